@@ -1,0 +1,137 @@
+"""The seams of the search: what every optimizer, allocator and software search promises.
+
+Each protocol has a contract test class in ``tests/contracts`` that every implementation
+passes.
+"""
+
+from collections.abc import Mapping as Dict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from ..evaluators.problem import MappingProblem
+from ..space.hardware_space import Point
+from ..space.infeasible import Infeasible
+from ..space.mapping import Mapping
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What one finished trial taught.
+
+    Attributes:
+        point: the hardware point.
+        edp: best EDP found (pJ x cycles, aggregated over the workloads); None if the trial
+            ended without one (infeasible, or it crashed).
+        evaluations: fusion plans that were priced for it; a trial that was stopped early has
+            fewer than the others and an EDP that more search would have lowered.
+    """
+
+    point: Point
+    edp: float | None
+    evaluations: int
+
+
+class HardwareOptimizer(Protocol):
+    """Proposes hardware points; is told what became of them.
+
+    ``ask`` is a pure function of what was told before, of ``pending`` and of the seed that
+    the optimizer was made with; so replaying a log rebuilds the optimizer exactly.
+    """
+
+    def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
+        """Return up to ``n`` new feasible points, none told before or pending, none twice.
+
+        Fewer (perhaps none) means that the space has no more feasible points.
+        """
+        ...
+
+    def tell(self, observations: Sequence[Observation]) -> None:
+        """Learn from finished trials, in the order in which they were asked."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Best EDP of one trial against evaluations spent.
+
+    Attributes:
+        evaluations: ascending; the last one is what the trial has spent so far.
+        edp: best so far at each of them, non-increasing; inf while nothing feasible is found.
+    """
+
+    evaluations: tuple[int, ...]
+    edp: tuple[float, ...]
+
+
+class BudgetAllocator(Protocol):
+    """Shares out software search among the trials of a batch, round by round."""
+
+    @property
+    def rounds(self) -> int:
+        """Number of rounds in a batch."""
+        ...
+
+    def budget(self, round_index: int) -> int:
+        """Evaluations that each surviving trial gets in the round."""
+        ...
+
+    def survivors(self, curves: Dict[int, Curve], round_index: int) -> list[int]:
+        """Return the trials that go on after the round, ascending; curves are by trial id."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MappedLayer:
+    """The best mapping found for a problem, or why there is none.
+
+    ``energy_pj`` and ``latency_cycles`` are the kernel's, for the problem's own traffic.
+    """
+
+    mapping: Mapping | None
+    energy_pj: float
+    latency_cycles: float
+    evaluations: int
+    infeasible: Infeasible | None = None
+
+
+class MappingSearch(Protocol[State]):
+    """Searches the mapping of one problem; the state is a value and can be stored."""
+
+    def start(self, problem: MappingProblem, seed: int) -> State:
+        """Return the state before anything was evaluated."""
+        ...
+
+    def advance(self, problem: MappingProblem, state: State, budget: int) -> State:
+        """Evaluate up to ``budget`` more mappings."""
+        ...
+
+    def best(self, problem: MappingProblem, state: State) -> MappedLayer:
+        """Return the best mapping found so far, re-scored by the batch kernel."""
+        ...
+
+
+class FusionSearch(Protocol[State]):
+    """Searches the fusion plan of one network; the state is a value and can be stored.
+
+    ``price`` maps a plan to its J = energy_pj x latency_cycles (inf if infeasible). Advancing
+    by a and then b evaluations gives the state that advancing by a + b gives.
+    """
+
+    def start(self, seed: int) -> State:
+        """Return the state before anything was evaluated."""
+        ...
+
+    def advance(self, state: State, budget: int) -> State:
+        """Price up to ``budget`` more plans."""
+        ...
+
+    def to_dict(self, state: State) -> dict[str, Any]:
+        """Return the state as plain JSON values."""
+        ...
+
+    def from_dict(self, data: dict[str, Any]) -> State:
+        """Build the state from :meth:`to_dict`."""
+        ...

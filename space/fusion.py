@@ -1,0 +1,150 @@
+"""How a network is cut into groups that run fused, and when such a plan is valid."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from .network import Network
+
+HaloPolicy = Literal["recompute", "keep_inner", "keep_all"]
+
+
+@dataclass(frozen=True, slots=True)
+class FusionGroup:
+    """Layers that run depth-first, tile by tile of the group's last map.
+
+    Attributes:
+        layers: positions in the network, ascending.
+        tile: rows and columns of one tile of the anchor map (the largest map that leaves the
+            group); None for the whole map.
+        halo: what happens to rows and columns that neighbouring tiles share: computed again,
+            kept along columns, or all kept.
+        resident: layers whose weights stay in the buffer for the whole group.
+    """
+
+    layers: tuple[int, ...]
+    tile: tuple[int, int] | None = None
+    halo: HaloPolicy = "recompute"
+    resident: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.layers or tuple(sorted(set(self.layers))) != self.layers:
+            raise ValueError(f"layers of a group must ascend and not repeat, got {self.layers}")
+        if not set(self.resident) <= set(self.layers):
+            raise ValueError(f"resident layers {self.resident} are not all in {self.layers}")
+        if self.tile is not None and min(self.tile) < 1:
+            raise ValueError(f"tile {self.tile} must be at least 1x1")
+        if self.halo not in get_args(HaloPolicy):
+            raise ValueError(f"halo {self.halo!r} is none of {', '.join(get_args(HaloPolicy))}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; :meth:`from_dict` is the inverse."""
+        return {
+            "layers": list(self.layers),
+            "tile": list(self.tile) if self.tile else None,
+            "halo": self.halo,
+            "resident": list(self.resident),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "FusionGroup":
+        """Build a group from :meth:`to_dict`."""
+        tile = (data["tile"][0], data["tile"][1]) if data["tile"] else None
+        return cls(tuple(data["layers"]), tile, data["halo"], tuple(data["resident"]))
+
+
+@dataclass(frozen=True, slots=True)
+class FusionPlan:
+    """Groups in the order in which they run."""
+
+    groups: tuple[FusionGroup, ...]
+
+    def to_list(self) -> list[dict[str, Any]]:
+        """Return plain JSON values; :meth:`from_list` is the inverse."""
+        return [g.to_dict() for g in self.groups]
+
+    @classmethod
+    def from_list(cls, data: list[dict[str, Any]]) -> "FusionPlan":
+        """Build a plan from :meth:`to_list`."""
+        return cls(tuple(FusionGroup.from_dict(g) for g in data))
+
+
+def layer_by_layer(network: Network) -> FusionPlan:
+    """Return the plan that fuses nothing."""
+    return FusionPlan(tuple(FusionGroup((i,)) for i in range(len(network.layers))))
+
+
+def group_order(network: Network, groups: Iterable[tuple[int, ...]]) -> list[int] | None:
+    """Return positions of ``groups`` in a stable topological order of the quotient graph.
+
+    Among groups that are ready, the one with the earliest layer runs first. Returns None if
+    groups wait for each other in a circle; a group that is left and entered again does.
+    """
+    groups = list(groups)
+    owner = {layer: g for g, members in enumerate(groups) for layer in members}
+    waits: list[set[int]] = [set() for _ in groups]
+    for layer, g in owner.items():
+        waits[g].update(owner[p] for p in network.producers[layer] if owner[p] != g)
+    order: list[int] = []
+    left = sorted(range(len(groups)), key=lambda g: groups[g][0])
+    done: set[int] = set()
+    while left:
+        ready = next((g for g in left if waits[g] <= done), None)
+        if ready is None:
+            return None
+        order.append(ready)
+        done.add(ready)
+        left.remove(ready)
+    return order
+
+
+def connected(network: Network, members: Iterable[int]) -> bool:
+    """Whether the layers hang together by shared data: an edge, or a map that both read."""
+    members = set(members)
+    seen = {min(members)}
+    frontier = list(seen)
+    while frontier:
+        near = network.neighbours[frontier.pop()] & members - seen
+        seen |= near
+        frontier.extend(near)
+    return seen == members
+
+
+def plan_violations(network: Network, plan: FusionPlan) -> list[str]:
+    """Return every rule that the plan breaks, with layer names; empty if it is valid.
+
+    Rules (CASCO section II-B): each layer is in exactly one group, the members of a group
+    share data, no path leaves a group and re-enters it, and groups run after what they read.
+    """
+    names = [layer.name for layer in network.layers]
+    count = [0] * len(names)
+    broken: list[str] = []
+    for group in plan.groups:
+        for i in group.layers:
+            if i >= len(names):
+                return [f"layer {i} is not in {network.name}, which has {len(names)} layers"]
+            count[i] += 1
+    broken += [
+        f"{name} is in {n} groups, must be in one"
+        for name, n in zip(names, count, strict=True)
+        if n != 1
+    ]
+    if broken:
+        return broken
+    members = [g.layers for g in plan.groups]
+    broken += [
+        f"group {', '.join(names[i] for i in group)}: its layers share no data"
+        for group in members
+        if not connected(network, group)
+    ]
+    if group_order(network, members) is None:
+        broken.append("cyclic_groups: some groups wait for each other's results")
+        return broken
+    position = {i: g for g, group in enumerate(members) for i in group}
+    broken += [
+        f"{names[i]} runs before {names[p]}, which it reads"
+        for i in range(len(names))
+        for p in network.producers[i]
+        if position[p] > position[i]
+    ]
+    return broken

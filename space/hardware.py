@@ -1,0 +1,185 @@
+"""One concrete accelerator."""
+
+from dataclasses import dataclass
+from math import prod
+from typing import Literal
+
+from .dims import DIMS, TENSORS, Dim, Tensor
+
+Storage = Literal["register", "sram", "dram"]
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StorageLevel:
+    """One level of storage, with the network below it that feeds the next inner level.
+
+    Attributes:
+        name: unique in its hardware.
+        storage: what it is built of; it decides energy and area.
+        keeps: the tensors it can hold.
+        mesh: instances along x and y.
+        capacity_bytes: capacity of one instance: one number for a buffer that its tensors
+            share, or (tensor, bytes) pairs for one private buffer per tensor. None for DRAM.
+        bandwidth_words: words that one instance can read and write together in a cycle.
+        width_words: words of one access (a vector); energy is paid per access.
+        spatial_x, spatial_y: dimensions that may be unrolled over the children of this level
+            along x and y. A systolic array allows K along x and reductions along y.
+        optional: whether a mapping may let a tensor bypass this level.
+
+    Raises:
+        ValueError: a size or bandwidth that is not positive, or an unknown tensor or dimension.
+    """
+
+    name: str
+    storage: Storage
+    keeps: tuple[Tensor, ...]
+    mesh: Pair
+    capacity_bytes: int | tuple[tuple[Tensor, int], ...] | None
+    bandwidth_words: float
+    width_words: int = 1
+    spatial_x: tuple[Dim, ...] = DIMS
+    spatial_y: tuple[Dim, ...] = DIMS
+    optional: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.keeps or any(t not in TENSORS for t in self.keeps):
+            raise ValueError(f"level {self.name}: keeps must name some of {', '.join(TENSORS)}")
+        if any(d not in DIMS for d in (*self.spatial_x, *self.spatial_y)):
+            raise ValueError(f"level {self.name}: spatial dimensions are {', '.join(DIMS)}")
+        if min(*self.mesh, self.width_words) < 1 or self.bandwidth_words <= 0:
+            raise ValueError(f"level {self.name}: mesh, width and bandwidth must be positive")
+        if (self.capacity_bytes is None) != (self.storage == "dram"):
+            raise ValueError(f"level {self.name}: all levels but DRAM need capacity_bytes")
+        if isinstance(self.capacity_bytes, tuple):
+            if {t for t, _ in self.capacity_bytes} != set(self.keeps):
+                raise ValueError(f"level {self.name}: private buffers must match keeps")
+            if min(b for _, b in self.capacity_bytes) < 1:
+                raise ValueError(f"level {self.name}: capacities must be positive")
+        elif self.capacity_bytes is not None and self.capacity_bytes < 1:
+            raise ValueError(f"level {self.name}: capacity_bytes must be positive")
+
+    @property
+    def instances(self) -> int:
+        """Number of instances."""
+        return prod(self.mesh)
+
+    @property
+    def private(self) -> bool:
+        """Whether each tensor has a buffer of its own."""
+        return isinstance(self.capacity_bytes, tuple)
+
+    @property
+    def total_bytes(self) -> int:
+        """Bytes of one instance over all its buffers; 0 for DRAM."""
+        if isinstance(self.capacity_bytes, tuple):
+            return sum(b for _, b in self.capacity_bytes)
+        return self.capacity_bytes or 0
+
+    def buffer_bytes(self, tensor: Tensor) -> int | None:
+        """Capacity of the buffer that holds ``tensor`` in one instance; None if unlimited."""
+        if isinstance(self.capacity_bytes, tuple):
+            return dict(self.capacity_bytes).get(tensor, 0)
+        return self.capacity_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """A mesh of PEs, each with an array of MACs, below a hierarchy of storage.
+
+    Attributes:
+        name: preset, or template and parameters, for people.
+        technology: name of the technology table that prices it.
+        frequency_mhz: clock of everything on chip.
+        word_bits: bits of a word of every tensor.
+        pe_mesh: PEs along x and y.
+        array: MACs in each PE along x and y: (1, 1) scalar, (1, n) vector, else systolic.
+        levels: storage from the innermost to DRAM.
+        dram: name of the DRAM in the technology table.
+        vector_lanes: operations per cycle of the unit that runs pooling and adds.
+        native_batch: images that one pass works on.
+
+    Raises:
+        ValueError: meshes that do not divide from level to level, no DRAM at the top or DRAM
+            elsewhere, or a size that is not positive.
+    """
+
+    name: str
+    technology: str
+    frequency_mhz: float
+    word_bits: int
+    pe_mesh: Pair
+    array: Pair
+    levels: tuple[StorageLevel, ...]
+    dram: str
+    vector_lanes: int
+    native_batch: int = 1
+
+    def __post_init__(self) -> None:
+        if self.frequency_mhz <= 0 or min(*self.pe_mesh, *self.array, self.word_bits) < 1:
+            raise ValueError(f"hardware {self.name}: clock, meshes and word_bits must be positive")
+        if self.vector_lanes < 1 or self.native_batch < 1:
+            raise ValueError(f"hardware {self.name}: vector_lanes and native_batch must be >= 1")
+        kinds = [level.storage for level in self.levels]
+        if len(kinds) < 2 or kinds[-1] != "dram" or "dram" in kinds[:-1]:
+            raise ValueError(f"hardware {self.name}: the last level, and only it, must be DRAM")
+        if set(self.levels[-1].keeps) != set(TENSORS):
+            raise ValueError(f"hardware {self.name}: DRAM must keep every tensor")
+        if len({level.name for level in self.levels}) != len(self.levels):
+            raise ValueError(f"hardware {self.name}: level names must be unique")
+        child: Pair = self.mac_mesh
+        for level in self.levels:
+            if child[0] % level.mesh[0] or child[1] % level.mesh[1]:
+                raise ValueError(
+                    f"hardware {self.name}: mesh {level.mesh} of {level.name} does not divide "
+                    f"the mesh {child} below it"
+                )
+            child = level.mesh
+
+    @property
+    def mac_mesh(self) -> Pair:
+        """MACs along x and y over the whole chip."""
+        return (self.pe_mesh[0] * self.array[0], self.pe_mesh[1] * self.array[1])
+
+    @property
+    def macs(self) -> int:
+        """MACs on the chip."""
+        return prod(self.mac_mesh)
+
+    @property
+    def datapath(self) -> Literal["scalar", "vector", "systolic"]:
+        """Kind of array in a PE."""
+        if self.array == (1, 1):
+            return "scalar"
+        return "vector" if 1 in self.array else "systolic"
+
+    @property
+    def fanouts(self) -> tuple[Pair, ...]:
+        """For each level its children along x and y (MACs below the innermost)."""
+        below = (self.mac_mesh, *(level.mesh for level in self.levels))
+        return tuple(
+            (b[0] // level.mesh[0], b[1] // level.mesh[1])
+            for b, level in zip(below, self.levels, strict=False)
+        )
+
+    @property
+    def on_chip_bytes(self) -> int:
+        """Bytes of all storage on the chip."""
+        return sum(level.total_bytes * level.instances for level in self.levels)
+
+    @property
+    def fusion_level(self) -> int | None:
+        """Position of the outermost level if all PEs share it and it keeps maps, else None.
+
+        Fused groups hold their maps there (fusion model, "Buffer").
+        """
+        i = len(self.levels) - 2
+        level = self.levels[i]
+        shared = level.instances == 1 and level.storage == "sram" and not level.private
+        return i if shared and {"inputs", "outputs"} <= set(level.keeps) else None
+
+    @property
+    def dram_gbytes_per_s(self) -> float:
+        """Peak DRAM bandwidth."""
+        words = self.levels[-1].bandwidth_words
+        return words * self.word_bits / 8 * self.frequency_mhz / 1e3

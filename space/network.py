@@ -1,0 +1,109 @@
+"""A network: a DAG of layers whose edges are tensors."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from .layer import Layer
+
+INPUT = "input"
+
+
+@dataclass(frozen=True)
+class Network:
+    """Layers in a stable topological order, and what each of them reads.
+
+    Attributes:
+        name: name in the catalogue or file.
+        layers: in topological order.
+        reads: for each layer the names of the maps that it reads: names of earlier layers,
+            or ``"input"`` for the network's input.
+
+    Raises:
+        ValueError: names that repeat, an edge to a layer that is not earlier, a wrong number
+            of operands, or a map whose shape is not the one that its reader expects.
+    """
+
+    name: str
+    layers: tuple[Layer, ...]
+    reads: tuple[tuple[str, ...], ...]
+    _index: dict[str, int] = field(init=False, repr=False, compare=False, hash=False)
+
+    def __post_init__(self) -> None:
+        index = {layer.name: i for i, layer in enumerate(self.layers)}
+        object.__setattr__(self, "_index", index)
+        if len(index) != len(self.layers) or INPUT in index:
+            raise ValueError(f"network {self.name}: layer names must be unique and not {INPUT!r}")
+        if len(self.reads) != len(self.layers):
+            raise ValueError(f"network {self.name}: every layer needs an entry in reads")
+        for i, (layer, sources) in enumerate(zip(self.layers, self.reads, strict=True)):
+            if len(sources) != layer.operands:
+                raise ValueError(f"layer {layer.name} reads {layer.operands} maps, got {sources}")
+            for source in sources:
+                self._check_edge(source, i)
+
+    def _check_edge(self, source: str, reader: int) -> None:
+        layer = self.layers[reader]
+        if source == INPUT:
+            return
+        producer = self._index.get(source, len(self.layers))
+        if producer >= reader:
+            raise ValueError(f"layer {layer.name} reads {source!r}, which is no earlier layer")
+        made = self.layers[producer]
+        have = (made.n, made.output_channels * made.p * made.q)
+        want = (layer.n, layer.input_channels * layer.input_size[0] * layer.input_size[1])
+        if have != want:
+            raise ValueError(
+                f"layer {layer.name} expects {want[1]} words x batch {want[0]} from {source}, "
+                f"which makes {have[1]} x {have[0]}"
+            )
+
+    def index(self, name: str) -> int:
+        """Position of the layer called ``name``; raises KeyError if there is none."""
+        return self._index[name]
+
+    @cached_property
+    def producers(self) -> tuple[tuple[int, ...], ...]:
+        """For each layer the positions of the layers that it reads from."""
+        return tuple(tuple(self._index[s] for s in sources if s != INPUT) for sources in self.reads)
+
+    @cached_property
+    def consumers(self) -> tuple[tuple[int, ...], ...]:
+        """For each layer the positions of the layers that read it, in order."""
+        readers: list[list[int]] = [[] for _ in self.layers]
+        for i, producers in enumerate(self.producers):
+            for p in dict.fromkeys(producers):
+                readers[p].append(i)
+        return tuple(tuple(r) for r in readers)
+
+    @cached_property
+    def neighbours(self) -> tuple[frozenset[int], ...]:
+        """For each layer those that share data with it: producers, consumers, co-readers."""
+        near: list[set[int]] = [set() for _ in self.layers]
+        readers: dict[str, list[int]] = {}
+        for i, sources in enumerate(self.reads):
+            near[i].update(self.producers[i], self.consumers[i])
+            for source in dict.fromkeys(sources):
+                readers.setdefault(source, []).append(i)
+        for group in readers.values():
+            for i in group:
+                near[i].update(j for j in group if j != i)
+        return tuple(frozenset(n) for n in near)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates of one pass."""
+        return sum(layer.macs for layer in self.layers)
+
+    @property
+    def params(self) -> int:
+        """Learned parameters."""
+        return sum(layer.params for layer in self.layers)
+
+    @property
+    def batch(self) -> int:
+        """Batch size of one pass."""
+        return self.layers[0].n
+
+    def with_batch(self, n: int) -> "Network":
+        """Return the same network over a batch of ``n``."""
+        return Network(self.name, tuple(layer.with_batch(n) for layer in self.layers), self.reads)
