@@ -1,0 +1,62 @@
+# Two commands: `make quickstart` and `make test`. Both need Python 3.11 or newer, make and
+# nothing else; everything they install goes to .venv.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# More workers than cores only makes each test slower; two is what CI has.
+JOBS ?= 2
+
+# Stamps: a second call installs again only if what is to be installed has changed.
+BASE := $(VENV)/.stamp-base
+TEST := $(VENV)/.stamp-test
+
+.DEFAULT_GOAL := help
+.PHONY: help quickstart install install-test test lint format clean
+
+help: ## Say what can be made
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+quickstart: $(BASE) ## Install, search with a small real study, write its report to runs/quickstart
+	$(BIN)/archloom run studies/quickstart.yaml
+	$(BIN)/archloom report runs/quickstart
+
+install: $(BASE) ## Make .venv with archloom in it (editable)
+
+install-test: $(TEST) ## The same with what tests and linters need
+
+test: $(TEST) ## Run the tests
+	$(BIN)/pytest -n $(JOBS) --dist loadfile
+
+lint: $(TEST) ## Check style, format and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(TEST) ## Put files into the project's format
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+clean: ## Remove .venv and everything that tools left behind; keeps runs/
+	rm -rf $(VENV) build dist archloom.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/.stamp-venv:
+	@command -v $(PYTHON) >/dev/null || { \
+	  echo "make: '$(PYTHON)' was not found; install Python 3.11 or newer, or say PYTHON=/path/to/python" >&2; exit 2; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "make: '$(PYTHON)' is $$($(PYTHON) --version 2>&1), archloom needs 3.11 or newer; say PYTHON=python3.11" >&2; exit 2; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "make: '$(PYTHON)' has no venv module; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 2; }
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+# torch first and by its exact pin: a looser request may bring gigabytes of GPU libraries.
+$(BASE): $(VENV)/.stamp-venv pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --quiet -c constraints.txt "$$(grep '^torch==' constraints.txt)"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e .
+	@touch $@
+
+$(TEST): $(BASE)
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test]"
+	@touch $@

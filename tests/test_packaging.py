@@ -1,0 +1,91 @@
+"""The wheel holds what the source tree holds, and works without the source tree."""
+
+import os
+import subprocess
+import sys
+import sysconfig
+import zipfile
+from pathlib import Path
+from shutil import copy, copytree, ignore_patterns
+from tomllib import loads
+from venv import EnvBuilder
+
+import pytest
+
+from .source_tree import LAYERS, ROOT, files
+
+PROJECT = loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """Return what the command prints; show its errors if it fails."""
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    done = subprocess.run(command, cwd=cwd, env=clean, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy so that a stale build folder cannot add to it."""
+    source = tmp_path_factory.mktemp("source")
+    for name in LAYERS:
+        copytree(ROOT / name, source / name, ignore=ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", *PROJECT["license-files"], PROJECT["readme"]):
+        copy(ROOT / name, source)
+    target = source / "dist"
+    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "-o", target, cwd=source)
+    (built,) = target.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bin folder of a new environment with the wheel in it.
+
+    Its dependencies come from the environment of the tests by a path file. Path files of the
+    latter are not read that way, so its editable archloom cannot be seen.
+    """
+    folder = tmp_path_factory.mktemp("environment")
+    EnvBuilder(with_pip=False, symlinks=True).create(folder)
+    (site,) = folder.glob("lib/python*/site-packages")
+    (site / "dependencies.pth").write_text(
+        "\n".join(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+    )
+    pip = [sys.executable, "-m", "pip", "--python", folder / "bin" / "python", "install"]
+    run(*pip, "--quiet", "--no-deps", "--no-index", "--ignore-installed", wheel, cwd=folder)
+    return folder / "bin"
+
+
+def test_the_wheel_holds_every_file_of_the_layers_and_nothing_else(wheel: Path) -> None:
+    expected = {f"archloom/{path.relative_to(ROOT)}" for path in files(*LAYERS)}
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert names == expected
+
+
+def test_the_wheel_carries_licence_and_entry_point(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    info = f"archloom-{PROJECT['version']}.dist-info"
+    assert archive.read(f"{info}/licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
+    assert (
+        "archloom = archloom.studies.cli:main" in archive.read(f"{info}/entry_points.txt").decode()
+    )
+
+
+def test_every_requirement_is_pinned_in_the_constraints() -> None:
+    pinned = {
+        line.split("==")[0].lower()
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if "==" in line
+    }
+    wanted = [*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["test"]]
+    names = {entry.split(">=")[0].split("[")[0].lower() for entry in wanted}
+    assert names <= pinned
+
+
+def test_the_installed_command_runs_from_the_wheel(environment: Path, tmp_path: Path) -> None:
+    code = "import archloom.studies.cli as cli; print(cli.__file__)"
+    place = run(environment / "python", "-c", code, cwd=tmp_path).strip()
+    assert place.startswith(str(environment.parent))
+    text = run(environment / "archloom", "--help", cwd=tmp_path)
+    assert "resume" in text
