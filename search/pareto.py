@@ -1,0 +1,73 @@
+"""The front of a study: which designs are on it, how much it covers, which one to pick."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+
+def non_dominated(values: ArrayLike) -> NDArray[np.bool_]:
+    """Return which rows of ``values`` [n, m] no other row dominates; equal rows all stay.
+
+    Every objective is minimised.
+    """
+    rows = _rows(values)
+    if not len(rows):
+        return np.zeros(0, dtype=np.bool_)
+    import moocore
+
+    return np.asarray(moocore.is_nondominated(rows, keep_weakly=True), dtype=np.bool_)
+
+
+def hypervolume(values: ArrayLike, reference: Sequence[float]) -> float:
+    """Return the volume that the rows dominate below ``reference``, in decades cubed.
+
+    The volume is measured between the base-10 logarithms, so that halving an objective is
+    worth the same anywhere. A row that is not below the reference in every objective adds
+    nothing. Volumes compare only under one reference: take the caps of the study where it has
+    them, else a little above the worst value that any of the compared methods has seen.
+
+    Raises:
+        ValueError: a value that is not positive, or a reference of another length.
+    """
+    rows = _rows(values)
+    corner = np.asarray(reference, dtype=np.float64)
+    if len(rows) and rows.shape[1:] != corner.shape:
+        raise ValueError(f"reference has {corner.size} values, the rows have {rows.shape[1]}")
+    if (rows <= 0).any() or (corner <= 0).any():
+        raise ValueError("hypervolume takes logarithms: values and reference must be positive")
+    rows = rows[(rows < corner).all(axis=1)] if len(rows) else rows
+    if not len(rows):
+        return 0.0
+    import moocore
+
+    return float(moocore.hypervolume(np.log10(rows), ref=np.log10(corner)))
+
+
+def nearest_to_ideal(values: ArrayLike) -> int:
+    """Return the row that CASCO picks: the front member nearest to the ideal.
+
+    Each objective of the front is scaled to [0, 1]; the ideal is the origin; the distance is
+    Euclidean (CASCO, section IV). Rows off the front are never picked; the first of equals is.
+
+    Raises:
+        ValueError: no rows.
+    """
+    rows = _rows(values)
+    if not len(rows):
+        raise ValueError("nearest_to_ideal needs at least one row")
+    on_front = non_dominated(rows)
+    low = rows[on_front].min(axis=0)
+    span = rows[on_front].max(axis=0) - low
+    scaled = (rows - low) / np.where(span > 0, span, 1.0)
+    distance = np.where(on_front, np.linalg.norm(scaled, axis=1), np.inf)
+    return int(np.argmin(distance))
+
+
+def _rows(values: ArrayLike) -> NDArray[np.float64]:
+    rows = np.asarray(values, dtype=np.float64)
+    if rows.size == 0:
+        return rows.reshape(0, rows.shape[1] if rows.ndim == 2 else 0)
+    if rows.ndim != 2 or not np.isfinite(rows).all():
+        raise ValueError(f"need finite values [n, objectives], got shape {rows.shape}")
+    return rows

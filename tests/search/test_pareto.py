@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from archloom.search.pareto import hypervolume, nearest_to_ideal, non_dominated
+
+ROWS = arrays(np.float64, st.tuples(st.integers(0, 12), st.just(3)), elements=st.integers(1, 5))
+
+
+@given(ROWS)
+def test_non_dominated_is_the_definition(rows):
+    def dominates(a, b):
+        return (a <= b).all() and (a < b).any()
+
+    expected = [not any(dominates(a, b) for a in rows) for b in rows]
+    assert non_dominated(rows).tolist() == expected
+
+
+def test_hypervolume_is_measured_in_decades():
+    assert hypervolume([[1.0, 1.0, 1.0]], (10, 100, 10)) == pytest.approx(2.0)
+    # Two corners that overlap: 1 x 2 x 1 + 2 x 1 x 1 - 1 x 1 x 1.
+    rows = [[10.0, 1.0, 10.0], [1.0, 10.0, 10.0]]
+    assert hypervolume(rows, (100, 100, 100)) == pytest.approx(3.0)
+
+
+@given(ROWS)
+def test_only_the_front_counts_and_more_is_never_less(rows):
+    whole = hypervolume(rows, (6, 6, 6))
+    assert hypervolume(rows[non_dominated(rows)], (6, 6, 6)) == pytest.approx(whole)
+    assert hypervolume(rows[:-1], (6, 6, 6)) <= whole + 1e-12
+
+
+def test_rows_beyond_the_reference_add_nothing():
+    assert hypervolume([], (10, 10, 10)) == 0.0
+    assert hypervolume([[1.0, 1.0, 10.0], [1.0, 20.0, 1.0]], (10, 10, 10)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "reference", "message"),
+    [
+        ([[0.0, 1.0, 1.0]], (1, 1, 1), "positive"),
+        ([[1.0, 1.0, 1.0]], (1, 1, 0), "positive"),
+        ([[1.0, 1.0, 1.0]], (1, 1), "reference has 2 values"),
+        ([[np.nan, 1.0, 1.0]], (1, 1, 1), "finite"),
+    ],
+)
+def test_hypervolume_names_what_it_cannot_measure(rows, reference, message):
+    with pytest.raises(ValueError, match=message):
+        hypervolume(rows, reference)
+
+
+def test_the_pick_is_nearest_to_the_ideal_of_the_scaled_front():
+    rows = [[1.0, 900.0, 5.0], [9.0, 100.0, 5.0], [3.0, 300.0, 5.0], [3.0, 310.0, 6.0]]
+    assert nearest_to_ideal(rows) == 2
+
+
+def test_a_dominated_row_is_never_picked_and_ties_take_the_first():
+    assert nearest_to_ideal([[2.0, 2.0, 2.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]) == 1
+    with pytest.raises(ValueError, match="at least one row"):
+        nearest_to_ideal([])

@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+import torch
+
+from archloom.surrogates.gp import GaussianProcess
+
+
+def smooth(x):
+    return np.sin(3 * x[:, 0]) + x[:, 1] ** 2
+
+
+def sample(n, seed):
+    return np.random.default_rng(seed).random((n, 2))
+
+
+def test_it_predicts_a_smooth_function_and_knows_how_well():
+    x, unseen = sample(40, 0), sample(200, 1)
+    mean, std = GaussianProcess.fit(x, smooth(x)).predict(unseen)
+    error = np.abs(mean - smooth(unseen))
+    assert error.mean() < 0.02
+    assert (error <= 3 * std + 1e-3).mean() > 0.95
+
+
+def test_doubt_is_small_at_a_result_and_large_far_from_all():
+    x = sample(10, 0) * 0.3
+    std = GaussianProcess.fit(x, smooth(x)).predict(np.vstack([x[:1], [[1.0, 1.0]]]))[1]
+    assert std[1] > 3 * std[0]
+
+
+def test_two_fits_agree_to_the_last_bit_and_leave_torch_as_it_was():
+    x = sample(20, 0)
+    torch.manual_seed(5)
+    state, threads, dtype = (
+        torch.get_rng_state(),
+        torch.get_num_threads(),
+        torch.get_default_dtype(),
+    )
+    first = GaussianProcess.fit(x, smooth(x)).predict(x)
+    torch.manual_seed(6)
+    second = GaussianProcess.fit(x, smooth(x)).predict(x)
+    np.testing.assert_array_equal(first, second)
+    torch.manual_seed(5)
+    GaussianProcess.fit(x, smooth(x)).predict(x)
+    assert torch.equal(torch.get_rng_state(), state)
+    assert torch.get_num_threads() == threads
+    assert torch.get_default_dtype() == dtype
+
+
+def test_believing_removes_doubt_and_keeps_the_mean():
+    x, unseen = sample(8, 0), sample(30, 2)
+    process = GaussianProcess.fit(x, smooth(x))
+    mean, std = process.predict(unseen)
+    mean_after, std_after = process.believing(unseen[:3]).predict(unseen)
+    np.testing.assert_allclose(mean_after, mean, atol=1e-6)
+    assert (std_after <= std + 1e-9).all()
+    assert (std_after[:3] < 0.9 * std[:3]).all()
+    np.testing.assert_array_equal(process.predict(unseen)[1], std)
+
+
+def test_believing_nothing_changes_nothing():
+    process = GaussianProcess.fit(sample(5, 0), smooth(sample(5, 0)))
+    assert process.believing(np.empty((0, 2))) is process
+
+
+def test_one_result_and_equal_results_can_be_fitted():
+    for n in (1, 4):
+        mean, std = GaussianProcess.fit(sample(n, 0), np.full(n, 2.5)).predict(sample(3, 1))
+        np.testing.assert_allclose(mean, 2.5, atol=1e-6)
+        assert (std > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "targets", "message"),
+    [
+        (np.ones((2, 2)), np.ones(3), r"got \(2, 2\) and \(3,\)"),
+        (np.ones((0, 2)), np.ones(0), "n >= 1"),
+        (np.ones((1, 2)), np.array([np.inf]), "finite"),
+    ],
+)
+def test_bad_data_is_named(inputs, targets, message):
+    with pytest.raises(ValueError, match=message):
+        GaussianProcess.fit(inputs, targets)
