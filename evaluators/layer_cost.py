@@ -1,0 +1,148 @@
+"""What one layer (or one tile of it) costs: counts and energy by level and tensor, cycles."""
+
+from dataclasses import dataclass
+from math import ceil, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..space.dims import INPUTS, OUTPUTS
+from ..space.hardware import Hardware
+from ..space.layer import Layer
+from ..space.mapping import Mapping
+from .hardware_cost import access_costs
+from .kernel import FILLS, MAX_LEVELS, READS, UPDATES, VALID, evaluate_one
+from .problem import MappingProblem
+
+#: energies of a report are multiples of 2**-8 pJ: sums are then exact in any order
+_GRAIN = 256.0
+
+Counts = NDArray[np.int64]
+Energies = NDArray[np.float64]
+
+
+def whole_pj(energy_pj: Energies) -> Energies:
+    """Round energies to the grain that makes every sum of a report exact.
+
+    Sums of multiples of 2**-8 pJ are exact in double precision up to 35 J.
+    """
+    rounded: Energies = np.rint(np.asarray(energy_pj) * _GRAIN) / _GRAIN
+    return rounded
+
+
+@dataclass(frozen=True)
+class LayerCost:
+    """Cost of one evaluation of the layer model.
+
+    Attributes:
+        mapping: how it runs; None for a vector operator.
+        words: int64[L, 3], words read and written at each level for each tensor, over all
+            instances.
+        energy_pj: float64[L, 3], of those words.
+        compute_pj: of the multiply-accumulates or vector operations.
+        chip_cycles: cycles with DRAM infinitely fast.
+        dram_cycles: cycles that DRAM needs.
+        dram_reads, dram_writes: words, all tensors.
+        operations: multiply-accumulates or vector operations.
+    """
+
+    mapping: Mapping | None
+    words: Counts
+    energy_pj: Energies
+    compute_pj: float
+    chip_cycles: int
+    dram_cycles: int
+    dram_reads: int
+    dram_writes: int
+    operations: int
+
+    @property
+    def latency_cycles(self) -> int:
+        """Cycles with transfer and compute overlapped."""
+        return max(self.chip_cycles, self.dram_cycles)
+
+    @property
+    def dynamic_pj(self) -> float:
+        """Energy without leakage."""
+        return float(self.energy_pj.sum() + self.compute_pj)
+
+
+def mapped_cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
+    """Return the breakdown of a mapping, from the same kernel that searches use.
+
+    Raises:
+        ValueError: the mapping breaks a capacity or the mesh.
+    """
+    setup, levels = problem.setup, len(problem.hardware.levels)
+    loops = np.array(
+        [[v.temporal, v.spatial_x, v.spatial_y, v.order] for v in mapping.levels], np.int64
+    )
+    keep = np.array([v.keeps for v in mapping.levels], np.uint8)
+    counts, used = np.zeros((levels, 3, 3), np.int64), np.zeros(levels, np.int64)
+    scratch = np.zeros((2 * MAX_LEVELS + 3, 8), np.int64)
+    status, _, chip, dram = evaluate_one(setup, loops, keep, counts, used, scratch)
+    if status != VALID:
+        raise ValueError(f"mapping does not fit {problem.hardware.name}: status {status}")
+    width = setup.width[:, None]
+    reads = -(-counts[:, :, READS] // width)
+    writes = -(-counts[:, :, FILLS] // width) - (-counts[:, :, UPDATES] // width)
+    # whole vector accesses of every used instance (Timeloop's energy reference table)
+    energy = used[:, None] * (reads * setup.read_pj + writes * setup.write_pj)
+    total = counts * used[:, None, None]
+    return LayerCost(
+        mapping=mapping,
+        words=total.sum(axis=2),
+        energy_pj=whole_pj(energy),
+        compute_pj=float(whole_pj(np.float64(problem.macs * setup.mac_pj))),
+        chip_cycles=int(chip),
+        dram_cycles=int(dram),
+        dram_reads=int(total[-1, :, READS].sum()),
+        dram_writes=int(total[-1, :, UPDATES].sum()),
+        operations=problem.macs,
+    )
+
+
+def vector_cost(
+    layer: Layer, hardware: Hardware, rows: int, columns: int, staged: bool
+) -> LayerCost:
+    """Return the cost of making ``rows`` x ``columns`` of a vector operator's output.
+
+    The vector unit reads every tap of its window from the shared buffer and writes every
+    result to it. Unless ``staged``, the input map comes from DRAM and the result goes there,
+    each word once, through that buffer. Hardware without a shared buffer streams between
+    DRAM and the unit, whose own registers then hold the window.
+    """
+    costs, buffer = access_costs(hardware), hardware.fusion_level
+    images = layer.n if not staged else 1
+    made = images * layer.output_channels * rows * columns
+    taps = made * layer.r * layer.s * layer.operands
+    levels = len(hardware.levels)
+    # words by level, tensor and direction (read, write)
+    moved = np.zeros((levels, 3, 2), np.int64)
+    if buffer is not None:
+        moved[buffer, INPUTS, 0] = taps
+        moved[buffer, OUTPUTS, 1] = made
+    if not staged:
+        moved[-1, INPUTS, 0] = layer.input_words
+        moved[-1, OUTPUTS, 1] = made
+        if buffer is not None:
+            moved[buffer, INPUTS, 1] = layer.input_words
+    width = np.array([level.width_words for level in hardware.levels])[:, None, None]
+    accesses = -(-moved // width)
+    energy = accesses[..., 0] * costs.read_pj + accesses[..., 1] * costs.write_pj
+    cycles = [
+        ceil(int(moved[i].sum()) / level.bandwidth_words)
+        for i, level in enumerate(hardware.levels)
+    ]
+    return LayerCost(
+        mapping=None,
+        words=moved.sum(axis=2),
+        energy_pj=whole_pj(energy),
+        compute_pj=float(whole_pj(np.float64(taps * costs.vector_op_pj))),
+        chip_cycles=max(ceil(taps / hardware.vector_lanes), *cycles[:-1]),
+        dram_cycles=cycles[-1],
+        dram_reads=int(moved[-1, :, 0].sum()),
+        dram_writes=int(moved[-1, :, 1].sum()),
+        operations=prod((images, layer.output_channels, rows, columns, layer.r, layer.s))
+        * layer.operands,
+    )

@@ -1,0 +1,88 @@
+"""Price of a fusion plan over a whole network."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..space.fusion import FusionGroup, FusionPlan
+from ..space.hardware import Hardware
+from ..space.infeasible import Infeasible
+from ..space.network import Network
+from .group_cost import GroupCost
+from .hardware_cost import access_costs, edp_js
+from .layer_cost import whole_pj
+
+GroupPricer = Callable[[FusionGroup], GroupCost | Infeasible]
+
+
+@dataclass(frozen=True)
+class NetworkCost:
+    """Price of one pass of a network (``batch`` images) under a plan.
+
+    Groups run one after another, so latencies add. Energies are multiples of 2**-8 pJ, so
+    that levels sum to layers and layers to the network in any order of summation.
+
+    Attributes:
+        network, hardware: what was priced.
+        groups: cost of each group, in the order in which they run.
+        leakage_pj: of the whole chip over the whole latency.
+    """
+
+    network: Network
+    hardware: Hardware
+    groups: tuple[GroupCost, ...]
+    leakage_pj: float
+
+    @property
+    def plan(self) -> FusionPlan:
+        """The plan that was priced."""
+        return FusionPlan(tuple(g.group for g in self.groups))
+
+    @property
+    def latency_cycles(self) -> int:
+        """Cycles of one pass."""
+        return sum(g.latency_cycles for g in self.groups)
+
+    @property
+    def latency_s(self) -> float:
+        """Seconds of one pass."""
+        return self.latency_cycles / (self.hardware.frequency_mhz * 1e6)
+
+    @property
+    def energy_pj(self) -> float:
+        """Energy of one pass, leakage and DRAM included."""
+        return sum(g.dynamic_pj for g in self.groups) + self.leakage_pj
+
+    @property
+    def dram_reads(self) -> int:
+        """Words read from DRAM."""
+        return sum(g.dram_reads for g in self.groups)
+
+    @property
+    def dram_writes(self) -> int:
+        """Words written to DRAM."""
+        return sum(g.dram_writes for g in self.groups)
+
+    @property
+    def dram_bytes(self) -> float:
+        """Bytes moved between DRAM and the chip."""
+        return (self.dram_reads + self.dram_writes) * self.hardware.word_bits / 8
+
+    @property
+    def edp_js(self) -> float:
+        """Energy per image times latency of the pass, in J s."""
+        return edp_js(self.energy_pj, self.latency_cycles, self.hardware, self.network.batch)
+
+
+def network_cost(
+    network: Network, plan: FusionPlan, hardware: Hardware, price: GroupPricer
+) -> NetworkCost | Infeasible:
+    """Price every group of ``plan``; the first infeasible one makes the plan infeasible."""
+    groups = []
+    for group in plan.groups:
+        cost = price(group)
+        if isinstance(cost, Infeasible):
+            return cost
+        groups.append(cost)
+    latency = sum(g.latency_cycles for g in groups)
+    leakage = float(whole_pj(access_costs(hardware).leakage_pj_per_cycle * latency))
+    return NetworkCost(network, hardware, tuple(groups), leakage)

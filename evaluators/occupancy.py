@@ -1,0 +1,142 @@
+"""Words of the shared buffer that a fused group's maps take, at every step of every tile."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..space.fusion import HaloPolicy
+from ..space.layer import Layer
+from .group_shape import GroupShape
+from .sweep import AxisSweep, Ints, axis_sweep
+
+BEFORE, FULL, AFTER = range(3)
+
+
+@dataclass(frozen=True)
+class GroupTiles:
+    """A group cut into tiles under a halo policy, with all that follows from geometry alone.
+
+    Tiles are rastered rows, then columns (columns innermost), one image at a time.
+    """
+
+    shape: GroupShape
+    layers: tuple[Layer, ...]
+    policy: HaloPolicy
+    rows: AxisSweep
+    columns: AxisSweep
+
+    @property
+    def count(self) -> int:
+        """Tiles of one image."""
+        return self.rows.tiles * self.columns.tiles
+
+    @property
+    def images(self) -> int:
+        """Images of a pass; tiles hold one at a time."""
+        return self.layers[0].n
+
+    def made(self, tensor: int) -> Ints:
+        """int64[Th, Tw], words made (or fetched) of a map in each tile."""
+        return self.shape.channels[tensor] * np.outer(
+            self.rows.new[tensor], self.columns.new[tensor]
+        )
+
+    def written(self, tensor: int) -> Ints:
+        """int64[Th, Tw], words of an exported map written out in each tile."""
+        return self.shape.channels[tensor] * np.outer(
+            self.rows.share[tensor], self.columns.share[tensor]
+        )
+
+    @cached_property
+    def fetched(self) -> Ints:
+        """int64[Th, Tw], words of all external maps fetched in each tile."""
+        zero = np.zeros((self.rows.tiles, self.columns.tiles), np.int64)
+        return sum((self.made(t) for t in self.shape.externals), zero)
+
+    @cached_property
+    def stored(self) -> Ints:
+        """int64[Th, Tw], words of all exported maps written out in each tile."""
+        zero = np.zeros((self.rows.tiles, self.columns.tiles), np.int64)
+        return sum((self.written(t) for t in self.shape.exported), zero)
+
+    @cached_property
+    def _corners(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return np.ix_(self.rows.corners(), self.columns.corners())
+
+    @cached_property
+    def _states(self) -> Ints:
+        """int64[3, M, I, J], words of each map before, during and after its step."""
+        h, w = self.rows, self.columns
+        at, ht = self._corners, np.arange(len(self.shape.channels))[:, None, None]
+        i, j = at[0][None], at[1][None]
+        zero = np.zeros((len(ht), at[0].shape[0], at[1].shape[1]), np.int64)
+        channels = np.array(self.shape.channels)[:, None, None]
+        w_kept, w_was, w_gone = w.kept, w.before(w.kept), w.before(w.gone)
+        if self.policy == "recompute":
+            full = h.need[ht, i] * w.need[ht, j]
+            return np.stack([zero, channels * full, zero])
+        if self.policy == "keep_inner":
+            r = h.need[ht, i]
+            full = r * (w.have[ht, j] - w_gone[ht, j])
+            return channels * np.stack([r * w_was[ht, j], full, r * w_kept[ht, j]])
+        # fusion model section 3: rows above the raster point are kept for columns still to
+        # come, and the rows made now for columns already passed
+        band = (h.have - h.before(h.gone))[ht, i]
+        above, here = h.before(h.kept)[ht, i], h.kept[ht, i]
+        end = w.have[ht, w.tiles - 1]
+
+        def held(x0: Ints, x1: Ints) -> Ints:
+            return band * (x1 - x0) + above * (end - x1) + here * x0
+
+        w_had = w.before(w.have)[ht, j]
+        return channels * np.stack(
+            [
+                held(w_gone[ht, j], w_had),
+                held(w_gone[ht, j], w.have[ht, j]),
+                held(w.gone[ht, j], w.have[ht, j]),
+            ]
+        )
+
+    @cached_property
+    def activations(self) -> Ints:
+        """int64[m, I, J], words of all maps at each step, at the corner tiles."""
+        states = self._states
+        tensors = np.arange(len(self.shape.channels))
+        last = np.array([self.shape.last_reader(t) for t in tensors])
+        position = np.where(tensors < self.shape.members, tensors, -1)
+        steps = []
+        for x in range(self.shape.members):
+            state = np.where(x < position, BEFORE, np.where(x <= last, FULL, AFTER))
+            steps.append(states[state, tensors].sum(axis=0))
+        return np.stack(steps)
+
+    @cached_property
+    def in_flight(self) -> Ints:
+        """int64[I, J], words of the next tile's inputs and the last tile's outputs.
+
+        Prefetch and double-buffered output hold both while a tile is computed.
+        """
+        coming = np.append(self.fetched.ravel()[1:], 0).reshape(self.fetched.shape)
+        leaving = np.append(0, self.stored.ravel()[:-1]).reshape(self.stored.shape)
+        if self.images > 1:
+            # the last tile of an image prefetches for the next one, and the other way round
+            coming[-1, -1], leaving[0, 0] = self.fetched[0, 0], self.stored[-1, -1]
+        both: Ints = (coming + leaving)[self._corners]
+        return both
+
+
+def group_tiles(
+    shape: GroupShape, layers: tuple[Layer, ...], tile: tuple[int, int] | None, policy: HaloPolicy
+) -> GroupTiles:
+    """Cut a group into tiles of ``tile`` (rows, columns) of its anchor; None for whole maps."""
+    rows, columns = tile or shape.sizes[shape.anchor]
+    members = list(layers)
+    return GroupTiles(
+        shape,
+        layers,
+        policy,
+        axis_sweep(shape, members, 0, rows, keep=policy == "keep_all"),
+        axis_sweep(shape, members, 1, columns, keep=policy != "recompute"),
+    )

@@ -1,0 +1,154 @@
+"""A mapping problem: one layer, or one tile of it, on one hardware under one residency."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from ..space.dims import DIMS, INPUTS, OUTPUTS, TENSORS, WEIGHTS
+from ..space.hardware import Hardware
+from ..space.infeasible import Infeasible
+from ..space.layer import Layer
+from .hardware_cost import access_costs
+from .kernel import MAX_LEVELS, Setup
+
+Residency = tuple[bool, bool, bool]
+STREAMED: Residency = (False, False, False)
+
+
+@dataclass(frozen=True)
+class MappingProblem:
+    """What the mapping search minimises over.
+
+    Attributes:
+        bounds: loop bounds in the order of DIMS.
+        stride, dilation, padding, input_size: window geometry (rows, columns).
+        hardware: where it runs.
+        staged: for weights, inputs, outputs: does the operand live whole in the fusion level?
+            Then DRAM has no part in it (fusion model, section 4).
+        free_words: words left in the fusion level for the tiles of the other operands; None
+            for the whole level.
+
+    Raises:
+        ValueError: a staged operand on hardware without a fusion level or one that the
+            fusion level cannot keep, or more levels than the kernel is compiled for.
+    """
+
+    bounds: tuple[int, ...]
+    stride: tuple[int, int]
+    dilation: tuple[int, int]
+    padding: tuple[int, int]
+    input_size: tuple[int, int]
+    hardware: Hardware
+    staged: Residency = STREAMED
+    free_words: int | None = None
+
+    def __post_init__(self) -> None:
+        levels = self.hardware.levels
+        if len(levels) > MAX_LEVELS:
+            raise ValueError(f"{self.hardware.name}: {len(levels)} levels, at most {MAX_LEVELS}")
+        buffer = self.hardware.fusion_level
+        for tensor, staged in zip(TENSORS, self.staged, strict=True):
+            if staged and (buffer is None or tensor not in levels[buffer].keeps):
+                raise ValueError(f"{self.hardware.name}: no shared buffer can hold {tensor}")
+
+    @classmethod
+    def of_layer(cls, layer: Layer, hardware: Hardware) -> "MappingProblem":
+        """Return the problem of a whole layer with every operand in DRAM."""
+        window = (layer.stride, layer.dilation, layer.padding, layer.input_size)
+        return cls(layer.bounds, *window, hardware)
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates."""
+        return prod(self.bounds)
+
+    @cached_property
+    def key(self) -> str:
+        """Everything but the hardware, as one canonical string: the memo key of a trial."""
+        window = (self.stride, self.dilation, self.padding, self.input_size)
+        return repr((self.bounds, *window, self.staged, self.free_words))
+
+    @cached_property
+    def setup(self) -> Setup:
+        """The arrays that the kernel reads."""
+        levels, hardware = self.hardware.levels, self.hardware
+        costs = access_costs(hardware)
+        word_bytes = hardware.word_bits / 8
+        dram = len(levels) - 1
+        buffer = hardware.fusion_level
+        top = [dram if buffer is None or not staged else buffer for staged in self.staged]
+        allowed = np.array([[t in lv.keeps for t in TENSORS] for lv in levels], np.uint8)
+        optional = np.array([[lv.optional] * 3 for lv in levels], np.uint8) & allowed
+        shared = np.full(len(levels), -1, np.int64)
+        capacity = np.full((len(levels), 3), -1, np.int64)
+        for i, level in enumerate(levels[:-1]):
+            if level.private:
+                sizes = [level.buffer_bytes(t) or 0 for t in TENSORS]
+                capacity[i] = [int(size // word_bytes) for size in sizes]
+            else:
+                shared[i] = int(level.total_bytes // word_bytes)
+        if self.free_words is not None and buffer is not None:
+            shared[buffer] = self.free_words
+        for t in range(3):
+            optional[top[t], t] = 0
+        return Setup(
+            bounds=np.array(self.bounds, np.int64),
+            window=np.array(
+                [
+                    [self.stride[a], self.dilation[a], self.padding[a], self.input_size[a]]
+                    for a in (0, 1)
+                ],
+                np.int64,
+            ),
+            allowed=allowed,
+            optional=optional,
+            fanout=np.array(hardware.fanouts, np.int64),
+            spatial=np.array(
+                [[[d in lv.spatial_x for d in DIMS], [d in lv.spatial_y for d in DIMS]]
+                 for lv in levels],
+                np.uint8,
+            ),
+            shared=shared,
+            capacity=capacity,
+            top=np.array(top, np.int64),
+            staged=np.array(self.staged, np.uint8),
+            read_pj=costs.read_pj,
+            write_pj=costs.write_pj,
+            width=np.array([lv.width_words for lv in levels], np.int64),
+            bandwidth=np.array([lv.bandwidth_words for lv in levels], np.float64),
+            mac_pj=costs.mac_pj,
+            leakage_pj=costs.leakage_pj_per_cycle,
+            weights=np.ones(2),
+        )
+
+    def impossible(self) -> Infeasible | None:
+        """Return why not even tiles of one word fit, or None if they do.
+
+        A mapping whose on-chip tiles are single words exists for every problem, so this is
+        the only reason why a problem can have no mapping.
+        """
+        setup = self.setup
+        for i, level in enumerate(self.hardware.levels[:-1]):
+            held = [
+                t
+                for t in (WEIGHTS, INPUTS, OUTPUTS)
+                if setup.allowed[i, t]
+                and not setup.optional[i, t]
+                and i <= setup.top[t]
+                and not (setup.staged[t] and i == setup.top[t])
+            ]
+            short = [t for t in held if setup.capacity[i, t] == 0]
+            if short or 0 <= setup.shared[i] < len(held):
+                free = 0 if short else int(setup.shared[i])
+                return Infeasible(
+                    reason="no_mapping",
+                    where=level.name,
+                    needed=float(len(short) or len(held)),
+                    available=float(free),
+                    unit="words",
+                    hint=f"give {level.name} room for a word of "
+                    f"{', '.join(TENSORS[t] for t in short or held)}, or fuse less",
+                )
+        return None

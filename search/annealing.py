@@ -1,0 +1,248 @@
+"""Compiled moves over mappings: annealing with restarts, and uniform sampling.
+
+Both work on ``loops[L, 4, 8]`` and ``keep[L, 3]`` of the batch kernel, carry their own
+generator (splitmix64, Steele et al., OOPSLA 2014) in a one-word array, and evaluate every
+candidate with the kernel, so that nothing runs in Python per candidate.
+"""
+
+from typing import Final
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ..evaluators.kernel import (
+    MAX_LEVELS,
+    ORDER,
+    SPATIAL_X,
+    SPATIAL_Y,
+    TEMPORAL,
+    VALID,
+    Float,
+    Int,
+    Setup,
+    evaluate_one,
+)
+
+Flags = NDArray[np.uint8]
+Word = NDArray[np.uint64]
+
+#: evaluations of one restart and its first and last temperature (in units of ln objective)
+RESTART: Final = 500
+HOT: Final = 1.0
+COLD: Final = 0.02
+
+
+@njit(cache=True)
+def _random(rng: Word) -> float:
+    """Uniform in [0, 1)."""
+    rng[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = rng[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@njit(cache=True)
+def _below(rng: Word, n: int) -> int:
+    return int(_random(rng) * n)
+
+
+@njit(cache=True)
+def _random_prime(rng: Word, value: int) -> int:
+    """A prime factor of ``value`` > 1; each distinct one is equally likely."""
+    chosen, seen, rest, p = 1, 0, value, 2
+    while rest > 1:
+        if p * p > rest:
+            p = rest
+        if rest % p == 0:
+            while rest % p == 0:
+                rest //= p
+            seen += 1
+            if _below(rng, seen) == 0:
+                chosen = p
+        p += 1
+    return chosen
+
+
+@njit(cache=True)
+def _slot_open(fanout: Int, spatial: Flags, level: int, kind: int, d: int) -> bool:
+    """Whether a factor of dimension ``d`` may stand at the slot at all."""
+    if kind == TEMPORAL:
+        return True
+    axis = 0 if kind == SPATIAL_X else 1
+    return bool(fanout[level, axis] > 1 and spatial[level, axis, d])
+
+
+@njit(cache=True)
+def _pick_slot(
+    rng: Word, fanout: Int, spatial: Flags, levels: int, d: int, taken: int
+) -> int:
+    """A random slot (level * 3 + kind) that may hold ``d``, other than ``taken``."""
+    chosen, seen = taken, 0
+    for slot in range(levels * 3):
+        if slot != taken and _slot_open(fanout, spatial, slot // 3, slot % 3, d):
+            seen += 1
+            if _below(rng, seen) == 0:
+                chosen = slot
+    return chosen
+
+
+@njit(cache=True)
+def _move_factor(rng: Word, bounds: Int, fanout: Int, spatial: Flags, loops: Int) -> None:
+    """Move one prime factor of one dimension to another slot."""
+    d, seen = 0, 0
+    for i in range(8):
+        if bounds[i] > 1:
+            seen += 1
+            if _below(rng, seen) == 0:
+                d = i
+    if seen == 0:
+        return
+    source, seen = 0, 0
+    for slot in range(loops.shape[0] * 3):
+        if loops[slot // 3, slot % 3, d] > 1:
+            seen += 1
+            if _below(rng, seen) == 0:
+                source = slot
+    target = _pick_slot(rng, fanout, spatial, loops.shape[0], d, source)
+    p = _random_prime(rng, loops[source // 3, source % 3, d])
+    if target != source:
+        loops[source // 3, source % 3, d] //= p
+        loops[target // 3, target % 3, d] *= p
+
+
+@njit(cache=True)
+def _swap_order(rng: Word, loops: Int) -> None:
+    """Swap two loops of one level; the innermost level's order never matters."""
+    level = 1 + _below(rng, loops.shape[0] - 1)
+    i, j = _below(rng, 8), _below(rng, 8)
+    a, b = loops[level, ORDER, i], loops[level, ORDER, j]
+    loops[level, ORDER, i], loops[level, ORDER, j] = b, a
+
+
+@njit(cache=True)
+def _toggle_keep(rng: Word, optional: Flags, keep: Flags) -> bool:
+    """Flip one bit of the bypass mask; False if no bit is free."""
+    chosen, seen = -1, 0
+    for i in range(keep.shape[0] * 3):
+        if optional[i // 3, i % 3]:
+            seen += 1
+            if _below(rng, seen) == 0:
+                chosen = i
+    if chosen < 0:
+        return False
+    keep[chosen // 3, chosen % 3] = 1 - keep[chosen // 3, chosen % 3]
+    return True
+
+
+@njit(cache=True)
+def _objective(setup: Setup, energy: float, cycles: float) -> float:
+    """Ln of energy and latency to the powers that the setup asks for (EDP: 1 and 1)."""
+    total = energy + setup.leakage_pj * cycles
+    return setup.weights[0] * np.log(total) + setup.weights[1] * np.log(cycles)
+
+
+@njit(cache=True)
+def reset(setup: Setup, loops: Int, keep: Flags) -> None:
+    """Set the mapping that fits wherever any does: every loop at the outermost level."""
+    loops[:, :ORDER, :] = 1
+    for level in range(loops.shape[0]):
+        for d in range(8):
+            loops[level, ORDER, d] = d
+    loops[loops.shape[0] - 1, TEMPORAL, :] = setup.bounds
+    keep[:] = setup.allowed
+    # where bypass is free it is also what fits best
+    for level in range(loops.shape[0]):
+        for t in range(3):
+            if setup.optional[level, t]:
+                keep[level, t] = 0
+
+
+@njit(cache=True)
+def anneal(
+    setup: Setup, loops: Int, keep: Flags, best_loops: Int, best_keep: Flags, scores: Float,
+    rng: Word, done: int, budget: int,
+) -> None:
+    """Evaluate ``budget`` more candidates after the first ``done``, all arrays in place.
+
+    ``loops``/``keep`` are the walk, ``best_loops``/``best_keep`` the incumbent and
+    ``scores`` their objectives (ln). A restart lasts RESTART evaluations; even ones start
+    from scratch, odd ones from the incumbent and half as hot.
+    """
+    levels = loops.shape[0]
+    counts = np.empty((levels, 3, 3), np.int64)
+    used = np.empty(levels, np.int64)
+    scratch = np.empty((2 * MAX_LEVELS + 3, 8), np.int64)
+    trial, trial_keep = np.empty_like(loops), np.empty_like(keep)
+    bounds, fanout, spatial = setup.bounds, setup.fanout, setup.spatial
+    optional = setup.optional
+    for step in range(done, done + budget):
+        restart, position = step // RESTART, step % RESTART
+        warm = restart % 2 == 1
+        if position == 0 and warm:
+            loops[:], keep[:], scores[0] = best_loops, best_keep, scores[1]
+        elif position == 0:
+            reset(setup, loops, keep)
+            scores[0] = np.inf
+        trial[:], trial_keep[:] = loops, keep
+        if position > 0 or warm:
+            kind = _random(rng)
+            if kind < 0.3:
+                _swap_order(rng, trial)
+            elif kind > 0.92 and _toggle_keep(rng, optional, trial_keep):
+                pass
+            else:
+                _move_factor(rng, bounds, fanout, spatial, trial)
+                if kind > 0.65:
+                    _move_factor(rng, bounds, fanout, spatial, trial)
+        status, energy, chip, dram = evaluate_one(
+            setup, trial, trial_keep, counts, used, scratch
+        )
+        if status != VALID:
+            continue
+        score = _objective(setup, energy, max(chip, dram))
+        hot = HOT / 2 if warm else HOT
+        heat = hot * (COLD / hot) ** (position / RESTART)
+        if score <= scores[0] or _random(rng) < np.exp((scores[0] - score) / heat):
+            loops[:], keep[:], scores[0] = trial, trial_keep, score
+        if score < scores[1]:
+            best_loops[:], best_keep[:], scores[1] = trial, trial_keep, score
+
+
+@njit(cache=True)
+def sample(
+    setup: Setup, best_loops: Int, best_keep: Flags, scores: Float, rng: Word, done: int, budget: int
+) -> None:
+    """Evaluate ``budget`` uniformly drawn candidates; the very first one is the trivial one."""
+    levels = best_loops.shape[0]
+    counts = np.empty((levels, 3, 3), np.int64)
+    used = np.empty(levels, np.int64)
+    scratch = np.empty((2 * MAX_LEVELS + 3, 8), np.int64)
+    loops, keep = np.empty_like(best_loops), np.empty_like(best_keep)
+    fanout, spatial = setup.fanout, setup.spatial
+    for step in range(done, done + budget):
+        reset(setup, loops, keep)
+        if step > 0:
+            for level in range(levels):
+                for t in range(3):
+                    if setup.optional[level, t]:
+                        keep[level, t] = _below(rng, 2)
+                for i in range(7, 0, -1):
+                    j = _below(rng, i + 1)
+                    a, b = loops[level, ORDER, i], loops[level, ORDER, j]
+                    loops[level, ORDER, i], loops[level, ORDER, j] = b, a
+            for d in range(8):
+                rest = setup.bounds[d]
+                loops[levels - 1, TEMPORAL, d] = 1
+                while rest > 1:
+                    p = _random_prime(rng, rest)
+                    rest //= p
+                    slot = _pick_slot(rng, fanout, spatial, levels, d, -1)
+                    loops[slot // 3, slot % 3, d] *= p
+        status, energy, chip, dram = evaluate_one(setup, loops, keep, counts, used, scratch)
+        if status == VALID:
+            score = _objective(setup, energy, max(chip, dram))
+            if score < scores[1]:
+                best_loops[:], best_keep[:], scores[1] = loops, keep, score

@@ -1,0 +1,95 @@
+"""Mapping searches behind one protocol: annealing with restarts, and random sampling."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ..evaluators.kernel import VALID, Float, Int, evaluate_batch
+from ..evaluators.problem import MappingProblem
+from ..space.mapping import Mapping
+from .annealing import Flags, anneal, reset, sample
+from .protocols import MappedLayer
+
+
+@dataclass(frozen=True)
+class MappingState:
+    """Everything that a mapping search remembers; arrays are never changed in place.
+
+    ``loops``/``keep`` are where the walk stands, ``best_loops``/``best_keep`` the incumbent,
+    ``scores`` their ln objective, ``rng`` the generator's word.
+    """
+
+    evaluations: int
+    loops: Int
+    keep: Flags
+    best_loops: Int
+    best_keep: Flags
+    scores: Float
+    rng: int
+
+
+class _CompiledSearch:
+    """Start and result, shared by the searches that differ only in how they move."""
+
+    def start(self, problem: MappingProblem, seed: int) -> MappingState:
+        """Return the state before anything was evaluated."""
+        levels = len(problem.hardware.levels)
+        loops, keep = np.empty((levels, 4, 8), np.int64), np.empty((levels, 3), np.uint8)
+        reset(problem.setup, loops, keep)
+        scores = np.full(2, np.inf)
+        return MappingState(0, loops, keep, loops.copy(), keep.copy(), scores, seed % 2**64)
+
+    def best(self, problem: MappingProblem, state: MappingState) -> MappedLayer:
+        """Return the incumbent, re-scored by the batch kernel; infeasible if there is none."""
+        status, energy, chip, dram = evaluate_batch(
+            problem.setup, state.best_loops[None], state.best_keep[None]
+        )
+        if np.isinf(state.scores[1]) or status[0] != VALID:
+            why = problem.impossible()
+            if why is None:
+                raise ValueError("best() needs at least one evaluation")
+            return MappedLayer(None, np.inf, np.inf, state.evaluations, why)
+        levels = zip(state.best_loops, state.best_keep, strict=True)
+        rows = [[lp[0], lp[3], lp[1], lp[2], kp] for lp, kp in levels]
+        cycles = float(max(chip[0], dram[0]))
+        return MappedLayer(Mapping.from_rows(rows), float(energy[0]), cycles, state.evaluations)
+
+
+class LocalMapping(_CompiledSearch):
+    """Annealing with restarts (moves: a prime factor, two loops, a bypass bit)."""
+
+    name: ClassVar[str] = "local"
+
+    def advance(self, problem: MappingProblem, state: MappingState, budget: int) -> MappingState:
+        """Evaluate ``budget`` more mappings."""
+        loops, keep = state.loops.copy(), state.keep.copy()
+        best_loops, best_keep = state.best_loops.copy(), state.best_keep.copy()
+        scores, rng = state.scores.copy(), np.array([state.rng], np.uint64)
+        anneal(
+            problem.setup, loops, keep, best_loops, best_keep, scores, rng,
+            state.evaluations, budget,
+        )
+        done = state.evaluations + budget
+        return MappingState(done, loops, keep, best_loops, best_keep, scores, int(rng[0]))
+
+
+class RandomMapping(_CompiledSearch):
+    """Uniform draws of factors, orders and bypass, as Timeloop's random mapper does."""
+
+    name: ClassVar[str] = "random"
+
+    def advance(self, problem: MappingProblem, state: MappingState, budget: int) -> MappingState:
+        """Evaluate ``budget`` more mappings."""
+        best_loops, best_keep = state.best_loops.copy(), state.best_keep.copy()
+        scores, rng = state.scores.copy(), np.array([state.rng], np.uint64)
+        sample(problem.setup, best_loops, best_keep, scores, rng, state.evaluations, budget)
+        done = state.evaluations + budget
+        return MappingState(
+            done, state.loops, state.keep, best_loops, best_keep, scores, int(rng[0])
+        )
+
+
+MAPPING_SEARCHES: dict[str, type[LocalMapping] | type[RandomMapping]] = {
+    s.name: s for s in (LocalMapping, RandomMapping)
+}
