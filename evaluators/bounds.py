@@ -1,0 +1,180 @@
+"""Lower bounds on energy and latency that hold for every fusion plan and every mapping.
+
+They rest on three facts that no search choice can change: each MAC and each vector operation
+runs at least once (halos can only repeat them), each weight and each network input that is
+read comes from DRAM at least once, and each network output goes there once. Maps between
+layers may stay on the chip, so they count for nothing.
+"""
+
+import weakref
+from collections.abc import Sequence
+from math import exp, fsum, log, prod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..space.dims import DIMS, TENSORS, Tensor
+from ..space.hardware import Hardware
+from ..space.layer import Layer
+from ..space.network import INPUT, Network
+from .hardware_cost import access_costs, edp_js
+
+
+class Demand(NamedTuple):
+    """What one pass of a network takes, whatever runs it.
+
+    Attributes:
+        macs: int64[layers] of the layers that run on MACs.
+        loops: int64[layers, 8], their loop bounds (order of DIMS).
+        vector_ops: operations on the vector unit.
+        dram_words: words that DRAM moves at the least.
+    """
+
+    macs: NDArray[np.int64]
+    loops: NDArray[np.int64]
+    vector_ops: int
+    dram_words: int
+
+
+def energy_bound_pj(network: Network, hardware: Hardware) -> float:
+    """Return an energy that no plan and mapping of one pass of ``network`` can go below, in pJ.
+
+    Arithmetic, compulsory DRAM traffic, the accesses that every MAC makes to the innermost
+    buffers, and leakage over the latency bound.
+    """
+    return _bounds(demand(network), hardware)[0]
+
+
+def latency_bound_cycles(network: Network, hardware: Hardware) -> float:
+    """Return cycles that no plan and mapping of one pass of ``network`` can go below.
+
+    The larger of compute (layers one after another, each on as many MACs as its loops can
+    occupy) and compulsory DRAM traffic at full bandwidth.
+    """
+    return _bounds(demand(network), hardware)[1]
+
+
+def edp_bound(networks: Sequence[Network], hardware: Hardware) -> float:
+    """Return a lower bound on the EDP of ``hardware``, in J*s: geometric mean over networks.
+
+    A pass works on ``hardware.native_batch`` inferences, whatever batch the networks have.
+
+    Raises:
+        ValueError: no networks.
+    """
+    if not networks:
+        raise ValueError("edp_bound needs at least one network, got none")
+    batch = hardware.native_batch
+    logs = [
+        log(edp_js(*_bounds(demand(network, batch), hardware), hardware, batch))
+        for network in networks
+    ]
+    return exp(fsum(logs) / len(logs))
+
+
+# networks live as long as a study: each is summed up once, found again by identity, because
+# hashing some sixty layers costs more than the bound
+_SEEN: dict[tuple[int, int | None], tuple["weakref.ref[Network]", Demand]] = {}
+
+
+def demand(network: Network, batch: int | None = None) -> Demand:
+    """Return what one pass takes, at the network's batch or at another."""
+    key = (id(network), batch)
+    seen = _SEEN.get(key)
+    if seen is not None and seen[0]() is network:
+        return seen[1]
+    at_batch = network if batch in (None, network.batch) else network.with_batch(batch or 1)
+    result = _demand(at_batch)
+    _SEEN[key] = (weakref.ref(network, lambda _: _SEEN.pop(key, None)), result)
+    return result
+
+
+def _demand(network: Network) -> Demand:
+    layers = [layer for layer in network.layers if layer.uses_macs]
+    readers = [
+        layer
+        for layer, sources in zip(network.layers, network.reads, strict=True)
+        if INPUT in sources
+    ]
+    words = sum(layer.weight_words for layer in layers)
+    # layers that read the input may share one fetch of it
+    words += max((_touched_words(layer) for layer in readers), default=0)
+    words += sum(
+        layer.output_words
+        for layer, consumers in zip(network.layers, network.consumers, strict=True)
+        if not consumers
+    )
+    return Demand(
+        np.array([layer.macs for layer in layers], dtype=np.int64),
+        np.array([layer.bounds for layer in layers], dtype=np.int64).reshape(-1, len(DIMS)),
+        sum(layer.vector_ops for layer in network.layers),
+        words,
+    )
+
+
+def _touched_words(layer: Layer) -> int:
+    """Words of one input map that some window reads; strides can leave out rows."""
+    axes = ((layer.p, layer.r), (layer.q, layer.s))
+    touched = 1
+    for axis, (outputs, kernel) in enumerate(axes):
+        stride, dilation, pad = layer.stride[axis], layer.dilation[axis], layer.padding[axis]
+        taps = np.add.outer(np.arange(outputs) * stride, np.arange(kernel) * dilation) - pad
+        touched *= np.unique(taps[(taps >= 0) & (taps < layer.input_size[axis])]).size
+    return layer.n * layer.input_channels * touched
+
+
+def _bounds(need: Demand, hardware: Hardware) -> tuple[float, float]:
+    """Return (energy_pj, latency_cycles)."""
+    costs = access_costs(hardware)
+    dram = hardware.levels[-1]
+    compute = float((need.macs / _parallel(need.loops, hardware)).sum())
+    compute += need.vector_ops / hardware.vector_lanes
+    cycles = max(compute, need.dram_words / dram.bandwidth_words)
+    dram_pj = min(costs.read_pj[-1].min(), costs.write_pj[-1].min()) / dram.width_words
+    energy = float(need.macs.sum()) * (costs.mac_pj + _operands_pj(hardware))
+    energy += need.vector_ops * costs.vector_op_pj
+    energy += need.dram_words * dram_pj + cycles * costs.leakage_pj_per_cycle
+    return energy, cycles
+
+
+def _parallel(loops: NDArray[np.int64], hardware: Hardware) -> NDArray[np.float64]:
+    """MACs that each layer can occupy at once, float64[layers].
+
+    On each axis of each level no more children work than there are, nor than the product of the
+    bounds that may be unrolled there. Padding a bound up does not help: it adds as many MACs as
+    it occupies. Smaller tiles of a layer occupy no more.
+    """
+    parallel = np.ones(len(loops))
+    for level, fanout in zip(hardware.levels, hardware.fanouts, strict=True):
+        for allowed, children in zip((level.spatial_x, level.spatial_y), fanout, strict=True):
+            if children > 1:
+                columns = [DIMS.index(d) for d in allowed]
+                parallel *= np.minimum(children, loops[:, columns].prod(axis=1, dtype=np.float64))
+    occupied: NDArray[np.float64] = np.minimum(parallel, loops.prod(axis=1, dtype=np.float64))
+    return occupied
+
+
+def _operands_pj(hardware: Hardware) -> float:
+    """Energy of the innermost accesses that each MAC makes, at the least.
+
+    A tensor's innermost buffer serves each of its MACs in every cycle, and one access can serve
+    all MACs of an instance at best, with a full vector of words. A first partial sum is not read,
+    so outputs count their writes alone. A tensor whose innermost buffer may be bypassed, or is
+    DRAM, counts for nothing here.
+    """
+    costs = access_costs(hardware)
+    total = 0.0
+    for t, tensor in enumerate(TENSORS):
+        i = _innermost(hardware, tensor)
+        level = hardware.levels[i]
+        if level.optional or level.storage == "dram":
+            continue
+        pj = costs.write_pj[i, t] if tensor == "outputs" else costs.read_pj[i, t]
+        served = prod(f for fanout in hardware.fanouts[: i + 1] for f in fanout)
+        total += float(pj) / (served * level.width_words)
+    return total
+
+
+def _innermost(hardware: Hardware, tensor: Tensor) -> int:
+    return next(i for i, level in enumerate(hardware.levels) if tensor in level.keeps)

@@ -1,0 +1,210 @@
+"""What follows from the hardware alone: energy per access, area, thermal design power."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..space.dims import TENSORS, Tensor
+from ..space.hardware import Hardware, Storage, StorageLevel
+from .sram import BufferCost
+from .technology import Technology, technology
+
+#: words that a MAC moves in a cycle: weight, input, partial sum read and written
+_MAC_WORDS: Final[dict[Tensor, float]] = {"weights": 1.0, "inputs": 1.0, "outputs": 2.0}
+_MACS, _VECTOR, _CONTROL, _PHY = "macs", "vector unit", "control", "dram phy"
+_DRAM, _LEAKAGE = "dram", "leakage"
+_RESERVED: Final = frozenset({_MACS, _VECTOR, _CONTROL, _PHY, _DRAM, _LEAKAGE})
+
+
+@dataclass(frozen=True, eq=False)
+class AccessCosts:
+    """Energy of everything that a mapping can make happen.
+
+    Attributes:
+        read_pj, write_pj: float64[L, 3], energy of one access of ``width_words`` words to one
+            instance, by level (innermost first) and tensor (order of TENSORS); 0 where the
+            level does not keep the tensor. Read-only.
+        mac_pj: one multiply-accumulate.
+        vector_op_pj: one operation of the vector unit.
+        leakage_pj_per_cycle: the whole chip, per clock cycle.
+    """
+
+    read_pj: NDArray[np.float64]
+    write_pj: NDArray[np.float64]
+    mac_pj: float
+    vector_op_pj: float
+    leakage_pj_per_cycle: float
+
+
+@dataclass(frozen=True)
+class HardwareCost:
+    """Area and thermal design power of one design, with the parts that add up to them."""
+
+    area_mm2: float
+    tdp_w: float
+    area_breakdown_mm2: Mapping[str, float]
+    tdp_breakdown_w: Mapping[str, float]
+
+
+class _Level(NamedTuple):
+    """The buffers of one instance of an on-chip level: by tensor, and each once."""
+
+    by_tensor: dict[Tensor, BufferCost]
+    buffers: tuple[BufferCost, ...]
+
+
+@lru_cache(maxsize=4096)
+def _buffer(name: str, storage: Storage, size_bytes: int, width_bytes: float) -> BufferCost:
+    return technology(name).buffer(storage, size_bytes, width_bytes)
+
+
+def _level(hardware: Hardware, level: StorageLevel) -> _Level:
+    if level.name in _RESERVED:
+        raise ValueError(
+            f"level {level.name!r} of {hardware.name}: the name stands for a part of the chip; "
+            f"names to avoid are {', '.join(sorted(_RESERVED))}"
+        )
+    width_bytes = level.width_words * hardware.word_bits / 8
+    if isinstance(level.capacity_bytes, tuple):
+        private = {
+            tensor: _buffer(hardware.technology, level.storage, size, width_bytes)
+            for tensor, size in level.capacity_bytes
+        }
+        return _Level(private, tuple(private.values()))
+    shared = _buffer(hardware.technology, level.storage, level.total_bytes, width_bytes)
+    return _Level(dict.fromkeys(level.keeps, shared), (shared,))
+
+
+def _levels(hardware: Hardware) -> list[_Level]:
+    return [_level(hardware, level) for level in hardware.levels[:-1]]
+
+
+def _dram_access_pj(hardware: Hardware, tech: Technology) -> float:
+    bits = hardware.levels[-1].width_words * hardware.word_bits
+    return bits * tech.dram(hardware.dram).pj_per_bit
+
+
+def _leakage_mw(hardware: Hardware, tech: Technology, levels: list[_Level]) -> float:
+    logic_mm2 = hardware.macs * tech.mac_mm2(hardware.word_bits)
+    logic_mm2 += hardware.vector_lanes * tech.vector_lane_mm2
+    storage = sum(
+        level.instances * sum(buffer.leakage_mw for buffer in costs.buffers)
+        for level, costs in zip(hardware.levels, levels, strict=False)
+    )
+    # control and test logic leak like the rest of the chip, in proportion to their area
+    return (tech.logic_mw(logic_mm2) + storage) * tech.control_factor * tech.test_factor
+
+
+@lru_cache(maxsize=1024)
+def access_costs(hardware: Hardware) -> AccessCosts:
+    """Return the energy of every event on ``hardware``.
+
+    Raises:
+        ValueError: a technology, DRAM or word width that the table does not have.
+    """
+    tech = technology(hardware.technology)
+    levels = _levels(hardware)
+    read = np.zeros((len(hardware.levels), len(TENSORS)))
+    write = np.zeros_like(read)
+    for i, costs in enumerate(levels):
+        for tensor, buffer in costs.by_tensor.items():
+            read[i, TENSORS.index(tensor)] = buffer.read_pj
+            write[i, TENSORS.index(tensor)] = buffer.write_pj
+    read[-1] = write[-1] = _dram_access_pj(hardware, tech)
+    read.flags.writeable = write.flags.writeable = False
+    # mW over MHz is nJ
+    leakage_pj = _leakage_mw(hardware, tech, levels) / hardware.frequency_mhz * 1e3
+    return AccessCosts(read, write, tech.mac_pj(hardware.word_bits), tech.vector_op_pj, leakage_pj)
+
+
+def area_mm2(hardware: Hardware) -> dict[str, float]:
+    """Return the silicon area of each part of the chip, in mm2.
+
+    Keys: ``macs``, each on-chip level by name, ``vector unit``, ``dram phy`` (with the memory
+    controller) and ``control`` (with design for test). Cell and macro areas are multiplied by
+    the post-layout factor, and control and test are a share of everything, as in Gemini
+    (HPCA 2024). The on-chip network has no area of its own.
+    """
+    return _area_mm2(hardware, technology(hardware.technology), _levels(hardware))
+
+
+def _area_mm2(hardware: Hardware, tech: Technology, levels: list[_Level]) -> dict[str, float]:
+    layout = tech.layout_factor
+    parts = {_MACS: hardware.macs * tech.mac_mm2(hardware.word_bits) * layout}
+    for level, costs in zip(hardware.levels, levels, strict=False):
+        one = sum(buffer.area_mm2 for buffer in costs.buffers)
+        parts[level.name] = level.instances * one * layout
+    parts[_VECTOR] = hardware.vector_lanes * tech.vector_lane_mm2 * layout
+    phy = tech.dram(hardware.dram).phy_mm2_per_gbytes_per_s
+    parts[_PHY] = phy * hardware.dram_gbytes_per_s
+    parts[_CONTROL] = sum(parts.values()) * (tech.control_factor * tech.test_factor - 1)
+    return parts
+
+
+def tdp_w(hardware: Hardware) -> dict[str, float]:
+    """Return the power of each part with every unit busy at its peak rate, in W.
+
+    Keys: ``macs``, each on-chip level by name, ``vector unit``, ``dram`` (reading or writing at
+    full bandwidth; the DRAM's own chips are in it) and ``leakage`` of the chip. A level moves at
+    most ``bandwidth_words`` and never more than the units below can take: four words per MAC and
+    cycle, and what the levels in between move. Its accesses cost the dearest of its tensors'
+    reads and writes.
+    """
+    return _tdp_w(hardware, technology(hardware.technology), _levels(hardware))
+
+
+def _tdp_w(hardware: Hardware, tech: Technology, levels: list[_Level]) -> dict[str, float]:
+    # pJ per cycle times MHz is uW
+    watts = hardware.frequency_mhz * 1e-6
+    parts = {_MACS: hardware.macs * tech.mac_pj(hardware.word_bits) * watts}
+    # words per cycle that the units below can take, over the whole chip
+    demand = {tensor: hardware.macs * words for tensor, words in _MAC_WORDS.items()}
+    for level, costs in zip(hardware.levels, levels, strict=False):
+        asked = sum(demand[tensor] for tensor in level.keeps)
+        moved = min(level.bandwidth_words * level.instances, asked)
+        for tensor in level.keeps:
+            demand[tensor] *= moved / asked
+        dearest = max(max(buffer.read_pj, buffer.write_pj) for buffer in costs.buffers)
+        parts[level.name] = moved / level.width_words * dearest * watts
+    parts[_VECTOR] = hardware.vector_lanes * tech.vector_op_pj * watts
+    dram = hardware.levels[-1]
+    accesses = dram.bandwidth_words / dram.width_words
+    parts[_DRAM] = accesses * _dram_access_pj(hardware, tech) * watts
+    parts[_LEAKAGE] = _leakage_mw(hardware, tech, levels) * 1e-3
+    return parts
+
+
+@lru_cache(maxsize=16384)
+def hardware_cost(hardware: Hardware) -> HardwareCost:
+    """Return area and TDP; both depend on the hardware alone.
+
+    Raises:
+        ValueError: a technology, DRAM or word width that the table does not have, or a level
+            with the name of another part of the chip.
+    """
+    tech = technology(hardware.technology)
+    levels = _levels(hardware)
+    area = _area_mm2(hardware, tech, levels)
+    power = _tdp_w(hardware, tech, levels)
+    return HardwareCost(sum(area.values()), sum(power.values()), area, power)
+
+
+def edp_js(energy_pj: float, latency_cycles: float, hardware: Hardware, batch: int) -> float:
+    """Return the energy-delay product of one pass, in J*s: lower is better.
+
+    Energy is per inference (a pass works on ``batch`` of them), latency is that of the whole
+    pass: an inference is not done before its batch is. So a larger batch pays only where it
+    saves more energy than it adds waiting. Seconds, not cycles: designs with different clocks
+    compare.
+
+    Args:
+        energy_pj: energy of the whole pass.
+        latency_cycles: clock cycles of the whole pass.
+        hardware: gives the clock.
+        batch: inferences in the pass.
+    """
+    return energy_pj * 1e-12 / batch * latency_cycles / (hardware.frequency_mhz * 1e6)
