@@ -1,0 +1,65 @@
+"""Published accelerators, as templates without parameters.
+
+All are priced with one technology table, so that designs compare on one cost model; where a
+paper leaves a number open, the file says "assumption".
+"""
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from .hardware import Hardware
+from .infeasible import Infeasible, InfeasibleError
+from .suggest import did_you_mean
+from .template_reader import read_template
+
+_FOLDER: Final = Path(__file__).with_name("presets")
+
+PRESETS: Final = tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
+"""Names of the accelerators."""
+
+
+@cache
+def preset(name: str) -> Hardware:
+    """Return a published accelerator.
+
+    Raises:
+        ValueError: there is none of that name; names the nearest that there are.
+    """
+    if name not in PRESETS:
+        raise ValueError(f"preset {name!r} is not known; {did_you_mean(name, PRESETS)}")
+    built = read_template(_FOLDER / f"{name}.yaml").build({}, name)
+    if isinstance(built, Infeasible):
+        raise InfeasibleError(built)
+    return built
+
+
+def with_word_bits(hardware: Hardware, word_bits: int) -> Hardware:
+    """Return the hardware with words of another width but the same memories and wires.
+
+    Capacities and bandwidths in bytes, and bytes per access, stay; so half the width gives
+    twice the words in each buffer and in each cycle. An access of one word stays one word, and
+    the MACs change with the width.
+
+    Raises:
+        ValueError: the width is below 1 or does not divide the bits of an access.
+    """
+    if word_bits < 1:
+        raise ValueError(f"word_bits must be at least 1, got {word_bits}")
+    ratio = hardware.word_bits / word_bits
+    levels = []
+    for level in hardware.levels:
+        bits = level.width_words * hardware.word_bits
+        if level.width_words > 1 and bits % word_bits:
+            raise ValueError(
+                f"level {level.name}: {word_bits}-bit words do not fill an access of {bits} bits"
+            )
+        levels.append(
+            replace(
+                level,
+                bandwidth_words=level.bandwidth_words * ratio,
+                width_words=max(1, bits // word_bits),
+            )
+        )
+    return replace(hardware, word_bits=word_bits, levels=tuple(levels))

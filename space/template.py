@@ -1,0 +1,201 @@
+"""What a hardware template says: levels and rules whose numbers are expressions.
+
+:mod:`archloom.space.template_reader` reads templates from YAML.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast, get_args
+
+from .dims import Dim, Tensor
+from .expression import Expression, ExpressionError, Value
+from .hardware import Hardware, Pair, Storage, StorageLevel
+from .infeasible import Infeasible
+from .parameter import Parameter
+from .suggest import did_you_mean
+
+Field = Value | Expression
+Names = Mapping[str, Value]
+
+
+class TemplateError(ValueError):
+    """Everything that is wrong with a template, each with its file and key path.
+
+    Attributes:
+        errors: one sentence for each fault.
+    """
+
+    def __init__(self, errors: list[str]) -> None:
+        super().__init__("\n".join(errors))
+        self.errors = errors
+
+
+def value_of(field: Field, names: Names) -> Value:
+    """Return the value of a field: itself, or what its expression gives."""
+    return field.evaluate(names) if isinstance(field, Expression) else field
+
+
+def _number(field: Field, names: Names) -> float:
+    value = value_of(field, names)
+    if isinstance(value, str):
+        raise ExpressionError(f"{_source(field)} is the text {value!r}, must be a number")
+    return value
+
+
+def _integer(field: Field, names: Names) -> int:
+    value = _number(field, names)
+    if not float(value).is_integer():
+        raise ExpressionError(f"{_source(field)} is {value}, must be a whole number")
+    return int(value)
+
+
+def _source(field: Field) -> str:
+    return repr(field.source if isinstance(field, Expression) else field)
+
+
+def _storage(field: Field, names: Names) -> Storage:
+    value = value_of(field, names)
+    if value not in get_args(Storage):
+        hint = did_you_mean(str(value), get_args(Storage))
+        raise ExpressionError(f"storage {value!r} is not known; {hint}")
+    return cast(Storage, value)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelTemplate:
+    """A storage level; see :class:`archloom.space.hardware.StorageLevel` for the fields.
+
+    ``capacity_bytes`` is None for DRAM, one field, or (tensor, field) pairs. The level is
+    there when ``when`` holds.
+    """
+
+    name: str
+    storage: Field
+    keeps: tuple[Tensor, ...]
+    mesh: tuple[Field, Field]
+    capacity_bytes: Field | tuple[tuple[Tensor, Field], ...] | None
+    bandwidth_words: Field
+    width_words: Field
+    spatial_x: tuple[Dim, ...]
+    spatial_y: tuple[Dim, ...]
+    optional: bool
+    when: Expression | None
+
+    def build(self, names: Names) -> StorageLevel | None:
+        """Return the level for the given values; None where it is left out.
+
+        Raises:
+            ValueError: a value that no level can have.
+        """
+        if self.when is not None and not self.when.evaluate(names):
+            return None
+        return StorageLevel(
+            name=self.name,
+            storage=_storage(self.storage, names),
+            keeps=self.keeps,
+            mesh=(_integer(self.mesh[0], names), _integer(self.mesh[1], names)),
+            capacity_bytes=self._capacity(names),
+            bandwidth_words=_number(self.bandwidth_words, names),
+            width_words=_integer(self.width_words, names),
+            spatial_x=self.spatial_x,
+            spatial_y=self.spatial_y,
+            optional=self.optional,
+        )
+
+    def _capacity(self, names: Names) -> int | tuple[tuple[Tensor, int], ...] | None:
+        if self.capacity_bytes is None:
+            return None
+        if isinstance(self.capacity_bytes, tuple):
+            return tuple((tensor, _integer(f, names)) for tensor, f in self.capacity_bytes)
+        return _integer(self.capacity_bytes, names)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A limit on the points of a space: ``needed`` may not exceed ``available``."""
+
+    name: str
+    needed: Field
+    available: Field
+    unit: str
+    hint: str
+
+    def broken(self, names: Names) -> Infeasible | None:
+        """Return the record of a point that breaks the rule, or None."""
+        needed, available = _number(self.needed, names), _number(self.available, names)
+        if needed <= available:
+            return None
+        read = self.needed.names if isinstance(self.needed, Expression) else ()
+        where = ", ".join(f"{name} = {names[name]}" for name in read)
+        return Infeasible(self.name, where, needed, available, self.unit, self.hint)
+
+
+@dataclass(frozen=True)
+class Template:
+    """A family of hardware: parameters, definitions over them, rules, and the parts.
+
+    Attributes:
+        name: its name in the catalogue, or that of the user's file.
+        file: where it was read from, for messages.
+        parameters: in the order of the file.
+        define: (name, field) of values that the file derives, in order.
+    """
+
+    name: str
+    file: str
+    parameters: tuple[Parameter, ...]
+    define: tuple[tuple[str, Field], ...]
+    rules: tuple[Rule, ...]
+    technology: str
+    dram: str
+    frequency_mhz: Field
+    word_bits: Field
+    pe_mesh: tuple[Field, Field]
+    array: tuple[Field, Field]
+    vector_lanes: Field
+    native_batch: Field
+    levels: tuple[LevelTemplate, ...]
+
+    def build(self, values: Mapping[str, Value], label: str) -> Hardware | Infeasible:
+        """Return the hardware called ``label`` for one value of each parameter.
+
+        Raises:
+            TemplateError: the template has no hardware there and no rule says so.
+        """
+        names = dict(values)
+        where = "define"
+        try:
+            for where, field in self.define:
+                names[where] = value_of(field, names)
+            for rule in self.rules:
+                where = f"rules.{rule.name}"
+                if (infeasible := rule.broken(names)) is not None:
+                    return infeasible
+            levels = []
+            for i, level in enumerate(self.levels):
+                where = f"levels[{i}]"
+                if (built := level.build(names)) is not None:
+                    levels.append(built)
+            where = "hardware"
+            return self._hardware(names, label, tuple(levels))
+        except ValueError as error:
+            given = ", ".join(f"{k} = {v}" for k, v in values.items())
+            suffix = f" (where {given})" if given else ""
+            raise TemplateError([f"{self.file}: {where}: {error}{suffix}"]) from error
+
+    def _hardware(self, names: Names, label: str, levels: tuple[StorageLevel, ...]) -> Hardware:
+        def pair(fields: tuple[Field, Field]) -> Pair:
+            return (_integer(fields[0], names), _integer(fields[1], names))
+
+        return Hardware(
+            name=label,
+            technology=self.technology,
+            frequency_mhz=_number(self.frequency_mhz, names),
+            word_bits=_integer(self.word_bits, names),
+            pe_mesh=pair(self.pe_mesh),
+            array=pair(self.array),
+            levels=levels,
+            dram=self.dram,
+            vector_lanes=_integer(self.vector_lanes, names),
+            native_batch=_integer(self.native_batch, names),
+        )

@@ -1,0 +1,314 @@
+"""Reads hardware templates from YAML and reports everything that is wrong with one at once.
+
+A number may be an expression over parameters and definitions: a text that starts with ``=``,
+such as ``"= 2 * pe_x"``. ``when``, ``needed`` and ``available`` are expressions without it.
+"""
+
+from collections.abc import Hashable, Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+
+import yaml
+
+from .dims import DIMS, TENSORS, Dim, Tensor
+from .expression import FUNCTIONS, Expression, ExpressionError, parse
+from .parameter import Parameter, Scale
+from .suggest import did_you_mean
+from .template import Field, LevelTemplate, Rule, Template, TemplateError
+
+_TOP: Final = {
+    "required": ("technology", "dram", "frequency_mhz", "word_bits", "pe_mesh", "levels"),
+    "optional": (
+        *("description", "parameters", "define", "rules"),
+        *("array", "vector_lanes", "native_batch"),
+    ),
+}
+_LEVEL: Final = {
+    "required": ("name", "storage", "keeps", "mesh", "bandwidth_words"),
+    "optional": ("capacity_bytes", "width_words", "spatial_x", "spatial_y", "optional", "when"),
+}
+_PARAMETER: Final = {"required": (), "optional": ("values", "low", "high", "step", "scale", "when")}
+_RULE: Final = {"required": ("name", "needed", "available", "unit", "hint"), "optional": ()}
+
+_MOST_VALUES: Final = 100_000
+"""Values of one parameter; more is a slip in ``step``."""
+
+
+def read_template(path: Path) -> Template:
+    """Read a template from a YAML file; it is called after the file.
+
+    Raises:
+        TemplateError: with every fault, its file and its key path.
+    """
+    reader = _Reader(str(path))
+    try:
+        data = yaml.load(path.read_text("utf-8"), Loader=_UniqueKeys)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise TemplateError([f"{path}: {error}"]) from None
+    template = reader.template(data, path.stem)
+    if reader.errors:
+        raise TemplateError(reader.errors)
+    return template
+
+
+class _UniqueKeys(yaml.SafeLoader):
+    """YAML in which a key that stands twice is an error."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
+            if key.value in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"key {key.value!r} stands twice", key.start_mark
+                )
+            seen.add(key.value)
+        return super().construct_mapping(node, deep)
+
+
+class _Reader:
+    """Walks the data, collects errors, and goes on with a harmless value after each."""
+
+    def __init__(self, file: str) -> None:
+        self.errors: list[str] = []
+        self._file = file
+        #: names that expressions may read, with the parameter where it is one
+        self._known: dict[str, Parameter | None] = {}
+
+    def template(self, data: Any, name: str) -> Template:
+        top = self._section(data, "", **_TOP)
+        parameters = self._parameters(top.get("parameters", {}))
+        define = self._define(top.get("define", {}))
+        levels = self._list(top.get("levels", []), "levels")
+        rules = self._list(top.get("rules", []), "rules")
+        self._text(top.get("description", "none"), "description")
+        return Template(
+            name=name,
+            file=self._file,
+            parameters=parameters,
+            define=define,
+            rules=tuple(self._rule(r, f"rules[{i}]") for i, r in enumerate(rules)),
+            technology=self._text(top.get("technology", ""), "technology"),
+            dram=self._text(top.get("dram", ""), "dram"),
+            frequency_mhz=self._number(top.get("frequency_mhz", 1), "frequency_mhz"),
+            word_bits=self._number(top.get("word_bits", 1), "word_bits"),
+            pe_mesh=self._pair(top.get("pe_mesh", [1, 1]), "pe_mesh"),
+            array=self._pair(top.get("array", [1, 1]), "array"),
+            vector_lanes=self._number(top.get("vector_lanes", 1), "vector_lanes"),
+            native_batch=self._number(top.get("native_batch", 1), "native_batch"),
+            levels=tuple(self._level(lv, f"levels[{i}]") for i, lv in enumerate(levels)),
+        )
+
+    def _fail(self, path: str, message: str) -> None:
+        self.errors.append(
+            f"{self._file}: {path}: {message}" if path else f"{self._file}: {message}"
+        )
+
+    def _section(
+        self, data: Any, path: str, required: tuple[str, ...], optional: tuple[str, ...]
+    ) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            self._fail(path, f"must be keys with values, got {data!r}")
+            return {}
+        known = (*required, *optional)
+        for key in data:
+            if key not in known:
+                self._fail(_join(path, key), f"unknown key; {did_you_mean(str(key), known)}")
+        for key in required:
+            if key not in data:
+                self._fail(_join(path, key), "is missing")
+        return {key: value for key, value in data.items() if key in known}
+
+    def _named(self, data: Any, path: str) -> dict[str, Any]:
+        """Return a mapping from new names; drops names that cannot be used."""
+        if not isinstance(data, dict):
+            self._fail(path, f"must be names with values, got {data!r}")
+            return {}
+        good = {}
+        for name, value in data.items():
+            if not isinstance(name, str) or not name.isidentifier() or name in FUNCTIONS:
+                self._fail(_join(path, name), "is no name: use letters, digits and _")
+            elif name in self._known:
+                self._fail(_join(path, name), "is a parameter already")
+            else:
+                good[name] = value
+        return good
+
+    def _list(self, data: Any, path: str) -> list[Any]:
+        if isinstance(data, list):
+            return data
+        self._fail(path, f"must be a list, got {data!r}")
+        return []
+
+    def _text(self, data: Any, path: str) -> str:
+        if not isinstance(data, str) or not data:
+            self._fail(path, f"must be a text, got {data!r}")
+            return "?"
+        return data
+
+    def _number(self, data: Any, path: str) -> Field:
+        if isinstance(data, str) and data.startswith("="):
+            return self._expression(data[1:], path) or 1
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self._fail(path, f"must be a number or an expression after '=', got {data!r}")
+            return 1
+        return data
+
+    def _pair(self, data: Any, path: str) -> tuple[Field, Field]:
+        if not isinstance(data, list) or len(data) != 2:
+            self._fail(path, f"must be [along x, along y], got {data!r}")
+            return (1, 1)
+        return (self._number(data[0], f"{path}[0]"), self._number(data[1], f"{path}[1]"))
+
+    def _amount(self, data: Any, path: str) -> Field:
+        """Return a number, or the expression that a text is."""
+        if isinstance(data, str):
+            return self._expression(data, path) or 1
+        return self._number(data, path)
+
+    def _expression(self, data: Any, path: str) -> Expression | None:
+        if not isinstance(data, str):
+            self._fail(path, f"must be an expression, got {data!r}")
+            return None
+        try:
+            expression = parse(data)
+        except ExpressionError as error:
+            self._fail(path, str(error))
+            return None
+        for name in expression.names:
+            if name not in self._known:
+                self._fail(path, f"{name!r} is not defined; {did_you_mean(name, self._known)}")
+        for name, literal in expression.literals:
+            parameter = self._known.get(name)
+            if parameter is not None and literal not in parameter.values:
+                hint = did_you_mean(literal, [str(v) for v in parameter.values])
+                self._fail(path, f"{name} is never {literal!r}; {hint}")
+        return expression
+
+    def _when(self, section: Mapping[str, Any], path: str) -> Expression | None:
+        if "when" not in section:
+            return None
+        return self._expression(section["when"], _join(path, "when"))
+
+    def _parameters(self, data: Any) -> tuple[Parameter, ...]:
+        made = []
+        for name, spec in self._named(data, "parameters").items():
+            path = f"parameters.{name}"
+            section = self._section(spec, path, **_PARAMETER)
+            when = self._when(section, path)
+            scale, values = self._values(section, path)
+            try:
+                parameter = Parameter(name, values, cast(Scale, scale), when)
+            except ValueError as error:
+                self._fail(path, str(error))
+                parameter = None
+            self._known[name] = parameter
+            made.append(parameter)
+        return tuple(p for p in made if p is not None)
+
+    def _values(self, section: dict[str, Any], path: str) -> tuple[str, tuple[Any, ...]]:
+        """Return scale and values; after an error, values that are harmless."""
+        scale = section.get("scale", "linear")
+        harmless = ("linear", (1,))
+        if scale not in ("linear", "pow2"):
+            self._fail(_join(path, "scale"), f"{scale!r} must be linear or pow2")
+            return harmless
+        if "values" in section:
+            if odd := [k for k in ("low", "high", "step") if k in section]:
+                self._fail(path, f"give either values or low and high, not also {odd[0]}")
+            values = tuple(self._list(section["values"], _join(path, "values")))
+            if any(isinstance(v, list | dict) for v in values):
+                self._fail(_join(path, "values"), f"must be numbers or texts, got {list(values)}")
+                return harmless
+            texts = bool(values) and all(isinstance(v, str) for v in values)
+            return ("categorical" if texts and "scale" not in section else scale, values or (1,))
+        bounds = [section.get(key) for key in ("low", "high")]
+        step = section.get("step", None if scale == "linear" else 1)
+        for key, value in zip(("low", "high", "step"), (*bounds, step), strict=True):
+            if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+                self._fail(_join(path, key), f"must be a number above 0, got {value!r}")
+                return harmless
+        if scale == "pow2" and "step" in section:
+            self._fail(_join(path, "step"), "goes with scale linear; pow2 doubles")
+        low, high = cast(list[float], bounds)
+        return scale, self._range(low, high, None if scale == "pow2" else cast(float, step), path)
+
+    def _range(self, low: float, high: float, step: float | None, path: str) -> tuple[Any, ...]:
+        values = [low]
+        while values[-1] < high and len(values) <= _MOST_VALUES:
+            values.append(values[-1] * 2 if step is None else low + len(values) * step)
+        if len(values) > _MOST_VALUES:
+            self._fail(path, f"has more than {_MOST_VALUES} values")
+        elif values[-1] != high:
+            near = " or ".join(str(v) for v in values[-2:])
+            self._fail(_join(path, "high"), f"{high} is not reached from {low}; take {near}")
+        return tuple(values)
+
+    def _define(self, data: Any) -> tuple[tuple[str, Field], ...]:
+        made = []
+        for name, value in self._named(data, "define").items():
+            made.append((name, self._number(value, f"define.{name}")))
+            self._known[name] = None
+        return tuple(made)
+
+    def _rule(self, data: Any, path: str) -> Rule:
+        section = self._section(data, path, **_RULE)
+        unit = section.get("unit", "")
+        if not isinstance(unit, str):
+            self._fail(_join(path, "unit"), f"must be a text, got {unit!r}")
+        return Rule(
+            name=self._text(section.get("name", "?"), _join(path, "name")),
+            needed=self._amount(section.get("needed", 0), _join(path, "needed")),
+            available=self._amount(section.get("available", 0), _join(path, "available")),
+            unit=unit,
+            hint=self._text(section.get("hint", "?"), _join(path, "hint")),
+        )
+
+    def _level(self, data: Any, path: str) -> LevelTemplate:
+        section = self._section(data, path, **_LEVEL)
+        storage = section.get("storage", "sram")
+        named = self._text(storage, _join(path, "storage"))
+        optional = section.get("optional", False)
+        if not isinstance(optional, bool):
+            self._fail(_join(path, "optional"), f"must be true or false, got {optional!r}")
+        capacity = section.get("capacity_bytes")
+        return LevelTemplate(
+            name=self._text(section.get("name", "?"), _join(path, "name")),
+            storage=self._number(named, _join(path, "storage")) if named[0] == "=" else named,
+            keeps=cast(
+                tuple[Tensor, ...],
+                self._some(section.get("keeps", list(TENSORS)), TENSORS, _join(path, "keeps")),
+            ),
+            mesh=self._pair(section.get("mesh", [1, 1]), _join(path, "mesh")),
+            capacity_bytes=self._capacity(capacity, _join(path, "capacity_bytes")),
+            bandwidth_words=self._number(
+                section.get("bandwidth_words", 1), _join(path, "bandwidth_words")
+            ),
+            width_words=self._number(section.get("width_words", 1), _join(path, "width_words")),
+            spatial_x=self._spatial(section, "spatial_x", path),
+            spatial_y=self._spatial(section, "spatial_y", path),
+            optional=bool(optional),
+            when=self._when(section, path),
+        )
+
+    def _capacity(self, data: Any, path: str) -> Field | tuple[tuple[Tensor, Field], ...] | None:
+        if data is None:
+            return None
+        if not isinstance(data, dict):
+            return self._number(data, path)
+        self._some(list(data), TENSORS, path)
+        return tuple((t, self._number(data[t], _join(path, t))) for t in TENSORS if t in data)
+
+    def _spatial(self, section: dict[str, Any], key: str, path: str) -> tuple[Dim, ...]:
+        dims = self._some(section.get(key, list(DIMS)), DIMS, _join(path, key))
+        return cast(tuple[Dim, ...], dims)
+
+    def _some(self, data: Any, known: tuple[str, ...], path: str) -> tuple[str, ...]:
+        names = self._list(data, path)
+        for name in names:
+            if name not in known:
+                self._fail(path, f"{name!r} is not known; {did_you_mean(str(name), known)}")
+        return tuple(names)
+
+
+def _join(path: str, key: object) -> str:
+    return f"{path}.{key}" if path else str(key)
