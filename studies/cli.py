@@ -1,0 +1,106 @@
+"""The command line. Each command calls one function of a module that it imports itself, so
+that ``archloom --help`` and mistakes answer at once.
+"""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .errors import UserError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Searches hardware, layer fusion and mapping together for DNN accelerators.",
+    epilog="Example: archloom run quickstart",
+)
+
+StudyDir = Annotated[Path, typer.Argument(metavar="DIR", help="Directory of a study.")]
+ExecutorName = Annotated[
+    str | None,
+    typer.Option("--executor", help="'inline' or 'ray'; changes the time, not the result."),
+]
+Workers = Annotated[
+    int | None, typer.Option("--workers", help="Trials at a time; all cores if nobody says.")
+]
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"archloom {version('archloom')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Say the version."),
+    ] = False,
+) -> None:
+    pass
+
+
+@app.command(epilog="Example: archloom run studies/quickstart.yaml --out runs/first --workers 2")
+def run(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file, or 'quickstart'.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="DIR", help="Default: runs/<study's name>.")
+    ] = None,
+    executor: ExecutorName = None,
+    workers: Workers = None,
+) -> None:
+    """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe."""
+    from rich.console import Console
+
+    from .session import Overrides, start
+
+    raise typer.Exit(start(study, out, Overrides(executor, workers), Console()))
+
+
+@app.command(epilog="Example: archloom resume runs/quickstart --executor inline")
+def resume(folder: StudyDir, executor: ExecutorName = None, workers: Workers = None) -> None:
+    """Go on with a study that was stopped or killed; the result is as if it never had been."""
+    from rich.console import Console
+
+    from .session import Overrides
+    from .session import resume as resume_study
+
+    raise typer.Exit(resume_study(folder, Overrides(executor, workers), Console()))
+
+
+@app.command(epilog="Example: archloom pareto runs/quickstart --json")
+def pareto(
+    folder: StudyDir,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Print the Pareto front of a study in EDP, area and TDP; also while it runs."""
+    from .front import front_csv, front_json, front_table, read_front
+
+    if as_csv and as_json:
+        raise UserError("--csv and --json exclude each other; say one of them")
+    front = read_front(folder)
+    if as_csv:
+        typer.echo(front_csv(front), nl=False)
+    elif as_json:
+        typer.echo(front_json(front))
+    else:
+        from rich.console import Console
+
+        Console().print(front_table(front))
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is one message and exit code 2."""
+    try:
+        app()
+    except UserError as error:
+        typer.echo(f"error: {error}", err=True)
+        sys.exit(2)

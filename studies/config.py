@@ -1,0 +1,279 @@
+"""A study file: what is searched, for which networks, within which limits, with which budget.
+
+Every field that decides the result is part of the study's identity; the executor is not, for
+it changes nothing but the time.
+"""
+
+import re
+from collections.abc import Callable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+)
+
+from ..space.suggest import did_you_mean
+from .choices import Choice, complete, option_problems
+from .config_errors import ConfigError, Document, Problem, dotted, problems_of, read_document
+from .errors import UserError
+
+_QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*?)\s*")
+_FACTORS = {
+    "mm2": {"mm2": 1.0, "mm^2": 1.0, "cm2": 100.0, "cm^2": 100.0, "um2": 1e-6, "um^2": 1e-6},
+    "W": {"W": 1.0, "mW": 1e-3, "kW": 1e3, "uW": 1e-6},
+}
+
+
+def _plain_number(unit: str) -> Callable[[Any], Any]:
+    """Return a validator that explains a number written with a unit."""
+
+    def check(value: Any) -> Any:
+        match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+        if not match:
+            return value
+        factor = _FACTORS[unit].get(match[2])
+        if factor is None:
+            raise ValueError(f"{value!r} has unit {match[2]!r}, must be a plain number in {unit}")
+        converted = float(f"{float(match[1]) * factor:.12g}")
+        raise ValueError(f"{value!r} must be a plain number in {unit}: write {converted:g}")
+
+    return check
+
+
+def _known(what: str, names: Callable[[], list[str]]) -> Callable[[str], str]:
+    """Return a validator that accepts the given names only."""
+
+    def check(value: str) -> str:
+        if value not in (known := names()):
+            raise ValueError(f"{what} {value!r} is unknown; {did_you_mean(value, known)}")
+        return value
+
+    return check
+
+
+def _network_names() -> list[str]:
+    from ..space.networks import NETWORKS
+
+    return sorted(NETWORKS)
+
+
+def _preset_names() -> list[str]:
+    from ..space.presets import PRESETS
+
+    return sorted(PRESETS)
+
+
+def _unique(values: tuple[str, ...]) -> tuple[str, ...]:
+    twice = {v for v in values if values.count(v) > 1}
+    if twice:
+        names = ", ".join(sorted(twice))
+        raise ValueError(f"{names} stands more than once; each network counts once")
+    return values
+
+
+def _readable_space(value: str, info: ValidationInfo) -> str:
+    """Load the template once, so that its errors are reported with the file's."""
+    from ..space.hardware_space import HardwareSpace
+
+    found = space_location(value, (info.context or {}).get("folder", Path()))
+    try:
+        HardwareSpace.load(found)
+    except OSError as error:
+        raise ValueError(f"{value!r} cannot be read: {error.strerror or error}") from None
+    return found
+
+
+def space_location(value: str, folder: Path) -> str:
+    """Return a built-in template's name as it is, and a path made absolute from ``folder``."""
+    if "/" not in value and not value.endswith((".yaml", ".yml")):
+        return value
+    return str((folder / value).resolve())
+
+
+def space_text(location: str) -> str:
+    """Return the text of a template, built-in or a file, that was found to be valid."""
+    from importlib.resources import files
+
+    from ..space import hardware_space
+
+    if location in hardware_space.TEMPLATES:
+        package = files(hardware_space.__package__)
+        return package.joinpath("templates", f"{location}.yaml").read_text("utf-8")
+    return Path(location).read_text("utf-8")
+
+
+AreaMm2 = Annotated[float, BeforeValidator(_plain_number("mm2")), Field(gt=0, allow_inf_nan=False)]
+PowerW = Annotated[float, BeforeValidator(_plain_number("W")), Field(gt=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Constraints(_Section):
+    """Caps of a design; a design above one is never proposed."""
+
+    area_mm2: AreaMm2 | None = None
+    tdp_w: PowerW | None = None
+
+
+class Software(_Section):
+    """How the software of one design is searched; see ``archloom.search.software``."""
+
+    fusion: Literal["genetic", "none"] = "genetic"
+    population: Annotated[int, Field(ge=2)] = 24
+    mapping: Literal["local", "random"] = "local"
+    mapping_evaluations: Count = 2000
+
+
+class ExecutorChoice(_Section):
+    """Where the work is done.
+
+    Attributes:
+        workers: trials at a time; None for all cores that the process may use.
+        address: of a running Ray cluster; None starts Ray on this machine.
+    """
+
+    name: Literal["ray", "inline"] = "ray"
+    workers: Count | None = None
+    address: str | None = None
+
+
+class StudyConfig(_Section):
+    """A whole study file; the defaults are resolved when it is read.
+
+    Attributes:
+        name: names the study's directory.
+        seed: all randomness derives from it.
+        workloads: networks of the catalogue; a design's EDP is their geometric mean.
+        space: a built-in template's name, or the path of a template (from the study file).
+        constraints: caps of area and TDP.
+        optimizer: proposes designs; its name, and beside it its options.
+        halving: shares software search out among the trials of a batch; name and options.
+        trials: designs in all.
+        batch_size: designs that are proposed and halved together.
+        software: how the software of a design is searched.
+        executor: where the work is done; no part of the study's identity.
+        baseline: preset that is evaluated like a trial that wins every round, for comparison.
+    """
+
+    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    workloads: Annotated[
+        tuple[Annotated[str, AfterValidator(_known("network", _network_names))], ...],
+        Field(min_length=1, strict=False),
+        AfterValidator(_unique),
+    ]
+    space: Annotated[str, AfterValidator(_readable_space)]
+    constraints: Constraints = Constraints()
+    optimizer: Choice = Choice(name="mobo")
+    halving: Choice = Choice(name="msh")
+    trials: Count
+    batch_size: Count = 8
+    software: Software = Software()
+    executor: ExecutorChoice = ExecutorChoice()
+    baseline: Annotated[str, AfterValidator(_known("preset", _preset_names))] | None = None
+
+
+def load_config(path: Path) -> StudyConfig:
+    """Read a study file.
+
+    Raises:
+        ConfigError: everything that is wrong in it.
+        UserError: it cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such study file{_nearby(path)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as text: {error}") from None
+    document = read_document(path, text)
+    data = {"name": path.stem, **document.data}
+    problems = document.problems + _choice_problems(document)
+    try:
+        config = StudyConfig.model_validate(data, context={"folder": path.parent})
+    except ValidationError as error:
+        problems += problems_of(error.errors(), document, StudyConfig)
+    if problems:
+        raise ConfigError(path, problems)
+    return _complete(config)
+
+
+def parse_stored(data: dict[str, Any], path: Path) -> StudyConfig:
+    """Build the config that a study's directory holds.
+
+    Raises:
+        ConfigError: this version of archloom does not take it.
+    """
+    try:
+        return StudyConfig.model_validate(data, context={"folder": path.parent})
+    except ValidationError as error:
+        wrong = [Problem(None, dotted(e["loc"]), e["msg"]) for e in error.errors()]
+        raise ConfigError(path, wrong) from None
+
+
+def _factories(key: str) -> tuple[list[str], Callable[[str], Callable[..., Any]]]:
+    """Return the names that a section may choose, and what finds a name's factory."""
+    from ..search import registry
+
+    if key == "optimizer":
+        return registry.hardware_optimizer_names(), registry.hardware_optimizer
+    return registry.budget_allocator_names(), registry.budget_allocator
+
+
+def _choice_problems(document: Document) -> list[Problem]:
+    """Check the sections whose keys depend on the part that they name."""
+    found = []
+    for key in ("optimizer", "halving"):
+        section = document.data.get(key)
+        if not isinstance(section, dict) or not isinstance(section.get("name"), str):
+            continue  # absent, or pydantic says what is wrong
+        names, find = _factories(key)
+        if section["name"] not in names:
+            message = f"{section['name']!r} is unknown; {did_you_mean(section['name'], names)}"
+            found.append(Problem(document.line((key, "name")), f"{key}.name", message))
+            continue
+        choice = Choice(**{str(k): v for k, v in section.items()})
+        wrong = [
+            Problem(document.line((key, option)), dotted((key, option)), message)
+            for option, message in option_problems(choice, find(choice.name))
+        ]
+        found += wrong
+        if key == "halving" and not wrong:
+            found += _range_problems(choice, find(choice.name), document)
+    return found
+
+
+def _range_problems(
+    choice: Choice, factory: Callable[..., Any], document: Document
+) -> list[Problem]:
+    """Build the allocator to hear what it says of its numbers; an optimizer needs a space first."""
+    try:
+        factory(**choice.options)
+    except ValueError as error:
+        return [Problem(document.line(("halving",)), "halving", str(error))]
+    return []
+
+
+def _complete(config: StudyConfig) -> StudyConfig:
+    chosen = {
+        key: complete(choice, _factories(key)[1](choice.name))
+        for key, choice in (("optimizer", config.optimizer), ("halving", config.halving))
+    }
+    return config.model_copy(update=chosen)
+
+
+def _nearby(path: Path) -> str:
+    files = [p.name for p in path.parent.glob("*.y*ml")] if path.parent.is_dir() else []
+    near = get_close_matches(path.name, files)
+    return f"; did you mean {' or '.join(near)}?" if near else ""

@@ -1,0 +1,163 @@
+"""Where the work of a study is done: in this process, or in Ray workers.
+
+The outcome of a piece of work depends on the work alone, so both executors give the same
+results, in another order.
+"""
+
+import logging
+import os
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+from .work import Advanced, Context, Crash, Work, perform
+
+#: Ray's smallest object store is 75 MB; the shared context is far smaller.
+_OBJECT_STORE_BYTES = 100 * 2**20
+
+#: How often work is tried again whose worker died (killed, out of memory).
+_RETRIES = 2
+
+#: One thread per worker: workers share the cores, and threads of numba and torch on top of
+#: that make every trial many times slower.
+_WORKER_ENVIRONMENT = {
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "RAY_USAGE_STATS_ENABLED": "0",
+}
+
+
+class Executor(Protocol):
+    """Does work, perhaps in parallel; a context manager that holds the workers."""
+
+    def __enter__(self) -> Self:
+        """Start the workers."""
+        ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop the workers; work under way is given up."""
+        ...
+
+    def run(self, work: Sequence[Work]) -> Iterator[tuple[int, Advanced | Crash]]:
+        """Yield (position in ``work``, outcome) for every piece, each as soon as it is done."""
+        ...
+
+
+class InlineExecutor:
+    """Does the work in this process, in order: for debugging, tests and single cores."""
+
+    def __init__(self, context: Context) -> None:
+        self._context = context
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        return None
+
+    def run(self, work: Sequence[Work]) -> Iterator[tuple[int, Advanced | Crash]]:
+        """Yield (position in ``work``, outcome), in order."""
+        for index, piece in enumerate(work):
+            yield index, perform(self._context, piece)
+
+
+class RayExecutor:
+    """Does the work in Ray workers, at most ``workers`` pieces at a time.
+
+    Args:
+        context: what all work shares; put into the object store once.
+        workers: pieces at a time; None for the cores that this process may use.
+        address: of a running cluster; None starts Ray on this machine, with just the
+            workers. The cluster's machines need the same version of archloom.
+
+    A worker that dies is replaced and its work done again, twice at most; then it counts as a
+    crash of that trial.
+    """
+
+    def __init__(
+        self, context: Context, workers: int | None = None, address: str | None = None
+    ) -> None:
+        self._context = context
+        self._workers = workers or len(os.sched_getaffinity(0))
+        self._address = address
+        self._shared: Any = None
+        self._perform: Any = None
+
+    def __enter__(self) -> Self:
+        # Read by Ray at its import: no usage reports from a user's machine.
+        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+        # Silences a warning about a change of default that does not touch CPU-only work.
+        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        import ray
+
+        options: dict[str, Any] = {
+            "address": self._address or "local",
+            "log_to_driver": False,
+            "logging_level": logging.ERROR,
+            "include_dashboard": False,
+            "runtime_env": {"env_vars": _WORKER_ENVIRONMENT},
+        }
+        if self._address is None:
+            options |= {"num_cpus": self._workers, "object_store_memory": _OBJECT_STORE_BYTES}
+        else:
+            del options["include_dashboard"]
+        ray.init(**options)
+        self._shared = ray.put(self._context)
+        self._perform = ray.remote(num_cpus=1, max_retries=_RETRIES)(perform)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        import ray
+
+        self._shared = self._perform = None
+        ray.shutdown()
+
+    def run(self, work: Sequence[Work]) -> Iterator[tuple[int, Advanced | Crash]]:
+        """Yield (position in ``work``, outcome), each as soon as it is done."""
+        import ray
+
+        flying: dict[Any, int] = {}
+        waiting = list(range(len(work)))[::-1]
+        while waiting or flying:
+            while waiting and len(flying) < self._workers:
+                index = waiting.pop()
+                flying[self._perform.remote(self._shared, work[index])] = index
+            done, _ = ray.wait(list(flying), num_returns=1)
+            yield flying.pop(done[0]), _collect(done[0])
+
+
+def _collect(reference: Any) -> Advanced | Crash:
+    """Return the outcome; a dead worker becomes a crash, for ``perform`` itself never raises."""
+    import ray
+
+    try:
+        outcome: Advanced | Crash = ray.get(reference)
+    except ray.exceptions.RayError as error:
+        name = type(error).__name__
+        return Crash(name, f"the worker died {_RETRIES + 1} times", f"{name}: no traceback")
+    return outcome
+
+
+def make_executor(
+    name: str, context: Context, workers: int | None, address: str | None
+) -> Executor:
+    """Return the executor called ``name``: ``inline`` or ``ray``."""
+    if name == "inline":
+        return InlineExecutor(context)
+    return RayExecutor(context, workers, address)

@@ -1,0 +1,81 @@
+"""What a study has done, as events of its journal.
+
+=============  =================================================================================
+``asked``      batch, first trial, the points, and how long the optimizer took
+``advanced``   trial, round, the compressed outcome (:mod:`.work`), and how long it took
+``crashed``    trial, round, and the error with its traceback
+``opened``     when and with which executor a process took the study up
+=============  =================================================================================
+
+An event is journaled before the study acts on it, so a study that was killed acts on it again.
+"""
+
+from time import time
+from typing import Any
+
+from .store import Store
+from .work import Advanced, Crash
+
+Point = dict[str, Any]
+
+
+class History:
+    """Reads the past from a store, and writes the present to it.
+
+    Args:
+        store: opened for writing; its events are taken.
+
+    Attributes:
+        known_rounds: rounds of trials that the journal already held.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._points: dict[int, list[Point]] = {}
+        self._rounds: dict[tuple[int, int], str | Crash] = {}
+        for event in store.take_events():
+            self._replay(event)
+        self.known_rounds = len(self._rounds)
+
+    def _replay(self, event: dict[str, Any]) -> None:
+        match event["event"]:
+            case "asked":
+                self._points[event["batch"]] = event["points"]
+            case "advanced":
+                self._rounds[event["trial"], event["round"]] = event["payload"]
+            case "crashed":
+                self._rounds[event["trial"], event["round"]] = Crash(**event["crash"])
+
+    def opened(self, executor: str) -> None:
+        """Note that a process took the study up."""
+        self._store.append({"event": "opened", "at": round(time(), 3), "executor": executor})
+
+    def points(self, batch: int) -> list[Point] | None:
+        """Return the points of a batch; None if they were not asked for yet."""
+        return self._points.get(batch)
+
+    def asked(self, batch: int, points: list[Point], seconds: float) -> None:
+        """Note the points of a batch."""
+        event = {"event": "asked", "batch": batch, "points": points}
+        self._store.append(event | {"seconds": round(seconds, 6)})
+
+    def outcome(self, trial: int, round_index: int) -> str | Crash | None:
+        """Return the payload or the crash of a trial's round; None if it was not done yet."""
+        return self._rounds.get((trial, round_index))
+
+    def done(self, trial: int, round_index: int, result: Advanced | Crash) -> None:
+        """Note what came of a trial's round."""
+        place = {"trial": trial, "round": round_index}
+        if isinstance(result, Crash):
+            self._store.append({"event": "crashed", **place, "crash": result.to_dict()})
+            self._rounds[trial, round_index] = result
+        else:
+            seconds = round(result.seconds, 6)
+            event = {"event": "advanced", **place, "seconds": seconds, "payload": result.payload}
+            self._store.append(event)
+            self._rounds[trial, round_index] = result.payload
+
+    def forget(self, trial: int) -> None:
+        """Let go of a finished trial's payloads, which only its record is needed of."""
+        for key in [key for key in self._rounds if key[0] == trial]:
+            del self._rounds[key]

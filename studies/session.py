@@ -1,0 +1,138 @@
+"""One process that works on a study: what ``archloom run`` and ``archloom resume`` do."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from .config import ExecutorChoice, StudyConfig, load_config, parse_stored, space_text
+from .errors import UserError
+from .executors import make_executor
+from .front import comparison, front_of, front_table
+from .progress import ProgressView
+from .store import STUDY, Header, Store, read_header
+from .study import Study, prepare, run_study
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+SHIPPED = Path(__file__).parent
+
+
+class Stopped(BaseException):
+    """SIGINT or SIGTERM arrived; like KeyboardInterrupt, no error handler may swallow it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overrides:
+    """What the command line says about the executor; None leaves it to the study."""
+
+    executor: str | None = None
+    workers: int | None = None
+
+    def apply(self, config: StudyConfig) -> StudyConfig:
+        """Return the config with another executor, which changes no result.
+
+        Raises:
+            UserError: an executor that does not exist, or less than one worker.
+        """
+        names = ("inline", "ray")
+        if self.executor not in (None, *names):
+            raise UserError(f"executor {self.executor!r} is unknown; known: {', '.join(names)}")
+        if self.workers is not None and self.workers < 1:
+            raise UserError(f"workers is {self.workers}, must be at least 1")
+        given = {"name": self.executor, "workers": self.workers}
+        choice = config.executor.model_dump() | {k: v for k, v in given.items() if v is not None}
+        return config.model_copy(update={"executor": ExecutorChoice(**choice)})
+
+
+def start(path: Path, folder: Path | None, overrides: Overrides, console: "Console") -> int:
+    """Run the study of a file, or go on with it; return the exit code.
+
+    Args:
+        path: a study file, or the name of one that comes with archloom.
+        folder: the study's directory; None for ``runs/<name>``.
+        overrides: of the executor.
+        console: for progress and results.
+
+    Raises:
+        UserError: nothing was written.
+    """
+    config = overrides.apply(load_config(_find(path)))
+    folder = folder or Path("runs") / config.name
+    study = prepare(config, config.space)
+    header = Header.new(config.model_dump(mode="json"), space_text(config.space))
+    with Store.create(folder, header) as store:
+        return _work(study, store, console)
+
+
+def resume(folder: Path, overrides: Overrides, console: "Console") -> int:
+    """Go on with the study of a directory; return the exit code.
+
+    Raises:
+        UserError: the directory is no study, or cannot be gone on with.
+    """
+    header = read_header(folder)
+    stored = header.config | {"space": str(folder.resolve() / header.space_file)}
+    config = overrides.apply(parse_stored(stored, folder / STUDY))
+    with Store(folder) as store:
+        return _work(prepare(config, config.space), store, console)
+
+
+def _find(path: Path) -> Path:
+    """Return the file, or the shipped study of that name."""
+    shipped = SHIPPED / f"{path}.yaml"
+    return shipped if not path.exists() and path.suffix == "" and shipped.exists() else path
+
+
+def _work(study: Study, store: Store, console: "Console") -> int:
+    folder, choice = store.folder, study.config.executor
+    console.print(f"study {folder}: {'goes on' if store.begun else 'begins'}", highlight=False)
+    try:
+        with (
+            make_executor(choice.name, study.context, choice.workers, choice.address) as executor,
+            _stop_signals(),
+            ProgressView(console) as view,
+        ):
+            records = run_study(study, store, executor, view)
+    except (Stopped, KeyboardInterrupt):
+        console.print(f"stopped; resume with: archloom resume {folder}", highlight=False)
+        return 130
+    front = front_of(records)
+    if front:
+        console.print(front_table(front))
+    else:
+        console.print("no trial has an EDP, so there is no front")
+    line = comparison(folder)
+    if line:
+        console.print(line, highlight=False, soft_wrap=True)
+    failed = [str(r["trial"]) for r in records if r["state"] == "failed"]
+    if failed:
+        text = f"{len(failed)} of {len(records)} trials crashed: {', '.join(failed)}; "
+        console.print(f"{text}{folder}/trials.jsonl has the tracebacks", highlight=False)
+    return 0 if front else 1
+
+
+@contextmanager
+def _stop_signals() -> Iterator[None]:
+    """Turn SIGINT and SIGTERM into :class:`Stopped`; a second one while stopping is ignored.
+
+    Entered after the executor, since Ray sets a handler of its own when it starts.
+    """
+
+    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Stopped
+
+    before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    except Stopped:
+        raise  # signals stay ignored until the workers are gone and the store is closed
+    else:
+        for number, handler in before.items():
+            signal.signal(number, handler)

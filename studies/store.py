@@ -1,0 +1,279 @@
+"""A study's directory: the only memory of a study.
+
+==================  ==========================================================================
+``study.yaml``      format, version, identity and the resolved config; written once
+``space/NAME.yaml`` the hardware template as it was when the study began
+``journal.jsonl``   every event in order; the truth, from which a study goes on
+``trials.jsonl``    one final record per trial, in order; depends on config and seed alone
+``baseline.json``   record of the baseline, once it is evaluated
+==================  ==========================================================================
+
+The journal is written first; everything below it in the table can be made again from it. One
+process writes at a time; any number may read.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .errors import UserError
+from .journal import Event, Journal
+from .trial import Record
+
+FORMAT = 1
+
+STUDY, SPACE, JOURNAL = "study.yaml", "space", "journal.jsonl"
+TRIALS, BASELINE, LOCK = "trials.jsonl", "baseline.json", ".lock"
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What a study is: its resolved config, and the template that its space had.
+
+    Attributes:
+        config: ``StudyConfig.model_dump(mode="json")``.
+        space_text: text of the hardware template.
+        archloom: version that began the study.
+    """
+
+    config: dict[str, Any]
+    space_text: str
+    archloom: str
+
+    @classmethod
+    def new(cls, config: dict[str, Any], space_text: str) -> "Header":
+        """Return the header of a study that begins now."""
+        return cls(config, space_text, version("archloom"))
+
+    @property
+    def space_file(self) -> Path:
+        """Where the template lies in the study's directory; its stem names the designs."""
+        return Path(SPACE, f"{Path(self.config['space']).stem}.yaml")
+
+    @property
+    def result_settings(self) -> dict[str, Any]:
+        """What decides the result: neither the executor, nor the name, nor the space's path."""
+        settings = {k: v for k, v in self.config.items() if k not in ("name", "executor")}
+        digest = hashlib.sha256(self.space_text.encode()).hexdigest()
+        return settings | {"space": self.space_file.stem, "space_sha256": digest}
+
+    @property
+    def identity(self) -> str:
+        """Equal for two studies that have the same result."""
+        text = json.dumps(self.result_settings, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Store:
+    """A study's directory, opened for writing; locked until it is closed.
+
+    Attributes:
+        folder: the directory.
+        header: what the study is.
+        begun: whether it held events when it was opened.
+
+    Raises:
+        UserError: the directory is no study, is of another format, is damaged, or another
+            process writes to it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.header = read_header(folder)
+        self._lock = _lock(folder)
+        try:
+            self._journal = Journal(folder / JOURNAL)
+            self.begun = bool(self._journal.found)
+        except UserError:
+            os.close(self._lock)
+            raise
+        self._trials = os.open(folder / TRIALS, os.O_RDWR | os.O_CREAT, 0o644)
+        self._published = 0
+
+    @classmethod
+    def create(cls, folder: Path, header: Header) -> "Store":
+        """Begin a study, or go on with it if the directory holds the same one.
+
+        Raises:
+            UserError: also if the directory holds another study, or other files; nothing in it
+                is changed then.
+        """
+        if (folder / STUDY).exists():
+            found = read_header(folder)
+            if found.identity != header.identity:
+                raise UserError(
+                    f"{folder} holds a study with another config ({_differences(found, header)}); "
+                    "say --out DIR for another directory, or undo the change"
+                )
+            return cls(folder)
+        _check_vacant(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        lock = _lock(folder)
+        try:
+            if not (folder / STUDY).exists():
+                (folder / SPACE).mkdir(exist_ok=True)
+                write_whole(folder / header.space_file, header.space_text)
+                # Last, since this file is what makes the directory a study.
+                write_whole(folder / STUDY, _study_text(header))
+        finally:
+            os.close(lock)
+        return cls(folder)
+
+    def __enter__(self) -> "Store":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give up the lock."""
+        self._journal.close()
+        os.close(self._trials)
+        os.close(self._lock)
+
+    def take_events(self) -> list[Event]:
+        """Return every event before this opening, oldest first; they are not kept here."""
+        events, self._journal.found = self._journal.found, []
+        return events
+
+    def append(self, event: Event) -> None:
+        """Add an event; it is on the disk when this returns."""
+        self._journal.append(event)
+
+    def publish(self, records: Sequence[Record]) -> None:
+        """Add the records of a finished batch to ``trials.jsonl``.
+
+        A study that goes on publishes its old batches again: what is there already is left
+        alone, what a kill cut short or somebody changed is put right.
+        """
+        data = b"".join(_line(record) for record in records)
+        there = os.pread(self._trials, len(data), self._published)
+        if there != data:
+            os.ftruncate(self._trials, self._published)
+            os.pwrite(self._trials, data, self._published)
+            os.fsync(self._trials)
+        self._published += len(data)
+
+    def publish_baseline(self, record: Record) -> None:
+        """Write the record of the baseline."""
+        write_whole(self.folder / BASELINE, _line(record).decode())
+
+
+def read_header(folder: Path) -> Header:
+    """Return what the study is.
+
+    Raises:
+        UserError: the directory is no study, or of another format.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder}: there is no such directory; 'archloom run' makes one")
+    try:
+        data = yaml.safe_load((folder / STUDY).read_text())
+        found = data["format"]
+    except (OSError, yaml.YAMLError, TypeError, KeyError):
+        raise UserError(f"{folder} is no study: it has no readable {STUDY} with a format") from None
+    if found != FORMAT:
+        raise UserError(
+            f"{folder} is a study of format {found}; this archloom ({version('archloom')}) reads "
+            f"format {FORMAT}; use the version that began it: {data.get('archloom', 'unknown')}"
+        )
+    try:
+        bare = Header(data["config"], "", data["archloom"])
+        header = replace(bare, space_text=(folder / bare.space_file).read_text(encoding="utf-8"))
+        sound = header.identity == data["identity"]
+    except (OSError, KeyError, TypeError, AttributeError):
+        sound = False
+    if not sound:
+        raise UserError(
+            f"{folder}: {STUDY} or the template in {SPACE} was changed after the study began, so "
+            "its trials no longer belong to it; undo that, or begin a study in another directory"
+        )
+    return header
+
+
+def read_trials(folder: Path) -> list[Record]:
+    """Return the finished trials, also while another process adds to them."""
+    path = folder / TRIALS
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    return [json.loads(line) for line in lines if line.endswith(b"\n")]
+
+
+def read_baseline(folder: Path) -> Record | None:
+    """Return the baseline's record; None if it is not evaluated yet, or not wanted."""
+    path = folder / BASELINE
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file so that a reader, or a kill, sees all of it or nothing."""
+    part = path.with_name(f".{path.name}.part")
+    with part.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY)
+    os.fsync(folder)
+    os.close(folder)
+
+
+def _line(record: Record) -> bytes:
+    return json.dumps(record, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+
+
+def _study_text(header: Header) -> str:
+    head = {"format": FORMAT, "archloom": header.archloom, "identity": header.identity}
+    return yaml.safe_dump(head | {"config": header.config}, sort_keys=False)
+
+
+def _lock(folder: Path) -> int:
+    """Return a descriptor that holds the lock; a killed process lets go of it by itself."""
+    descriptor = os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        owner = os.pread(descriptor, 32, 0).decode(errors="replace").strip()
+        os.close(descriptor)
+        raise UserError(
+            f"{folder}: process {owner or 'unknown'} is writing to this study; wait for it, or "
+            "stop it; 'archloom pareto' works meanwhile"
+        ) from None
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, str(os.getpid()).encode(), 0)
+    return descriptor
+
+
+def _check_vacant(folder: Path) -> None:
+    """Refuse a directory that holds what no unfinished beginning of a study left there."""
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder} is a file; say --out DIR for another directory")
+    ours = {LOCK, SPACE, f".{STUDY}.part"}
+    foreign = (
+        sorted(p.name for p in folder.iterdir() if p.name not in ours) if folder.exists() else []
+    )
+    if foreign:
+        raise UserError(
+            f"{folder} is not empty ({', '.join(foreign[:3])}) and no study; nothing was changed; "
+            "say --out DIR for another directory"
+        )
+
+
+def _differences(found: Header, wanted: Header) -> str:
+    """Say which keys differ, with both values."""
+    old, new = found.result_settings, wanted.result_settings
+    parts = []
+    for key in sorted({*old, *new}):
+        if old.get(key) != new.get(key):
+            if key == "space_sha256":
+                parts.append("space: another template")
+            else:
+                parts.append(f"{key}: {old.get(key)} there, {new.get(key)} here")
+    return "; ".join(parts)

@@ -1,0 +1,275 @@
+"""The loop of a study: propose designs, search their software in rounds, learn, repeat.
+
+It starts by replaying the store, every time; a fresh study is one whose store is empty. What it
+does next depends on the config, the seed and the store, never on time or on the executor.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from ..space.infeasible import Infeasible, InfeasibleError
+from .config import StudyConfig
+from .errors import UserError
+from .executors import Executor
+from .front import front_of
+from .history import History, Point
+from .store import Store
+from .trial import BASELINE, Record, observation, stage_seed, trial_record
+from .work import Context, Crash, Outcome, Work, decode
+
+if TYPE_CHECKING:
+    from ..search.candidates import DesignProblem
+    from ..search.protocols import BudgetAllocator, HardwareOptimizer
+    from ..space.hardware import Hardware
+    from .work import Advance
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A config with every name in it resolved.
+
+    Attributes:
+        config: the resolved config.
+        problem: the space with its networks and caps.
+        context: what the workers need.
+        allocator: shares software search out.
+        baseline: the preset to compare with, if any.
+    """
+
+    config: StudyConfig
+    problem: "DesignProblem"
+    context: Context
+    allocator: "BudgetAllocator"
+    baseline: "Hardware | None"
+
+    def optimizer(self) -> "HardwareOptimizer":
+        """Return a new optimizer that was told nothing.
+
+        Raises:
+            UserError: it refuses one of its options.
+        """
+        from ..search.registry import hardware_optimizer
+
+        choice = self.config.optimizer
+        seed = stage_seed(self.config.seed, 0, "hardware")
+        try:
+            return hardware_optimizer(choice.name)(self.problem, seed, **choice.options)
+        except ValueError as error:
+            raise UserError(f"optimizer {choice.name}: {error}") from None
+
+    def hardware(self, point: Point) -> "Hardware":
+        """Return the design at a point.
+
+        Raises:
+            InfeasibleError: an optimizer broke its promise to propose feasible designs only.
+        """
+        facts = self.problem.assess(point)
+        built = self.problem.space.build(point)
+        if isinstance(facts, Infeasible):
+            raise InfeasibleError(facts)
+        if isinstance(built, Infeasible):
+            raise InfeasibleError(built)
+        return built
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far a study is, for people who watch it.
+
+    Attributes:
+        trials_done, trials: trials with a final record, and all of them.
+        round, rounds: round of the batch under way (from 1), and rounds of a batch.
+        fraction: share of the whole study's work that is done, about.
+        best_edp_js: lowest EDP so far; None if there is none yet.
+        front: designs on the front so far.
+        failed: trials that crashed so far.
+        baseline: whether it is the baseline that is being evaluated.
+    """
+
+    trials_done: int
+    trials: int
+    round: int
+    rounds: int
+    fraction: float
+    best_edp_js: float | None
+    front: int
+    failed: int
+    baseline: bool = False
+
+
+Watch = Callable[[Status], None]
+
+
+def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = None) -> Study:
+    """Resolve a config.
+
+    Args:
+        config: read from a study file or a study's directory.
+        space: name or path of the hardware template.
+        advance: the software search; None for archloom's own.
+
+    Raises:
+        UserError: no design of the space keeps its rules and the caps, or the optimizer refuses
+            an option.
+    """
+    from ..search.candidates import DesignProblem
+    from ..search.registry import budget_allocator
+    from ..search.software import SoftwareSettings
+    from ..search.software import advance as search_software
+    from ..space.hardware_space import HardwareSpace
+    from ..space.networks import network
+    from ..space.presets import preset
+
+    networks = tuple(network(name) for name in config.workloads)
+    caps = config.constraints
+    problem = DesignProblem(HardwareSpace.load(str(space)), networks, caps.area_mm2, caps.tdp_w)
+    obstacle = problem.obstacle(stage_seed(config.seed, 0, "obstacle"))
+    if obstacle:
+        raise UserError(f"space {config.space} has no feasible design; the nearest: {obstacle}")
+    settings = SoftwareSettings(**config.software.model_dump())
+    halving = config.halving
+    study = Study(
+        config,
+        problem,
+        Context(networks, settings, advance or search_software),
+        budget_allocator(halving.name)(**halving.options),
+        preset(config.baseline) if config.baseline else None,
+    )
+    study.optimizer()  # refuses bad options now rather than after a directory was made
+    return study
+
+
+def run_study(study: Study, store: Store, executor: Executor, watch: Watch) -> list[Record]:
+    """Run the study to its end, from wherever its store says that it is; return the trials."""
+    return _Loop(study, store, executor, watch).run()
+
+
+class _Loop:
+    def __init__(self, study: Study, store: Store, executor: Executor, watch: Watch) -> None:
+        self._study = study
+        self._store = store
+        self._executor = executor
+        self._watch = watch
+        self._history = History(store)
+        self._records: list[Record] = []
+        self._front: list[Record] = []
+
+    def run(self) -> list[Record]:
+        config = self._study.config
+        self._history.opened(config.executor.name)
+        optimizer = self._study.optimizer()
+        batch = 0
+        while len(self._records) < config.trials:
+            points = self._points(batch, optimizer)
+            if not points:
+                break  # the space has no more feasible designs
+            records = self._batch(batch, points)
+            self._store.publish(records)
+            optimizer.tell([observation(record) for record in records])
+            self._records += records
+            self._front = front_of([*self._front, *records])
+            batch += 1
+        self._baseline()
+        return self._records
+
+    def _points(self, batch: int, optimizer: "HardwareOptimizer") -> list[Point]:
+        """Return the batch's points: from the journal, else from the optimizer."""
+        points = self._history.points(batch)
+        if points is None:
+            config = self._study.config
+            start = perf_counter()
+            left = config.trials - len(self._records)
+            points = optimizer.ask(min(config.batch_size, left), ())
+            self._history.asked(batch, points, perf_counter() - start)
+        return points
+
+    def _batch(self, batch: int, points: Sequence[Point]) -> list[Record]:
+        first = len(self._records)
+        designs = {first + i: self._study.hardware(point) for i, point in enumerate(points)}
+        allocator = self._study.allocator
+        trails = self._rounds(designs, allocator.survivors)
+        return [
+            trial_record(trial, batch, point, designs[trial], trails[trial], allocator.rounds)
+            for trial, point in zip(designs, points, strict=True)
+        ]
+
+    def _baseline(self) -> None:
+        """Evaluate the preset as a trial that no round stops."""
+        hardware = self._study.baseline
+        if hardware is None:
+            return
+        trails = self._rounds({BASELINE: hardware}, lambda curves, _: list(curves))
+        rounds = self._study.allocator.rounds
+        record = trial_record(BASELINE, BASELINE, None, hardware, trails[BASELINE], rounds)
+        self._store.publish_baseline(record)
+
+    def _rounds(
+        self,
+        designs: "Mapping[int, Hardware]",
+        survivors: Callable[..., list[int]],
+    ) -> dict[int, list[Outcome | Crash]]:
+        """Search the software of the designs, round by round; return what came of each."""
+        trails: dict[int, list[Outcome | Crash]] = {trial: [] for trial in designs}
+        rounds = self._study.allocator.rounds
+        alive = sorted(designs)
+        for round_index in range(rounds):
+            self._round(designs, alive, round_index)
+            curves = {}
+            for trial in alive:
+                result = self._result(trial, round_index)
+                trails[trial].append(result)
+                if isinstance(result, Outcome):
+                    curves[trial] = result.curve
+            if not curves or round_index == rounds - 1:
+                break
+            alive = survivors(curves, round_index)
+        for trial in designs:
+            self._history.forget(trial)
+        return trails
+
+    def _round(
+        self, designs: "Mapping[int, Hardware]", alive: Sequence[int], round_index: int
+    ) -> None:
+        """Do what the journal does not have of a round, and journal each piece as it ends."""
+        missing = [t for t in alive if self._history.outcome(t, round_index) is None]
+        work = [self._work(trial, designs[trial], round_index) for trial in missing]
+        done = len(alive) - len(missing)
+        self._tell_watcher(len(designs), round_index, done / len(alive), BASELINE in designs)
+        for index, result in self._executor.run(work):
+            self._history.done(missing[index], round_index, result)
+            done += 1
+            self._tell_watcher(len(designs), round_index, done / len(alive), BASELINE in designs)
+
+    def _work(self, trial: int, hardware: "Hardware", round_index: int) -> Work:
+        previous = self._history.outcome(trial, round_index - 1) if round_index else None
+        if isinstance(previous, Crash):
+            raise RuntimeError(f"trial {trial} crashed in round {round_index - 1}, cannot go on")
+        seed = stage_seed(self._study.config.seed, trial, "software")
+        return Work(hardware, seed, previous, self._study.allocator.budget(round_index))
+
+    def _result(self, trial: int, round_index: int) -> Outcome | Crash:
+        result = self._history.outcome(trial, round_index)
+        if result is None:
+            raise RuntimeError(f"the executor lost trial {trial} in round {round_index}")
+        return result if isinstance(result, Crash) else decode(result)
+
+    def _tell_watcher(self, size: int, round_index: int, share: float, baseline: bool) -> None:
+        total, done = self._study.config.trials, len(self._records)
+        rounds = self._study.allocator.rounds
+        inside = 0 if baseline else size * (round_index + share) / rounds
+        self._watch(
+            Status(
+                trials_done=done,
+                trials=total,
+                round=round_index + 1,
+                rounds=rounds,
+                fraction=min((done + inside) / total, 1.0),
+                best_edp_js=self._front[0]["edp_js"] if self._front else None,
+                front=len(self._front),
+                failed=sum(r["state"] == "failed" for r in self._records),
+                baseline=baseline,
+            )
+        )
