@@ -93,9 +93,7 @@ def mapping_violations(mapping: Mapping, layer: Layer, hardware: Hardware) -> li
         for d, (got, want) in enumerate(zip(mapping.factors, layer.bounds, strict=True))
         if got != want
     ]
-    for level, loops, fanout in zip(
-        hardware.levels, mapping.levels, hardware.fanouts, strict=True
-    ):
+    for level, loops, fanout in zip(hardware.levels, mapping.levels, hardware.fanouts, strict=True):
         for axis, factors, allowed, children in (
             ("x", loops.spatial_x, level.spatial_x, fanout[0]),
             ("y", loops.spatial_y, level.spatial_y, fanout[1]),
