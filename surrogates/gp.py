@@ -4,10 +4,13 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import cho_solve, cholesky, solve_triangular
+from scipy.spatial.distance import cdist
 
 Array = NDArray[np.float64]
 
@@ -41,23 +44,42 @@ def _torch_at_work() -> Iterator[None]:
 
 
 @dataclass(frozen=True)
-class GaussianProcess:
-    """BoTorch's ``SingleTaskGP`` with a posterior in numpy.
+class Hyperparameters:
+    """What a fit finds, for targets that are scaled to mean 0 and deviation 1.
 
-    Kernel and priors are BoTorch's: a squared exponential with one length scale for each
-    input, under the dimension-scaled log-normal prior of Hvarfner et al., "Vanilla Bayesian
-    Optimization Performs Great in High Dimensions" (ICML 2024).
+    Attributes:
+        length_scales: [d], one for each input.
+        mean: constant mean.
+        noise: variance of the noise.
+        centre, scale: the targets' own mean and deviation.
+    """
+
+    length_scales: Array
+    mean: float
+    noise: float
+    centre: float
+    scale: float
+
+
+@dataclass(frozen=True)
+class GaussianProcess:
+    """A fitted process: hyperparameters by BoTorch's ``SingleTaskGP``, posterior in numpy.
+
+    Kernel and priors are BoTorch's: a squared exponential of variance 1 with a length scale for
+    each input, under the dimension-scaled log-normal prior of Hvarfner et al., "Vanilla Bayesian
+    Optimization Performs Great in High Dimensions" (ICML 2024). The posterior is equations 2.23
+    and 2.24 of Rasmussen and Williams, "Gaussian Processes for Machine Learning" (2006); only
+    its diagonal is needed, which numpy has in a tenth of the time.
 
     Attributes:
         inputs: [n, d] in [0, 1].
         targets: [n], natural logarithms.
+        found: the hyperparameters.
     """
 
     inputs: Array
     targets: Array
-    _model: Any
-    _centre: float
-    _scale: float
+    found: Hyperparameters
 
     @classmethod
     def fit(
@@ -76,28 +98,31 @@ class GaussianProcess:
         _check(inputs, targets)
         centre, scale = float(targets.mean()), max(float(targets.std()), MIN_SCALE)
         with _torch_at_work():
-            from botorch.models import SingleTaskGP
             from botorch.optim.fit import fit_gpytorch_mll_scipy
             from gpytorch.mlls import ExactMarginalLogLikelihood
 
-            x, y = _tensors(inputs, (targets - centre) / scale)
-            model = SingleTaskGP(x, y, outcome_transform=None)
+            model = untrained_model(inputs, (targets - centre) / scale)
             likelihood = ExactMarginalLogLikelihood(model.likelihood, model)
             likelihood.train()
             fit_gpytorch_mll_scipy(likelihood, options={"maxiter": max_steps})
-            likelihood.eval()
-        return cls(inputs, targets, model, centre, scale)
+            found = Hyperparameters(
+                length_scales=model.covar_module.lengthscale.detach().numpy().ravel().copy(),
+                mean=float(model.mean_module.constant),
+                noise=float(model.likelihood.noise),
+                centre=centre,
+                scale=scale,
+            )
+        return cls(inputs, targets, found)
 
     def predict(self, inputs: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation [m] of the noise-free function at [m, d]."""
-        with _torch_at_work():
-            import torch
-
-            with torch.no_grad():
-                posterior = self._model.posterior(torch.from_numpy(np.ascontiguousarray(inputs)))
-                mean = posterior.mean.squeeze(-1).numpy()
-                variance = posterior.variance.clamp_min(0.0).squeeze(-1).numpy()
-        return mean * self._scale + self._centre, np.sqrt(variance) * self._scale
+        root, weights = self._solved
+        across = self._kernel(self.inputs, inputs)
+        mean = self.found.mean + across.T @ weights
+        explained = solve_triangular(root, across, lower=True, check_finite=False)
+        variance = np.maximum(1.0 - (explained**2).sum(axis=0), 0.0)
+        found = self.found
+        return mean * found.scale + found.centre, np.sqrt(variance) * found.scale
 
     def believing(self, inputs: Array) -> "GaussianProcess":
         """Return the process after it has seen its own mean at ``inputs`` [m, d].
@@ -108,28 +133,32 @@ class GaussianProcess:
         """
         if not len(inputs):
             return self
-        believed = self.predict(inputs)[0]
-        every = np.concatenate([self.inputs, inputs])
-        targets = np.concatenate([self.targets, believed])
-        return GaussianProcess(
-            every, targets, self._with_data(every, targets), self._centre, self._scale
-        )
+        believed = np.concatenate([self.targets, self.predict(inputs)[0]])
+        return GaussianProcess(np.concatenate([self.inputs, inputs]), believed, self.found)
 
-    def _with_data(self, inputs: Array, targets: Array) -> Any:
-        from copy import deepcopy
+    @cached_property
+    def _solved(self) -> tuple[Array, Array]:
+        """Cholesky factor of the covariance of the data, and its inverse times the residuals."""
+        covariance = self._kernel(self.inputs, self.inputs)
+        covariance[np.diag_indices_from(covariance)] += self.found.noise
+        root = cholesky(covariance, lower=True, check_finite=False)
+        residuals = (self.targets - self.found.centre) / self.found.scale - self.found.mean
+        return root, cho_solve((root, True), residuals, check_finite=False)
 
-        x, y = _tensors(inputs, (targets - self._centre) / self._scale)
-        model = deepcopy(self._model)
-        model.set_train_data(x, y.squeeze(-1), strict=False)
-        return model.eval()
+    def _kernel(self, one: Array, other: Array) -> Array:
+        """Squared exponential of variance 1 between rows: [len(one), len(other)]."""
+        scales = self.found.length_scales
+        return np.asarray(np.exp(-0.5 * cdist(one / scales, other / scales, "sqeuclidean")))
 
 
-def _tensors(inputs: Array, targets: Array) -> tuple[Any, Any]:
+def untrained_model(inputs: Array, targets: Array) -> Any:
+    """Return BoTorch's model of the data as it is before a fit, in double precision."""
     import torch
+    from botorch.models import SingleTaskGP
 
     x = torch.from_numpy(np.array(inputs, dtype=np.float64, order="C"))
-    y = torch.from_numpy(np.array(targets, dtype=np.float64, order="C"))
-    return x, y.unsqueeze(-1)
+    y = torch.from_numpy(np.array(targets, dtype=np.float64, order="C")).unsqueeze(-1)
+    return SingleTaskGP(x, y, outcome_transform=None)
 
 
 def _check(inputs: Array, targets: Array) -> None:

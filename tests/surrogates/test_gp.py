@@ -1,8 +1,10 @@
+import warnings
+
 import numpy as np
 import pytest
 import torch
 
-from archloom.surrogates.gp import GaussianProcess
+from archloom.surrogates.gp import GaussianProcess, untrained_model
 
 
 def smooth(x):
@@ -19,6 +21,25 @@ def test_it_predicts_a_smooth_function_and_knows_how_well():
     error = np.abs(mean - smooth(unseen))
     assert error.mean() < 0.02
     assert (error <= 3 * std + 1e-3).mean() > 0.95
+
+
+def test_the_posterior_is_botorchs() -> None:
+    x, unseen = sample(15, 0), sample(20, 1)
+    process = GaussianProcess.fit(x, smooth(x))
+    found = process.found
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = untrained_model(x, (smooth(x) - found.centre) / found.scale)
+        model.covar_module.lengthscale = torch.from_numpy(found.length_scales)
+        model.mean_module.constant.data.fill_(found.mean)
+        model.likelihood.noise = found.noise
+        with torch.no_grad():
+            posterior = model.eval().posterior(torch.from_numpy(unseen))
+    mean, std = process.predict(unseen)
+    expected = posterior.mean.numpy().ravel() * found.scale + found.centre
+    np.testing.assert_allclose(mean, expected, atol=1e-8)
+    deviation = posterior.variance.sqrt().numpy().ravel() * found.scale
+    np.testing.assert_allclose(std, deviation, rtol=1e-4)
 
 
 def test_doubt_is_small_at_a_result_and_large_far_from_all():

@@ -1,0 +1,217 @@
+"""What every hardware optimizer shares: exact facts of a design, and feasible designs.
+
+Area, TDP and a lower bound of the EDP are exact functions of the hardware, so they are computed
+and never modelled, and a design over a cap is never proposed.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import numpy as np
+
+from ..evaluators.bounds import edp_bound
+from ..evaluators.hardware_cost import hardware_cost
+from ..space.hardware_space import HardwareSpace, Point
+from ..space.infeasible import Infeasible
+from ..space.network import Network
+from ..surrogates.features import domain_features
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A feasible design and what is known of it before any software search.
+
+    Attributes:
+        point, key: the design, and its canonical key.
+        area_mm2, tdp_w: exact.
+        edp_bound: lower bound of the EDP in J s, aggregated over the networks.
+        features: :func:`archloom.surrogates.features.domain_features` of the hardware.
+    """
+
+    point: Point
+    key: str
+    area_mm2: float
+    tdp_w: float
+    edp_bound: float
+    features: tuple[float, ...]
+
+
+class DesignProblem:
+    """A space, the networks to run, and the caps: maps a point to a candidate or to the reason.
+
+    Assessments are remembered by point key; the memory changes no answer.
+
+    Args:
+        space: where designs come from.
+        networks: what they run; at least one.
+        area_cap_mm2, tdp_cap_w: caps, or None.
+        enumerate_limit: spaces of up to this many points are assessed as a whole; larger ones
+            are sampled.
+
+    Raises:
+        ValueError: no network, or a cap that is not positive.
+    """
+
+    def __init__(
+        self,
+        space: HardwareSpace,
+        networks: Sequence[Network],
+        area_cap_mm2: float | None = None,
+        tdp_cap_w: float | None = None,
+        enumerate_limit: int = 5000,
+    ) -> None:
+        if not networks:
+            raise ValueError("a design problem needs at least one network")
+        for name, cap in (("area_cap_mm2", area_cap_mm2), ("tdp_cap_w", tdp_cap_w)):
+            if cap is not None and not (isfinite(cap) and cap > 0):
+                raise ValueError(f"{name} is {cap}, must be positive; leave it out for no cap")
+        self.space = space
+        self.networks = tuple(networks)
+        self.area_cap_mm2 = area_cap_mm2
+        self.tdp_cap_w = tdp_cap_w
+        self.enumerate_limit = enumerate_limit
+        self._known: dict[str, Candidate | Infeasible] = {}
+        self._all: list[Candidate] | None = None
+
+    @property
+    def enumerable(self) -> bool:
+        """Whether the space is small enough to be assessed as a whole."""
+        return self.space.cardinality <= self.enumerate_limit
+
+    def assess(self, point: Point) -> Candidate | Infeasible:
+        """Return the candidate at ``point``, or which rule it breaks and by how much.
+
+        Raises:
+            ValueError: a parameter that the space does not have, or outside its values.
+        """
+        key = self.space.point_key(point)
+        if key not in self._known:
+            self._known[key] = self._assess(self.space.canonical(point), key)
+        return self._known[key]
+
+    def _assess(self, point: Point, key: str) -> Candidate | Infeasible:
+        hardware = self.space.build(point)
+        if isinstance(hardware, Infeasible):
+            return hardware
+        cost = hardware_cost(hardware)
+        for reason, name, value, cap, unit, hint in (
+            ("area_cap", "area", cost.area_mm2, self.area_cap_mm2, "mm2", "fewer PEs or bytes"),
+            ("tdp_cap", "TDP", cost.tdp_w, self.tdp_cap_w, "W", "fewer PEs or a lower clock"),
+        ):
+            if cap is not None and value > cap:
+                return Infeasible(reason, name, value, cap, unit, f"raise the cap, or {hint}")
+        return Candidate(
+            point=point,
+            key=key,
+            area_mm2=cost.area_mm2,
+            tdp_w=cost.tdp_w,
+            edp_bound=edp_bound(self.networks, hardware),
+            features=domain_features(hardware),
+        )
+
+    def feasible(self) -> list[Candidate]:
+        """Return every feasible design of an enumerable space, in the space's order.
+
+        Raises:
+            ValueError: the space has more points than ``enumerate_limit``.
+        """
+        if not self.enumerable:
+            raise ValueError(
+                f"the space has {self.space.cardinality} points, enumerate_limit is "
+                f"{self.enumerate_limit}"
+            )
+        if self._all is None:
+            found = {c.key: c for p in self.space.enumerate() if (c := self._candidate(p))}
+            self._all = list(found.values())
+        return self._all
+
+    def sample(
+        self, rng: np.random.Generator, n: int, exclude: Collection[str], tries: int
+    ) -> list[Candidate]:
+        """Return up to ``n`` distinct feasible designs, uniform over the feasible points.
+
+        Args:
+            rng: source of the draws.
+            n: how many.
+            exclude: keys of designs that are not wanted.
+            tries: draws that may be spent, for a space of which little is feasible or new.
+        """
+        taken = set(exclude)
+        found: list[Candidate] = []
+        for _ in range(tries):
+            if len(found) >= n:
+                break
+            candidate = self._candidate(self.space.sample(rng))
+            if candidate and candidate.key not in taken:
+                taken.add(candidate.key)
+                found.append(candidate)
+        return found
+
+    def descend(self, rng: np.random.Generator) -> Candidate | Infeasible:
+        """Walk from a random point to a feasible one, one parameter at a time.
+
+        Each step goes to the neighbour that misses the rules by least. This finds the feasible
+        corner of a space where random draws miss it.
+
+        Returns:
+            The first feasible candidate, or the least miss where no neighbour is better.
+        """
+        point = self.space.sample(rng)
+        here = self.assess(point)
+        while isinstance(here, Infeasible):
+            near = [(p, self.assess(p)) for p in self.space.neighbours(point)]
+            if not near:
+                return here
+            best, found = min(near, key=lambda pair: miss(pair[1]))
+            if miss(found) >= miss(here):
+                return here
+            point, here = best, found
+        return here
+
+    def neighbours(self, candidate: Candidate) -> Iterator[Candidate]:
+        """Yield the feasible designs one step away from ``candidate``."""
+        for point in self.space.neighbours(candidate.point):
+            found = self._candidate(point)
+            if found:
+                yield found
+
+    def obstacle(self, seed: int, tries: int = 512, walks: int = 8) -> Infeasible | None:
+        """Return why the space has no feasible design, or None if it has one.
+
+        A small space is looked at as a whole. In a large one ``tries`` random designs and
+        ``walks`` descents have to fail; then the answer is the least miss that they met.
+        """
+        if self.enumerable:
+            if self.feasible():
+                return None
+            return min(
+                (f for p in self.space.enumerate() if isinstance(f := self.assess(p), Infeasible)),
+                key=miss,
+            )
+        rng = np.random.default_rng([seed, 0])
+        if self.sample(rng, 1, (), tries):
+            return None
+        misses = []
+        for _ in range(walks):
+            found = self.descend(rng)
+            if isinstance(found, Candidate):
+                return None
+            misses.append(found)
+        return min(misses, key=miss)
+
+    def _candidate(self, point: Point) -> Candidate | None:
+        found = self.assess(point)
+        return found if isinstance(found, Candidate) else None
+
+
+def miss(found: Candidate | Infeasible) -> tuple[int, float]:
+    """Return how far a design is from feasible; (0, 0) if it is.
+
+    Caps come before rules of the template, since a design that cannot be built has no area.
+    Within a kind the ratio of what is needed to what is available decides.
+    """
+    if isinstance(found, Candidate):
+        return (0, 0.0)
+    kind = 1 if found.reason in ("area_cap", "tdp_cap") else 2
+    return (kind, found.needed / max(found.available, 1e-9))

@@ -1,0 +1,191 @@
+"""Multi-objective Bayesian optimization of EDP, area and TDP.
+
+Area and TDP are exact, so only ln(EDP / lower bound) is modelled; with one unknown objective the
+expected hypervolume improvement has a closed form, and a pool of thousands of designs is scored
+in milliseconds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite, log
+from typing import Final, Literal, get_args
+
+import numpy as np
+
+from ..space.hardware_space import Point
+from ..surrogates.fidelity import high_fidelity
+from ..surrogates.gp import Array, GaussianProcess
+from .belief import Belief, Designs
+from .candidates import Candidate, DesignProblem
+from .pareto import non_dominated
+from .pool import CandidatePool, spread
+from .protocols import Observation
+from .random_search import check_seed, draw_new
+
+UpdateFilter = Literal["none", "uul"]
+
+#: Fewest results that a fit is worth; before them the start goes on.
+MIN_RESULTS: Final = 3
+
+#: The reference lies this share of the range above the worst value, so that the extremes of the
+#: front count as well.
+REFERENCE_MARGIN: Final = 0.1
+
+#: Doublings of software search that span the fidelity input's unit interval.
+FIDELITY_DOUBLINGS: Final = 8
+
+#: Best candidates whose neighbours join the pool, and how often, where the space cannot be
+#: enumerated.
+REFINED: Final = 8
+REFINEMENTS: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """A told trial with an EDP."""
+
+    candidate: Candidate
+    edp: float
+    evaluations: int
+
+    @property
+    def logs(self) -> tuple[float, float, float]:
+        """Natural logarithms of EDP, area and TDP."""
+        return (log(self.edp), log(self.candidate.area_mm2), log(self.candidate.tdp_w))
+
+
+class Mobo:
+    """Proposes the designs with the largest expected hypervolume improvement.
+
+    The first ``initial`` designs lie far apart in the feasible space. Then each call fits a
+    Gaussian process to every result so far, from nothing, and picks a batch one by one as a
+    kriging believer. Designs in flight are believed as well. ``ask`` depends on the seed, on
+    what was told and on what is pending, and on nothing else.
+
+    A trial that was stopped early has an EDP that more search would have lowered: the logarithm
+    of the evaluations spent is an input of the model, which is asked at the most spent so far.
+
+    Args:
+        problem: what to search.
+        seed: seed of the study; at least 0.
+        initial: designs before the model decides.
+        pool: designs that are scored in a call, about; an enumerable space is scored whole.
+        update_filter: ``uul`` keeps low-fidelity results from the model as CASCO does.
+        filter_batch: trials in one iteration of the filter.
+
+    Raises:
+        ValueError: an option outside its range.
+    """
+
+    def __init__(
+        self,
+        problem: DesignProblem,
+        seed: int,
+        initial: int = 8,
+        pool: int = 2000,
+        update_filter: UpdateFilter = "none",
+        filter_batch: int = 8,
+    ) -> None:
+        for name, value in (("initial", initial), ("pool", pool), ("filter_batch", filter_batch)):
+            if value < 1:
+                raise ValueError(f"{name} is {value}, must be at least 1")
+        if update_filter not in get_args(UpdateFilter):
+            valid = ", ".join(get_args(UpdateFilter))
+            raise ValueError(f"update_filter is {update_filter!r}, must be one of {valid}")
+        self._problem = problem
+        self._seed = check_seed(seed)
+        self._initial = initial
+        self._pool = CandidatePool(problem, seed, pool)
+        self._update_filter = update_filter
+        self._filter_batch = filter_batch
+        self._told: list[str] = []
+        self._results: list[_Result] = []
+
+    def tell(self, observations: Sequence[Observation]) -> None:
+        """Learn from finished trials; those without an EDP are only never proposed again.
+
+        Raises:
+            ValueError: an EDP that is not positive and finite.
+        """
+        for seen in observations:
+            key = self._problem.space.point_key(seen.point)
+            if seen.edp is not None and not (isfinite(seen.edp) and seen.edp > 0):
+                raise ValueError(f"edp of {key} is {seen.edp}, must be positive and finite or None")
+            self._told.append(key)
+            candidate = self._problem.assess(seen.point)
+            if seen.edp is not None and isinstance(candidate, Candidate):
+                self._results.append(_Result(candidate, seen.edp, max(seen.evaluations, 1)))
+
+    def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
+        """Return up to ``n`` new feasible points; see ``HardwareOptimizer.ask``."""
+        known = {*self._told, *map(self._problem.space.point_key, pending)}
+        rng = np.random.default_rng([self._seed, 1 + len(self._told), len(pending)])
+        learned = len(self._results) >= MIN_RESULTS
+        starting = min(n, self._initial - len(known)) if learned else n
+        chosen = self._start(max(starting, 0), known)
+        known.update(c.key for c in chosen)
+        if learned and len(chosen) < n:
+            believed = [*pending, *(c.point for c in chosen)]
+            chosen += self._improve(n - len(chosen), believed, known, rng)
+            known.update(c.key for c in chosen)
+        if len(chosen) < n:
+            chosen += draw_new(self._problem, rng, n - len(chosen), known)
+        return [c.point for c in chosen]
+
+    def _start(self, n: int, known: set[str]) -> list[Candidate]:
+        """Return the next ``n`` designs of the space-filling order that are not known."""
+        base = self._pool.base
+        if n < 1 or not base:
+            return []
+        order = spread(self._pool.inputs(base), n + len(known))
+        return [base[i] for i in order if base[i].key not in known][:n]
+
+    def _improve(
+        self, n: int, believed: Sequence[Point], known: set[str], rng: np.random.Generator
+    ) -> list[Candidate]:
+        """Return the ``n`` best designs of a pool by expected hypervolume improvement."""
+        logs = np.array([r.logs for r in self._results])
+        on_front = non_dominated(logs)
+        front = [r.candidate for r, on in zip(self._results, on_front, strict=True) if on]
+        pool = self._pool.around(front, rng, known)
+        if not pool:
+            return []
+        belief = self._belief(logs, believed)
+        for _ in range(REFINEMENTS):
+            best = np.argsort(-belief.score(self._designs(pool)), kind="stable")[:REFINED]
+            met = known | {c.key for c in pool}
+            pool += self._pool.neighbours([pool[i] for i in best], met)
+        return [pool[i] for i in belief.best(self._designs(pool), n)]
+
+    def _belief(self, logs: Array, believed: Sequence[Point]) -> Belief:
+        """Fit the model to the results; ``believed`` are designs that come out as predicted."""
+        spent = np.log2([r.evaluations for r in self._results])
+        fidelity = 1.0 + (spent - spent.max()) / FIDELITY_DOUBLINGS
+        designs = self._designs([r.candidate for r in self._results], fidelity)
+        train = np.ones(len(logs), dtype=np.bool_)
+        if self._update_filter == "uul":
+            train = high_fidelity(logs, self._filter_batch, self._seed)
+        process = GaussianProcess.fit(designs.inputs[train], (logs[:, 0] - designs.ln_bound)[train])
+        belief = Belief(process, logs, self._reference(logs))
+        assessed = [self._problem.assess(p) for p in believed]
+        return belief.believing(self._designs([c for c in assessed if isinstance(c, Candidate)]))
+
+    def _reference(self, logs: Array) -> Array:
+        """Return the corner above the worst EDP seen and above the worst known area and TDP."""
+        exact = self._designs(self._pool.base).ln_exact
+        low = np.append(logs[:, 0].min(), exact.min(axis=0))
+        high = np.append(logs[:, 0].max(), np.maximum(exact.max(axis=0), logs[:, 1:].max(axis=0)))
+        return np.asarray(high + REFERENCE_MARGIN * np.maximum(high - low, 1.0))
+
+    def _designs(self, candidates: Sequence[Candidate], fidelity: Array | float = 1.0) -> Designs:
+        """Return the candidates as arrays; 1 is the highest fidelity that was told."""
+        if not candidates:
+            return Designs(np.empty((0, 1)), np.empty(0), np.empty((0, 2)))
+        exact = np.array([(c.area_mm2, c.tdp_w) for c in candidates])
+        return Designs(
+            inputs=np.column_stack(
+                [self._pool.inputs(candidates), np.broadcast_to(fidelity, len(candidates))]
+            ),
+            ln_bound=np.log([c.edp_bound for c in candidates]),
+            ln_exact=np.log(exact),
+        )

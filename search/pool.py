@@ -1,0 +1,109 @@
+"""Which designs an acquisition function is asked about when it cannot be asked about all."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..surrogates.features import FEATURES
+from ..surrogates.gp import Array
+from .candidates import Candidate, DesignProblem
+
+#: Draws per wanted design; a pool may stay smaller where little of the space is feasible.
+TRIES_PER_DESIGN = 4
+
+#: Steps of the longest random walk that starts at a front member.
+LONGEST_WALK = 3
+
+
+class CandidatePool:
+    """Feasible designs to score, and their inputs for a surrogate.
+
+    An enumerable space is its own pool. Else the pool has a base that is drawn once (and so is
+    assessed once), designs drawn for the call, and designs near the front.
+
+    Args:
+        problem: where designs come from.
+        seed: seed of the base.
+        size: designs in a pool, about.
+    """
+
+    def __init__(self, problem: DesignProblem, seed: int, size: int) -> None:
+        self._problem = problem
+        self._size = size
+        self.base = self._draw_base(np.random.default_rng([seed, 0]))
+        features = np.array([c.features for c in self.base]).reshape(-1, len(FEATURES))
+        self._low = features.min(axis=0) if len(features) else np.zeros(len(FEATURES))
+        high = features.max(axis=0) if len(features) else np.ones(len(FEATURES))
+        self._span = np.where(high > self._low, high - self._low, 1.0)
+
+    def _draw_base(self, rng: np.random.Generator) -> list[Candidate]:
+        if self._problem.enumerable:
+            return self._problem.feasible()
+        wanted = self._size // 2
+        drawn = self._problem.sample(rng, wanted, (), TRIES_PER_DESIGN * wanted)
+        if drawn:
+            return drawn
+        reached = self._problem.descend(rng)
+        return (
+            [reached, *self._problem.neighbours(reached)] if isinstance(reached, Candidate) else []
+        )
+
+    def inputs(self, candidates: Sequence[Candidate]) -> Array:
+        """Return [n, d]: encoded parameters, then domain features scaled over the base."""
+        encoded = self._problem.space.encode([c.point for c in candidates])
+        features = (np.array([c.features for c in candidates]) - self._low) / self._span
+        return np.concatenate([encoded, features], axis=1)
+
+    def around(
+        self, front: Sequence[Candidate], rng: np.random.Generator, known: set[str]
+    ) -> list[Candidate]:
+        """Return distinct designs to score, none of them in ``known``."""
+        if self._problem.enumerable:
+            return [c for c in self.base if c.key not in known]
+        pool = {c.key: c for c in self.base if c.key not in known}
+        quarter = self._size // 4
+        fresh = self._problem.sample(rng, quarter, known, TRIES_PER_DESIGN * quarter)
+        pool.update((c.key, c) for c in fresh)
+        for candidate in self._near(front, rng, quarter):
+            if candidate.key not in known:
+                pool[candidate.key] = candidate
+        return list(pool.values())
+
+    def neighbours(self, centres: Sequence[Candidate], known: set[str]) -> list[Candidate]:
+        """Return the distinct feasible designs one step from ``centres``, none in ``known``."""
+        if self._problem.enumerable:
+            return []
+        near = {c.key: c for centre in centres for c in self._problem.neighbours(centre)}
+        return [c for key, c in near.items() if key not in known]
+
+    def _near(
+        self, front: Sequence[Candidate], rng: np.random.Generator, n: int
+    ) -> Iterator[Candidate]:
+        """Yield the feasible ends of ``n`` short random walks from front members."""
+        for _ in range(n if front else 0):
+            point = front[int(rng.integers(len(front)))].point
+            for _ in range(1 + int(rng.integers(LONGEST_WALK))):
+                steps = self._problem.space.neighbours(point)
+                point = steps[int(rng.integers(len(steps)))] if steps else point
+            end = self._problem.assess(point)
+            if isinstance(end, Candidate):
+                yield end
+
+
+def spread(inputs: Array, n: int) -> list[int]:
+    """Return ``n`` rows of ``inputs`` [m, d] that lie far apart, the middle one first.
+
+    The greedy farthest-point order of Gonzalez, "Clustering to minimize the maximum intercluster
+    distance" (1985): each row is the one farthest from those before it. The order does not
+    depend on ``n``.
+    """
+    if not len(inputs):
+        return []
+    centre = inputs.mean(axis=0)
+    order = [int(np.argmin(np.linalg.norm(inputs - centre, axis=1)))]
+    distance = np.linalg.norm(inputs - inputs[order[0]], axis=1)
+    while len(order) < min(n, len(inputs)):
+        distance[order[-1]] = -1.0
+        order.append(int(np.argmax(distance)))
+        distance = np.minimum(distance, np.linalg.norm(inputs - inputs[order[-1]], axis=1))
+    return order
