@@ -11,15 +11,15 @@ from math import ceil
 
 import numpy as np
 
-from ..space.dims import INPUTS, OUTPUTS, TENSORS, WEIGHTS, C, G, K, N, P, Q, R, S
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, N, P, Q
 from ..space.fusion import FusionGroup
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.layer import Layer
 from ..space.network import Network
+from .group_shape import GroupShape, group_shape
 from .hardware_cost import access_costs
 from .layer_cost import Counts, Energies, LayerCost, vector_cost, whole_pj
-from .group_shape import GroupShape, group_shape
 from .occupancy import GroupTiles, group_tiles
 from .problem import MappingProblem
 
@@ -112,15 +112,17 @@ def shape_of(network: Network, layers: tuple[int, ...]) -> GroupShape:
     return group_shape(network, layers)
 
 
-def fusion_blocked(
-    network: Network, group: FusionGroup, hardware: Hardware
-) -> Infeasible | None:
+def fusion_blocked(network: Network, group: FusionGroup, hardware: Hardware) -> Infeasible | None:
     """Return why the hardware cannot hold the group's maps or weights anywhere, or None."""
     names = group_name(network, group.layers)
     buffer = hardware.fusion_level
     if buffer is None:
         return Infeasible(
-            "no_shared_buffer", names, 1, 0, "",
+            "no_shared_buffer",
+            names,
+            1,
+            0,
+            "",
             "fusion needs a shared SRAM that keeps inputs and outputs",
         )
     if group.resident and "weights" not in hardware.levels[buffer].keeps:
@@ -148,8 +150,13 @@ def _single(
     else:
         cost = vector_cost(layer, hardware, layer.p, layer.q, staged=False)
     share = LayerShare(
-        group.layers[0], cost.words, cost.energy_pj, cost.compute_pj, cost.chip_cycles,
-        cost.operations, ((1, cost),),
+        group.layers[0],
+        cost.words,
+        cost.energy_pj,
+        cost.compute_pj,
+        cost.chip_cycles,
+        cost.operations,
+        ((1, cost),),
     )
     wait = cost.latency_cycles - cost.chip_cycles
     return GroupCost(group, (share,), wait, cost.dram_reads, cost.dram_writes, 0, 1, True)
@@ -202,7 +209,12 @@ def _floor_pow2(words: int) -> int:
 
 
 def _tile_cost(
-    layer: Layer, resident: bool, rows: int, columns: int, hardware: Hardware, free: int,
+    layer: Layer,
+    resident: bool,
+    rows: int,
+    columns: int,
+    hardware: Hardware,
+    free: int,
     mapper: Mapper,
 ) -> LayerCost | Infeasible:
     """Price one layer of one tile, its maps (and weights if resident) in the buffer."""
@@ -217,8 +229,14 @@ def _tile_cost(
     # a power of two lets tiles and plans share their mappings
     left = None if resident else _floor_pow2(free)
     problem = MappingProblem(
-        tuple(bounds), layer.stride, layer.dilation, (0, 0), box, hardware,
-        staged=(resident, True, True), free_words=left,
+        tuple(bounds),
+        layer.stride,
+        layer.dilation,
+        (0, 0),
+        box,
+        hardware,
+        staged=(resident, True, True),
+        free_words=left,
     )
     return mapper(problem)
 
@@ -234,8 +252,13 @@ class _Sums:
 
 
 def _fused(
-    tiles: GroupTiles, group: FusionGroup, hardware: Hardware, mapper: Mapper,
-    prefetch: bool, free: list[int], peak: int,
+    tiles: GroupTiles,
+    group: FusionGroup,
+    hardware: Hardware,
+    mapper: Mapper,
+    prefetch: bool,
+    free: list[int],
+    peak: int,
 ) -> GroupCost | Infeasible:
     grid = (tiles.rows.tiles, tiles.columns.tiles)
     levels, images = len(hardware.levels), tiles.images
@@ -280,8 +303,13 @@ def _fused(
         dram_writes += written
         shares.append(
             LayerShare(
-                position, sums.words, sums.energy, sums.compute_pj, int(busy.sum()) * images,
-                sums.operations, tuple(evaluations),
+                position,
+                sums.words,
+                sums.energy,
+                sums.compute_pj,
+                int(busy.sum()) * images,
+                sums.operations,
+                tuple(evaluations),
             )
         )
     total = _latency(tiles, hardware, prefetch, body, streamed, ports, first_load)
@@ -317,7 +345,7 @@ def _transfers(
         ends += [(target, costs.write_pj)] if target is not None else []
         for level, table in ends:
             accesses = int((-(-words // width[level])).sum()) * times
-            sums.energy[level, tensor] += float(whole_pj(accesses * table[level, tensor]))
+            sums.energy[level, tensor] += whole_pj(accesses * float(table[level, tensor]))
             sums.words[level, tensor] += int(words.sum()) * times
         return int(words.sum()) * times
 
@@ -333,8 +361,13 @@ def _transfers(
 
 
 def _latency(
-    tiles: GroupTiles, hardware: Hardware, prefetch: bool, body: np.ndarray,
-    streamed: np.ndarray, ports: np.ndarray, first_load: float,
+    tiles: GroupTiles,
+    hardware: Hardware,
+    prefetch: bool,
+    body: np.ndarray,
+    streamed: np.ndarray,
+    ports: np.ndarray,
+    first_load: float,
 ) -> int:
     """Cycles of the group (fusion model section 5, fill and drain hidden).
 

@@ -88,6 +88,4 @@ def group_shape(network: Network, layers: tuple[int, ...]) -> GroupShape:
     )
     sinks = [m for m in exported if all(e.source != m for e in edges)]
     anchor = max(sinks, key=lambda m: (sizes[m][0] * sizes[m][1], channels[m], m))
-    return GroupShape(
-        layers, tuple(channels), tuple(sizes), tuple(edges), exported, anchor
-    )
+    return GroupShape(layers, tuple(channels), tuple(sizes), tuple(edges), exported, anchor)

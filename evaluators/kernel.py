@@ -103,12 +103,16 @@ def _distinct(tensor: int, cum: Int, level: int, spread: Int, window: Int) -> in
         return planes * spread[level, P] * spread[level, Q]
     if tensor == INPUTS:
         rows = _diagonals(
-            spread[level, P], window[0, 0] * cum[level, P],
-            spread[level, R], window[0, 1] * cum[level, R],
+            spread[level, P],
+            window[0, 0] * cum[level, P],
+            spread[level, R],
+            window[0, 1] * cum[level, R],
         )
         columns = _diagonals(
-            spread[level, Q], window[1, 0] * cum[level, Q],
-            spread[level, S], window[1, 1] * cum[level, S],
+            spread[level, Q],
+            window[1, 0] * cum[level, Q],
+            spread[level, S],
+            window[1, 1] * cum[level, S],
         )
         return spread[level, N] * spread[level, G] * spread[level, C] * rows * columns
     planes = spread[level, G] * spread[level, K] * spread[level, C]
@@ -144,8 +148,10 @@ def _fetched(tensor: int, level: int, loops: Int, spread: Int, cum: Int, window:
                     per_step = window[axis, 0] if d <= Q else window[axis, 1]
                     step = cum[above, d] * spread[above, d] * per_step
                     extent = _extent(
-                        cum[level + 1, P + axis], cum[level + 1, R + axis],
-                        window[axis, 0], window[axis, 1],
+                        cum[level + 1, P + axis],
+                        cum[level + 1, R + axis],
+                        window[axis, 0],
+                        window[axis, 1],
                     )
                     fresh = tile // extent * min(step, extent)
                 words += (n - 1) * fresh
@@ -260,67 +266,76 @@ def _accesses(words: int, width: int) -> int:
 
 
 @njit(cache=True, error_model="numpy")
-def evaluate_one(
-    setup: Setup, loops: Int, keep: NDArray[np.uint8], counts: Int, used: Int, scratch: Int
-) -> tuple[int, float, float, float]:
-    """Evaluate one candidate.
-
-    Fills ``counts[L, 3, 3]`` (reads, fills, updates of each tensor in one used instance)
-    and ``used[L]`` (instances in use); ``scratch[2 L + 3, 8]`` is overwritten. Returns its
-    status, the dynamic energy in pJ, the cycles of everything on chip and the cycles of DRAM;
-    the layer takes the larger of the two.
-    """
+def _count(
+    setup: Setup,
+    loops: Int,
+    keep: NDArray[np.uint8],
+    steps: int,
+    cum: Int,
+    spread: Int,
+    asked: Int,
+    counts: Int,
+) -> None:
+    """Fill ``counts``; ``asked[3]`` starts as what the MACs ask for and moves outwards."""
     levels = loops.shape[0]
-    cum, spread = scratch[: levels + 1], scratch[levels + 1 : 2 * levels + 1]
-    part, asked = scratch[2 * levels + 1], scratch[2 * levels + 2]
     # fields are read once: each access of a tuple field costs reference counting
-    window, top, width, bandwidth = setup.window, setup.top, setup.width, setup.bandwidth
-    read_pj, write_pj, fanout = setup.read_pj, setup.write_pj, setup.fanout
+    window, top, fanout = setup.window, setup.top, setup.fanout
     alone = fanout[levels - 1, 0] * fanout[levels - 1, 1] == 1
-    steps = _extents(loops, spread, cum)
-    status = _fits(setup, loops, keep, cum)
-    if status != VALID:
-        return status, np.inf, np.inf, np.inf
-    instances, sweeps = 1, 1
-    for level in range(levels - 1, -1, -1):
-        used[level] = instances
-        # output words that one instance ever owns: its tile, times the loops that move it
-        part[level] = _tile_words(OUTPUTS, cum, level + 1, window) * sweeps
-        for d in range(8):
-            instances *= spread[level, d]
-            if _OUTPUT_DIMS >> d & 1:
-                sweeps *= loops[level, TEMPORAL, d]
-    # words that the level below asks for; a MAC reads and updates every cycle
+    # a MAC reads its operands and updates its result every cycle
     for t in range(3):
         asked[t] = steps
-    energy, macs = 0.0, 1.0
-    chip, dram = float(steps), 0.0
+    counts[:] = 0
+    for level in range(levels):
+        for t in range(3):
+            if level > top[t]:
+                continue
+            content = asked[t] * _distinct(t, cum, level, spread, window)
+            asked[t] = content
+            if not keep[level, t]:
+                continue
+            enters = 0
+            if level < top[t]:
+                if t == INPUTS and level == levels - 2 and alone:
+                    enters = _fetched_unpadded(level, loops, cum, window)
+                else:
+                    enters = _fetched(t, level, loops, spread, cum, window)
+            asked[t] = enters
+            counts[level, t, READS] = content
+            counts[level, t, FILLS] = enters
+            if t == OUTPUTS:
+                # the first touch of a partial sum neither reads it nor fetches it from above
+                part = _owned(level, loops, cum, window)
+                counts[level, t, UPDATES] = content
+                counts[level, t, READS] = content - part
+                counts[level, t, FILLS] = max(0, enters - part)
+
+
+@njit(cache=True, error_model="numpy")
+def _owned(level: int, loops: Int, cum: Int, window: Int) -> int:
+    """Output words that one instance ever owns: its tile, times the loops that move it."""
+    words = _tile_words(OUTPUTS, cum, level + 1, window)
+    for above in range(level + 1, loops.shape[0]):
+        for d in range(8):
+            if _OUTPUT_DIMS >> d & 1:
+                words *= loops[above, TEMPORAL, d]
+    return words
+
+
+@njit(cache=True, error_model="numpy")
+def _price(setup: Setup, counts: Int, used: Int) -> tuple[float, float, float]:
+    """Energy of all counted words, and cycles that on-chip levels and DRAM need for them."""
+    levels = counts.shape[0]
+    width, bandwidth = setup.width, setup.bandwidth
+    read_pj, write_pj = setup.read_pj, setup.write_pj
+    energy, chip, dram = 0.0, 0.0, 0.0
     for level in range(levels):
         words = 0
+        w = width[level]
         for t in range(3):
-            reads = fills = updates = 0
-            if level <= top[t]:
-                reads = asked[t] * _distinct(t, cum, level, spread, window)
-                asked[t] = reads
-                if keep[level, t]:
-                    if level < top[t]:
-                        if t == INPUTS and level == levels - 2 and alone:
-                            fills = _fetched_unpadded(level, loops, cum, window)
-                        else:
-                            fills = _fetched(t, level, loops, spread, cum, window)
-                    asked[t] = fills
-                    if t == OUTPUTS:
-                        # the first touch of a partial sum neither reads nor fetches it
-                        updates, reads = reads, reads - part[level]
-                        fills = max(0, fills - part[level])
-                else:
-                    reads = 0
-            counts[level, t, READS] = reads
-            counts[level, t, FILLS] = fills
-            counts[level, t, UPDATES] = updates
+            reads, fills = counts[level, t, READS], counts[level, t, FILLS]
+            updates = counts[level, t, UPDATES]
             words += reads + fills + updates
             # whole vector accesses of every used instance (Timeloop's energy reference table)
-            w = width[level]
             energy += used[level] * (
                 _accesses(reads, w) * read_pj[level, t]
                 + (_accesses(fills, w) + _accesses(updates, w)) * write_pj[level, t]
@@ -331,9 +346,38 @@ def evaluate_one(
             dram = cycles
         else:
             chip = max(chip, cycles)
+    return energy, chip, dram
+
+
+@njit(cache=True, error_model="numpy")
+def evaluate_one(
+    setup: Setup, loops: Int, keep: NDArray[np.uint8], counts: Int, used: Int, scratch: Int
+) -> tuple[int, float, float, float]:
+    """Evaluate one candidate.
+
+    Fills ``counts[L, 3, 3]`` (reads, fills, updates of each tensor in one used instance)
+    and ``used[L]`` (instances in use); ``scratch[2 L + 2, 8]`` is overwritten. Returns its
+    status, the dynamic energy in pJ, the cycles of everything on chip and the cycles of DRAM;
+    the layer takes the larger of the two.
+    """
+    levels = loops.shape[0]
+    cum, spread = scratch[: levels + 1], scratch[levels + 1 : 2 * levels + 1]
+    asked = scratch[2 * levels + 1]
+    steps = _extents(loops, spread, cum)
+    status = _fits(setup, loops, keep, cum)
+    if status != VALID:
+        return status, np.inf, np.inf, np.inf
+    instances = 1
+    for level in range(levels - 1, -1, -1):
+        used[level] = instances
+        for d in range(8):
+            instances *= spread[level, d]
+    _count(setup, loops, keep, steps, cum, spread, asked, counts)
+    energy, chip, dram = _price(setup, counts, used)
+    macs = 1.0
     for d in range(8):
         macs *= setup.bounds[d]
-    return VALID, energy + macs * setup.mac_pj, chip, dram
+    return VALID, energy + macs * setup.mac_pj, max(chip, float(steps)), dram
 
 
 @njit(cache=True, error_model="numpy")
@@ -347,7 +391,7 @@ def evaluate_batch(
     batch, levels = loops.shape[0], loops.shape[1]
     counts = np.empty((levels, 3, 3), np.int64)
     used = np.empty(levels, np.int64)
-    scratch = np.empty((2 * levels + 3, 8), np.int64)
+    scratch = np.empty((2 * levels + 2, 8), np.int64)
     status = np.empty(batch, np.int8)
     energy = np.empty(batch)
     chip = np.empty(batch)

@@ -21,12 +21,16 @@ Counts = NDArray[np.int64]
 Energies = NDArray[np.float64]
 
 
-def whole_pj(energy_pj: Energies) -> Energies:
-    """Round energies to the grain that makes every sum of a report exact.
+def whole_pj(energy_pj: float) -> float:
+    """Round an energy to the grain that makes every sum of a report exact.
 
     Sums of multiples of 2**-8 pJ are exact in double precision up to 35 J.
     """
-    rounded: Energies = np.rint(np.asarray(energy_pj) * _GRAIN) / _GRAIN
+    return round(energy_pj * _GRAIN) / _GRAIN
+
+
+def _whole(energy_pj: Energies) -> Energies:
+    rounded: Energies = np.rint(energy_pj * _GRAIN) / _GRAIN
     return rounded
 
 
@@ -79,7 +83,7 @@ def mapped_cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
     )
     keep = np.array([v.keeps for v in mapping.levels], np.uint8)
     counts, used = np.zeros((levels, 3, 3), np.int64), np.zeros(levels, np.int64)
-    scratch = np.zeros((2 * MAX_LEVELS + 3, 8), np.int64)
+    scratch = np.zeros((2 * MAX_LEVELS + 2, 8), np.int64)
     status, _, chip, dram = evaluate_one(setup, loops, keep, counts, used, scratch)
     if status != VALID:
         raise ValueError(f"mapping does not fit {problem.hardware.name}: status {status}")
@@ -92,8 +96,8 @@ def mapped_cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
     return LayerCost(
         mapping=mapping,
         words=total.sum(axis=2),
-        energy_pj=whole_pj(energy),
-        compute_pj=float(whole_pj(np.float64(problem.macs * setup.mac_pj))),
+        energy_pj=_whole(energy),
+        compute_pj=whole_pj(problem.macs * setup.mac_pj),
         chip_cycles=int(chip),
         dram_cycles=int(dram),
         dram_reads=int(total[-1, :, READS].sum()),
@@ -131,14 +135,13 @@ def vector_cost(
     accesses = -(-moved // width)
     energy = accesses[..., 0] * costs.read_pj + accesses[..., 1] * costs.write_pj
     cycles = [
-        ceil(int(moved[i].sum()) / level.bandwidth_words)
-        for i, level in enumerate(hardware.levels)
+        ceil(int(moved[i].sum()) / level.bandwidth_words) for i, level in enumerate(hardware.levels)
     ]
     return LayerCost(
         mapping=None,
         words=moved.sum(axis=2),
-        energy_pj=whole_pj(energy),
-        compute_pj=float(whole_pj(np.float64(taps * costs.vector_op_pj))),
+        energy_pj=_whole(energy),
+        compute_pj=whole_pj(taps * costs.vector_op_pj),
         chip_cycles=max(ceil(taps / hardware.vector_lanes), *cycles[:-1]),
         dram_cycles=cycles[-1],
         dram_reads=int(moved[-1, :, 0].sum()),

@@ -84,5 +84,5 @@ def network_cost(
             return cost
         groups.append(cost)
     latency = sum(g.latency_cycles for g in groups)
-    leakage = float(whole_pj(access_costs(hardware).leakage_pj_per_cycle * latency))
+    leakage = whole_pj(access_costs(hardware).leakage_pj_per_cycle * latency)
     return NetworkCost(network, hardware, tuple(groups), leakage)

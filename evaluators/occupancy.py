@@ -63,7 +63,8 @@ class GroupTiles:
 
     @cached_property
     def _corners(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        return np.ix_(self.rows.corners(), self.columns.corners())
+        rows, columns = np.ix_(self.rows.corners(), self.columns.corners())
+        return rows, columns
 
     @cached_property
     def _states(self) -> Ints:
@@ -88,7 +89,8 @@ class GroupTiles:
         end = w.have[ht, w.tiles - 1]
 
         def held(x0: Ints, x1: Ints) -> Ints:
-            return band * (x1 - x0) + above * (end - x1) + here * x0
+            words: Ints = band * (x1 - x0) + above * (end - x1) + here * x0
+            return words
 
         w_had = w.before(w.have)[ht, j]
         return channels * np.stack(
@@ -104,7 +106,7 @@ class GroupTiles:
         """int64[m, I, J], words of all maps at each step, at the corner tiles."""
         states = self._states
         tensors = np.arange(len(self.shape.channels))
-        last = np.array([self.shape.last_reader(t) for t in tensors])
+        last = np.array([self.shape.last_reader(t) for t in range(len(tensors))])
         position = np.where(tensors < self.shape.members, tensors, -1)
         steps = []
         for x in range(self.shape.members):

@@ -106,8 +106,10 @@ class MappingProblem:
             optional=optional,
             fanout=np.array(hardware.fanouts, np.int64),
             spatial=np.array(
-                [[[d in lv.spatial_x for d in DIMS], [d in lv.spatial_y for d in DIMS]]
-                 for lv in levels],
+                [
+                    [[d in lv.spatial_x for d in DIMS], [d in lv.spatial_y for d in DIMS]]
+                    for lv in levels
+                ],
                 np.uint8,
             ),
             shared=shared,

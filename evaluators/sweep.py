@@ -60,8 +60,15 @@ class AxisSweep:
         Occupancy is linear along a run, so its peak is at one of these.
         """
         shape = np.concatenate(
-            [self.new, self.need, self.have - self.before(self.gone), self.kept, self.share,
-             self.before(self.kept), self.before(self.share)]
+            [
+                self.new,
+                self.need,
+                self.have - self.before(self.gone),
+                self.kept,
+                self.share,
+                self.before(self.kept),
+                self.before(self.share),
+            ]
         )
         change = np.flatnonzero((shape[:, 1:] != shape[:, :-1]).any(axis=0))
         return sorted({0, self.tiles - 1, *map(int, change), *(int(i) + 1 for i in change)})
@@ -113,9 +120,7 @@ def axis_sweep(
     return AxisSweep(np.maximum(0, new_hi - new_lo), need, have, gone, share)
 
 
-def _back(
-    edge: Edge, reader: Layer, axis: int, size: int, lo: Ints, hi: Ints
-) -> tuple[Ints, Ints]:
+def _back(edge: Edge, reader: Layer, axis: int, size: int, lo: Ints, hi: Ints) -> tuple[Ints, Ints]:
     """The interval of a map that its reader needs for its own interval [lo, hi)."""
     if edge.full:
         start, end = np.zeros_like(lo), np.full_like(hi, size)

@@ -15,7 +15,6 @@ from ..evaluators.kernel import (
     MAX_LEVELS,
     ORDER,
     SPATIAL_X,
-    SPATIAL_Y,
     TEMPORAL,
     VALID,
     Float,
@@ -76,9 +75,7 @@ def _slot_open(fanout: Int, spatial: Flags, level: int, kind: int, d: int) -> bo
 
 
 @njit(cache=True)
-def _pick_slot(
-    rng: Word, fanout: Int, spatial: Flags, levels: int, d: int, taken: int
-) -> int:
+def _pick_slot(rng: Word, fanout: Int, spatial: Flags, levels: int, d: int, taken: int) -> int:
     """A random slot (level * 3 + kind) that may hold ``d``, other than ``taken``."""
     chosen, seen = taken, 0
     for slot in range(levels * 3):
@@ -162,8 +159,15 @@ def reset(setup: Setup, loops: Int, keep: Flags) -> None:
 
 @njit(cache=True)
 def anneal(
-    setup: Setup, loops: Int, keep: Flags, best_loops: Int, best_keep: Flags, scores: Float,
-    rng: Word, done: int, budget: int,
+    setup: Setup,
+    loops: Int,
+    keep: Flags,
+    best_loops: Int,
+    best_keep: Flags,
+    scores: Float,
+    rng: Word,
+    done: int,
+    budget: int,
 ) -> None:
     """Evaluate ``budget`` more candidates after the first ``done``, all arrays in place.
 
@@ -174,7 +178,7 @@ def anneal(
     levels = loops.shape[0]
     counts = np.empty((levels, 3, 3), np.int64)
     used = np.empty(levels, np.int64)
-    scratch = np.empty((2 * MAX_LEVELS + 3, 8), np.int64)
+    scratch = np.empty((2 * MAX_LEVELS + 2, 8), np.int64)
     trial, trial_keep = np.empty_like(loops), np.empty_like(keep)
     bounds, fanout, spatial = setup.bounds, setup.fanout, setup.spatial
     optional = setup.optional
@@ -197,9 +201,7 @@ def anneal(
                 _move_factor(rng, bounds, fanout, spatial, trial)
                 if kind > 0.65:
                     _move_factor(rng, bounds, fanout, spatial, trial)
-        status, energy, chip, dram = evaluate_one(
-            setup, trial, trial_keep, counts, used, scratch
-        )
+        status, energy, chip, dram = evaluate_one(setup, trial, trial_keep, counts, used, scratch)
         if status != VALID:
             continue
         score = _objective(setup, energy, max(chip, dram))
@@ -213,13 +215,19 @@ def anneal(
 
 @njit(cache=True)
 def sample(
-    setup: Setup, best_loops: Int, best_keep: Flags, scores: Float, rng: Word, done: int, budget: int
+    setup: Setup,
+    best_loops: Int,
+    best_keep: Flags,
+    scores: Float,
+    rng: Word,
+    done: int,
+    budget: int,
 ) -> None:
     """Evaluate ``budget`` uniformly drawn candidates; the very first one is the trivial one."""
     levels = best_loops.shape[0]
     counts = np.empty((levels, 3, 3), np.int64)
     used = np.empty(levels, np.int64)
-    scratch = np.empty((2 * MAX_LEVELS + 3, 8), np.int64)
+    scratch = np.empty((2 * MAX_LEVELS + 2, 8), np.int64)
     loops, keep = np.empty_like(best_loops), np.empty_like(best_keep)
     fanout, spatial = setup.fanout, setup.spatial
     for step in range(done, done + budget):

@@ -67,8 +67,15 @@ class LocalMapping(_CompiledSearch):
         best_loops, best_keep = state.best_loops.copy(), state.best_keep.copy()
         scores, rng = state.scores.copy(), np.array([state.rng], np.uint64)
         anneal(
-            problem.setup, loops, keep, best_loops, best_keep, scores, rng,
-            state.evaluations, budget,
+            problem.setup,
+            loops,
+            keep,
+            best_loops,
+            best_keep,
+            scores,
+            rng,
+            state.evaluations,
+            budget,
         )
         done = state.evaluations + budget
         return MappingState(done, loops, keep, best_loops, best_keep, scores, int(rng[0]))

@@ -7,12 +7,13 @@ passes.
 from collections.abc import Mapping as Dict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from ..evaluators.problem import MappingProblem
 from ..space.hardware_space import Point
 from ..space.infeasible import Infeasible
 from ..space.mapping import Mapping
+from .fusion_state import FusionState
 
 State = TypeVar("State")
 
@@ -23,7 +24,7 @@ class Observation:
 
     Attributes:
         point: the hardware point.
-        edp: best EDP found (pJ x cycles, aggregated over the workloads); None if the trial
+        edp: best EDP found (J s, aggregated over the workloads); None if the trial
             ended without one (infeasible, or it crashed).
         evaluations: fusion plans that were priced for it; a trial that was stopped early has
             fewer than the others and an EDP that more search would have lowered.
@@ -113,25 +114,16 @@ class MappingSearch(Protocol[State]):
         ...
 
 
-class FusionSearch(Protocol[State]):
+class FusionSearch(Protocol):
     """Searches the fusion plan of one network; the state is a value and can be stored.
 
-    ``price`` maps a plan to its J = energy_pj x latency_cycles (inf if infeasible). Advancing
-    by a and then b evaluations gives the state that advancing by a + b gives.
+    Advancing by a and then b evaluations gives the state that advancing by a + b gives.
     """
 
-    def start(self, seed: int) -> State:
+    def start(self, seed: int) -> FusionState:
         """Return the state before anything was evaluated."""
         ...
 
-    def advance(self, state: State, budget: int) -> State:
+    def advance(self, state: FusionState, budget: int) -> FusionState:
         """Price up to ``budget`` more plans."""
-        ...
-
-    def to_dict(self, state: State) -> dict[str, Any]:
-        """Return the state as plain JSON values."""
-        ...
-
-    def from_dict(self, data: dict[str, Any]) -> State:
-        """Build the state from :meth:`to_dict`."""
         ...

@@ -1,0 +1,122 @@
+"""Prices partitions of one network on one hardware, remembering every part of the work.
+
+Layers are mapped once per distinct problem and groups priced once per set of layers; both are
+pure functions of (hardware, problem, seed), so a memo never changes a result.
+"""
+
+from math import inf, log
+
+from ..evaluators.group_cost import GroupCost, group_cost
+from ..evaluators.layer_cost import LayerCost, mapped_cost
+from ..evaluators.network_cost import NetworkCost, network_cost
+from ..evaluators.problem import MappingProblem
+from ..space.fusion import FusionGroup, FusionPlan, group_order
+from ..space.hardware import Hardware
+from ..space.infeasible import Infeasible
+from ..space.mapping import Mapping
+from ..space.network import Network
+from .mapping_search import LocalMapping, RandomMapping
+from .partition import Group, Partition, components, normalise
+from .seeds import derived_seed
+from .tiling import tile_group
+
+
+class Mapper:
+    """Finds mappings with a fixed effort each, and remembers them.
+
+    Args:
+        search: the mapping search.
+        evaluations: mappings tried for each problem.
+        seed: together with the problem it seeds the search, so that the result depends
+            neither on the order of problems nor on what was mapped before.
+    """
+
+    def __init__(self, search: LocalMapping | RandomMapping, evaluations: int, seed: int) -> None:
+        self._search = search
+        self._evaluations = evaluations
+        self._seed = seed
+        self._memo: dict[str, LayerCost | Infeasible] = {}
+
+    def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        """Return the cost of the best mapping found, or why there is none."""
+        if problem.key not in self._memo:
+            self._memo[problem.key] = self._map(problem)
+        return self._memo[problem.key]
+
+    def _map(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        impossible = problem.impossible()
+        if impossible is not None:
+            return impossible
+        start = self._search.start(problem, derived_seed(self._seed, problem.key))
+        state = self._search.advance(problem, start, self._evaluations)
+        found = self._search.best(problem, state)
+        if found.infeasible is not None or found.mapping is None:
+            raise AssertionError(f"no mapping for {problem.key}, though one must exist")
+        return mapped_cost(problem, found.mapping)
+
+    def recall(self, problem: MappingProblem, mapping: Mapping) -> None:
+        """Put a mapping found earlier into the memo."""
+        self._memo[problem.key] = mapped_cost(problem, mapping)
+
+
+class PlanPricer:
+    """Prices partitions and plans of ``network`` on ``hardware``."""
+
+    def __init__(self, network: Network, hardware: Hardware, mapper: Mapper) -> None:
+        self.network = network
+        self.hardware = hardware
+        self._mapper = mapper
+        self._groups: dict[FusionGroup, GroupCost | Infeasible] = {}
+        self._tilings: dict[Group, FusionGroup | Infeasible] = {}
+
+    def group(self, group: FusionGroup) -> GroupCost | Infeasible:
+        """Return the price of one group."""
+        if group not in self._groups:
+            self._groups[group] = group_cost(self.network, group, self.hardware, self._mapper)
+        return self._groups[group]
+
+    def plan(self, plan: FusionPlan) -> NetworkCost | Infeasible:
+        """Return the price of a plan."""
+        return network_cost(self.network, plan, self.hardware, self.group)
+
+    def tiling(self, layers: Group) -> FusionGroup | Infeasible:
+        """Return the chosen tiling of a group."""
+        if layers not in self._tilings:
+            self._tilings[layers] = tile_group(self.network, layers, self.hardware)
+        return self._tilings[layers]
+
+    def __call__(self, partition: Partition) -> tuple[Partition, float]:
+        """Return the partition with groups that do not fit cut, and ln EDP (J s); inf if none."""
+        valid = normalise(g for part in partition for g in self._fitted(part))
+        cost = self.plan(self.plan_of(valid))
+        return valid, inf if isinstance(cost, Infeasible) else log(cost.edp_js)
+
+    def plan_of(self, partition: Partition) -> FusionPlan:
+        """Return the plan of a valid partition: tilings chosen, groups in running order.
+
+        Raises:
+            ValueError: a group that fits no tiling, or groups that wait for each other.
+        """
+        order = group_order(self.network, partition)
+        if order is None:
+            raise ValueError("the groups wait for each other's results")
+        groups = []
+        for g in order:
+            tiled = self.tiling(partition[g])
+            if isinstance(tiled, Infeasible):
+                raise ValueError(str(tiled))
+            groups.append(tiled)
+        return FusionPlan(tuple(groups))
+
+    def _fitted(self, layers: Group) -> list[Group]:
+        """Cut a group in halves until every part can be tiled and mapped."""
+        if len(layers) == 1:
+            return [layers]
+        tiled = self.tiling(layers)
+        if not isinstance(tiled, Infeasible) and not isinstance(self.group(tiled), Infeasible):
+            return [layers]
+        middle = len(layers) // 2
+        parts = [
+            c for half in (layers[:middle], layers[middle:]) for c in components(self.network, half)
+        ]
+        return [g for part in parts for g in self._fitted(part)]

@@ -1,0 +1,184 @@
+"""Software search of one trial: fusion and mapping of every workload on one hardware.
+
+``advance(task, state, budget)`` is a pure function; the state is plain JSON, so that a trial
+can go on in another process, on another machine, or after a crash.
+"""
+
+from dataclasses import dataclass
+from math import exp
+from typing import Any
+
+from ..evaluators.network_cost import NetworkCost
+from ..space.fusion import FusionPlan, layer_by_layer
+from ..space.hardware import Hardware
+from ..space.infeasible import Infeasible
+from ..space.network import Network
+from .fusion_state import FusionState
+from .genetic import GeneticFusion
+from .mapping_search import MAPPING_SEARCHES
+from .no_fusion import LayerByLayer
+from .pricing import Mapper, PlanPricer
+from .protocols import Curve
+from .seeds import derived_seed
+
+FUSION_SEARCHES = ("genetic", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class SoftwareSettings:
+    """How the software of a trial is searched.
+
+    Attributes:
+        fusion: ``genetic`` (CASCO) or ``none`` (layer by layer).
+        population: individuals of the genetic search.
+        mapping: ``local`` (annealing with restarts) or ``random``.
+        mapping_evaluations: mappings tried for each layer, tile and residency.
+    """
+
+    fusion: str = "genetic"
+    population: int = 24
+    mapping: str = "local"
+    mapping_evaluations: int = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class SoftwareTask:
+    """One hardware, what it runs, and how its software is searched.
+
+    Networks run over the hardware's native batch, whatever batch they come with.
+    """
+
+    hardware: Hardware
+    networks: tuple[Network, ...]
+    settings: SoftwareSettings
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkResult:
+    """The best software found for one network, and layer-by-layer beside it.
+
+    ``baseline_*`` are the figures of the plan that fuses nothing, with mappings of the same
+    effort. Energies are of one pass over ``batch`` images.
+    """
+
+    edp_js: float
+    energy_pj: float
+    latency_cycles: int
+    latency_s: float
+    dram_bytes: float
+    baseline_edp_js: float
+    baseline_energy_pj: float
+    baseline_latency_cycles: int
+    baseline_dram_bytes: float
+    batch: int
+    plan: list[dict[str, Any]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; :meth:`from_dict` is the inverse."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "NetworkResult":
+        """Build a result from :meth:`to_dict`."""
+        return cls(**data)
+
+
+@dataclass(frozen=True, slots=True)
+class SoftwareResult:
+    """What is known of a trial after some search.
+
+    Attributes:
+        state: give it back to :func:`advance` to go on.
+        curve: best EDP (J s, geometric mean over networks) against plans priced for each
+            network, over the whole life of the trial.
+        networks: best result by network name; empty if infeasible.
+        infeasible: why some layer cannot run at all, or None.
+    """
+
+    state: dict[str, Any]
+    curve: Curve
+    networks: dict[str, NetworkResult]
+    infeasible: Infeasible | None
+
+
+def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> SoftwareResult:
+    """Price ``budget`` more fusion plans for each network of the task.
+
+    ``state`` is None for a fresh trial. Advancing by a and then by b gives what advancing by
+    a + b gives. A hardware that cannot run some layer at all is infeasible.
+    """
+    pricers = [software_pricer(task, network) for network in task.networks]
+    networks = [pricer.network for pricer in pricers]
+    impossible = [why for why in map(_unmappable, pricers) if why is not None]
+    if impossible:
+        return SoftwareResult({"networks": {}}, Curve((), ()), {}, impossible[0])
+    states: dict[str, Any] = {}
+    results: dict[str, NetworkResult] = {}
+    histories = []
+    for network, pricer in zip(networks, pricers, strict=True):
+        search = _fusion_search(task.settings, network, pricer)
+        seed = derived_seed(task.seed, "fusion", network.name)
+        now = _restored(state, network) or search.start(seed)
+        now = search.advance(now, budget)
+        states[network.name] = now.to_dict()
+        histories.append(now.history)
+        results[network.name] = _result(pricer, pricer.plan_of(now.best))
+    steps = tuple(range(1, len(histories[0]) + 1))
+    means = tuple(exp(sum(h) / len(h)) for h in zip(*histories, strict=True))
+    return SoftwareResult({"networks": states}, Curve(steps, means), results, None)
+
+
+def software_pricer(task: SoftwareTask, network: Network) -> PlanPricer:
+    """Return the pricer with which the task prices plans of one of its networks.
+
+    It is what ``archloom show`` uses to break a stored plan down to levels.
+    """
+    mapper = Mapper(
+        MAPPING_SEARCHES[task.settings.mapping](),
+        task.settings.mapping_evaluations,
+        derived_seed(task.seed, "mapping"),
+    )
+    batch = task.hardware.native_batch
+    return PlanPricer(network.with_batch(batch), task.hardware, mapper)
+
+
+def _restored(state: dict[str, Any] | None, network: Network) -> FusionState | None:
+    return FusionState.from_dict(state["networks"][network.name]) if state else None
+
+
+def _unmappable(pricer: PlanPricer) -> Infeasible | None:
+    cost = pricer.plan(layer_by_layer(pricer.network))
+    return cost if isinstance(cost, Infeasible) else None
+
+
+def _fusion_search(
+    settings: SoftwareSettings, network: Network, pricer: PlanPricer
+) -> GeneticFusion | LayerByLayer:
+    if settings.fusion == "none":
+        return LayerByLayer(network, pricer)
+    return GeneticFusion(network, pricer, settings.population)
+
+
+def _priced(pricer: PlanPricer, plan: FusionPlan) -> NetworkCost:
+    cost = pricer.plan(plan)
+    if isinstance(cost, Infeasible):
+        raise ValueError(f"the best plan cannot be priced: {cost}")
+    return cost
+
+
+def _result(pricer: PlanPricer, plan: FusionPlan) -> NetworkResult:
+    best, base = _priced(pricer, plan), _priced(pricer, layer_by_layer(pricer.network))
+    return NetworkResult(
+        edp_js=best.edp_js,
+        energy_pj=best.energy_pj,
+        latency_cycles=best.latency_cycles,
+        latency_s=best.latency_s,
+        dram_bytes=best.dram_bytes,
+        baseline_edp_js=base.edp_js,
+        baseline_energy_pj=base.energy_pj,
+        baseline_latency_cycles=base.latency_cycles,
+        baseline_dram_bytes=base.dram_bytes,
+        batch=pricer.network.batch,
+        plan=best.plan.to_list(),
+    )
