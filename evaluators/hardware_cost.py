@@ -125,8 +125,8 @@ def area_mm2(hardware: Hardware) -> dict[str, float]:
     """Return the silicon area of each part of the chip, in mm2.
 
     Keys: ``macs``, each on-chip level by name, ``vector unit``, ``dram phy`` (with the memory
-    controller) and ``control`` (with design for test). Cell and macro areas are multiplied by
-    the post-layout factor, and control and test are a share of everything, as in Gemini
+    controller) and ``control`` (with design for test). Arithmetic and SRAM macros are multiplied
+    by the post-layout factor, and control and test are a share of everything, as in Gemini
     (HPCA 2024). The on-chip network has no area of its own.
     """
     return _area_mm2(hardware, technology(hardware.technology), _levels(hardware))
@@ -136,8 +136,7 @@ def _area_mm2(hardware: Hardware, tech: Technology, levels: list[_Level]) -> dic
     layout = tech.layout_factor
     parts = {_MACS: hardware.macs * tech.mac_mm2(hardware.word_bits) * layout}
     for level, costs in zip(hardware.levels, levels, strict=False):
-        one = sum(buffer.area_mm2 for buffer in costs.buffers)
-        parts[level.name] = level.instances * one * layout
+        parts[level.name] = level.instances * sum(buffer.area_mm2 for buffer in costs.buffers)
     parts[_VECTOR] = hardware.vector_lanes * tech.vector_lane_mm2 * layout
     phy = tech.dram(hardware.dram).phy_mm2_per_gbytes_per_s
     parts[_PHY] = phy * hardware.dram_gbytes_per_s

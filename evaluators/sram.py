@@ -18,7 +18,7 @@ class BufferCost(NamedTuple):
     Attributes:
         read_pj, write_pj: energy of one access of the full width.
         leakage_mw: power while it stands idle.
-        area_mm2: area before layout overhead.
+        area_mm2: area of all its banks.
     """
 
     read_pj: float

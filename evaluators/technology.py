@@ -46,7 +46,7 @@ class Technology:
         accumulator_bits: bits in which products are added up and vector operations run.
         register_pj_per_bit, register_um2_per_bit: one flip-flop.
         logic_leakage_mw_per_mm2: leakage of logic per cell area.
-        layout_factor: silicon area over synthesised area.
+        layout_factor: silicon area of SRAM macros and arithmetic over their own.
         control_factor, test_factor: chip with control, and with design for test, over without.
         drams: kinds of DRAM by name.
         sources: where each entry comes from, by its name in the YAML file.
@@ -106,12 +106,13 @@ class Technology:
         return self.logic_leakage_mw_per_mm2 * cell_mm2
 
     def buffer(self, storage: Storage, size_bytes: float, width_bytes: float) -> BufferCost:
-        """Price of one buffer, before layout overhead.
+        """Price of one buffer; its area is silicon.
 
-        ``sram`` is CACTI's macro (:meth:`SramTable.cost`). ``register`` is a file of
-        flip-flops:
+        ``sram`` is CACTI's macro (:meth:`SramTable.cost`), with the layout factor on its area
+        as Gemini has it. ``register`` is a file of flip-flops:
 
-        - area and leakage: its bits.
+        - area and leakage: its bits, without the layout factor. Assumption: rows of equal cells
+          lie as densely as the cells allow.
         - energy of an access: one access alone is its bits' flip-flops. A file of many words
           pays for decoders and multiplexers too. No source tabulates those, but both ends are
           known: at one word the flip-flops, at CACTI's smallest size a macro of the same access
@@ -124,7 +125,8 @@ class Technology:
         if storage == "dram":
             raise ValueError("DRAM is not a buffer on the chip; its prices are in drams")
         if storage == "sram":
-            return self.sram.cost(size_bytes, width_bytes)
+            macro = self.sram.cost(size_bytes, width_bytes)
+            return macro._replace(area_mm2=macro.area_mm2 * self.layout_factor)
         smallest = self.sram.sizes_bytes[0]
         macro = self.sram.cost(max(size_bytes, smallest), width_bytes)
         word = self.register_pj_per_bit * 8 * width_bytes
