@@ -113,7 +113,7 @@ def test_sizes_and_widths_must_be_positive(size, width):
         TABLE.cost(size, width)
 
 
-def test_rows_that_are_not_there_are_named(tmp_path):
+def test_rows_that_are_not_there_are_named():
     with pytest.raises(ValueError, match=r"no rows for 28 nm.*45 itrs-lop"):
         load_sram_table(CSV, 28, "itrs-lop")
 

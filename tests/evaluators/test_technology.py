@@ -126,7 +126,7 @@ def test_all_faults_of_a_table_are_reported_at_once(tmp_path):
         data["sram"]["source"] = " "
         data["node_nm"] = True
 
-    with pytest.raises(ValueError, match="table.yaml") as caught:
+    with pytest.raises(ValueError, match=r"table\.yaml") as caught:
         read_technology(rewritten(tmp_path, spoil))
     message = str(caught.value)
     for fault in (
@@ -148,7 +148,7 @@ def test_all_faults_of_a_table_are_reported_at_once(tmp_path):
 def test_a_file_that_is_no_table_is_refused(tmp_path, content):
     path = tmp_path / "table.yaml"
     path.write_text(content)
-    with pytest.raises(ValueError, match=r"table.yaml: must be a mapping"):
+    with pytest.raises(ValueError, match=r"table\.yaml: must be a mapping"):
         read_technology(path)
 
 

@@ -1,0 +1,263 @@
+from dataclasses import replace
+from itertools import pairwise
+from math import prod
+
+import numpy as np
+import pytest
+
+from archloom.evaluators.bounds import (
+    demand,
+    edp_bound,
+    energy_bound_pj,
+    latency_bound_cycles,
+)
+from archloom.evaluators.group_cost import group_cost
+from archloom.evaluators.hardware_cost import access_costs, edp_js
+from archloom.evaluators.layer_cost import mapped_cost
+from archloom.evaluators.network_cost import NetworkCost, network_cost
+from archloom.space.dims import DIMS, TENSORS
+from archloom.space.fusion import FusionGroup, FusionPlan, layer_by_layer, plan_violations
+from archloom.space.layer import Layer
+from archloom.space.mapping import LevelMapping, Mapping
+from archloom.space.network import Network
+from archloom.space.networks import network
+
+from .designs import edge, eyeriss_like, tpu_like
+
+NETWORKS = ["tiny_cnn", "tiny_mobile", "tiny_mlp"]
+DESIGNS = [edge(), edge(8 << 10), edge(channels=16), eyeriss_like(), tpu_like()]
+IDS = ["edge", "edge-small", "edge-fast-dram", "eyeriss", "tpu"]
+
+
+def primes(n):
+    """Return the prime factors of n."""
+    found, p = [], 2
+    while n > 1:
+        while n % p == 0:
+            found.append(p)
+            n //= p
+        p += 1
+    return found
+
+
+class RandomMapper:
+    """Maps by throwing each prime factor of each bound into a random slot that still fits."""
+
+    def __init__(self, seed):
+        self.rng = np.random.default_rng(seed)
+
+    def __call__(self, problem):
+        levels = problem.hardware.levels
+        rows = np.ones((len(levels), 3, len(DIMS)), int)
+        rows[-1, 0] = problem.bounds
+        keeps = self.keeps(problem)
+        cost = mapped_cost(problem, self.mapping(rows, keeps))
+        for d, bound in enumerate(problem.bounds):
+            for p in primes(bound):
+                trial = rows.copy()
+                trial[-1, 0, d] //= p
+                trial[self.rng.integers(len(levels)), self.rng.integers(3), d] *= p
+                if self.allowed(problem.hardware, trial):
+                    try:
+                        cost = mapped_cost(problem, self.mapping(trial, keeps))
+                        rows = trial
+                    except ValueError:
+                        continue  # some buffer is too small for this factor
+        return cost
+
+    def keeps(self, problem):
+        rows = []
+        for level in problem.hardware.levels:
+            held = [t in level.keeps for t in TENSORS]
+            if level.optional and not any(problem.staged):
+                held = [h and bool(self.rng.random() < 0.7) for h in held]
+            rows.append(tuple(held))
+        return rows
+
+    def mapping(self, rows, keeps):
+        return Mapping(
+            tuple(
+                LevelMapping(
+                    tuple(map(int, t)),
+                    tuple(map(int, self.rng.permutation(8))),
+                    tuple(map(int, x)),
+                    tuple(map(int, y)),
+                    k,
+                )
+                for (t, x, y), k in zip(rows, keeps, strict=True)
+            )
+        )
+
+    def allowed(self, hardware, rows):
+        for level, (_, x, y), fanout in zip(hardware.levels, rows, hardware.fanouts, strict=True):
+            for factors, dims, children in (
+                (x, level.spatial_x, fanout[0]),
+                (y, level.spatial_y, fanout[1]),
+            ):
+                unrolled = {DIMS[d] for d in range(8) if factors[d] > 1}
+                if prod(map(int, factors)) > children or not unrolled <= set(dims):
+                    return False
+        return True
+
+
+def priced(net, plan, hardware, seed):
+    mapper = RandomMapper(seed)
+    return network_cost(net, plan, hardware, lambda g: group_cost(net, g, hardware, mapper))
+
+
+def random_plan(net, rng):
+    """Return neighbours in the layer list, fused at random, with random tiles and halos."""
+    cuts = [0, *sorted(rng.choice(range(1, len(net.layers)), 2, replace=False)), len(net.layers)]
+    groups = []
+    for a, b in pairwise(cuts):
+        tile = (int(rng.integers(1, 17)), int(rng.integers(1, 17)))
+        halo = str(rng.choice(["recompute", "keep_inner", "keep_all"]))
+        resident = tuple(i for i in range(a, b) if net.layers[i].uses_macs and rng.random() < 0.5)
+        groups.append(FusionGroup(tuple(range(a, b)), tile, halo, resident))
+    return FusionPlan(tuple(groups))
+
+
+def check(cost, net, hardware):
+    # an energy of a report is rounded to 2**-8 pJ, a few hundred times
+    assert cost.energy_pj >= energy_bound_pj(net, hardware) - 1
+    assert cost.latency_cycles >= latency_bound_cycles(net, hardware)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("hardware", DESIGNS, ids=IDS)
+def test_no_random_mapping_is_below_the_bounds(name, hardware):
+    net = network(name)
+    for seed in range(6):
+        cost = priced(net, layer_by_layer(net), hardware, seed)
+        assert isinstance(cost, NetworkCost)
+        check(cost, net, hardware)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("hardware", DESIGNS[:3], ids=IDS[:3])
+def test_no_fused_plan_is_below_the_bounds(name, hardware):
+    net = network(name)
+    rng = np.random.default_rng(1)
+    checked = 0
+    for seed in range(20):
+        plan = random_plan(net, rng)
+        if plan_violations(net, plan):
+            continue
+        cost = priced(net, plan, hardware, seed)
+        if isinstance(cost, NetworkCost):
+            check(cost, net, hardware)
+            checked += 1
+    assert checked > 0
+
+
+def conv(**changes):
+    return Layer(**({"name": "conv", "operator": "conv"} | changes))
+
+
+def single(layer):
+    return Network("one", (layer,), (("input",) * layer.operands,))
+
+
+def test_one_layer_by_hand():
+    """4x4 PEs at 400 MHz, 8 words a cycle from DRAM, 64 pJ each."""
+    layer = conv(k=4, c=8, p=8, q=8, input_size=(8, 8))
+    hardware, net = edge(), single(conv(k=4, c=8, p=8, q=8, input_size=(8, 8)))
+    words = 4 * 8 + 8 * 64 + 4 * 64
+    assert demand(net).dram_words == words
+    assert latency_bound_cycles(net, hardware) == max(layer.macs / 16, words / 8)
+    costs = access_costs(hardware)
+    # each MAC reads a weight and an input from its registers and writes a partial sum
+    registers = costs.read_pj[0, 0] + costs.read_pj[0, 1] + costs.write_pj[0, 2]
+    assert energy_bound_pj(net, hardware) == pytest.approx(
+        layer.macs * (costs.mac_pj + registers)
+        + words * 64
+        + layer.macs / 16 * costs.leakage_pj_per_cycle
+    )
+
+
+def test_a_mapping_can_reach_the_latency_bound():
+    layer = conv(k=4, c=4, p=16, q=16, input_size=(16, 16))
+    hardware, net = edge(channels=64), single(layer)
+    one = (1,) * 8
+    order = tuple(range(8))
+    levels = (
+        LevelMapping(one, order, one, one, (True,) * 3),
+        LevelMapping((1, 1, 1, 1, 16, 16, 1, 1), order, (1, 1, 4, *one[3:]),
+                     (1, 1, 1, 4, *one[4:]), (True,) * 3),
+        LevelMapping(one, order, one, one, (True,) * 3),
+    )  # fmt: skip
+    wide = (replace(level, bandwidth_words=64) for level in hardware.levels[:2])
+    hardware = replace(hardware, levels=(*wide, hardware.levels[2]))
+    cost = group_cost(
+        net, FusionGroup((0,)), hardware, lambda problem: mapped_cost(problem, Mapping(levels))
+    )
+    assert cost.latency_cycles == latency_bound_cycles(net, hardware) == layer.macs / 16
+
+
+@pytest.mark.parametrize(
+    ("layer", "words"),
+    [
+        # a 1x1 window with stride 2 reads every second row and column
+        (conv(p=4, q=4, stride=(2, 2), input_size=(8, 8)), 16),
+        # padding is not in DRAM
+        (conv(p=8, q=8, r=3, s=3, padding=(1, 1), input_size=(8, 8)), 64),
+        # a dilated window of 3 with stride 4 touches rows 0, 2, 4 | 4, 6, 8: five of nine
+        (conv(p=2, q=1, r=3, stride=(4, 1), dilation=(2, 1), input_size=(9, 1)), 5),
+    ],
+)
+def test_only_input_words_that_a_window_reads_count(layer, words):
+    assert demand(single(layer)).dram_words == words + layer.weight_words + layer.output_words
+
+
+def test_two_readers_of_the_input_may_share_its_fetch():
+    a, b = conv(name="a", c=3, k=2), conv(name="b", c=3, k=5)
+    net = Network("fork", (a, b), (("input",), ("input",)))
+    assert demand(net).dram_words == 3 + (6 + 15) + (2 + 5)
+
+
+def test_maps_between_layers_cost_nothing():
+    a, b = conv(name="a", k=1000), conv(name="b", c=1000)
+    net = Network("chain", (a, b), (("input",), ("a",)))
+    assert demand(net).dram_words == 1 + 2000 + 1
+
+
+def test_a_depthwise_layer_cannot_fill_an_array_that_unrolls_channels_alone():
+    """Rows add up over C, R, S and columns run K: one group has 9 taps and one channel."""
+    layer = conv(g=64, p=16, q=16, r=3, s=3, padding=(1, 1), input_size=(16, 16))
+    cycles = latency_bound_cycles(single(layer), tpu_like())
+    assert cycles == layer.macs / 9
+
+
+def test_vector_operators_run_on_their_lanes():
+    pool = Layer("pool", "maxpool", g=64, p=8, q=8, r=2, s=2, stride=(2, 2), input_size=(16, 16))
+    hardware = edge(channels=64)
+    assert latency_bound_cycles(single(pool), hardware) == 64 * 64 * 4 / 4
+
+
+def test_edp_is_the_geometric_mean_and_takes_the_batch_of_the_hardware():
+    nets = [network(name) for name in NETWORKS]
+    hardware = replace(edge(), native_batch=4)
+    values = []
+    for net in nets:
+        batch = net.with_batch(4)
+        energy, cycles = energy_bound_pj(batch, hardware), latency_bound_cycles(batch, hardware)
+        values.append(edp_js(energy, cycles, hardware, 4))
+    assert edp_bound(nets, hardware) == pytest.approx(prod(values) ** (1 / 3), rel=1e-12)
+    assert edp_bound(nets[:1], hardware) == pytest.approx(values[0], rel=1e-12)
+
+
+def test_a_demand_is_of_the_very_network_that_was_given():
+    """Found by identity: an equal network and one at another batch are not confused."""
+    net = network("tiny_cnn")
+    assert demand(net) is demand(net)
+    assert demand(net, 1).dram_words == demand(net).dram_words
+    assert demand(net, 3).vector_ops == 3 * demand(net).vector_ops
+    for _ in range(50):  # ids of networks that are gone come again
+        other = network("tiny_mlp")
+        assert demand(other).vector_ops == 0
+        del other
+
+
+def test_a_bound_needs_a_network():
+    with pytest.raises(ValueError, match="at least one network"):
+        edp_bound([], edge())
