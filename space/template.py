@@ -38,19 +38,19 @@ def value_of(field: Field, names: Names) -> Value:
 def _number(field: Field, names: Names) -> float:
     value = value_of(field, names)
     if isinstance(value, str):
-        raise ExpressionError(f"{_source(field)} is the text {value!r}, must be a number")
+        raise ExpressionError(f"{_shown(field, value)} is a text, must be a number")
     return value
 
 
 def _integer(field: Field, names: Names) -> int:
     value = _number(field, names)
     if not float(value).is_integer():
-        raise ExpressionError(f"{_source(field)} is {value}, must be a whole number")
+        raise ExpressionError(f"{_shown(field, value)} must be a whole number")
     return int(value)
 
 
-def _source(field: Field) -> str:
-    return repr(field.source if isinstance(field, Expression) else field)
+def _shown(field: Field, value: Value) -> str:
+    return f"{field.source!r} = {value!r}" if isinstance(field, Expression) else repr(value)
 
 
 def _storage(field: Field, names: Names) -> Storage:
@@ -163,12 +163,13 @@ class Template:
             TemplateError: the template has no hardware there and no rule says so.
         """
         names = dict(values)
-        where = "define"
+        where = ""
         try:
-            for where, field in self.define:
-                names[where] = value_of(field, names)
+            for name, field in self.define:
+                where = f"define.{name}"
+                names[name] = value_of(field, names)
             for rule in self.rules:
-                where = f"rules.{rule.name}"
+                where = f"rule {rule.name}"
                 if (infeasible := rule.broken(names)) is not None:
                     return infeasible
             levels = []
@@ -176,12 +177,10 @@ class Template:
                 where = f"levels[{i}]"
                 if (built := level.build(names)) is not None:
                     levels.append(built)
-            where = "hardware"
+            where = "design"
             return self._hardware(names, label, tuple(levels))
         except ValueError as error:
-            given = ", ".join(f"{k} = {v}" for k, v in values.items())
-            suffix = f" (where {given})" if given else ""
-            raise TemplateError([f"{self.file}: {where}: {error}{suffix}"]) from error
+            raise TemplateError([f"{self.file}: {where} of {label}: {error}"]) from error
 
     def _hardware(self, names: Names, label: str, levels: tuple[StorageLevel, ...]) -> Hardware:
         def pair(fields: tuple[Field, Field]) -> Pair:

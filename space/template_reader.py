@@ -235,7 +235,9 @@ class _Reader:
     def _range(self, low: float, high: float, step: float | None, path: str) -> tuple[Any, ...]:
         values = [low]
         while values[-1] < high and len(values) <= _MOST_VALUES:
-            values.append(values[-1] * 2 if step is None else low + len(values) * step)
+            # rounded, so that steps of 0.1 meet their end
+            following = values[-1] * 2 if step is None else round(low + len(values) * step, 12)
+            values.append(following)
         if len(values) > _MOST_VALUES:
             self._fail(path, f"has more than {_MOST_VALUES} values")
         elif values[-1] != high:

@@ -1,0 +1,104 @@
+import random
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from archloom.space.fusion import (
+    FusionGroup,
+    FusionPlan,
+    connected,
+    group_order,
+    layer_by_layer,
+    plan_violations,
+)
+from archloom.space.layer import Layer
+from archloom.space.network import INPUT, Network
+from archloom.space.networks import NETWORKS, network
+
+
+def gemm(name: str) -> Layer:
+    return Layer(name, "gemm", k=4, c=4)
+
+
+# a -> b -> d and a -> c -> d
+DIAMOND = Network(
+    "diamond",
+    (gemm("a"), gemm("b"), gemm("c"), Layer("d", "add", g=4, operands=2)),
+    ((INPUT,), ("a",), ("a",), ("b", "c")),
+)
+
+
+def plan(*groups: tuple[int, ...]) -> FusionPlan:
+    return FusionPlan(tuple(FusionGroup(g) for g in groups))
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_layer_by_layer_is_always_valid(name: str) -> None:
+    net = network(name)
+    assert plan_violations(net, layer_by_layer(net)) == []
+    assert plan_violations(net, plan(tuple(range(len(net.layers))))) == []
+
+
+@pytest.mark.parametrize(
+    ("groups", "messages"),
+    [
+        (((0, 1), (2, 3)), []),
+        (((0,), (1, 2), (3,)), []),  # b and c read the same map
+        (((0, 1, 3), (2,)), ["cyclic_groups: some groups wait for each other's results"]),
+        (((0, 3), (1,), (2,)), ["group a, d: its layers share no data", "cyclic_groups"]),
+        (((0,), (1,), (2,)), ["d is in 0 groups, must be in one"]),
+        (((0,), (0, 1), (2,), (3,)), ["a is in 2 groups, must be in one"]),
+        (((0,), (2,), (3,), (1,)), ["d runs before b, which it reads"]),
+        (((0, 9),), ["layer 9 is not in diamond, which has 4 layers"]),
+    ],
+)
+def test_every_broken_rule_is_named(
+    groups: tuple[tuple[int, ...], ...], messages: list[str]
+) -> None:
+    found = plan_violations(DIAMOND, plan(*groups))
+    assert len(found) == len(messages)
+    assert all(part in sentence for part, sentence in zip(messages, found, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"layers": ()}, "must ascend and not repeat"),
+        ({"layers": (1, 0)}, "must ascend and not repeat"),
+        ({"layers": (1, 1)}, "must ascend and not repeat"),
+        ({"layers": (0,), "resident": (1,)}, r"resident layers \(1,\) are not all in \(0,\)"),
+        ({"layers": (0,), "tile": (0, 4)}, r"tile \(0, 4\) must be at least 1x1"),
+        ({"layers": (0,), "halo": "forget"}, "halo 'forget' is none of recompute"),
+    ],
+)
+def test_impossible_groups_are_refused(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        FusionGroup(**arguments)  # type: ignore[arg-type]
+
+
+def test_plans_round_trip() -> None:
+    whole = FusionPlan(
+        (FusionGroup((0, 1), (4, 2), "keep_inner", (1,)), FusionGroup((2, 3), halo="keep_all"))
+    )
+    assert FusionPlan.from_list(whole.to_list()) == whole
+
+
+def test_group_order_is_stable_and_finds_circles() -> None:
+    assert group_order(DIAMOND, [(3,), (2,), (1,), (0,)]) == [3, 2, 1, 0]
+    assert group_order(DIAMOND, [(0, 3), (1,), (2,)]) is None
+    assert connected(DIAMOND, (1, 2))
+    assert not connected(DIAMOND, (0, 3))
+
+
+@given(st.integers(0, 2**32))
+def test_cuts_of_the_layer_order_never_form_a_circle(seed: int) -> None:
+    """Runs of a topological order are convex, whatever the cuts; splitting parts keeps order."""
+    net = network("tiny_mobile")
+    draw = random.Random(seed)
+    cuts = [i for i in range(1, len(net.layers)) if draw.random() < 0.5]
+    edges = [0, *cuts, len(net.layers)]
+    groups = [tuple(range(a, b)) for a, b in pairwise(edges)]
+    assert group_order(net, groups) == list(range(len(groups)))
+    assert plan_violations(net, plan(*groups)) == []
