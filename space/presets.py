@@ -38,9 +38,9 @@ def preset(name: str) -> Hardware:
 def with_word_bits(hardware: Hardware, word_bits: int) -> Hardware:
     """Return the hardware with words of another width but the same memories and wires.
 
-    Capacities and bandwidths in bytes, and bytes per access, stay; so half the width gives
-    twice the words in each buffer and in each cycle. An access of one word stays one word, and
-    the MACs change with the width.
+    Capacities and bandwidths in bytes stay, and so do the bytes of an access of several words;
+    half the width gives twice the words in each buffer and in each cycle. An access of one word
+    stays one word, and the MACs change with the width.
 
     Raises:
         ValueError: the width is below 1 or does not divide the bits of an access.
@@ -51,7 +51,8 @@ def with_word_bits(hardware: Hardware, word_bits: int) -> Hardware:
     levels = []
     for level in hardware.levels:
         bits = level.width_words * hardware.word_bits
-        if level.width_words > 1 and bits % word_bits:
+        single = level.width_words == 1
+        if not single and bits % word_bits:
             raise ValueError(
                 f"level {level.name}: {word_bits}-bit words do not fill an access of {bits} bits"
             )
@@ -59,7 +60,7 @@ def with_word_bits(hardware: Hardware, word_bits: int) -> Hardware:
             replace(
                 level,
                 bandwidth_words=level.bandwidth_words * ratio,
-                width_words=max(1, bits // word_bits),
+                width_words=1 if single else bits // word_bits,
             )
         )
     return replace(hardware, word_bits=word_bits, levels=tuple(levels))

@@ -62,6 +62,8 @@ def test_another_word_width_keeps_the_bytes(name: str, bits: int) -> None:
         )
         if before.width_words > 1:
             assert level.width_words * bits == before.width_words * chip.word_bits
+        else:
+            assert level.width_words == 1
     assert with_word_bits(chip, chip.word_bits) == chip
 
 
