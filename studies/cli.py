@@ -97,6 +97,29 @@ def pareto(
         Console().print(front_table(front))
 
 
+@app.command(epilog="Example: archloom show runs/quickstart 17")
+def show(
+    folder: StudyDir,
+    trial: Annotated[str, typer.Argument(metavar="TRIAL", help="Its number, or 'baseline'.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+) -> None:
+    """Take one trial apart: hardware, costs by level and layer, fusion groups, mappings."""
+    from rich.console import Console
+
+    from .show import show as show_trial
+
+    show_trial(folder, trial, as_json, Console())
+
+
+@app.command(epilog="Example: archloom report runs/quickstart")
+def report(folder: StudyDir) -> None:
+    """Write a study's report: one HTML file that works offline, and a picture of it."""
+    from .report import write_report
+
+    for path in write_report(folder):
+        typer.echo(path)
+
+
 def main() -> None:
     """Run the command line; a user's mistake is one message and exit code 2."""
     try:

@@ -1,0 +1,258 @@
+"""One trial taken apart: its hardware, and what its software costs by level, layer and group.
+
+A record holds the plan that was found, not its mappings. They are found again here: the mapping
+search is a pure function of the hardware, the problem and the trial's seed. So the figures are
+those of the study, and a test compares them to the last digit.
+"""
+
+from collections.abc import Mapping as Dict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..space.dims import DIMS, TENSORS
+from .errors import UserError
+from .nest import loop_nest
+from .store import Header, read_baseline, read_header, read_trials
+from .trial import Record, stage_seed
+
+if TYPE_CHECKING:
+    from ..evaluators.group_cost import GroupCost, LayerShare
+    from ..evaluators.network_cost import NetworkCost
+    from ..search.pricing import PlanPricer
+    from ..space.fusion import FusionPlan
+    from ..space.hardware import Hardware, StorageLevel
+    from ..space.network import Network
+
+Details = dict[str, Any]
+
+
+def trial_details(folder: Path, trial: int | None) -> Details:
+    """Return everything that is known of one trial, as plain JSON values.
+
+    Args:
+        folder: directory of the study.
+        trial: its number; None for the baseline.
+
+    Returns:
+        The trial's record without its curve, with ``hardware`` taken apart, and for each network
+        ``levels``, ``layers``, ``groups`` and the sums that they add up to. Energies are in pJ
+        per pass; levels and compute sum to layers, layers and leakage to the network, exactly.
+
+    Raises:
+        UserError: no such study or trial.
+    """
+    header = read_header(folder)
+    record = _record(folder, trial)
+    hardware = hardware_of(folder, header, record)
+    kept = ("trial", "state", "rounds", "evaluations", "edp_js", "area_mm2", "tdp_w", "point")
+    return {
+        **{key: record[key] for key in kept},
+        "reason": record["reason"],
+        "crash": record["crash"],
+        "hardware": hardware_details(hardware),
+        "networks": [
+            _network_details(header, record, hardware, name) for name in record["networks"]
+        ],
+    }
+
+
+def hardware_of(folder: Path, header: Header, record: Record) -> "Hardware":
+    """Build the hardware of a trial again, from the template that the study keeps.
+
+    Raises:
+        UserError: the template no longer has a design there.
+    """
+    from ..space.hardware import Hardware
+    from ..space.hardware_space import HardwareSpace
+    from ..space.presets import preset
+
+    if record["point"] is None:
+        return preset(header.config["baseline"])
+    built = HardwareSpace.load(folder / header.space_file).build(record["point"])
+    if not isinstance(built, Hardware):
+        raise UserError(f"{folder}: trial {record['trial']} cannot be built again: {built}")
+    return built
+
+
+def hardware_details(hardware: "Hardware") -> Details:
+    """Return a design for people: its parts, and the area and power of each."""
+    from ..evaluators.hardware_cost import hardware_cost
+    from ..evaluators.technology import technology
+
+    cost = hardware_cost(hardware)
+    return {
+        "name": hardware.name,
+        "technology": hardware.technology,
+        "dram": hardware.dram,
+        "dram_pj_per_bit": technology(hardware.technology).dram(hardware.dram).pj_per_bit,
+        "dram_gbytes_per_s": hardware.dram_gbytes_per_s,
+        "frequency_mhz": hardware.frequency_mhz,
+        "word_bits": hardware.word_bits,
+        "pe_mesh": list(hardware.pe_mesh),
+        "array": list(hardware.array),
+        "datapath": hardware.datapath,
+        "macs": hardware.macs,
+        "vector_lanes": hardware.vector_lanes,
+        "levels": [_level_details(level) for level in hardware.levels],
+        "area_mm2": dict(cost.area_breakdown_mm2),
+        "tdp_w": dict(cost.tdp_breakdown_w),
+    }
+
+
+def _record(folder: Path, trial: int | None) -> Record:
+    if trial is None:
+        baseline = read_baseline(folder)
+        if baseline is None:
+            raise UserError(f"{folder} has no baseline, or has not evaluated it yet")
+        return baseline
+    records = {record["trial"]: record for record in read_trials(folder)}
+    if trial not in records:
+        known = f"0 to {max(records)}" if records else "none yet"
+        raise UserError(f"{folder} has no finished trial {trial}; finished trials: {known}")
+    return records[trial]
+
+
+def _level_details(level: "StorageLevel") -> Details:
+    return {
+        "name": level.name,
+        "storage": level.storage,
+        "keeps": list(level.keeps),
+        "mesh": list(level.mesh),
+        "capacity_bytes": {tensor: level.buffer_bytes(tensor) for tensor in level.keeps}
+        if level.private
+        else level.capacity_bytes,
+        "bandwidth_words": level.bandwidth_words,
+        "width_words": level.width_words,
+    }
+
+
+def _network_details(header: Header, record: Record, hardware: "Hardware", name: str) -> Details:
+    from ..search.software import SoftwareSettings, SoftwareTask, software_pricer
+    from ..space.fusion import FusionPlan, layer_by_layer
+    from ..space.networks import network as network_named
+
+    network = network_named(name)
+    seed = stage_seed(header.config["seed"], record["trial"], "software")
+    settings = SoftwareSettings(**header.config["software"])
+    pricer = software_pricer(SoftwareTask(hardware, (network,), settings, seed), network)
+    cost = _priced(pricer, FusionPlan.from_list(record["networks"][name]["plan"]))
+    return cost_details(cost, _priced(pricer, layer_by_layer(network)))
+
+
+def _priced(pricer: "PlanPricer", plan: "FusionPlan") -> "NetworkCost":
+    from ..space.infeasible import Infeasible, InfeasibleError
+
+    cost = pricer.plan(plan)
+    if isinstance(cost, Infeasible):
+        raise InfeasibleError(cost)
+    return cost
+
+
+def cost_details(cost: "NetworkCost", unfused: "NetworkCost") -> Details:
+    """Take the price of a plan apart, beside that of the plan that fuses nothing."""
+    return {
+        "name": cost.network.name,
+        **_totals(cost),
+        "unfused": _totals(unfused),
+        "groups": _groups(cost, unfused),
+        "layers": [
+            _layer_details(cost.network, cost.hardware, share, position)
+            for position, group in enumerate(cost.groups)
+            for share in group.layers
+        ],
+    }
+
+
+def _totals(cost: "NetworkCost") -> Details:
+    shares = [share for group in cost.groups for share in group.layers]
+    word_bytes = cost.hardware.word_bits / 8
+    return {
+        "edp_js": cost.edp_js,
+        "energy_pj": cost.energy_pj,
+        "levels_pj": {
+            level.name: float(sum(share.energy_pj[i].sum() for share in shares))
+            for i, level in enumerate(cost.hardware.levels)
+        },
+        "compute_pj": sum(share.compute_pj for share in shares),
+        "leakage_pj": cost.leakage_pj,
+        "latency_cycles": cost.latency_cycles,
+        "latency_s": cost.latency_s,
+        "dram_read_bytes": cost.dram_reads * word_bytes,
+        "dram_write_bytes": cost.dram_writes * word_bytes,
+        "dram_bytes": cost.dram_bytes,
+    }
+
+
+def _groups(cost: "NetworkCost", unfused: "NetworkCost") -> list[Details]:
+    word_bytes = cost.hardware.word_bits / 8
+    alone = {
+        group.group.layers[0]: (group.dram_reads + group.dram_writes) * word_bytes
+        for group in unfused.groups
+    }
+    return [_group_details(cost.network, group, word_bytes, alone) for group in cost.groups]
+
+
+def _group_details(
+    network: "Network", group: "GroupCost", word_bytes: float, alone: Dict[int, float]
+) -> Details:
+    def named(positions: tuple[int, ...]) -> list[str]:
+        return [network.layers[i].name for i in positions]
+
+    members = group.group.layers
+    return {
+        "layers": named(members),
+        "tile": list(group.group.tile) if group.group.tile else None,
+        "halo": group.group.halo,
+        "resident": named(group.group.resident),
+        "tiles": group.tiles,
+        "prefetch": group.prefetch,
+        "peak_bytes": group.peak_words * word_bytes,
+        "latency_cycles": group.latency_cycles,
+        "wait_cycles": group.wait_cycles,
+        "dynamic_pj": group.dynamic_pj,
+        "dram_read_bytes": group.dram_reads * word_bytes,
+        "dram_write_bytes": group.dram_writes * word_bytes,
+        "dram_bytes": (group.dram_reads + group.dram_writes) * word_bytes,
+        "dram_bytes_unfused": sum(alone[i] for i in members),
+    }
+
+
+def _layer_details(
+    network: "Network", hardware: "Hardware", share: "LayerShare", group: int
+) -> Details:
+    layer = network.layers[share.layer]
+    names = [level.name for level in hardware.levels]
+    levels = {name: float(share.energy_pj[i].sum()) for i, name in enumerate(names)}
+    return {
+        "name": layer.name,
+        "operator": "depthwise" if layer.depthwise else layer.operator,
+        "bounds": dict(zip(DIMS, layer.bounds, strict=True)),
+        "group": group,
+        "operations": share.operations,
+        "latency_cycles": share.latency_cycles,
+        "energy_pj": float(share.energy_pj.sum()) + share.compute_pj,
+        "compute_pj": share.compute_pj,
+        "levels_pj": levels,
+        "words": {
+            name: dict(zip(TENSORS, map(int, share.words[i]), strict=True))
+            for i, name in enumerate(names)
+        },
+        "mappings": [
+            {"tiles": times, "nest": loop_nest(evaluation.mapping, hardware)}
+            for times, evaluation in share.evaluations
+            if evaluation.mapping is not None
+        ],
+    }
+
+
+def trial_number(text: str) -> int | None:
+    """Read a trial as people write it: its number, or ``baseline`` (None).
+
+    Raises:
+        UserError: neither.
+    """
+    if text == "baseline":
+        return None
+    if not text.isdigit():
+        raise UserError(f"trial {text!r} must be a number from 0 on, or 'baseline'")
+    return int(text)

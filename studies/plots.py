@@ -1,0 +1,284 @@
+"""The interactive plots of a report: pure functions from a view to plotly figures.
+
+Every text that comes from a user passes :func:`html.escape`, for plotly reads a subset of HTML.
+"""
+
+from collections.abc import Sequence
+from html import escape
+from math import floor, log10
+from typing import TYPE_CHECKING, Any
+
+from .view import Design, StudyView
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure, Scatter
+
+EDP_LABEL = "EDP (J s)"
+AREA_LABEL = "area (mm²)"
+TDP_LABEL = "TDP (W)"
+
+INK = "#1f2933"
+FADED = "#b8c1cc"
+ACCENT = "#c2410c"
+BASELINE = "#0f766e"
+SCALE = ((0.0, "#440154"), (0.35, "#31688e"), (0.7, "#2aa37a"), (1.0, "#a3d42f"))
+"""Viridis without its yellow end, which cannot be seen on white."""
+
+SERIES = ("#4c78a8", "#f58518", "#54a24b", "#b279a2", "#e45756", "#72b7b2", "#9d755d", "#eeca3b")
+"""Fills of stacked bars; the order is that of the levels, so it is the same in all plots."""
+
+FONT = "Inter, 'Segoe UI', Helvetica, Arial, sans-serif"
+_GRID = {"gridcolor": "#e4e8ed", "zeroline": False, "linecolor": "#9aa5b1", "showline": True}
+
+
+def hover_text(design: Design) -> str:
+    """Return the whole design as the HTML of a hover box."""
+    name = f"trial {design.label}" if design.label.isdigit() else design.label
+    lines = [
+        f"<b>{escape(name)}</b> ({escape(design.state)})",
+        f"EDP {design.edp_js:.3g} J s, area {design.area_mm2:.4g} mm², TDP {design.tdp_w:.3g} W",
+    ]
+    if design.evaluations:
+        lines.append(f"{design.evaluations} software evaluations")
+    lines += [f"{escape(key)}: {escape(str(value))}" for key, value in design.parameters.items()]
+    return "<br>".join(lines)
+
+
+def objectives(view: StudyView, x: str = "area_mm2", colour: str = "tdp_w") -> "Figure":
+    """Return EDP against one of area_mm2 and tdp_w, coloured by the other."""
+    import plotly.graph_objects as go
+
+    labels = {"area_mm2": AREA_LABEL, "tdp_w": TDP_LABEL}
+    front, rest = view.front, [design for design in view.designs if not design.on_front]
+    figure = go.Figure()
+    staircase = _staircase([(getattr(design, x), design.edp_js) for design in front])
+    figure.add_scatter(
+        x=[point[0] for point in staircase],
+        y=[point[1] for point in staircase],
+        mode="lines",
+        line={"color": FADED, "width": 1, "dash": "dot"},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+    figure.add_trace(_points(rest, x, "dominated", {"color": FADED, "size": 7, "opacity": 0.8}))
+    emphasis = {
+        "color": [getattr(design, colour) for design in front],
+        "colorscale": SCALE,
+        "size": 13,
+        "line": {"color": INK, "width": 1},
+        "colorbar": {"title": {"text": labels[colour], "side": "right"}, "thickness": 14},
+    }
+    figure.add_trace(_points(front, x, "front", emphasis))
+    if view.picked is not None:
+        star = {"symbol": "star-open", "size": 24, "color": ACCENT, "line": {"width": 2.5}}
+        figure.add_trace(_points([view.designs[view.picked]], x, "picked", star))
+    if view.baseline is not None:
+        mark = {"symbol": "x", "size": 12, "color": BASELINE}
+        figure.add_trace(_points([view.baseline], x, f"baseline {view.baseline.label}", mark))
+    _style(figure, labels[x], EDP_LABEL)
+    figure.update_xaxes(**_log_axis([getattr(d, x) for d in _everything(view)]))
+    figure.update_yaxes(**_log_axis([design.edp_js for design in _everything(view)]))
+    return figure
+
+
+def hypervolume(view: StudyView) -> "Figure":
+    """Return the hypervolume against the software evaluations of all trials together."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[spent for spent, _ in view.hypervolume],
+        y=[volume for _, volume in view.hypervolume],
+        mode="lines+markers",
+        line={"shape": "hv", "color": SERIES[0], "width": 2},
+        marker={"size": 5},
+        showlegend=False,
+        customdata=[design.label for design in view.designs],
+        hovertemplate="after trial %{customdata}: %{y:.3f}<extra></extra>",
+    )
+    _style(figure, "software evaluations, all trials", "hypervolume (decades³)")
+    figure.update_yaxes(rangemode="tozero")
+    return figure
+
+
+def curves(view: StudyView) -> "Figure":
+    """Return the best EDP of every trial against its evaluations; stopped trials are faded."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    named: set[str] = set()
+    for design in sorted(view.designs, key=lambda design: design.state != "stopped"):
+        steps = [(n, edp) for n, edp in design.curve if edp < float("inf")]
+        if not steps:
+            continue
+        group = "front" if design.on_front else design.state
+        colour, width = {"front": (ACCENT, 2.0), "stopped": (FADED, 1.0)}.get(
+            group, (SERIES[0], 1.3)
+        )
+        figure.add_scatter(
+            x=[n for n, _ in steps],
+            y=[edp for _, edp in steps],
+            mode="lines+markers",
+            line={"shape": "hv", "color": colour, "width": width},
+            marker={"size": 4},
+            name=group,
+            legendgroup=group,
+            showlegend=group not in named,
+            hovertemplate=f"trial {escape(design.label)}: %{{y:.3g}} J s after %{{x}}"
+            "<extra></extra>",
+        )
+        named.add(group)
+    _style(figure, "software evaluations of the trial", "best EDP so far (J s)")
+    figure.update_yaxes(**_log_axis([edp for d in view.designs for _, edp in d.curve]))
+    return figure
+
+
+def parallel_coordinates(view: StudyView) -> "Figure":
+    """Return the parameters of the front's members as parallel coordinates, EDP as colour."""
+    import plotly.graph_objects as go
+
+    front = view.front
+    names = list(front[0].parameters) if front else []
+    varied = [name for name in names if len({str(d.parameters[name]) for d in front}) > 1]
+    axes = [_axis(name, [design.parameters[name] for design in front]) for name in varied]
+    for label, values in (
+        (AREA_LABEL, [design.area_mm2 for design in front]),
+        (TDP_LABEL, [design.tdp_w for design in front]),
+    ):
+        axes.append({"label": label, "values": values, **_ticks(values)})
+    edp = [log10(design.edp_js) for design in front]
+    lines = {
+        "color": edp,
+        "colorscale": SCALE,
+        "showscale": True,
+        "colorbar": {"title": {"text": "log10 EDP (J s)", "side": "right"}, "thickness": 14},
+    }
+    figure = go.Figure(
+        go.Parcoords(
+            dimensions=axes,
+            line=lines,
+            labelangle=-25,
+            labelside="bottom",
+            rangefont={"color": "white"},
+        )
+    )
+    figure.update_layout(
+        font={"family": FONT, "size": 12, "color": INK},
+        height=400,
+        margin={"l": 60, "r": 40, "t": 30, "b": 80},
+        paper_bgcolor="white",
+    )
+    return figure
+
+
+def stacked_bars(rows: Sequence[str], parts: dict[str, Sequence[float]], unit: str) -> "Figure":
+    """Return horizontal bars, one for each row, made of the same named parts.
+
+    Args:
+        rows: labels of the bars, the first at the top.
+        parts: for each part its value in every row.
+        unit: label of the axis.
+    """
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for i, (part, values) in enumerate(parts.items()):
+        figure.add_bar(
+            y=[escape(row) for row in rows],
+            x=list(values),
+            orientation="h",
+            name=escape(part),
+            marker={"color": SERIES[i % len(SERIES)]},
+            hovertemplate=f"{escape(part)}: %{{x:.4g}} {escape(unit)}<extra>%{{y}}</extra>",
+        )
+    _style(figure, unit, "")
+    figure.update_layout(
+        barmode="stack",
+        height=195 + 46 * len(rows),
+        bargap=0.35,
+        margin={"t": 95, "b": 60},
+        legend={"y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
+    )
+    figure.update_yaxes(autorange="reversed", automargin=True, gridcolor="white")
+    return figure
+
+
+def _everything(view: StudyView) -> list[Design]:
+    return [*view.designs, *([view.baseline] if view.baseline else [])]
+
+
+def _points(designs: Sequence[Design], x: str, name: str, marker: dict[str, Any]) -> "Scatter":
+    import plotly.graph_objects as go
+
+    return go.Scatter(
+        x=[getattr(design, x) for design in designs],
+        y=[design.edp_js for design in designs],
+        mode="markers",
+        name=escape(name),
+        marker=marker,
+        hovertext=[hover_text(design) for design in designs],
+        hoverinfo="text",
+    )
+
+
+def _staircase(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the corners of the lower left border of the points."""
+    corners: list[tuple[float, float]] = []
+    for x, y in sorted(points):
+        if not corners or y < corners[-1][1]:
+            corners += [(x, corners[-1][1])] if corners else []
+            corners.append((x, y))
+    return corners
+
+
+def _axis(name: str, values: list[Any]) -> dict[str, Any]:
+    """Return one axis of parallel coordinates; each value that occurs has a tick."""
+    numeric = all(isinstance(value, int | float) for value in values)
+    known = sorted(set(values)) if numeric else sorted({str(value) for value in values})
+    keys = values if numeric else [str(value) for value in values]
+    places = {value: place for place, value in enumerate(known)}
+    return {
+        "label": escape(name),
+        "values": [places[key] for key in keys],
+        "tickvals": list(places.values()),
+        "ticktext": [escape(str(value)) for value in known],
+    }
+
+
+def _ticks(values: Sequence[float]) -> dict[str, Any]:
+    """Return five ticks from the smallest to the largest value."""
+    low, high = min(values), max(values)
+    ticks = [low + i * (high - low) / 4 for i in range(5)] if high > low else [low]
+    return {"tickvals": ticks, "ticktext": [f"{tick:.3g}" for tick in ticks]}
+
+
+def _log_axis(values: Sequence[float]) -> dict[str, Any]:
+    """Return the settings of a logarithmic axis: the fewer decades, the more ticks in each."""
+    finite = [value for value in values if 0 < value < float("inf")]
+    if not finite:
+        return {"type": "log"}
+    low, high = log10(min(finite)), log10(max(finite))
+    room = max(0.06 * (high - low), 0.05)
+    steps = (1, 2, 3, 5, 7) if high - low < 1 else (1, 2, 5) if high - low < 3 else (1,)
+    ticks = [(m, e) for e in range(floor(low) - 1, floor(high) + 2) for m in steps]
+    return {
+        "type": "log",
+        "range": [low - room, high + room],
+        "tickvals": [m * 10.0**e for m, e in ticks],
+        "ticktext": [f"{m}e{e}" if not -3 <= e <= 4 else f"{m * 10.0**e:g}" for m, e in ticks],
+    }
+
+
+def _style(figure: "Figure", x_label: str, y_label: str) -> None:
+    figure.update_layout(
+        template="none",
+        font={"family": FONT, "size": 13, "color": INK},
+        height=430,
+        margin={"l": 80, "r": 20, "t": 36, "b": 90},
+        plot_bgcolor="white",
+        paper_bgcolor="white",
+        hoverlabel={"align": "left", "bgcolor": "white", "font": {"family": FONT, "size": 12}},
+        legend={"orientation": "h", "y": -0.2, "yanchor": "top", "x": 0.5, "xanchor": "center"},
+    )
+    figure.update_xaxes(title={"text": x_label, "standoff": 12}, **_GRID)
+    figure.update_yaxes(title={"text": y_label, "standoff": 12}, **_GRID)

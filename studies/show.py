@@ -1,0 +1,261 @@
+"""``archloom show``: one trial taken apart, for a terminal or as JSON."""
+
+import json
+from collections.abc import Iterator
+from math import prod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .details import Details, trial_details, trial_number
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+_PJ_PER_UJ = 1e6
+_KIB = 1024
+_LISTED = 4
+"""Layers of a group that a table names; of longer groups, the first and the last."""
+
+
+def show(folder: Path, trial: str, as_json: bool, console: "Console") -> None:
+    """Print a trial.
+
+    Args:
+        folder: directory of the study.
+        trial: number of the trial, or ``baseline``.
+        as_json: print all of :func:`trial_details` instead of tables.
+        console: where to print.
+
+    Raises:
+        UserError: no such study or trial.
+    """
+    details = trial_details(folder, trial_number(trial))
+    if as_json:
+        console.print(json.dumps(details, indent=2), markup=False, highlight=False, soft_wrap=True)
+        return
+    for part in renderables(details):
+        console.print(part, markup=False, highlight=False)
+
+
+def renderables(details: Details) -> "Iterator[RenderableType]":
+    """Yield what is printed, from top to bottom."""
+    yield _heading(details)
+    yield _design(details["hardware"])
+    yield _levels(details["hardware"])
+    yield _parts(details["hardware"])
+    if details["crash"]:
+        yield f"\nIt crashed: {details['crash']['error']}: {details['crash']['message']}\n"
+        yield details["crash"]["traceback"]
+    if details["reason"]:
+        from ..space.infeasible import Infeasible
+
+        yield f"\nIt has no price: {Infeasible(**details['reason'])}"
+    for network in details["networks"]:
+        yield ""
+        yield from _network(network)
+
+
+def group_layers(names: list[str]) -> str:
+    """Return the layers of a group in a few words."""
+    if len(names) <= _LISTED:
+        return ", ".join(names)
+    return f"{names[0]} .. {names[-1]} ({len(names)} layers)"
+
+
+def capacity_text(capacity: Any) -> str:
+    """Return the capacity of one instance of a level."""
+    if capacity is None:
+        return "unlimited"
+    if isinstance(capacity, dict):
+        return ", ".join(f"{tensor} {size:,}" for tensor, size in capacity.items())
+    return f"{capacity:,}"
+
+
+def tiling_text(group: Details) -> str:
+    """Return the tile of a group, how many there are, and what happens to their halos."""
+    if group["tile"] is None:
+        return "whole maps"
+    rows, columns = group["tile"]
+    halo = "" if group["tiles"] == 1 else f", {group['halo'].replace('_', ' ')}"
+    return f"{rows}x{columns}, {group['tiles']} tiles{halo}" if group["tiles"] > 1 else "one tile"
+
+
+def design_text(hardware: Details) -> str:
+    """Return a design in one line."""
+    columns, rows = hardware["pe_mesh"]
+    array = "x".join(map(str, hardware["array"]))
+    unit = "scalar PEs" if hardware["datapath"] == "scalar" else f"PEs of {array} MACs"
+    return (
+        f"{columns}x{rows} {unit} ({hardware['macs']} MACs of {hardware['word_bits']} bits), "
+        f"{hardware['frequency_mhz']:g} MHz, {hardware['vector_lanes']} vector lanes, "
+        f"{hardware['dram']} at {hardware['dram_gbytes_per_s']:.3g} GB/s and "
+        f"{hardware['dram_pj_per_bit']:g} pJ/bit, priced with {hardware['technology']}"
+    )
+
+
+def _heading(details: Details) -> str:
+    name = "baseline" if details["point"] is None else f"trial {details['trial']}"
+    edp = "no EDP" if details["edp_js"] is None else f"EDP {details['edp_js']:.4g} J s"
+    return (
+        f"{name}: {details['state']} after {details['rounds']} rounds and "
+        f"{details['evaluations']} software evaluations\n"
+        f"{edp}, area {details['area_mm2']:.4g} mm2, TDP {details['tdp_w']:.4g} W"
+    )
+
+
+def _design(hardware: Details) -> str:
+    return f"\n{hardware['name']}\n{design_text(hardware)}"
+
+
+def _levels(hardware: Details) -> "Table":
+    table = _table("\nStorage, from the MACs outwards")
+    for head in ("level", "built of", "keeps", "instances", "bytes each", "words/cycle each"):
+        table.add_column(head, justify="right" if head in ("instances",) else "left")
+    for level in hardware["levels"]:
+        table.add_row(
+            level["name"],
+            level["storage"],
+            ", ".join(level["keeps"]),
+            f"{prod(level['mesh'])}",
+            capacity_text(level["capacity_bytes"]),
+            f"{level['bandwidth_words']:g}",
+        )
+    return table
+
+
+def _parts(hardware: Details) -> "Table":
+    table = _table("\nArea and TDP by part")
+    table.add_column("part")
+    table.add_column("area (mm2)", justify="right")
+    table.add_column("TDP (W)", justify="right")
+    area, power = hardware["area_mm2"], hardware["tdp_w"]
+    for part in dict.fromkeys([*area, *power]):
+        table.add_row(
+            part,
+            f"{area[part]:.4f}" if part in area else "",
+            f"{power[part]:.4f}" if part in power else "",
+        )
+    table.add_section()
+    table.add_row("all", f"{sum(area.values()):.4f}", f"{sum(power.values()):.4f}")
+    return table
+
+
+def _network(network: Details) -> "Iterator[RenderableType]":
+    yield f"== {network['name']} =="
+    yield _sums(network)
+    yield _energy(network)
+    yield _groups(network)
+    yield _layers(network)
+    yield from _mappings(network)
+
+
+def _sums(network: Details) -> "Table":
+    """Compare the plan with the one that fuses nothing."""
+    table = _table("\nOne pass, fused and layer by layer")
+    for head in ("", "this plan", "layer by layer", "ratio"):
+        table.add_column(head, justify="right" if head else "left")
+    for label, key, scale in (
+        ("EDP (J s)", "edp_js", 1.0),
+        ("energy (uJ)", "energy_pj", _PJ_PER_UJ),
+        ("latency (cycles)", "latency_cycles", 1.0),
+        ("DRAM read (KiB)", "dram_read_bytes", _KIB),
+        ("DRAM written (KiB)", "dram_write_bytes", _KIB),
+    ):
+        mine, other = network[key] / scale, network["unfused"][key] / scale
+        style = ".4g" if key == "edp_js" else ",.0f" if key == "latency_cycles" else ",.2f"
+        ratio = f"{mine / other:.3f}" if other else ""
+        table.add_row(label, format(mine, style), format(other, style), ratio)
+    return table
+
+
+def _energy(network: Details) -> "Table":
+    table = _table("\nEnergy by level (uJ)")
+    table.add_column("where")
+    table.add_column("energy", justify="right")
+    table.add_column("share", justify="right")
+    parts = {
+        **network["levels_pj"],
+        "compute": network["compute_pj"],
+        "leakage": network["leakage_pj"],
+    }
+    for name, energy in parts.items():
+        table.add_row(name, f"{energy / _PJ_PER_UJ:,.4f}", f"{energy / network['energy_pj']:.1%}")
+    table.add_section()
+    table.add_row("all", f"{network['energy_pj'] / _PJ_PER_UJ:,.4f}", "100.0%")
+    return table
+
+
+def _groups(network: Details) -> "Table":
+    table = _table("\nFusion groups: bytes moved between DRAM and chip, without and with fusion")
+    for head in ("group", "layers", "tiles", "resident weights", "peak KiB", "without", "with"):
+        right = head in ("group", "peak KiB", "without", "with")
+        table.add_column(head, justify="right" if right else "left", overflow="fold")
+    for number, group in enumerate(network["groups"]):
+        table.add_row(
+            str(number),
+            group_layers(group["layers"]),
+            tiling_text(group),
+            group_layers(group["resident"]),
+            f"{group['peak_bytes'] / _KIB:,.1f}" if group["peak_bytes"] else "",
+            f"{group['dram_bytes_unfused']:,.0f}",
+            f"{group['dram_bytes']:,.0f}",
+        )
+    table.add_section()
+    totals = (f"{network['unfused']['dram_bytes']:,.0f}", f"{network['dram_bytes']:,.0f}")
+    table.add_row("", "all", "", "", "", *totals)
+    return table
+
+
+def _layers(network: Details) -> "Table":
+    table = _table("\nLayers: energy in uJ by level")
+    levels = list(network["levels_pj"])
+    for head in ("layer", "operator", "group", "operations", "cycles", *levels, "compute", "all"):
+        table.add_column(head, justify="left" if head in ("layer", "operator") else "right")
+    for layer in network["layers"]:
+        energies = [*layer["levels_pj"].values(), layer["compute_pj"], layer["energy_pj"]]
+        table.add_row(
+            layer["name"],
+            layer["operator"],
+            str(layer["group"]),
+            f"{layer['operations']:,}",
+            f"{layer['latency_cycles']:,}",
+            *(f"{energy / _PJ_PER_UJ:,.4f}" for energy in energies),
+        )
+    wait = sum(group["wait_cycles"] for group in network["groups"])
+    table.add_section()
+    nothing = [""] * (len(levels) + 1)
+    table.add_row("waiting for memory", "", "", "", f"{wait:,}", *nothing, "")
+    leakage = f"{network['leakage_pj'] / _PJ_PER_UJ:,.4f}"
+    table.add_row("leakage", "", "", "", "", *nothing, leakage)
+    sums = [*network["levels_pj"].values(), network["compute_pj"], network["energy_pj"]]
+    table.add_section()
+    table.add_row(
+        "all",
+        "",
+        "",
+        f"{sum(layer['operations'] for layer in network['layers']):,}",
+        f"{network['latency_cycles']:,}",
+        *(f"{energy / _PJ_PER_UJ:,.4f}" for energy in sums),
+    )
+    return table
+
+
+def _mappings(network: Details) -> Iterator[str]:
+    yield (
+        "\nMappings: from DRAM inwards; [WIO] says which of weights, inputs and outputs a level "
+        "holds;\nloops from the outermost to the innermost; x and y run side by side"
+    )
+    for layer in network["layers"]:
+        for mapping in layer["mappings"]:
+            times = f", {mapping['tiles']} tiles like this" if mapping["tiles"] > 1 else ""
+            loops = " ".join(f"{dim}:{size}" for dim, size in layer["bounds"].items() if size > 1)
+            nest = "\n".join(f"    {line}" for line in mapping["nest"])
+            yield f"  {layer['name']} ({loops}){times}\n{nest}"
+
+
+def _table(title: str) -> "Table":
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    return Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
