@@ -100,13 +100,11 @@ def space_location(value: str, folder: Path) -> str:
 
 def space_text(location: str) -> str:
     """Return the text of a template, built-in or a file, that was found to be valid."""
-    from importlib.resources import files
-
     from ..space import hardware_space
 
     if location in hardware_space.TEMPLATES:
-        package = files(hardware_space.__package__)
-        return package.joinpath("templates", f"{location}.yaml").read_text("utf-8")
+        folder = Path(hardware_space.__file__).with_name("templates")
+        return (folder / f"{location}.yaml").read_text("utf-8")
     return Path(location).read_text("utf-8")
 
 

@@ -75,21 +75,18 @@ def read_document(path: Path, text: str) -> Document:
     Raises:
         ConfigError: it is empty, is no YAML, or is no mapping.
     """
-    loader = yaml.SafeLoader(text)
     try:
-        node = loader.get_single_node()
-        data = None if node is None else loader.construct_document(node)
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        data = yaml.safe_load(text)
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise ConfigError(path, [Problem(line, "", f"is no YAML: {error.problem}")]) from None
     except yaml.YAMLError as error:
         raise ConfigError(path, [Problem(None, "", f"is no YAML: {error}")]) from None
-    finally:
-        loader.dispose()
     if node is None or data is None:
         raise ConfigError(
             path,
-            [Problem(None, "", "is empty; a study needs at least workloads, space and trials")],
+            [Problem(None, "", "is empty; a study needs workloads, space, trials")],
         )
     if not isinstance(data, dict):
         found = type(data).__name__

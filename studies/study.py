@@ -235,6 +235,8 @@ class _Loop:
     ) -> None:
         """Do what the journal does not have of a round, and journal each piece as it ends."""
         missing = [t for t in alive if self._history.outcome(t, round_index) is None]
+        if not missing:
+            return
         work = [self._work(trial, designs[trial], round_index) for trial in missing]
         done = len(alive) - len(missing)
         self._tell_watcher(len(designs), round_index, done / len(alive), BASELINE in designs)

@@ -1,0 +1,59 @@
+import os
+import signal
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from archloom.search.software import SoftwareResult, SoftwareTask
+from archloom.search.software import advance as search_software
+from archloom.studies.executors import Executor, InlineExecutor, RayExecutor
+from archloom.studies.work import Advanced, Context, Crash
+
+from ..contracts.executor import CONTEXT, SETTINGS, WORK, ExecutorContract
+
+
+class TestInlineExecutor(ExecutorContract):
+    @pytest.fixture
+    def executor(self) -> Iterator[Executor]:
+        with InlineExecutor(CONTEXT) as executor:
+            yield executor
+
+    def test_outcomes_come_in_order(self, executor: Executor) -> None:
+        assert [index for index, _ in executor.run(WORK)] == [0, 1, 2]
+
+
+def die_on_one_seed(
+    task: SoftwareTask, state: dict[str, Any] | None, budget: int
+) -> SoftwareResult:
+    if task.seed == WORK[1].seed:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return search_software(task, state, budget)
+
+
+def test_a_worker_that_dies_again_and_again_is_a_crash_of_its_work_alone() -> None:
+    import ray
+
+    ray.cloudpickle.register_pickle_by_value(__import__(__name__, fromlist=["_"]))
+    context = Context(CONTEXT.networks, SETTINGS, die_on_one_seed)
+    with RayExecutor(context, workers=1) as executor:
+        outcomes = dict(executor.run(WORK))
+    crash = outcomes[1]
+    assert isinstance(crash, Crash)
+    assert crash.error == "WorkerCrashedError"
+    assert "died 3 times" in crash.message
+    assert isinstance(outcomes[0], Advanced)
+    assert isinstance(outcomes[2], Advanced)
+
+
+@pytest.fixture(scope="module")
+def ray_workers() -> Iterator[Executor]:
+    """One session for all tests below: to start Ray takes seconds."""
+    with RayExecutor(CONTEXT, workers=2) as executor:
+        yield executor
+
+
+class TestRayExecutor(ExecutorContract):
+    @pytest.fixture
+    def executor(self, ray_workers: Executor) -> Executor:
+        return ray_workers
