@@ -231,7 +231,7 @@ def test_casco_edge_picks_the_memory_of_its_scratchpads() -> None:
     space = SPACES["casco_edge"]
     point = {p.name: p.values[-1] for p in space.parameters} | {"pe_x": 12, "pe_y": 28}
     large = space.build(point)
-    small = space.build({**point, "weight_spad_bytes": 256})
+    small = space.build({**point, "weight_spad_bytes": 64, "input_spad_bytes": 64})
     assert isinstance(large, Hardware)
     assert isinstance(small, Hardware)
     assert (large.levels[0].storage, small.levels[0].storage) == ("sram", "register")
