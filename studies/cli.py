@@ -108,7 +108,9 @@ def show(
 
     from .show import show as show_trial
 
-    show_trial(folder, trial, as_json, Console())
+    # A pipe has no width, and tables should not be squeezed into 80 columns there.
+    width = None if sys.stdout.isatty() else 160
+    show_trial(folder, trial, as_json, Console(width=width))
 
 
 @app.command(epilog="Example: archloom report runs/quickstart")

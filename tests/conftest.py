@@ -1,7 +1,9 @@
 """Settings that hold for every test."""
 
 import os
+from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # Tests run side by side, and a pool of threads in each of them makes all of them slower. The
@@ -14,3 +16,33 @@ settings.register_profile(
     "archloom", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("archloom")
+
+SMALL_STUDY = """\
+name: small
+seed: 5
+workloads: [tiny_cnn]
+space: casco_edge
+constraints: {area_mm2: 20, tdp_w: 2}
+optimizer: {name: random}
+halving: {name: sh, rounds: 2, first_budget: 6}
+trials: 6
+batch_size: 3
+software: {population: 4, mapping_evaluations: 60}
+executor: {name: inline}
+baseline: eyeriss
+"""
+
+
+@pytest.fixture(scope="session")
+def finished_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a small finished study; tests must not write to it."""
+    from rich.console import Console
+
+    from archloom.studies.session import Overrides, start
+
+    folder = tmp_path_factory.mktemp("studies")
+    (folder / "small.yaml").write_text(SMALL_STUDY)
+    with (folder / "log").open("w") as log:
+        code = start(folder / "small.yaml", folder / "small", Overrides(), Console(file=log))
+    assert code == 0
+    return folder / "small"
