@@ -1,11 +1,12 @@
 """What a Bayesian optimizer believes of designs that nobody has searched software for."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..surrogates.gp import Array, GaussianProcess
+from ..surrogates.gp import Array, Surrogate
 from ..surrogates.improvement import expected_improvement
 
 
@@ -40,7 +41,7 @@ class Belief:
         reference: [3] corner of the hypervolume, in the same logarithms.
     """
 
-    process: GaussianProcess
+    process: Surrogate
     front: Array
     reference: Array
 
@@ -63,14 +64,14 @@ class Belief:
             front=np.concatenate([self.front, added]),
         )
 
-    def best(self, designs: Designs, n: int) -> list[int]:
-        """Return ``n`` designs, best first, each chosen as if those before it had come true.
+    def best(self, designs: Designs, n: int, chosen: Sequence[int] = ()) -> list[int]:
+        """Return ``chosen`` and then the best designs, ``n`` in all.
 
-        Equal designs go in their order. Where no design promises an improvement, the order of
-        the designs decides.
+        Each is chosen as if those before it had come true. Equal designs go in their order;
+        where no design promises an improvement, that order decides.
         """
-        belief: Belief = self
-        chosen: list[int] = []
+        chosen = list(chosen)
+        belief = self.believing(designs[np.array(chosen, dtype=np.int64)])
         while len(chosen) < min(n, len(designs)):
             scores = belief.score(designs)
             scores[chosen] = -1.0

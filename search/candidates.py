@@ -16,6 +16,7 @@ from ..space.hardware_space import HardwareSpace, Point
 from ..space.infeasible import Infeasible
 from ..space.network import Network
 from ..surrogates.features import domain_features
+from .seeds import derived_seed
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ class DesignProblem:
     def sample(
         self, rng: np.random.Generator, n: int, exclude: Collection[str], tries: int
     ) -> list[Candidate]:
-        """Return up to ``n`` distinct feasible designs, uniform over the feasible points.
+        """Return up to ``n`` distinct feasible designs, as the space draws them.
 
         Args:
             rng: source of the draws.
@@ -189,7 +190,7 @@ class DesignProblem:
                 (f for p in self.space.enumerate() if isinstance(f := self.assess(p), Infeasible)),
                 key=miss,
             )
-        rng = np.random.default_rng([seed, 0])
+        rng = np.random.default_rng(derived_seed(seed, "obstacle"))
         if self.sample(rng, 1, (), tries):
             return None
         misses = []

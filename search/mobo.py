@@ -14,21 +14,25 @@ import numpy as np
 
 from ..space.hardware_space import Point
 from ..surrogates.fidelity import high_fidelity
-from ..surrogates.gp import Array, GaussianProcess
+from ..surrogates.gp import Array, GaussianProcess, Prior
 from .belief import Belief, Designs
 from .candidates import Candidate, DesignProblem
 from .pareto import non_dominated
 from .pool import CandidatePool, spread
 from .protocols import Observation
-from .random_search import check_seed, draw_new
+from .random_search import draw_new
+from .seeds import derived_seed
 
 UpdateFilter = Literal["none", "uul"]
 
 #: Fewest results that a fit is worth; before them the start goes on.
 MIN_RESULTS: Final = 3
 
-#: The reference lies this share of the range above the worst value, so that the extremes of the
-#: front count as well.
+#: Deviation of ln(EDP / bound) that is believed before any result.
+START_DOUBT: Final = 0.3
+
+#: The reference lies this share of the range (of a factor e at least) above the worst value, so
+#: that the extremes of the front count as well.
 REFERENCE_MARGIN: Final = 0.1
 
 #: Doublings of software search that span the fidelity input's unit interval.
@@ -57,17 +61,19 @@ class _Result:
 class Mobo:
     """Proposes the designs with the largest expected hypervolume improvement.
 
-    The first ``initial`` designs lie far apart in the feasible space. Then each call fits a
-    Gaussian process to every result so far, from nothing, and picks a batch one by one as a
-    kriging believer. Designs in flight are believed as well. ``ask`` depends on the seed, on
-    what was told and on what is pending, and on nothing else.
+    Of the first ``initial`` designs half lie far apart in the feasible space, from a random one
+    on, for the model to learn from; the others improve the front most if the lower bounds,
+    which cost nothing, are right up to a factor. Then each call fits a Gaussian process to every
+    result so far, from nothing, and picks a batch one by one as a kriging believer. Designs in
+    flight are believed as well. ``ask`` depends on the seed, on what was told and on what is
+    pending, and on nothing else.
 
     A trial that was stopped early has an EDP that more search would have lowered: the logarithm
     of the evaluations spent is an input of the model, which is asked at the most spent so far.
 
     Args:
         problem: what to search.
-        seed: seed of the study; at least 0.
+        seed: seed of the study.
         initial: designs before the model decides.
         pool: designs that are scored in a call, about; an enumerable space is scored whole.
         update_filter: ``uul`` keeps low-fidelity results from the model as CASCO does.
@@ -93,7 +99,7 @@ class Mobo:
             valid = ", ".join(get_args(UpdateFilter))
             raise ValueError(f"update_filter is {update_filter!r}, must be one of {valid}")
         self._problem = problem
-        self._seed = check_seed(seed)
+        self._seed = seed
         self._initial = initial
         self._pool = CandidatePool(problem, seed, pool)
         self._update_filter = update_filter
@@ -119,7 +125,7 @@ class Mobo:
     def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
         """Return up to ``n`` new feasible points; see ``HardwareOptimizer.ask``."""
         known = {*self._told, *map(self._problem.space.point_key, pending)}
-        rng = np.random.default_rng([self._seed, 1 + len(self._told), len(pending)])
+        rng = np.random.default_rng(derived_seed(self._seed, "ask", len(self._told), len(pending)))
         learned = len(self._results) >= MIN_RESULTS
         starting = min(n, self._initial - len(known)) if learned else n
         chosen = self._start(max(starting, 0), known)
@@ -133,11 +139,16 @@ class Mobo:
         return [c.point for c in chosen]
 
     def _start(self, n: int, known: set[str]) -> list[Candidate]:
-        """Return the next ``n`` designs of the space-filling order that are not known."""
+        """Return the next ``n`` designs of the start that are not known."""
         base = self._pool.base
         if n < 1 or not base:
             return []
-        order = spread(self._pool.inputs(base), n + len(known))
+        designs = self._designs(base)
+        first = derived_seed(self._seed, "start") % len(base)
+        apart = spread(self._pool.inputs(base), (self._initial + 1) // 2, first)
+        reference = self._reference(designs.ln_bound)
+        belief = Belief(Prior(START_DOUBT), np.empty((0, 3)), reference)
+        order = belief.best(designs, n + len(known), apart)
         return [base[i] for i in order if base[i].key not in known][:n]
 
     def _improve(
@@ -164,17 +175,17 @@ class Mobo:
         designs = self._designs([r.candidate for r in self._results], fidelity)
         train = np.ones(len(logs), dtype=np.bool_)
         if self._update_filter == "uul":
-            train = high_fidelity(logs, self._filter_batch, self._seed)
+            train = high_fidelity(logs, self._filter_batch, derived_seed(self._seed, "uul"))
         process = GaussianProcess.fit(designs.inputs[train], (logs[:, 0] - designs.ln_bound)[train])
-        belief = Belief(process, logs, self._reference(logs))
+        belief = Belief(process, logs, self._reference(logs[:, 0]))
         assessed = [self._problem.assess(p) for p in believed]
         return belief.believing(self._designs([c for c in assessed if isinstance(c, Candidate)]))
 
-    def _reference(self, logs: Array) -> Array:
-        """Return the corner above the worst EDP seen and above the worst known area and TDP."""
-        exact = self._designs(self._pool.base).ln_exact
-        low = np.append(logs[:, 0].min(), exact.min(axis=0))
-        high = np.append(logs[:, 0].max(), np.maximum(exact.max(axis=0), logs[:, 1:].max(axis=0)))
+    def _reference(self, ln_edp: Array) -> Array:
+        """Return the corner a little above the EDPs and above every area and TDP known."""
+        exact = self._designs([*self._pool.base, *(r.candidate for r in self._results)]).ln_exact
+        low = np.append(ln_edp.min(), exact.min(axis=0))
+        high = np.append(ln_edp.max(), exact.max(axis=0))
         return np.asarray(high + REFERENCE_MARGIN * np.maximum(high - low, 1.0))
 
     def _designs(self, candidates: Sequence[Candidate], fidelity: Array | float = 1.0) -> Designs:

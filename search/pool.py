@@ -7,6 +7,7 @@ import numpy as np
 from ..surrogates.features import FEATURES
 from ..surrogates.gp import Array
 from .candidates import Candidate, DesignProblem
+from .seeds import derived_seed
 
 #: Draws per wanted design; a pool may stay smaller where little of the space is feasible.
 TRIES_PER_DESIGN = 4
@@ -30,7 +31,7 @@ class CandidatePool:
     def __init__(self, problem: DesignProblem, seed: int, size: int) -> None:
         self._problem = problem
         self._size = size
-        self.base = self._draw_base(np.random.default_rng([seed, 0]))
+        self.base = self._draw_base(np.random.default_rng(derived_seed(seed, "pool")))
         features = np.array([c.features for c in self.base]).reshape(-1, len(FEATURES))
         self._low = features.min(axis=0) if len(features) else np.zeros(len(FEATURES))
         high = features.max(axis=0) if len(features) else np.ones(len(FEATURES))
@@ -90,20 +91,17 @@ class CandidatePool:
                 yield end
 
 
-def spread(inputs: Array, n: int) -> list[int]:
-    """Return ``n`` rows of ``inputs`` [m, d] that lie far apart, the middle one first.
+def spread(inputs: Array, n: int, first: int) -> list[int]:
+    """Return ``n`` rows of ``inputs`` [m, d] that lie far apart, ``first`` the first of them.
 
     The greedy farthest-point order of Gonzalez, "Clustering to minimize the maximum intercluster
     distance" (1985): each row is the one farthest from those before it. The order does not
     depend on ``n``.
     """
-    if not len(inputs):
-        return []
-    centre = inputs.mean(axis=0)
-    order = [int(np.argmin(np.linalg.norm(inputs - centre, axis=1)))]
-    distance = np.linalg.norm(inputs - inputs[order[0]], axis=1)
+    order = [first]
+    distance = np.full(len(inputs), np.inf)
     while len(order) < min(n, len(inputs)):
+        distance = np.minimum(distance, np.linalg.norm(inputs - inputs[order[-1]], axis=1))
         distance[order[-1]] = -1.0
         order.append(int(np.argmax(distance)))
-        distance = np.minimum(distance, np.linalg.norm(inputs - inputs[order[-1]], axis=1))
     return order

@@ -1,4 +1,4 @@
-"""Random search: uniform over the feasible designs."""
+"""Random search: the feasible designs as the space draws them."""
 
 from collections.abc import Sequence
 
@@ -7,40 +7,34 @@ import numpy as np
 from ..space.hardware_space import Point
 from .candidates import Candidate, DesignProblem
 from .protocols import Observation
+from .seeds import derived_seed
 
 #: Draws per wanted design before a large space counts as hard to hit.
 TRIES_PER_DESIGN = 256
 
 
 class RandomSearch:
-    """Proposes designs uniformly over the feasible ones that are new.
+    """Proposes feasible designs that are new, each as likely as the space draws it.
 
     Args:
         problem: what to search.
-        seed: seed of the study; at least 0.
+        seed: seed of the study.
     """
 
     def __init__(self, problem: DesignProblem, seed: int) -> None:
         self._problem = problem
-        self._seed = check_seed(seed)
+        self._seed = seed
         self._told: list[str] = []
 
     def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
         """Return up to ``n`` new feasible points; see ``HardwareOptimizer.ask``."""
         known = {*self._told, *map(self._problem.space.point_key, pending)}
-        rng = np.random.default_rng([self._seed, len(self._told), len(pending)])
+        rng = np.random.default_rng(derived_seed(self._seed, "ask", len(self._told), len(pending)))
         return [c.point for c in draw_new(self._problem, rng, n, known)]
 
     def tell(self, observations: Sequence[Observation]) -> None:
         """Remember which points are done; results teach random search nothing."""
         self._told += [self._problem.space.point_key(o.point) for o in observations]
-
-
-def check_seed(seed: int) -> int:
-    """Return ``seed``; raises ValueError if it is negative."""
-    if seed < 0:
-        raise ValueError(f"seed is {seed}, must be at least 0")
-    return seed
 
 
 def draw_new(

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,37 @@ def _torch_at_work() -> Iterator[None]:
             yield
         finally:
             torch.set_num_threads(before)
+
+
+class Surrogate(Protocol):
+    """A Gaussian belief in a function of [0, 1]^d."""
+
+    def predict(self, inputs: Array) -> tuple[Array, Array]:
+        """Return mean and standard deviation [m] at ``inputs`` [m, d]."""
+        ...
+
+    def believing(self, inputs: Array) -> "Surrogate":
+        """Return the belief after its own mean at ``inputs`` [m, d] came true."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Prior:
+    """What is believed before any result: mean 0 and one deviation everywhere.
+
+    Attributes:
+        std: the deviation.
+    """
+
+    std: float
+
+    def predict(self, inputs: Array) -> tuple[Array, Array]:
+        """Return mean and standard deviation [m] at ``inputs`` [m, d]."""
+        return np.zeros(len(inputs)), np.full(len(inputs), self.std)
+
+    def believing(self, inputs: Array) -> "Prior":  # noqa: ARG002
+        """Return the same: without a kernel no design tells of another."""
+        return self
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,124 @@
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+import pytest
+
+from archloom.search.candidates import Candidate, DesignProblem
+from archloom.search.mobo import Mobo, UpdateFilter
+from archloom.search.pareto import hypervolume
+from archloom.search.pool import spread
+from archloom.search.protocols import HardwareOptimizer, Observation
+from archloom.search.random_search import RandomSearch
+from archloom.space.networks import network
+
+from ..contracts.hardware_optimizer import HardwareOptimizerContract
+from .problems import analytic_edp, edge_problem, observe, small_space
+
+
+class TestMobo(HardwareOptimizerContract):
+    def make(self, problem: DesignProblem, seed: int) -> HardwareOptimizer:
+        return Mobo(problem, seed, initial=6, pool=300)
+
+
+class TestMoboWithFilter(HardwareOptimizerContract):
+    def make(self, problem: DesignProblem, seed: int) -> HardwareOptimizer:
+        return Mobo(problem, seed, initial=6, pool=200, update_filter="uul", filter_batch=4)
+
+
+def found_by(optimizer: HardwareOptimizer, problem: DesignProblem, trials: int) -> np.ndarray:
+    rows = []
+    while len(rows) < trials:
+        points = optimizer.ask(4, [])
+        optimizer.tell(observe(problem, points))
+        for point in points:
+            facts = problem.assess(point)
+            assert isinstance(facts, Candidate)
+            rows.append((analytic_edp(problem, point), facts.area_mm2, facts.tdp_w))
+    return np.array(rows)
+
+
+def test_it_beats_random_search_on_the_median_of_five_seeds() -> None:
+    problem = edge_problem()
+    runs = {
+        maker: [found_by(maker(problem, seed), problem, 32) for seed in range(5)]
+        for maker in (Mobo, RandomSearch)
+    }
+    reference = np.vstack([run for both in runs.values() for run in both]).max(axis=0) * 1.1
+    volumes = {m: [hypervolume(r, reference) for r in both] for m, both in runs.items()}
+    assert median(volumes[Mobo]) > 1.1 * median(volumes[RandomSearch])
+    assert min(volumes[Mobo]) > max(volumes[RandomSearch])
+
+
+def test_a_trial_stopped_early_does_not_look_as_bad_as_it_is(tmp_path: Path) -> None:
+    """Little search makes every EDP 3 times as large; the model has to learn that from spent."""
+    problem = DesignProblem(small_space(tmp_path), [network("tiny_cnn")])
+    designs = np.random.default_rng(0).permutation(np.array(problem.feasible(), dtype=object))
+    told = [
+        Observation(c.point, (1, 3)[i % 2] * analytic_edp(problem, c.point), (400, 100)[i % 2])
+        for i, c in enumerate(designs[:60])
+    ]
+    optimizer = Mobo(problem, 0)
+    optimizer.tell(told)
+    rest = list(designs[60:])
+    belief = optimizer._belief(np.array([r.logs for r in optimizer._results]), [])
+    mean, _ = belief.process.predict(optimizer._designs(rest).inputs)
+    truth = [np.log(analytic_edp(problem, c.point) / c.edp_bound) for c in rest]
+    assert np.abs(mean - truth).mean() < 0.25 * np.log(3)
+
+
+def test_a_replay_in_another_process_asks_the_same_to_the_last_bit() -> None:
+    code = """
+from tests.search.problems import edge_problem, observe
+from archloom.search.mobo import Mobo
+problem = edge_problem()
+optimizer = Mobo(problem, 5, initial=4, pool=200)
+for _ in range(3):
+    points = optimizer.ask(4, [])
+    optimizer.tell(observe(problem, points))
+print(points)
+"""
+    root = Path(__file__).parents[2]
+    runs = {
+        subprocess.run(
+            [sys.executable, "-c", code], cwd=root, check=True, capture_output=True, text=True
+        ).stdout
+        for _ in range(2)
+    }
+    assert len(runs) == 1
+    assert runs.pop().count("pe_x") == 4
+
+
+def test_a_result_over_the_caps_or_of_another_study_teaches_nothing_wrong() -> None:
+    problem = edge_problem()
+    optimizer = Mobo(problem, 0, initial=4, pool=200)
+    largest = {p.name: p.values[-1] for p in problem.space.parameters}
+    optimizer.tell([Observation(largest, 1e-9, 100)])
+    optimizer.tell(observe(problem, optimizer.ask(4, [])))
+    assert len(optimizer.ask(4, [])) == 4
+
+
+@pytest.mark.parametrize("edp", [0.0, -1.0, float("inf"), float("nan")])
+def test_an_edp_that_is_none_is_refused(edp: float) -> None:
+    point = edge_problem().sample(np.random.default_rng(0), 1, (), 100)[0].point
+    with pytest.raises(ValueError, match="positive and finite or None"):
+        Mobo(edge_problem(), 0, pool=20).tell([Observation(point, edp, 1)])
+
+
+@pytest.mark.parametrize("name", ["initial", "pool", "filter_batch"])
+def test_bad_options_are_named(name: str) -> None:
+    with pytest.raises(ValueError, match=f"{name} is 0"):
+        Mobo(edge_problem(), 0, **{name: 0})
+    unknown: UpdateFilter = "ulu"  # type: ignore[assignment]
+    with pytest.raises(ValueError, match="update_filter is 'ulu', must be one of none, uul"):
+        Mobo(edge_problem(), 0, update_filter=unknown)
+
+
+def test_spread_goes_on_with_the_farthest() -> None:
+    line = np.array([[0.0], [0.1], [0.45], [0.9], [1.0]])
+    assert spread(line, 3, first=2) == [2, 4, 0]
+    assert spread(line, 2, first=1) == [1, 4]
+    assert sorted(spread(line, 99, first=0)) == [0, 1, 2, 3, 4]
+    assert sorted(spread(np.zeros((3, 2)), 3, first=1)) == [0, 1, 2]
