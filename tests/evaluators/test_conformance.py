@@ -1,0 +1,126 @@
+"""The kernel against recorded outputs of Timeloop's dense model (see tests/data/README.md)."""
+
+import json
+from math import prod
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from archloom.evaluators.kernel import UPDATES, VALID, Setup, evaluate_one
+from archloom.space.dims import DIMS, OUTPUTS, TENSORS
+
+FILE = Path(__file__).parents[1] / "data" / "timeloop_cases.jsonl"
+CASES = [json.loads(line) for line in FILE.read_text().splitlines()]
+
+
+def named(case):
+    return f"{case['id']}-{case['arch']}-{case['problem']}"
+
+
+def order_row(order):
+    """Return positions in DIMS, the dimensions that the case does not name outermost."""
+    given = [DIMS.index(d) for d in order]
+    return [*given, *(d for d in range(8) if d not in given)]
+
+
+def setup_of(case):
+    levels = case["levels"]
+    meshes = [case["mac_mesh"], *(lv["mesh"] for lv in levels)]
+    fanout = [[b[0] // a[0], b[1] // a[1]] for b, a in zip(meshes, meshes[1:], strict=False)]
+    bounds = case["bounds"]
+    window = []
+    for axis in (0, 1):
+        stride, dilation = case["stride"][axis], case["dilation"][axis]
+        size = (bounds[6 + axis] - 1) * dilation + (bounds[4 + axis] - 1) * stride + 1
+        window.append([stride, dilation, 0, size])
+    read = [[lv["pj"][0]] * 3 for lv in levels]
+    # the kernel has one price for writes: fills for operands, updates for results
+    write = [[lv["pj"][1], lv["pj"][1], lv["pj"][2]] for lv in levels]
+    return Setup(
+        bounds=np.array(bounds, np.int64),
+        window=np.array(window, np.int64),
+        allowed=np.ones((len(levels), 3), np.uint8),
+        optional=np.ones((len(levels), 3), np.uint8),
+        fanout=np.array(fanout, np.int64),
+        spatial=np.ones((len(levels), 2, 8), np.uint8),
+        shared=np.array([-1 if lv["words"] is None else lv["words"] for lv in levels], np.int64),
+        capacity=np.full((len(levels), 3), -1, np.int64),
+        top=np.full(3, len(levels) - 1, np.int64),
+        staged=np.zeros(3, np.uint8),
+        read_pj=np.array(read, float),
+        write_pj=np.array(write, float),
+        width=np.array([lv["width"] for lv in levels], np.int64),
+        bandwidth=np.full(len(levels), np.inf),
+        mac_pj=case["mac_pj"],
+        leakage_pj=0.0,
+        weights=np.ones(2),
+    )
+
+
+def evaluated(case):
+    """Return status, energy, on-chip cycles, counts and used instances of the recorded mapping."""
+    levels = case["levels"]
+    loops = np.array(
+        [[lv["temporal"], lv["x"], lv["y"], order_row(lv["order"])] for lv in levels], np.int64
+    )
+    keep = np.array([[t in lv["tensors"] for t in TENSORS] for lv in levels], np.uint8)
+    counts, used = np.zeros((len(levels), 3, 3), np.int64), np.zeros(len(levels), np.int64)
+    scratch = np.zeros((2 * len(levels) + 2, 8), np.int64)
+    status, energy, chip, _ = evaluate_one(setup_of(case), loops, keep, counts, used, scratch)
+    return status, energy, chip, counts, used
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_every_count_is_timeloops(case):
+    status, _, _, counts, _ = evaluated(case)
+    assert status == VALID
+    for i, level in enumerate(case["levels"]):
+        for t, tensor in enumerate(TENSORS):
+            kept = level["tensors"].get(tensor)
+            expected = kept["counts"] if kept else [0, 0, 0]
+            assert counts[i, t].tolist() == expected, (level["name"], tensor)
+
+
+@pytest.mark.parametrize("case", CASES, ids=named)
+def test_used_instances_are_timeloops(case):
+    # Timeloop counts only instances with different roles for a tensor; the most is all of them
+    *_, used = evaluated(case)
+    for i, level in enumerate(case["levels"]):
+        for kept in level["tensors"].values():
+            assert used[i] == kept["used"], level["name"]
+
+
+UNCLUSTERED = [c for c in CASES if all(lv["cluster"] == 1 for lv in c["levels"])]
+
+
+@pytest.mark.parametrize("case", UNCLUSTERED, ids=named)
+def test_energy_is_timeloops(case):
+    _, energy, _, _, used = evaluated(case)
+    assert prod(case["bounds"]) * case["mac_pj"] == pytest.approx(case["mac_energy_pj"], rel=1e-12)
+    expected = case["mac_energy_pj"]
+    for i, level in enumerate(case["levels"]):
+        for tensor, kept in level["tensors"].items():
+            expected += kept["energy_pj"]
+            if TENSORS.index(tensor) == OUTPUTS:
+                # those fills are priced as updates here
+                fills = -(-kept["counts"][1] // level["width"])
+                expected += fills * used[i] * (level["pj"][UPDATES] - level["pj"][1])
+    assert energy == pytest.approx(expected, rel=1e-12)
+
+
+UNLIMITED = [c for c in CASES if not any(lv["bandwidth"] for lv in c["levels"])]
+
+
+@pytest.mark.parametrize("case", UNLIMITED, ids=named)
+def test_cycles_are_timeloops_where_bandwidth_has_no_limit(case):
+    assert evaluated(case)[2] == case["cycles"]
+
+
+def test_the_cases_cover_what_they_should():
+    assert len({c["arch"] for c in CASES}) == 9
+    assert len({c["problem"] for c in CASES}) == 15
+    assert any(c["bounds"][1] > 1 for c in CASES)
+    assert any(c["dilation"] != [1, 1] for c in CASES)
+    assert len(UNCLUSTERED) >= 35
+    assert len(UNLIMITED) >= 35
