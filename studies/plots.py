@@ -66,7 +66,7 @@ def objectives(view: StudyView, x: str = "area_mm2", colour: str = "tdp_w") -> "
         "colorscale": SCALE,
         "size": 13,
         "line": {"color": INK, "width": 1},
-        "colorbar": {"title": {"text": labels[colour], "side": "right"}, "thickness": 14},
+        "colorbar": {"title": {"text": labels[colour], "side": "top"}, "thickness": 14},
     }
     figure.add_trace(_points(front, x, "front", emphasis))
     if view.picked is not None:
@@ -151,7 +151,7 @@ def parallel_coordinates(view: StudyView) -> "Figure":
         "color": edp,
         "colorscale": SCALE,
         "showscale": True,
-        "colorbar": {"title": {"text": "log10 EDP (J s)", "side": "right"}, "thickness": 14},
+        "colorbar": {"title": {"text": "log10 EDP (J s)", "side": "top"}, "thickness": 14},
     }
     figure = go.Figure(
         go.Parcoords(

@@ -129,7 +129,7 @@ def _search(view: StudyView) -> list[str]:
     )
     curves = card(
         "Software search of each trial",
-        "Best EDP against fusion plans priced. Trials that halving stopped are grey.",
+        "Best EDP against fusion plans priced. Grey: stopped by halving, and not on the front.",
         plot(plots.curves(view), "curves"),
     )
     return ["<h2>Search</h2>", f'<div class="pair">{volume}{curves}</div>']
