@@ -71,7 +71,9 @@ def _preset_names() -> list[str]:
     return sorted(PRESETS)
 
 
-def _unique(values: tuple[str, ...]) -> tuple[str, ...]:
+def _some_unique(values: tuple[str, ...]) -> tuple[str, ...]:
+    if not values:
+        raise ValueError("names no network; a study needs one at least")
     twice = {v for v in values if values.count(v) > 1}
     if twice:
         names = ", ".join(sorted(twice))
@@ -168,8 +170,8 @@ class StudyConfig(_Section):
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     workloads: Annotated[
         tuple[Annotated[str, AfterValidator(_known("network", _network_names))], ...],
-        Field(min_length=1, strict=False),
-        AfterValidator(_unique),
+        Field(strict=False),
+        AfterValidator(_some_unique),
     ]
     space: Annotated[str, AfterValidator(_readable_space)]
     constraints: Constraints = Constraints()

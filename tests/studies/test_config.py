@@ -83,7 +83,7 @@ def test_all_errors_come_at_once_with_line_key_and_rule(tmp_path: Path) -> None:
         ("just words", "line 1: must hold 'key: value' lines, holds a str"),
         (TINY + "seed: 6\n", "line 11: seed: stands on line 1 already"),
         (TINY.replace("[tiny_cnn]", "tiny_cnn"), "workloads: 'tiny_cnn' must be a list"),
-        (TINY.replace("[tiny_cnn]", "[]"), "workloads: [] "),
+        (TINY.replace("[tiny_cnn]", "[]"), "workloads: names no network"),
         (TINY.replace("[tiny_cnn]", "[tiny_cnn, tiny_cnn]"), "tiny_cnn stands more than once"),
         (TINY.replace("trials: 10\n", ""), "trials: is missing"),
         (TINY.replace("trials: 10", "trials: yes"), "True must be a valid integer"),

@@ -139,7 +139,7 @@ def test_a_study_of_another_format_is_left_alone(header: Header, folder: Path) -
     path.write_text(path.read_text().replace("format: 1", "format: 2"))
     before = content(folder)
     for act in (Store, read_header, lambda f: Store.create(f, header)):
-        with pytest.raises(UserError, match="is a study of format 2; .* reads format 1"):
+        with pytest.raises(UserError, match=r"is a study of format 2; .* reads format 1"):
             act(folder)
     assert content(folder) == before
 

@@ -1,0 +1,174 @@
+import csv
+import io
+import json
+import subprocess
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from archloom.studies.cli import app
+from archloom.studies.store import STUDY, TRIALS, Store
+
+from .samples import TINY, archloom, run_here, tiny_config, write_study
+
+COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the tiny study, run by the command line."""
+    folder = tmp_path_factory.mktemp("home")
+    done = archloom("run", write_study(folder), cwd=folder)
+    assert done.returncode == 0, done.stderr
+    (folder / "output").write_text(done.stdout)
+    return folder
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    files = (p for p in folder.rglob("*") if p.is_file() and p.name != ".lock")
+    return {str(p.relative_to(folder)): p.read_bytes() for p in files}
+
+
+def test_a_run_shows_progress_front_and_baseline(home: Path) -> None:
+    output = (home / "output").read_text()
+    assert "study runs/tiny: begins" in output
+    assert "trials 0/10, round 1/3" in output
+    assert "baseline: round 3/3" in output
+    assert "Pareto front:" in output
+    assert "against eyeriss, on the same cost model: EDP x " in output
+
+
+def test_json_is_the_promised_form(home: Path) -> None:
+    done = archloom("pareto", "runs/tiny", "--json", cwd=home)
+    data = json.loads(done.stdout)
+    assert data.keys() == {"front"}
+    lines = (home / "runs" / "tiny" / TRIALS).read_text().splitlines()
+    records = {r["trial"]: r for r in map(json.loads, lines)}
+    assert len(data["front"]) >= 1
+    for row in data["front"]:
+        record = records[row["trial"]]
+        assert row == {
+            "trial": record["trial"],
+            "edp": record["edp_js"],
+            "area_mm2": record["area_mm2"],
+            "tdp_w": record["tdp_w"],
+            "hardware": record["point"],
+        }
+    # nobody is dominated, by the definition rather than by the library
+    values = [(row["edp"], row["area_mm2"], row["tdp_w"]) for row in data["front"]]
+    everyone = [(r["edp_js"], r["area_mm2"], r["tdp_w"]) for r in records.values()]
+    for v in values:
+        better = [o for o in everyone if o != v and all(a <= b for a, b in zip(o, v, strict=True))]
+        assert better == []
+    edps = [row["edp"] for row in data["front"]]
+    assert edps == sorted(edps)
+
+
+def test_csv_holds_the_same_front(home: Path) -> None:
+    rows = list(
+        csv.DictReader(io.StringIO(archloom("pareto", "runs/tiny", "--csv", cwd=home).stdout))
+    )
+    front = json.loads(archloom("pareto", "runs/tiny", "--json", cwd=home).stdout)["front"]
+    assert [int(row["trial"]) for row in rows] == [row["trial"] for row in front]
+    assert [float(row["edp_js"]) for row in rows] == [row["edp"] for row in front]
+    assert rows[0]["pe_x"] == str(front[0]["hardware"]["pe_x"])
+
+
+def test_a_table_is_the_default(home: Path) -> None:
+    done = archloom("pareto", "runs/tiny", cwd=home)
+    assert "Pareto front:" in done.stdout
+    assert "pe_x=" in done.stdout
+
+
+def test_run_on_its_own_directory_goes_on(home: Path) -> None:
+    before = content(home / "runs" / "tiny")
+    done = archloom("run", "tiny.yaml", "--executor", "inline", cwd=home)
+    assert done.returncode == 0
+    assert "study runs/tiny: goes on" in done.stdout
+    after = content(home / "runs" / "tiny")
+    assert after[TRIALS] == before[TRIALS]
+    assert after[STUDY] == before[STUDY]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "none.yaml"], "none.yaml: there is no such study file"),
+        (["run", "tiny.yaml", "--executor", "inlin"], "executor 'inlin' is unknown"),
+        (["run", "tiny.yaml", "--workers", "0"], "workers is 0, must be at least 1"),
+        (["run", "other.yaml", "--out", "runs/tiny"], "another config (seed: 5 there, 6 here)"),
+        (["run", "tiny.yaml", "--out", "foreign"], "foreign is not empty (a.txt) and no study"),
+        (["resume", "runs/none"], "runs/none: there is no such directory"),
+        (["resume", "foreign"], "foreign is no study"),
+        (["pareto", "foreign"], "foreign is no study"),
+        (["pareto", "runs/tiny", "--csv", "--json"], "--csv and --json exclude each other"),
+        (["run", "capped.yaml"], "no feasible design"),
+        (["run", "wrong.yaml"], "wrong.yaml: 2 errors"),
+    ],
+)
+def test_mistakes_are_one_message_and_change_nothing(
+    home: Path, arguments: list[str], message: str
+) -> None:
+    (home / "other.yaml").write_text(TINY.replace("seed: 5", "seed: 6"))
+    (home / "capped.yaml").write_text(TINY + "constraints: {area_mm2: 0.01}\n")
+    (home / "wrong.yaml").write_text(TINY.replace("tiny_cnn", "cnn") + "sed: 1\n")
+    (home / "foreign").mkdir(exist_ok=True)
+    (home / "foreign" / "a.txt").write_text("mine")
+    before = content(home)
+    done = archloom(*arguments, cwd=home)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("error: ")
+    assert "Traceback" not in done.stderr
+    assert content(home) == before
+
+
+def test_a_locked_study_can_be_read_but_not_written(home: Path) -> None:
+    with Store(home / "runs" / "tiny"):
+        done = archloom("resume", "runs/tiny", cwd=home)
+        assert done.returncode == 2
+        assert "is writing to this study" in done.stderr
+        assert archloom("pareto", "runs/tiny", cwd=home).returncode == 0
+
+
+def test_a_study_without_a_trial_has_an_empty_front(home: Path, tmp_path: Path) -> None:
+    config = tiny_config(tmp_path)
+    run_here(config, tmp_path / "run")
+    (tmp_path / "run" / TRIALS).write_text("")
+    assert json.loads(archloom("pareto", "run", "--json", cwd=tmp_path).stdout) == {"front": []}
+    assert "0 designs" in archloom("pareto", "run", cwd=tmp_path).stdout
+    assert archloom("pareto", "run", "--csv", cwd=tmp_path).stdout.startswith("trial,edp_js")
+
+
+def test_version_is_the_packages() -> None:
+    result = CliRunner().invoke(app, ["--version"])
+    assert result.output == f"archloom {version('archloom')}\n"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_an_example_in_its_help(command: str) -> None:
+    result = CliRunner().invoke(app, [command, "--help"])
+    assert result.exit_code == 0
+    assert f"Example: archloom {command}" in result.output
+
+
+def test_help_imports_nothing_heavy() -> None:
+    heavy = [
+        "torch",
+        "botorch",
+        "ray",
+        "numba",
+        "numpy",
+        "scipy",
+        "plotly",
+        "matplotlib",
+        "pydantic",
+    ]
+    code = "import sys, archloom.studies.cli; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert not set(heavy) & set(loaded.stdout.split())
