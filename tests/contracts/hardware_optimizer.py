@@ -10,7 +10,7 @@ from archloom.search.protocols import HardwareOptimizer, Observation
 from archloom.space.hardware_space import Point
 from archloom.space.networks import network
 
-from ..search.problems import edge_problem, observe, small_space
+from .problems import edge_problem, observe, small_space
 
 
 class HardwareOptimizerContract(ABC):

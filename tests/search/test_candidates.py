@@ -11,7 +11,7 @@ from archloom.space.hardware_space import HardwareSpace
 from archloom.space.infeasible import Infeasible
 from archloom.space.networks import network
 
-from .problems import edge_problem, small_space
+from ..contracts.problems import edge_problem, small_space
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from archloom.search.random_search import RandomSearch
 from archloom.space.networks import network
 
 from ..contracts.hardware_optimizer import HardwareOptimizerContract
-from .problems import analytic_edp, edge_problem, observe, small_space
+from ..contracts.problems import analytic_edp, edge_problem, observe, small_space
 
 
 class TestMobo(HardwareOptimizerContract):
@@ -71,7 +71,7 @@ def test_a_trial_stopped_early_does_not_look_as_bad_as_it_is(tmp_path: Path) -> 
 
 def test_a_replay_in_another_process_asks_the_same_to_the_last_bit() -> None:
     code = """
-from tests.search.problems import edge_problem, observe
+from tests.contracts.problems import edge_problem, observe
 from archloom.search.mobo import Mobo
 problem = edge_problem()
 optimizer = Mobo(problem, 5, initial=4, pool=200)

@@ -10,7 +10,7 @@ from archloom.space.hardware_space import HardwareSpace
 from archloom.space.networks import network
 
 from ..contracts.hardware_optimizer import HardwareOptimizerContract
-from .problems import small_space
+from ..contracts.problems import small_space
 
 
 class TestRandomSearch(HardwareOptimizerContract):
