@@ -14,7 +14,8 @@ from .infeasible import Infeasible, InfeasibleError
 from .suggest import did_you_mean
 from .template_reader import read_template
 
-_FOLDER: Final = Path(__file__).with_name("presets")
+# not called "presets": a type checker would take that folder for this module
+_FOLDER: Final = Path(__file__).with_name("accelerators")
 
 PRESETS: Final = tuple(sorted(path.stem for path in _FOLDER.glob("*.yaml")))
 """Names of the accelerators."""

@@ -1,6 +1,5 @@
 """The picture of a study as a PNG, for papers and READMEs."""
 
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,20 +13,16 @@ if TYPE_CHECKING:
 
 def draw(view: StudyView, path: Path) -> None:
     """Write the front, the hypervolume and the trials' curves side by side."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     # Without pyplot: no global state, no window, and nothing to close.
     figure = Figure(figsize=(15, 4.6), layout="constrained")
-    canvas = FigureCanvasAgg(figure)
     left, middle, right = figure.subplots(1, 3, width_ratios=(1.25, 1, 1))
     _front(view, figure, left)
     _hypervolume(view, middle)
     _curves(view, right)
     figure.suptitle(f"{view.name}: {dict(view.facts)['networks']}", parse_math=False)
-    buffer = BytesIO()
-    canvas.print_png(buffer)
-    path.write_bytes(buffer.getvalue())
+    figure.savefig(path, format="png")
 
 
 def _front(view: StudyView, figure: "Figure", axes: "Axes") -> None:
@@ -51,9 +46,16 @@ def _front(view: StudyView, figure: "Figure", axes: "Axes") -> None:
     figure.colorbar(dots, ax=axes, label="TDP (W)")
     if view.picked is not None:
         pick = view.designs[view.picked]
-        star = {"marker": "*", "s": 320, "facecolors": "none", "edgecolors": ACCENT}
         axes.scatter(
-            [pick.area_mm2], [pick.edp_js], label="picked", linewidths=1.6, zorder=4, **star
+            [pick.area_mm2],
+            [pick.edp_js],
+            s=320,
+            marker="*",
+            facecolors="none",
+            edgecolors=ACCENT,
+            linewidths=1.6,
+            label="picked",
+            zorder=4,
         )
     if view.baseline is not None:
         label = f"baseline {view.baseline.label}"

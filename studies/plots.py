@@ -3,7 +3,7 @@
 Every text that comes from a user passes :func:`html.escape`, for plotly reads a subset of HTML.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
@@ -171,7 +171,7 @@ def parallel_coordinates(view: StudyView) -> "Figure":
     return figure
 
 
-def stacked_bars(rows: Sequence[str], parts: dict[str, Sequence[float]], unit: str) -> "Figure":
+def stacked_bars(rows: Sequence[str], parts: Mapping[str, Sequence[float]], unit: str) -> "Figure":
     """Return horizontal bars, one for each row, made of the same named parts.
 
     Args:

@@ -61,7 +61,7 @@ def test_code_around_the_package_imports_it_by_its_name(path: Path) -> None:
     names = {
         name.split(".")[0]
         for node in ast.walk(ast.parse(path.read_text()))
-        for name in imported(node, "around")
+        for name in imported(node, f"around.{path.parent.name}")
     }
     assert names & set(LAYERS) == set()
 

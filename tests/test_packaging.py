@@ -1,5 +1,6 @@
 """The wheel holds what the source tree holds, and works without the source tree."""
 
+import json
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from venv import EnvBuilder
 
 import pytest
 
+from .conftest import SMALL_STUDY
 from .source_tree import LAYERS, ROOT, files
 
 PROJECT = loads((ROOT / "pyproject.toml").read_text())["project"]
@@ -89,3 +91,14 @@ def test_the_installed_command_runs_from_the_wheel(environment: Path, tmp_path: 
     assert place.startswith(str(environment.parent))
     text = run(environment / "archloom", "--help", cwd=tmp_path)
     assert "resume" in text
+
+
+def test_the_installed_command_runs_a_study_of_one_trial(environment: Path, tmp_path: Path) -> None:
+    text = SMALL_STUDY.replace("trials: 6", "trials: 1").replace("baseline: eyeriss", "")
+    (tmp_path / "one.yaml").write_text(text)
+    archloom = environment / "archloom"
+    run(archloom, "run", "one.yaml", "--out", "one", cwd=tmp_path)
+    (member,) = json.loads(run(archloom, "pareto", "one", "--json", cwd=tmp_path))["front"]
+    assert member["trial"] == 0
+    run(archloom, "report", "one", cwd=tmp_path)
+    assert (tmp_path / "one" / "report.html").stat().st_size > 1e6
