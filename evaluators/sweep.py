@@ -59,9 +59,12 @@ class AxisSweep:
 
         Occupancy is linear along a run, so its peak is at one of these.
         """
+        # what the next tile fetches is in flight already (prefetch)
+        coming = np.append(self.new[:, 1:], np.zeros_like(self.new[:, :1]), axis=1)
         shape = np.concatenate(
             [
                 self.new,
+                coming,
                 self.need,
                 self.have - self.before(self.gone),
                 self.kept,
