@@ -18,8 +18,6 @@ from .trial import Record, stage_seed
 if TYPE_CHECKING:
     from ..evaluators.group_cost import GroupCost, LayerShare
     from ..evaluators.network_cost import NetworkCost
-    from ..search.pricing import PlanPricer
-    from ..space.fusion import FusionPlan
     from ..space.hardware import Hardware, StorageLevel
     from ..space.network import Network
 
@@ -39,7 +37,8 @@ def trial_details(folder: Path, trial: int | None) -> Details:
         per pass; levels and compute sum to layers, layers and leakage to the network, exactly.
 
     Raises:
-        UserError: no such study or trial.
+        UserError: no such study or trial, or this version of archloom prices the recorded plan
+            otherwise than the one that found it.
     """
     header = read_header(folder)
     record = _record(folder, trial)
@@ -129,23 +128,30 @@ def _level_details(level: "StorageLevel") -> Details:
 def _network_details(header: Header, record: Record, hardware: "Hardware", name: str) -> Details:
     from ..search.software import SoftwareSettings, SoftwareTask, software_pricer
     from ..space.fusion import FusionPlan, layer_by_layer
+    from ..space.infeasible import Infeasible
     from ..space.networks import network as network_named
 
     network = network_named(name)
     seed = stage_seed(header.config["seed"], record["trial"], "software")
     settings = SoftwareSettings(**header.config["software"])
     pricer = software_pricer(SoftwareTask(hardware, (network,), settings, seed), network)
-    cost = _priced(pricer, FusionPlan.from_list(record["networks"][name]["plan"]))
-    return cost_details(cost, _priced(pricer, layer_by_layer(network)))
-
-
-def _priced(pricer: "PlanPricer", plan: "FusionPlan") -> "NetworkCost":
-    from ..space.infeasible import Infeasible, InfeasibleError
-
-    cost = pricer.plan(plan)
-    if isinstance(cost, Infeasible):
-        raise InfeasibleError(cost)
-    return cost
+    recorded = record["networks"][name]
+    cost = pricer.plan(FusionPlan.from_list(recorded["plan"]))
+    unfused = pricer.plan(layer_by_layer(network))
+    if (
+        isinstance(cost, Infeasible)
+        or isinstance(unfused, Infeasible)
+        or not (
+            cost.energy_pj == recorded["energy_pj"]
+            and cost.latency_cycles == recorded["latency_cycles"]
+        )
+    ):
+        raise UserError(
+            f"trial {record['trial']}: this version of archloom does not find the recorded "
+            f"figures of {name} again, so it cannot take them apart; use the version that the "
+            f"study was begun with ({header.archloom}), or run the study again"
+        )
+    return cost_details(cost, unfused)
 
 
 def cost_details(cost: "NetworkCost", unfused: "NetworkCost") -> Details:

@@ -3,6 +3,7 @@
 import json
 from io import StringIO
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 
 import pytest
@@ -110,6 +111,19 @@ def test_the_command_prints_json(finished_study: Path) -> None:
     done = CliRunner().invoke(app, ["show", str(finished_study), "3", "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.output) == json.loads(json.dumps(trial_details(finished_study, 3)))
+
+
+def test_figures_that_another_version_recorded_are_refused(
+    finished_study: Path, tmp_path: Path
+) -> None:
+    copytree(finished_study, tmp_path / "study")
+    records = read_trials(finished_study)
+    records[2]["networks"]["tiny_cnn"]["latency_cycles"] += 1
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    (tmp_path / "study" / "trials.jsonl").write_text(lines)
+    assert trial_details(tmp_path / "study", 1)["trial"] == 1
+    with pytest.raises(UserError, match="trial 2: .* recorded figures of tiny_cnn"):
+        trial_details(tmp_path / "study", 2)
 
 
 def test_a_trial_that_is_not_there_is_named(finished_study: Path) -> None:
