@@ -1,6 +1,7 @@
 """The kernel against recorded outputs of Timeloop's dense model (see tests/data/README.md)."""
 
 import json
+from itertools import pairwise
 from math import prod
 from pathlib import Path
 
@@ -27,7 +28,7 @@ def order_row(order):
 def setup_of(case):
     levels = case["levels"]
     meshes = [case["mac_mesh"], *(lv["mesh"] for lv in levels)]
-    fanout = [[b[0] // a[0], b[1] // a[1]] for b, a in zip(meshes, meshes[1:], strict=False)]
+    fanout = [[b[0] // a[0], b[1] // a[1]] for b, a in pairwise(meshes)]
     bounds = case["bounds"]
     window = []
     for axis in (0, 1):

@@ -1,0 +1,191 @@
+"""A slow oracle of fused groups: it runs them tile by tile over sets of coordinates.
+
+Every map in the buffer is a set of (row, column). A tile makes or fetches coordinates, and each
+real tap of each of them is asserted to be in the buffer when it is used. What is shared with the
+model are its conventions: a tile of a map is a box (the hull of what its readers' windows span,
+cut at the borders, and of what it must write out), kept boxes grow without holes, and a
+coordinate is let go when no later tile's window starts at or before it on its axis (for rows:
+later bands; for columns: later tiles of the band), nor before the raster has passed it.
+"""
+
+from dataclasses import dataclass, field
+from itertools import product
+
+from archloom.evaluators.group_shape import GroupShape
+from archloom.space.layer import Layer
+
+
+@dataclass
+class Run:
+    """What a run of one image counted; steps[tile][layer] are words in the buffer."""
+
+    macs: int = 0
+    fetched: list = field(default_factory=list)
+    written: list = field(default_factory=list)
+    made: dict = field(default_factory=dict)
+    steps: list = field(default_factory=list)
+    kept: list = field(default_factory=list)
+
+
+def span(positions):
+    """Return all positions from the first to the last."""
+    return set(range(min(positions), max(positions) + 1)) if positions else set()
+
+
+def window_span(layer: Layer, axis, positions, size, full):
+    """Positions of a map that the windows of a reader's outputs span, inside the map."""
+    if not positions:
+        return set()
+    if full:
+        return set(range(size))
+    kernel = (layer.r, layer.s)[axis]
+    taps = {
+        o * layer.stride[axis] - layer.padding[axis] + k * layer.dilation[axis]
+        for o in positions
+        for k in range(kernel)
+    }
+    return {x for x in span(taps) if 0 <= x < size}
+
+
+def owned(length, anchor_length, tile, i):
+    """Positions of an exported map that belong to tile i of the anchor's axis."""
+    start, end = i * tile, min((i + 1) * tile, anchor_length)
+    return {x for x in range(length) if start <= -(-(x + 1) * anchor_length // length) - 1 < end}
+
+
+@dataclass
+class Axis:
+    """Per tile and map: what is made and needed, what is written, what is read."""
+
+    new: list
+    need: list
+    share: list
+    read: list
+
+    @property
+    def tiles(self):
+        return len(self.new)
+
+
+def axis_of(shape: GroupShape, layers, axis, tile, keep):
+    length = shape.sizes[shape.anchor][axis]
+    maps = len(shape.channels)
+    result = Axis([], [], [], [])
+    ever = [set() for _ in range(maps)]
+    for i in range(-(-length // tile)):
+        new, need, share, read = ([set() for _ in range(maps)] for _ in range(4))
+        for u in (*reversed(range(shape.members)), *shape.externals):
+            size = shape.sizes[u][axis]
+            for e in shape.edges:
+                if e.source == u:
+                    asked = window_span(layers[e.reader], axis, new[e.reader], size, e.full)
+                    read[u] = span(read[u] | asked)
+            own = owned(size, length, tile, i) if u in shape.exported else set()
+            need[u] = span(read[u] | own)
+            new[u] = need[u]
+            if keep:
+                new[u] = span({-1} | ever[u] | need[u]) - {-1} - ever[u]
+            share[u] = (new[u] if keep else own) if u in shape.exported else set()
+            ever[u] |= new[u]
+        for seen, now in zip(
+            (result.new, result.need, result.share, result.read),
+            (new, need, share, read),
+            strict=True,
+        ):
+            seen.append(now)
+    return result
+
+
+def taps_are_held(shape, layers, e, outputs, held):
+    """Whether every real tap that a reader needs for its new outputs is in the buffer."""
+    layer, (height, width) = layers[e.reader], shape.sizes[e.source]
+    if e.full:
+        return not outputs or held >= set(product(range(height), range(width)))
+    windows = list(product(range(layer.r), range(layer.s)))
+    for y, x in outputs:
+        for r, s in windows:
+            row = y * layer.stride[0] - layer.padding[0] + r * layer.dilation[0]
+            column = x * layer.stride[1] - layer.padding[1] + s * layer.dilation[1]
+            if 0 <= row < height and 0 <= column < width and (row, column) not in held:
+                return False
+    return True
+
+
+def simulate(shape: GroupShape, layers: tuple[Layer, ...], tile, policy) -> Run:
+    """Run one image of a group in tiles of ``tile`` on the anchor, rows then columns."""
+    rows = axis_of(shape, layers, 0, tile[0], keep=policy == "keep_all")
+    columns = axis_of(shape, layers, 1, tile[1], keep=policy != "recompute")
+    maps = range(len(shape.channels))
+    run = Run(made=dict.fromkeys(maps, 0))
+    held = [set() for _ in maps]
+    out = [set() for _ in maps]
+    for i, j in product(range(rows.tiles), range(columns.tiles)):
+        before = held
+        new = [set(product(rows.new[i][u], columns.new[j][u])) for u in maps]
+        full = [before[u] | new[u] for u in maps]
+        held = [
+            {p for p in full[u] if wanted_later(rows, columns, u, i, j, p, policy)} for u in maps
+        ]
+        run.steps.append(steps_of(shape, before, full, held))
+        for m, layer in enumerate(layers):
+            if layer.uses_macs:
+                run.macs += len(new[m]) * layer.g * layer.k * layer.c * layer.r * layer.s
+        for e in shape.edges:
+            assert taps_are_held(shape, layers, e, new[e.reader], full[e.source]), (e, i, j)
+        for u in maps:
+            run.made[u] += len(new[u]) * shape.channels[u]
+        run.fetched.append(sum(len(new[u]) * shape.channels[u] for u in shape.externals))
+        leaving = 0
+        for u in shape.exported:
+            share = set(product(rows.share[i][u], columns.share[j][u]))
+            assert share <= full[u], "what is written out must be in the buffer"
+            assert not share & out[u], "a word is written twice"
+            out[u] |= share
+            leaving += len(share) * shape.channels[u]
+        run.written.append(leaving)
+        run.kept.append([len(h) for h in held])
+    for u in shape.exported:
+        assert len(out[u]) == shape.sizes[u][0] * shape.sizes[u][1], "a word is never written"
+    return run
+
+
+def wanted_later(rows, columns, u, i, j, place, policy):
+    """Whether a coordinate outlives tile (i, j)."""
+    if policy == "recompute":
+        return False
+    y, x = place
+    passed = any(x in columns.new[b][u] for b in range(j + 1))
+    in_band = not passed or any(
+        columns.read[b][u] and min(columns.read[b][u]) <= x for b in later(columns, j)
+    )
+    if policy == "keep_inner":
+        return in_band
+    below = any(rows.read[a][u] and min(rows.read[a][u]) <= y for a in later(rows, i))
+    return below or in_band
+
+
+def later(axis, i):
+    return range(i + 1, axis.tiles)
+
+
+def steps_of(shape, before, full, after):
+    """Words in the buffer while each layer of the tile runs."""
+    steps = []
+    for x in range(shape.members):
+        total = 0
+        for u in range(len(shape.channels)):
+            first = u if u < shape.members else -1
+            readers = [e.reader for e in shape.edges if e.source == u]
+            last = shape.members - 1 if u in shape.exported else max(readers)
+            state = before if x < first else full if x <= last else after
+            total += len(state[u]) * shape.channels[u]
+        steps.append(total)
+    return steps
+
+
+def in_flight(run: Run, images):
+    """Words of the next tile's inputs plus the last tile's outputs, for each tile."""
+    tiles = len(run.fetched)
+    coming = [*run.fetched[1:], run.fetched[0] if images > 1 else 0]
+    leaving = [run.written[-1] if images > 1 else 0, *run.written[:-1]]
+    return [coming[t] + leaving[t] for t in range(tiles)]
