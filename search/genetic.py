@@ -72,7 +72,8 @@ class GeneticFusion:
         if step == 0:
             return singletons(self._network)
         known = {normalise(i) for i in population}
-        fresh = step < self._size
+        # where no plan has a price yet there are no parents
+        fresh = step < self._size or not population
         for _ in range(_TRIES):
             groups = self._random(rng) if fresh else self._breed(population, rng)
             plan = repair(self._network, groups)

@@ -107,7 +107,12 @@ def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> So
 
     ``state`` is None for a fresh trial. Advancing by a and then by b gives what advancing by
     a + b gives. A hardware that cannot run some layer at all is infeasible.
+
+    Raises:
+        ValueError: the budget is below 1: a trial without a single plan has no price.
     """
+    if budget < 1:
+        raise ValueError(f"budget must be at least 1, got {budget}")
     pricers = [software_pricer(task, network) for network in task.networks]
     networks = [pricer.network for pricer in pricers]
     impossible = [why for why in map(_unmappable, pricers) if why is not None]
