@@ -4,6 +4,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -91,6 +92,10 @@ def _find(path: Path) -> Path:
 def _work(study: Study, store: Store, console: "Console") -> int:
     folder, choice = store.folder, study.config.executor
     console.print(f"study {folder}: {'goes on' if store.begun else 'begins'}", highlight=False)
+    began, now = store.header.archloom, version("archloom")
+    if began != now:
+        text = f"note: begun by archloom {began}, goes on with {now}; their results may differ"
+        console.print(text, highlight=False, soft_wrap=True)
     try:
         with (
             make_executor(choice.name, study.context, choice.workers, choice.address) as executor,
