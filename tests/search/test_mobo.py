@@ -1,3 +1,4 @@
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -69,26 +70,34 @@ def test_a_trial_stopped_early_does_not_look_as_bad_as_it_is(tmp_path: Path) -> 
     assert np.abs(mean - truth).mean() < 0.25 * np.log(3)
 
 
-def test_a_replay_in_another_process_asks_the_same_to_the_last_bit() -> None:
-    code = """
+REPLAY = """
+import numpy as np
 from tests.contracts.problems import edge_problem, observe
 from archloom.search.mobo import Mobo
 problem = edge_problem()
 optimizer = Mobo(problem, 5, initial=4, pool=200)
-for _ in range(3):
+for _ in range(6):
     points = optimizer.ask(4, [])
     optimizer.tell(observe(problem, points))
-print(points)
+belief = optimizer._belief(np.array([r.logs for r in optimizer._results]), [])
+print(points, belief.process.found.length_scales.tobytes().hex())
 """
-    root = Path(__file__).parents[2]
-    runs = {
+
+
+def test_another_process_with_other_threads_asks_the_same_to_the_last_bit() -> None:
+    runs = [
         subprocess.run(
-            [sys.executable, "-c", code], cwd=root, check=True, capture_output=True, text=True
+            [sys.executable, "-c", REPLAY],
+            cwd=Path(__file__).parents[2],
+            env=os.environ | {"OMP_NUM_THREADS": n, "OPENBLAS_NUM_THREADS": n},
+            check=True,
+            capture_output=True,
+            text=True,
         ).stdout
-        for _ in range(2)
-    }
-    assert len(runs) == 1
-    assert runs.pop().count("pe_x") == 4
+        for n in ("1", "2")
+    ]
+    assert runs[0] == runs[1]
+    assert runs[0].count("pe_x") == 4
 
 
 def test_a_result_over_the_caps_or_of_another_study_teaches_nothing_wrong() -> None:

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+from archloom.search.belief import Belief, Designs
+from archloom.surrogates.gp import GaussianProcess, Prior
+
+REFERENCE = np.ones(3)
+
+
+def designs(n: int, seed: int) -> Designs:
+    rng = np.random.default_rng(seed)
+    return Designs(rng.random((n, 2)), rng.random(n), rng.random((n, 2)))
+
+
+def fitted(front: int = 3) -> Belief:
+    rng = np.random.default_rng(9)
+    x = rng.random((12, 2))
+    process = GaussianProcess.fit(x, x[:, 0] * 0.3)
+    return Belief(process, 0.3 + rng.random((front, 3)), REFERENCE)
+
+
+def test_the_first_of_a_batch_has_the_highest_score() -> None:
+    belief, some = fitted(), designs(50, 0)
+    assert belief.best(some, 4)[0] == int(np.argmax(belief.score(some)))
+
+
+def test_a_batch_does_not_bet_on_one_design_twice() -> None:
+    """A copy of the best design has the second score, and is worth next to nothing after it."""
+    some = designs(50, 0)
+    best = fitted().best(some, 1)[0]
+    rows = np.array([*range(50), best])
+    scores = fitted().score(some[rows])
+    assert np.argsort(-scores)[1] in (best, 50)
+    chosen = fitted().best(some[rows], 3)
+    assert len({best, 50} & set(chosen)) == 1
+
+
+def test_believing_adds_the_mean_to_the_front() -> None:
+    belief, some = fitted(), designs(2, 1)
+    after = belief.believing(some)
+    mean, _ = belief.process.predict(some.inputs)
+    expected = np.column_stack([some.ln_bound + mean, some.ln_exact])
+    np.testing.assert_array_equal(after.front[-2:], expected)
+    assert (after.score(some) < belief.score(some)).all()
+
+
+def test_a_chosen_start_is_kept_and_counts_as_believed() -> None:
+    belief = Belief(Prior(0.3), np.empty((0, 3)), REFERENCE)
+    some = designs(20, 2)
+    alone = belief.best(some, 5)
+    started = belief.best(some, 5, chosen=alone[:2])
+    assert started == alone
+    assert belief.best(some, 3, chosen=[7, 3])[:2] == [7, 3]
+
+
+def test_no_more_are_chosen_than_there_are() -> None:
+    assert sorted(fitted().best(designs(3, 0), 8)) == [0, 1, 2]
+    assert fitted().best(designs(3, 0), 0) == []
+
+
+def test_the_prior_says_the_same_everywhere() -> None:
+    mean, std = Prior(0.25).believing(np.ones((1, 2))).predict(designs(4, 0).inputs)
+    assert mean == pytest.approx(np.zeros(4))
+    assert std == pytest.approx(np.full(4, 0.25))
