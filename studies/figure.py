@@ -11,8 +11,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def draw(view: StudyView, path: Path) -> None:
-    """Write the front, the hypervolume and the trials' curves side by side."""
+def draw(view: StudyView, subtitle: str, path: Path) -> None:
+    """Write the front, the hypervolume and the trials' curves side by side.
+
+    Args:
+        view: of the study.
+        subtitle: what was studied and how it is priced.
+        path: of the PNG file.
+    """
     from matplotlib.figure import Figure
 
     # Without pyplot: no global state, no window, and nothing to close.
@@ -21,7 +27,7 @@ def draw(view: StudyView, path: Path) -> None:
     _front(view, figure, left)
     _hypervolume(view, middle)
     _curves(view, right)
-    figure.suptitle(f"{view.name}: {dict(view.facts)['networks']}", parse_math=False)
+    figure.suptitle(f"{view.name}: {subtitle}", fontsize=11, parse_math=False)
     figure.savefig(path, format="png")
 
 
@@ -92,4 +98,4 @@ def _curves(view: StudyView, axes: "Axes") -> None:
 def _finish(axes: "Axes", title: str) -> None:
     axes.set_title(title)
     axes.grid(alpha=0.3, which="both")
-    axes.legend(fontsize=8, loc="best")
+    axes.legend(fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4, frameon=False)

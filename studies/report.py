@@ -26,7 +26,7 @@ def write_report(folder: Path) -> tuple[Path, Path]:
     details = None if label is None else trial_details(folder, int(label))
     page, picture = folder / HTML, folder / PNG
     write_whole(page, render(view, details))
-    draw(view, picture)
+    draw(view, subtitle(view, details), picture)
     return page, picture
 
 
@@ -34,7 +34,8 @@ def render(view: StudyView, details: Details | None) -> str:
     """Return the page of a study; ``details`` are those of the picked design, if there is one."""
     from plotly.offline import get_plotlyjs
 
-    sections = [_heading(view, details), *_overview(view)]
+    heading = f'<p class="soft">{escape(subtitle(view, details))}.</p>'
+    sections = [f"<h1>{escape(view.name)}</h1>{heading}", *_overview(view)]
     if view.designs:
         sections += [*_front(view), *_search(view)]
     if details:
@@ -43,16 +44,16 @@ def render(view: StudyView, details: Details | None) -> str:
     return document(f"{view.name} - Archloom", "\n".join(sections), get_plotlyjs())
 
 
-def _heading(view: StudyView, details: Details | None) -> str:
-    """Return the title; the technology and the DRAM decide what fusion gains, so they lead."""
-    text = f"Study of {dict(view.facts)['networks']}."
-    if details:
-        hardware = details["hardware"]
-        text += (
-            f" Priced with technology table {hardware['technology']}; "
-            f"{hardware['dram']} at {hardware['dram_pj_per_bit']:g} pJ/bit."
-        )
-    return f'<h1>{escape(view.name)}</h1><p class="soft">{escape(text)}</p>'
+def subtitle(view: StudyView, details: Details | None) -> str:
+    """Say what was studied and how it is priced: the DRAM decides what fusion gains."""
+    text = f"Study of {dict(view.facts)['networks']}"
+    if details is None:
+        return text
+    hardware = details["hardware"]
+    return (
+        f"{text}, priced with technology table {hardware['technology']}, "
+        f"{hardware['dram']} at {hardware['dram_pj_per_bit']:g} pJ/bit"
+    )
 
 
 def _overview(view: StudyView) -> list[str]:
