@@ -262,11 +262,10 @@ def _fused(
 ) -> GroupCost | Infeasible:
     grid = (tiles.rows.tiles, tiles.columns.tiles)
     levels, images = len(hardware.levels), tiles.images
-    dram_width = hardware.levels[-1].bandwidth_words
     body, streamed = np.zeros(grid), np.zeros(grid)
     ports = np.zeros(grid)
     shares: list[LayerShare] = []
-    first_load = 0.0
+    loads: list[int] = []
     dram_reads, dram_writes = 0, 0
     for m, (position, layer) in enumerate(zip(group.layers, tiles.layers, strict=True)):
         resident = position in group.resident
@@ -297,7 +296,7 @@ def _fused(
         streamed += dram[np.ix_(at_h, at_w)]
         ports += port[np.ix_(at_h, at_w)]
         if resident:
-            first_load += ceil(layer.weight_words / dram_width)
+            loads.append(layer.weight_words)
         read, written = _transfers(tiles, m, resident, hardware, sums)
         dram_reads += read
         dram_writes += written
@@ -312,7 +311,7 @@ def _fused(
                 tuple(evaluations),
             )
         )
-    total = _latency(tiles, hardware, prefetch, body, streamed, ports, first_load)
+    total = _latency(tiles, hardware, prefetch, body, streamed, ports, loads)
     wait = total - sum(s.latency_cycles for s in shares)
     return GroupCost(
         group, tuple(shares), wait, dram_reads, dram_writes, peak, tiles.count, prefetch
@@ -367,21 +366,22 @@ def _latency(
     body: np.ndarray,
     streamed: np.ndarray,
     ports: np.ndarray,
-    first_load: float,
+    loads: list[int],
 ) -> int:
     """Cycles of the group (fusion model section 5, fill and drain hidden).
 
     A tile takes the longest of: its layers one after another, the DRAM transfers that run
     meanwhile, and the words through the buffer's ports. Without prefetch the transfers of a
-    tile come before and after it instead.
+    tile come before and after it instead. ``loads`` are the words of resident weights by layer,
+    which arrive during the first tile.
     """
     rate = hardware.levels[-1].bandwidth_words
     fetch, store = np.ceil(tiles.fetched / rate), np.ceil(tiles.stored / rate)
     moved = (ports + tiles.fetched + tiles.stored) / hardware.levels[-2].bandwidth_words
     body, streamed, moved = (np.tile(a.ravel(), tiles.images) for a in (body, streamed, moved))
     fetch, store = (np.tile(a.ravel(), tiles.images) for a in (fetch, store))
-    # resident weights are loaded during the first tile
-    streamed[0] += first_load
+    streamed[0] += sum(ceil(words / rate) for words in loads)
+    moved[0] += sum(loads) / hardware.levels[-2].bandwidth_words
     if not prefetch:
         time = np.maximum(np.maximum(body, streamed), np.ceil(moved))
         return int((time + fetch + store).sum())
