@@ -1,0 +1,399 @@
+"""Price of fused groups against a tile-by-tile account over the simulated run."""
+
+from dataclasses import dataclass, replace
+from math import ceil
+
+import numpy as np
+import pytest
+
+from archloom.evaluators.group_cost import GroupCost, buffer_words, group_cost
+from archloom.evaluators.group_shape import group_shape
+from archloom.evaluators.hardware_cost import access_costs
+from archloom.evaluators.layer_cost import vector_cost
+from archloom.evaluators.problem import MappingProblem
+from archloom.search.mapping_search import LocalMapping
+from archloom.search.pricing import Mapper
+from archloom.space.fusion import FusionGroup
+from archloom.space.infeasible import Infeasible
+from archloom.space.networks import network as catalogue
+
+from .designs import edge, eyeriss_like, tpu_like
+from .groups import POLICIES, any_tile, random_group
+from .mappers import BufferMapper
+from .test_sweep import residual_block, two_convolutions
+from .tile_simulator import axis_of, in_flight, simulate
+
+ROOMY = edge(glb_bytes=1 << 20)
+
+
+@pytest.fixture(scope="session")
+def searched():
+    """Return a maker of mappers that search a little; one memo for each hardware."""
+    mappers = {}
+
+    def of(hardware):
+        if hardware not in mappers:
+            mappers[hardware] = Mapper(LocalMapping(), 20, seed=1)
+        return mappers[hardware]
+
+    return of
+
+
+def drawn(seed, batch=1):
+    """Return a random network, and a random group of its layers with tile and weights."""
+    rng = np.random.default_rng(seed)
+    network, members = random_group(rng)
+    network = network.with_batch(batch)
+    shape = group_shape(network, members)
+    halo = POLICIES[seed % 3]
+    resident = tuple(i for i in members if network.layers[i].uses_macs and rng.random() < 0.5)
+    return network, FusionGroup(members, any_tile(shape, rng), halo, resident)
+
+
+@dataclass
+class Account:
+    """What a group costs when every tile is priced on its own."""
+
+    reads: int = 0
+    writes: int = 0
+    latency: int = 0
+    energy_pj: float = 0.0
+    peak: int = 0
+    prefetch: bool = True
+
+
+def tile_costs(network, group, hardware, mapper, free):
+    """Return the layer costs of each tile, {(tile, layer): cost}, from the simulated sizes."""
+    shape = group_shape(network, group.layers)
+    layers = tuple(network.layers[i] for i in group.layers)
+    rows = axis_of(shape, layers, 0, group.tile[0], keep=group.halo == "keep_all")
+    columns = axis_of(shape, layers, 1, group.tile[1], keep=group.halo != "recompute")
+    costs = {}
+    for t in range(rows.tiles * columns.tiles):
+        i, j = divmod(t, columns.tiles)
+        for m, layer in enumerate(layers):
+            p, q = len(rows.new[i][m]), len(columns.new[j][m])
+            if p * q == 0:
+                continue
+            if not layer.uses_macs:
+                costs[t, m] = vector_cost(layer, hardware, p, q, staged=True)
+                continue
+            resident = group.layers[m] in group.resident
+            box = tuple(
+                (n - 1) * s + (k - 1) * d + 1
+                for n, k, s, d in zip(
+                    (p, q), (layer.r, layer.s), layer.stride, layer.dilation, strict=True
+                )
+            )
+            bounds = (1, layer.g, layer.k, layer.c, p, q, layer.r, layer.s)
+            room = None if resident else int(2 ** (free[m].bit_length() - 1))
+            window = (layer.stride, layer.dilation, (0, 0), box)
+            staged = (resident, True, True)
+            costs[t, m] = mapper(MappingProblem(bounds, *window, hardware, staged, room))
+    return costs
+
+
+def account(network, group, hardware, mapper):
+    """Price a group tile by tile, as section by section the fused model is written."""
+    shape = group_shape(network, group.layers)
+    layers = tuple(network.layers[i] for i in group.layers)
+    run = simulate(shape, layers, group.tile, group.halo)
+    images, tiles = network.batch, len(run.steps)
+    weights = sum(network.layers[i].weight_words for i in group.resident)
+    moving = np.array(in_flight(run, images))[:, None]
+    steps = np.array(run.steps) + weights
+    buffer = hardware.levels[-2]
+    # weights that stream through the buffer need a word of it
+    extra = [
+        int(layer.uses_macs and i not in group.resident and not buffer.optional)
+        for i, layer in zip(group.layers, layers, strict=True)
+    ]
+    fits = np.all(steps + moving + extra <= buffer_words(hardware))
+    result = Account(prefetch=bool(fits))
+    steps = steps + moving * result.prefetch
+    result.peak = int(steps.max())
+    free = [buffer_words(hardware) - int(steps[:, m].max()) for m in range(len(layers))]
+    costs = tile_costs(network, group, hardware, mapper, free)
+    rate, port = (hardware.levels[i].bandwidth_words for i in (-1, -2))
+    shares = [[] for _ in range(images * tiles)]
+    for (t, m), cost in costs.items():
+        for image in range(images):
+            shares[image * tiles + t].append((m, cost))
+    fetch = [ceil(w / rate) for w in run.fetched] * images
+    store = [ceil(w / rate) for w in run.written] * images
+    for t, running in enumerate(shares):
+        body = sum(max(c.chip_cycles, c.dram_cycles) for _, c in running)
+        dram = sum(c.dram_cycles for _, c in running)
+        words = sum(int(c.words[-2].sum()) for _, c in running)
+        words += run.fetched[t % tiles] + run.written[t % tiles]
+        if t == 0:
+            dram += sum(ceil(network.layers[i].weight_words / rate) for i in group.resident)
+            words += weights
+        if result.prefetch:
+            dram += fetch[t + 1] if t + 1 < len(shares) else store[t]
+            dram += store[t - 1] if t else fetch[0]
+            # the first tile's own input and the last tile's own output are hidden in them
+        else:
+            result.latency += fetch[t] + store[t]
+        result.latency += max(body, dram, ceil(words / port))
+        result.energy_pj += sum(c.dynamic_pj for _, c in running)
+    result.reads = sum(c.dram_reads for c in costs.values()) * images
+    result.reads += sum(run.fetched) * images + weights
+    result.writes = sum(run.written) * images
+    result.energy_pj += transfers_pj(network, group, hardware, shape, layers, images)
+    return result
+
+
+def transfers_pj(network, group, hardware, shape, layers, images):
+    """Energy of DMA: whole accesses for each map and tile, each way."""
+    rows = axis_of(shape, layers, 0, group.tile[0], keep=group.halo == "keep_all")
+    columns = axis_of(shape, layers, 1, group.tile[1], keep=group.halo != "recompute")
+    prices = access_costs(hardware)
+    widths = [level.width_words for level in hardware.levels]
+    total = 0.0
+
+    def read(words, tensor):
+        pj = ceil(words / widths[-1]) * prices.read_pj[-1, tensor]
+        return pj + ceil(words / widths[-2]) * prices.write_pj[-2, tensor]
+
+    for i in range(rows.tiles):
+        for j in range(columns.tiles):
+            for u in shape.externals:
+                size = shape.channels[u] * len(rows.new[i][u]) * len(columns.new[j][u])
+                total += images * read(size, 1)
+            for u in shape.exported:
+                size = shape.channels[u] * len(rows.share[i][u]) * len(columns.share[j][u])
+                total += images * ceil(size / widths[-1]) * prices.write_pj[-1, 2]
+    return total + sum(read(network.layers[i].weight_words, 0) for i in group.resident)
+
+
+def account_case(seed):
+    """Return network, group, hardware and mapper; buffers from too small to roomy."""
+    network, group = drawn(seed, batch=1 + seed % 2)
+    peak = group_cost(network, group, ROOMY, BufferMapper()).peak_words
+    glb_bytes = (peak - 1, peak, max(1, peak // 2), 600, 1 << 18)[seed % 5]
+    hardware = edge(glb_bytes, channels=1 + seed % 3)
+    buffer = replace(hardware.levels[1], optional=seed % 4 < 2)
+    hardware = replace(hardware, levels=(hardware.levels[0], buffer, hardware.levels[2]))
+    mapper = BufferMapper() if glb_bytes > 1 << 15 else Mapper(LocalMapping(), 5, seed)
+    return network, group, hardware, mapper
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_a_group_costs_what_its_tiles_cost_one_by_one(seed):
+    network, group, hardware, mapper = account_case(seed)
+    cost = group_cost(network, group, hardware, mapper)
+    if isinstance(cost, Infeasible):
+        assert cost.reason == "glb_overflow"
+        assert cost.needed > cost.available == hardware.levels[1].capacity_bytes
+        return
+    slow = account(network, group, hardware, mapper)
+    assert (cost.dram_reads, cost.dram_writes) == (slow.reads, slow.writes)
+    assert (cost.peak_words, cost.prefetch) == (slow.peak, slow.prefetch)
+    assert cost.latency_cycles == slow.latency
+    # whole transfers are rounded to 2**-8 pJ, at most two an external map and layer
+    assert cost.dynamic_pj == pytest.approx(slow.energy_pj, abs=0.1)
+
+
+def test_those_groups_are_of_every_kind():
+    costs = [group_cost(*account_case(seed)) for seed in range(150)]
+    priced = [c for c in costs if isinstance(c, GroupCost)]
+    assert len(costs) - len(priced) >= 10
+    assert sum(c.prefetch for c in priced) >= 50
+    assert sum(not c.prefetch for c in priced) >= 10
+    assert sum(c.tiles > 4 for c in priced) >= 50
+
+
+# weights: resident ones once, streamed ones once for each tile
+GOLDEN = [
+    (two_convolutions, (4, 4), (0, 1), dict(zip(POLICIES, (576, 384, 256), strict=True)), 288, 256),
+    (
+        residual_block,
+        (2, 4),
+        (0, 2),
+        dict(zip(POLICIES, (5208, 3968, 2048), strict=True)),
+        19712,
+        1024,
+    ),
+]
+
+
+@pytest.mark.parametrize(("build", "tile", "resident", "fetched", "weights", "out"), GOLDEN)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_golden_dram_words(build, tile, resident, fetched, weights, out, policy):
+    network = build()
+    group = FusionGroup(tuple(range(len(network.layers))), tile, policy, resident)
+    cost = group_cost(network, group, ROOMY, BufferMapper())
+    assert isinstance(cost, GroupCost)
+    assert (cost.dram_reads, cost.dram_writes) == (fetched[policy] + weights, out)
+
+
+@pytest.mark.parametrize("name", ["tiny_cnn", "tiny_mobile", "tiny_mlp"])
+@pytest.mark.parametrize("hardware", [edge(), eyeriss_like(), tpu_like()], ids=lambda h: h.name)
+def test_a_single_layer_is_the_layer_model(name, hardware, searched):
+    network, mapper = catalogue(name), searched(hardware)
+    for i, layer in enumerate(network.layers):
+        cost = group_cost(network, FusionGroup((i,)), hardware, mapper)
+        alone = (
+            mapper(MappingProblem.of_layer(layer, hardware))
+            if layer.uses_macs
+            else vector_cost(layer, hardware, layer.p, layer.q, staged=False)
+        )
+        assert isinstance(cost, GroupCost)
+        assert cost.latency_cycles == alone.latency_cycles
+        assert cost.dynamic_pj == alone.dynamic_pj
+        assert (cost.dram_reads, cost.dram_writes) == (alone.dram_reads, alone.dram_writes)
+        assert cost.layers[0].words.tolist() == alone.words.tolist()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_shares_add_up_to_the_group(seed, searched):
+    network, group = drawn(seed)
+    cost = group_cost(network, group, edge(), searched(edge()))
+    assert isinstance(cost, GroupCost)
+    assert cost.wait_cycles >= 0
+    assert cost.latency_cycles == sum(s.latency_cycles for s in cost.layers) + cost.wait_cycles
+    parts = [float(e) for s in cost.layers for e in s.energy_pj.ravel()]
+    parts += [s.compute_pj for s in cost.layers]
+    assert sum(parts) == sum(reversed(parts)) == cost.dynamic_pj
+    words = sum(s.words[-1] for s in cost.layers)
+    assert words.sum() == cost.dram_reads + cost.dram_writes
+    for share in cost.layers:
+        assert share.operations == sum(n * c.operations for n, c in share.evaluations)
+        assert sum(n for n, _ in share.evaluations) <= cost.tiles
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_latency_lies_between_its_parts_and_their_sum(seed):
+    network, group = drawn(seed)
+    hardware = edge(glb_bytes=1 << 20)
+    cost = group_cost(network, group, hardware, BufferMapper())
+    compute = sum(n * c.chip_cycles for s in cost.layers for n, c in s.evaluations)
+    words = cost.dram_reads + cost.dram_writes
+    assert cost.latency_cycles >= max(compute, words / hardware.levels[-1].bandwidth_words)
+    fast = replace(hardware.levels[-1], bandwidth_words=1e9)
+    buffer = replace(hardware.levels[-2], bandwidth_words=1e9)
+    ideal = replace(hardware, levels=(hardware.levels[0], buffer, fast))
+    unhindered = group_cost(network, group, ideal, BufferMapper())
+    assert unhindered.latency_cycles <= cost.latency_cycles
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_prefetch_is_never_slower(seed):
+    """The same tiles with room for transfers in flight, and with a word too little."""
+    network, group = drawn(seed)
+    group = replace(group, resident=tuple(i for i in group.layers if network.layers[i].uses_macs))
+    roomy = group_cost(network, group, ROOMY, BufferMapper())
+    assert roomy.prefetch
+    tight = edge(glb_bytes=roomy.peak_words - 1)
+    cost = group_cost(network, group, tight, BufferMapper())
+    if isinstance(cost, GroupCost):
+        assert not cost.prefetch
+        assert cost.peak_words < roomy.peak_words
+        assert cost.latency_cycles >= roomy.latency_cycles
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_larger_buffer_never_makes_a_group_infeasible(seed, searched):
+    network, group = drawn(seed)
+    feasible = []
+    for glb_bytes in (128, 512, 2048, 8192, 1 << 17):
+        hardware = edge(glb_bytes)
+        cost = group_cost(network, group, hardware, searched(hardware))
+        feasible.append(isinstance(cost, GroupCost))
+        if isinstance(cost, GroupCost):
+            assert cost.peak_words <= buffer_words(hardware)
+    assert feasible == sorted(feasible)
+    assert feasible[-1]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_with_one_tile_resident_weights_are_streamed_weights_and_policies_agree(seed):
+    network, group = drawn(seed)
+    macs = tuple(i for i in group.layers if network.layers[i].uses_macs)
+    shape = group_shape(network, group.layers)
+    whole = shape.sizes[shape.anchor]
+    found = set()
+    for policy in POLICIES:
+        for resident in ((), macs):
+            one = FusionGroup(group.layers, whole, policy, resident)
+            cost = group_cost(network, one, ROOMY, BufferMapper())
+            found.add((cost.tiles, cost.dram_reads, cost.dram_writes))
+    assert len(found) == 1
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_dram_words_of_one_tile_are_inputs_weights_and_outputs(seed):
+    network, group = drawn(seed)
+    shape = group_shape(network, group.layers)
+    one = replace(group, tile=shape.sizes[shape.anchor])
+    cost = group_cost(network, one, ROOMY, BufferMapper())
+    run = simulate(shape, tuple(network.layers[i] for i in group.layers), one.tile, one.halo)
+    weights = sum(network.layers[i].weight_words for i in group.layers)
+    out = sum(network.layers[group.layers[m]].output_words for m in shape.exported)
+    assert (cost.dram_reads, cost.dram_writes) == (run.fetched[0] + weights, out)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_images_repeat_everything_but_the_load_of_resident_weights(seed):
+    network, group = drawn(seed)
+    one = group_cost(network, group, ROOMY, BufferMapper())
+    four = group_cost(network.with_batch(4), group, ROOMY, BufferMapper())
+    resident = sum(network.layers[i].weight_words for i in group.resident)
+    assert four.dram_reads - resident == 4 * (one.dram_reads - resident)
+    assert four.dram_writes == 4 * one.dram_writes
+    assert [s.operations for s in four.layers] == [4 * s.operations for s in one.layers]
+    assert four.latency_cycles <= 4 * one.latency_cycles
+
+
+def test_an_overflow_says_what_is_needed_and_what_there_is():
+    network = two_convolutions()
+    group = FusionGroup((0, 1), (4, 4), "recompute", (0, 1))
+    # 244 words of maps and 288 of weights; one byte each
+    cost = group_cost(network, group, edge(glb_bytes=531), BufferMapper())
+    assert isinstance(cost, Infeasible)
+    assert (cost.reason, cost.needed, cost.available, cost.unit) == (
+        "glb_overflow",
+        532,
+        531,
+        "bytes",
+    )
+    assert "glb" in cost.where
+    assert "a..b (2 layers)" in cost.where
+    assert isinstance(group_cost(network, group, edge(glb_bytes=532), BufferMapper()), GroupCost)
+
+
+def test_fusion_needs_a_shared_buffer_for_maps_and_one_for_weights():
+    network = two_convolutions()
+    hardware = edge()
+    bare = replace(hardware, levels=(hardware.levels[0], hardware.levels[2]))
+    cost = group_cost(network, FusionGroup((0, 1), (4, 4)), bare, BufferMapper())
+    assert isinstance(cost, Infeasible)
+    assert cost.reason == "no_shared_buffer"
+    group = FusionGroup((0, 1), (4, 4), "recompute", (1,))
+    cost = group_cost(network, group, eyeriss_like(), BufferMapper())
+    assert isinstance(cost, Infeasible)
+    assert (cost.reason, cost.where) == ("weights_not_kept", "a..b (2 layers)")
+
+
+def test_an_impossible_mapping_makes_the_group_infeasible():
+    network = two_convolutions()
+    hardware = edge()
+    spad = replace(hardware.levels[0], capacity_bytes=2)
+    tiny = replace(hardware, levels=(spad, *hardware.levels[1:]))
+    for group in (FusionGroup((0,)), FusionGroup((0, 1), (4, 4))):
+        cost = group_cost(network, group, tiny, Mapper(LocalMapping(), 5, 0))
+        assert isinstance(cost, Infeasible)
+        assert (cost.reason, cost.where, cost.needed, cost.available) == ("no_mapping", "rf", 3, 2)
+
+
+def test_equal_tiles_are_mapped_once():
+    network, mapper = two_convolutions(), BufferMapper()
+    cost = group_cost(network, FusionGroup((0, 1), (2, 2), "keep_all"), ROOMY, mapper)
+    assert cost.tiles == 16
+    # corner, edge and inner tiles of the first convolution; all of the second are alike
+    assert len(mapper.asked) == 9 + 1
+    assert [sorted(n for n, _ in share.evaluations) for share in cost.layers] == [
+        [1, 1, 1, 1, 2, 2, 2, 2, 4],
+        [16],
+    ]
