@@ -7,8 +7,11 @@ with maps clamped at their borders and several readers per map.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
 
 import numpy as np
+from numba import njit
 from numpy.typing import NDArray
 
 from ..space.layer import Layer
@@ -16,7 +19,7 @@ from .group_shape import Edge, GroupShape
 
 Ints = NDArray[np.int64]
 
-_NONE = np.int64(2**40)  # start of an empty interval; its end is -1, so that hulls ignore it
+_NONE: Final = 2**40  # start of an empty interval; its end is -1, so that hulls ignore it
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,14 @@ class AxisSweep:
         return shifted
 
     def corners(self) -> list[int]:
-        """First and last tile of every run of tiles that look alike.
+        """Return the first and last tile of every run of tiles that look alike.
 
         Occupancy is linear along a run, so its peak is at one of these.
         """
+        return self._corners
+
+    @cached_property
+    def _corners(self) -> list[int]:
         # what the next tile fetches is in flight already (prefetch)
         coming = np.append(self.new[:, 1:], np.zeros_like(self.new[:, :1]), axis=1)
         shape = np.concatenate(
@@ -85,53 +92,76 @@ def axis_sweep(
     ``keep`` says whether what tiles share on this axis is kept rather than made again.
     ``layers`` are the group's layers.
     """
+    sizes = np.array([size[axis] for size in shape.sizes], np.int64)
+    exported = np.zeros(len(sizes), np.bool_)
+    exported[list(shape.exported)] = True
+    order = np.array([*reversed(range(shape.members)), *shape.externals], np.int64)
+    edges = np.array([_row(e, layers[e.reader], axis) for e in shape.edges], np.int64)
     length = shape.sizes[shape.anchor][axis]
-    cuts = np.append(np.arange(0, length, tile), length)
-    tiles, maps = len(cuts) - 1, len(shape.channels)
-    new_lo = np.full((maps, tiles), _NONE)
-    new_hi = np.full((maps, tiles), np.int64(-1))
-    need = np.zeros((maps, tiles), np.int64)
-    have, gone, share = need.copy(), need.copy(), need.copy()
-    readers: list[list[Edge]] = [[] for _ in range(maps)]
-    for edge in shape.edges:
-        readers[edge.source].append(edge)
-    for u in (*reversed(range(shape.members)), *shape.externals):
-        size = shape.sizes[u][axis]
-        lo, hi = np.full(tiles, _NONE), np.full(tiles, np.int64(-1))
-        low = lo
-        for e in readers[u]:
-            at = _back(e, layers[e.reader], axis, size, new_lo[e.reader], new_hi[e.reader])
-            low = np.minimum(low, at[0])
-            hi = np.maximum(hi, at[1])
-        lo = low
-        if u in shape.exported:
-            own = cuts * size // length
-            filled = own[1:] > own[:-1]
-            lo = np.minimum(lo, np.where(filled, own[:-1], _NONE))
-            hi = np.maximum(hi, np.where(filled, own[1:], -1))
-            share[u] = own[1:] - own[:-1]
-        need[u] = np.maximum(0, hi - lo)
-        have[u] = np.maximum.accumulate(np.maximum(hi, 0))
-        if keep:
-            lo, hi = np.append(0, have[u, :-1]), have[u]
-            lo, hi = np.where(hi > lo, lo, _NONE), np.where(hi > lo, hi, -1)
-            if u in shape.exported:
-                share[u] = np.maximum(0, hi - lo)
-        new_lo[u], new_hi[u] = lo, hi
-        later = np.append(np.minimum.accumulate(low[::-1])[::-1][1:], _NONE)
-        gone[u] = np.minimum(have[u], later)
-    return AxisSweep(np.maximum(0, new_hi - new_lo), need, have, gone, share)
+    return AxisSweep(*_sweep(edges, sizes, exported, order, length, tile, keep))
 
 
-def _back(edge: Edge, reader: Layer, axis: int, size: int, lo: Ints, hi: Ints) -> tuple[Ints, Ints]:
-    """The interval of a map that its reader needs for its own interval [lo, hi)."""
-    if edge.full:
-        start, end = np.zeros_like(lo), np.full_like(hi, size)
-    else:
-        kernel = reader.r if axis == 0 else reader.s
-        stride, pad = reader.stride[axis], reader.padding[axis]
-        start = np.maximum(0, lo * stride - pad)
-        # (hi-1)*stride - pad + (kernel-1)*dilation + 1, clamped at the map's end
-        end = np.minimum(size, (hi - 1) * stride - pad + (kernel - 1) * reader.dilation[axis] + 1)
-    empty = (hi <= lo) | (end <= start)
-    return np.where(empty, _NONE, start), np.where(empty, -1, end)
+def _row(edge: Edge, reader: Layer, axis: int) -> tuple[int, ...]:
+    """Source, reader, full, stride, padding, and how far a window reaches past its start."""
+    kernel = reader.r if axis == 0 else reader.s
+    reach = (kernel - 1) * reader.dilation[axis]
+    window = (reader.stride[axis], reader.padding[axis], reach)
+    return (edge.source, edge.reader, int(edge.full), *window)
+
+
+@njit(cache=True)
+def _back(edge: Ints, size: int, lo: int, hi: int) -> tuple[int, int]:
+    """The interval of a map that its reader needs for its own non-empty interval [lo, hi)."""
+    full, stride, pad, reach = edge[2], edge[3], edge[4], edge[5]
+    if full:
+        return 0, size
+    # (hi-1)*stride - pad + (kernel-1)*dilation + 1, clamped at the map's end
+    return max(0, lo * stride - pad), min(size, (hi - 1) * stride - pad + reach + 1)
+
+
+@njit(cache=True)
+def _sweep(
+    edges: Ints,
+    sizes: Ints,
+    exported: NDArray[np.bool_],
+    order: Ints,
+    length: int,
+    tile: int,
+    keep: bool,
+) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """Return new, need, have, gone and share of :class:`AxisSweep`, from sinks to sources."""
+    maps, tiles = len(sizes), (length + tile - 1) // tile
+    new_lo, new_hi = np.full((maps, tiles), _NONE), np.full((maps, tiles), -1)
+    new, need = np.zeros((maps, tiles), np.int64), np.zeros((maps, tiles), np.int64)
+    have, gone, share = np.zeros_like(new), np.zeros_like(new), np.zeros_like(new)
+    low = np.empty(tiles, np.int64)
+    for u in order:
+        made = 0
+        for i in range(tiles):
+            lo, hi = _NONE, -1
+            for edge in edges:
+                a, b = new_lo[edge[1], i], new_hi[edge[1], i]
+                if edge[0] == u and b > a:
+                    start, end = _back(edge, sizes[u], a, b)
+                    if end > start:
+                        lo, hi = min(lo, start), max(hi, end)
+            low[i] = lo
+            if exported[u]:
+                first = i * tile * sizes[u] // length
+                last = min((i + 1) * tile, length) * sizes[u] // length
+                share[u, i] = last - first
+                if last > first:
+                    lo, hi = min(lo, first), max(hi, last)
+            need[u, i] = max(0, hi - lo)
+            before, made = made, max(made, hi)
+            have[u, i] = made
+            if keep:
+                lo, hi = (before, made) if made > before else (_NONE, -1)
+                if exported[u]:
+                    share[u, i] = max(0, hi - lo)
+            new_lo[u, i], new_hi[u, i], new[u, i] = lo, hi, max(0, hi - lo)
+        later = _NONE
+        for i in range(tiles - 1, -1, -1):
+            gone[u, i] = min(have[u, i], later)
+            later = min(later, low[i])
+    return new, need, have, gone, share

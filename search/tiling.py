@@ -4,26 +4,27 @@ The fusion search decides what is fused; this decides how, group by group, from 
 alone, before any mapping is searched (CASCO prices off-chip traffic from the groups only).
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from math import inf
+from sys import maxsize
+from typing import Final
 
 from ..evaluators.group_cost import buffer_words, fusion_blocked, group_name, shape_of
 from ..evaluators.hardware_cost import access_costs
-from ..evaluators.occupancy import GroupTiles, group_tiles
+from ..evaluators.occupancy import GroupTiles
+from ..evaluators.sweep import AxisSweep, axis_sweep
 from ..space.dims import INPUTS
 from ..space.fusion import FusionGroup, HaloPolicy
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.network import Network
 
+Tile = tuple[int, int]
+
 #: tried in this order; a later one is taken only if it is estimated to be cheaper
-_POLICIES: tuple[HaloPolicy, ...] = ("keep_all", "recompute")
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    estimate: float
-    group: FusionGroup
+_POLICIES: Final[tuple[HaloPolicy, ...]] = ("keep_all", "recompute")
 
 
 def tile_group(
@@ -40,25 +41,26 @@ def tile_group(
     blocked = fusion_blocked(network, FusionGroup(layers), hardware)
     if blocked is not None:
         return blocked
-    shape = shape_of(network, layers)
-    members = tuple(network.layers[i] for i in layers)
-    best: _Choice | None = None
-    least = None
-    for tile in _tiles(*shape.sizes[shape.anchor]):
-        for policy in _POLICIES:
-            tiles = group_tiles(shape, members, tile, policy)
-            peak = int(tiles.activations.max())
-            least = peak if least is None else min(least, peak)
-            room = buffer_words(hardware) - peak
-            if room < 1:
-                continue
-            choice = _choose_weights(network, tiles, hardware, room, tile)
-            if best is None or choice.estimate < best.estimate:
-                best = choice
-            if tile is None:
-                break  # one tile has no halo, so the policies agree
+    best: FusionGroup | None = None
+    least: int | None = None
+    lowest = inf
+    estimate = _estimator(hardware)
+    for tiles, tile in _candidates(network, layers):
+        work, runs = _work_of(tiles), tiles.count * tiles.images
+        # occupancy is the dear part: skip what would lose even if all weights could stay
+        if estimate(work, _choose_weights(network, layers, hardware, runs, maxsize)[1]) >= lowest:
+            continue
+        peak = int(tiles.activations.max())
+        least = peak if least is None else min(least, peak)
+        room = buffer_words(hardware) - peak
+        if room < 1:
+            continue
+        resident, words = _choose_weights(network, layers, hardware, runs, room)
+        price = estimate(work, words)
+        if price < lowest:
+            best, lowest = FusionGroup(layers, tile, tiles.policy, resident), price
     if best is not None:
-        return best.group
+        return best
     capacity = buffer_words(hardware) * hardware.word_bits / 8
     return Infeasible(
         "glb_overflow",
@@ -70,9 +72,31 @@ def tile_group(
     )
 
 
-def _tiles(rows: int, columns: int) -> Iterator[tuple[int, int] | None]:
+def _candidates(network: Network, layers: tuple[int, ...]) -> Iterator[tuple[GroupTiles, Tile]]:
+    """Every tiling that is tried; tilings share the sweeps of their axes."""
+    shape = shape_of(network, layers)
+    members = tuple(network.layers[i] for i in layers)
+    whole = shape.sizes[shape.anchor]
+
+    @cache
+    def sweep(axis: int, size: int, keep: bool) -> AxisSweep:
+        return axis_sweep(shape, list(members), axis, size, keep)
+
+    for tile in _tiles(*whole):
+        for policy in _POLICIES:
+            # one tile has no halo, so the policies agree
+            axes = [
+                sweep(axis, tile[axis], policy == "keep_all" or tile[axis] == whole[axis])
+                for axis in (0, 1)
+            ]
+            yield GroupTiles(shape, members, policy, *axes), tile
+            if tile == whole:
+                break
+
+
+def _tiles(rows: int, columns: int) -> Iterator[Tile]:
     """Whole map, bands of rows by halving heights, then halves of one row."""
-    yield None
+    yield (rows, columns)
     height = rows
     while height > 1:
         height = -(-height // 2)
@@ -83,45 +107,62 @@ def _tiles(rows: int, columns: int) -> Iterator[tuple[int, int] | None]:
         yield (1, width)
 
 
-def _choose_weights(
-    network: Network,
-    tiles: GroupTiles,
-    hardware: Hardware,
-    room: int,
-    tile: tuple[int, int] | None,
-) -> _Choice:
-    """Keep weights that are refetched most while they fit; estimate the price."""
-    layers = tiles.shape.layers
-    runs = tiles.count * tiles.images
-    keeps_weights = "weights" in hardware.levels[-2].keeps
-    weights = [(network.layers[i].weight_words, i) for i in layers]
-    resident: list[int] = []
-    dram_words = int(tiles.fetched.sum() + tiles.stored.sum()) * tiles.images
-    # every resident word saves (tiles - 1) fetches, so fill the room: largest layers first
-    for words, i in sorted(weights, reverse=True):
-        if words and keeps_weights and runs > 1 and words < room:
-            resident.append(i)
-            room -= words
-            dram_words += words
-        else:
-            dram_words += words * runs
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """What a pass over the tiles does whatever weights stay: operations, words of maps."""
+
+    macs: int
+    words: int
+
+
+def _work_of(tiles: GroupTiles) -> _Work:
+    rows, columns = (axis.new.sum(axis=1).tolist() for axis in (tiles.rows, tiles.columns))
     macs = sum(
-        layer.macs
-        // (layer.p * layer.q * layer.n)
-        * int(tiles.rows.new[m].sum() * tiles.columns.new[m].sum())
-        * tiles.images
+        layer.macs // (layer.p * layer.q * layer.n) * rows[m] * columns[m]
         for m, layer in enumerate(tiles.layers)
     )
+    channels = tiles.shape.channels
+    words = sum(channels[t] * rows[t] * columns[t] for t in tiles.shape.externals)
+    shares = (tiles.rows.share.sum(axis=1), tiles.columns.share.sum(axis=1))
+    words += sum(channels[t] * int(shares[0][t] * shares[1][t]) for t in tiles.shape.exported)
+    return _Work(macs * tiles.images, words * tiles.images)
+
+
+def _estimator(hardware: Hardware) -> Callable[[_Work, int], float]:
+    """Energy x latency of some work and words of weights, every layer at full throughput."""
     costs = access_costs(hardware)
     word_pj = costs.read_pj[-1, INPUTS] / hardware.levels[-1].width_words
-    # a multiply-accumulate costs about as much again in local storage (Horowitz, ISSCC 2014)
-    energy = dram_words * word_pj + macs * 2 * costs.mac_pj
-    cycles = max(macs / hardware.macs, dram_words / hardware.levels[-1].bandwidth_words)
-    energy += cycles * costs.leakage_pj_per_cycle
-    group = FusionGroup(
-        layers,
-        tile or (tiles.shape.sizes[tiles.shape.anchor]),
-        tiles.policy,
-        tuple(sorted(resident)),
-    )
-    return _Choice(energy * cycles, group)
+    rate = hardware.levels[-1].bandwidth_words
+
+    def estimate(work: _Work, weight_words: int) -> float:
+        words = work.words + weight_words
+        # a multiply-accumulate costs about as much again in local storage (Horowitz, ISSCC 2014)
+        energy = words * word_pj + work.macs * 2 * costs.mac_pj
+        cycles = max(work.macs / hardware.macs, words / rate)
+        return float((energy + cycles * costs.leakage_pj_per_cycle) * cycles)
+
+    return estimate
+
+
+def _choose_weights(
+    network: Network,
+    layers: tuple[int, ...],
+    hardware: Hardware,
+    runs: int,
+    room: int,
+) -> tuple[tuple[int, ...], int]:
+    """Return the layers whose weights stay in ``room`` words, and words of weights fetched.
+
+    Every resident word saves (tiles - 1) fetches, so the room is filled, largest layers first.
+    """
+    keeps = "weights" in hardware.levels[-2].keeps and runs > 1
+    resident: list[int] = []
+    fetched = 0
+    for words, i in sorted(((network.layers[i].weight_words, i) for i in layers), reverse=True):
+        if keeps and 0 < words < room:
+            resident.append(i)
+            room -= words
+            fetched += words
+        else:
+            fetched += words * runs
+    return tuple(sorted(resident)), fetched
