@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from pydantic_core import ErrorDetails
 
-Path_ = tuple[str | int, ...]
+KeyPath = tuple[str | int, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ class Document:
 
     path: Path
     data: dict[str, Any]
-    lines: dict[Path_, int]
+    lines: dict[KeyPath, int]
     problems: list[Problem]
 
-    def line(self, where: Path_) -> int | None:
+    def line(self, where: KeyPath) -> int | None:
         """Return the line of the key, or of the nearest key around it."""
         while where and where not in self.lines:
             where = where[:-1]
@@ -91,12 +91,12 @@ def read_document(path: Path, text: str) -> Document:
     if not isinstance(data, dict):
         found = type(data).__name__
         raise ConfigError(path, [Problem(1, "", f"must hold 'key: value' lines, holds a {found}")])
-    lines: dict[Path_, int] = {}
+    lines: dict[KeyPath, int] = {}
     problems = list(_index(node, (), lines))
     return Document(path, data, lines, problems)
 
 
-def _index(node: yaml.Node, where: Path_, lines: dict[Path_, int]) -> Iterable[Problem]:
+def _index(node: yaml.Node, where: KeyPath, lines: dict[KeyPath, int]) -> Iterable[Problem]:
     """Note the line of every key below ``node``; yield the keys that stand twice."""
     if isinstance(node, yaml.MappingNode):
         for key, value in node.value:
@@ -112,7 +112,7 @@ def _index(node: yaml.Node, where: Path_, lines: dict[Path_, int]) -> Iterable[P
             yield from _index(item, (*where, i), lines)
 
 
-def dotted(where: Path_) -> str:
+def dotted(where: KeyPath) -> str:
     """Return a path as people write it: ``workloads[1]``, ``halving.rounds``."""
     parts = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in where)
     return "".join(parts).removeprefix(".")

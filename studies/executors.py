@@ -6,10 +6,13 @@ results, in another order.
 
 import logging
 import os
+import socket
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
+from urllib.parse import urlsplit
 
+from .errors import UserError
 from .work import Advanced, Context, Crash, Work, perform
 
 #: Ray's smallest object store is 75 MB; the shared context is far smaller.
@@ -78,11 +81,14 @@ class RayExecutor:
     Args:
         context: what all work shares; put into the object store once.
         workers: pieces at a time; None for the cores that this process may use.
-        address: of a running cluster; None starts Ray on this machine, with just the
+        address: host:port of a running cluster; None starts Ray on this machine, with just the
             workers. The cluster's machines need the same version of archloom.
 
     A worker that dies is replaced and its work done again, twice at most; then it counts as a
     crash of that trial.
+
+    Raises:
+        UserError: on entering, if nothing answers at the address.
     """
 
     def __init__(
@@ -95,6 +101,8 @@ class RayExecutor:
         self._perform: Any = None
 
     def __enter__(self) -> Self:
+        if self._address is not None:
+            _check_reachable(self._address)
         # Read by Ray at its import: no usage reports from a user's machine.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # Silences a warning about a change of default that does not touch CPU-only work.
@@ -152,6 +160,18 @@ def _collect(reference: Any) -> Advanced | Crash:
         name = type(error).__name__
         return Crash(name, f"the worker died {_RETRIES + 1} times", f"{name}: no traceback")
     return outcome
+
+
+def _check_reachable(address: str) -> None:
+    """Knock at the cluster's door: Ray itself tries for minutes before it gives up."""
+    parts = urlsplit(address if "://" in address else f"ray://{address}")
+    try:
+        socket.create_connection((parts.hostname, parts.port or 0), timeout=10).close()
+    except (OSError, ValueError) as error:
+        raise UserError(
+            f"no Ray cluster answers at executor.address {address!r} ({error}); give host:port of "
+            "one that runs, leave it out to start Ray here, or say --executor inline"
+        ) from None
 
 
 def make_executor(

@@ -7,6 +7,7 @@ import pytest
 
 from archloom.search.software import SoftwareResult, SoftwareTask
 from archloom.search.software import advance as search_software
+from archloom.studies.errors import UserError
 from archloom.studies.executors import Executor, InlineExecutor, RayExecutor
 from archloom.studies.work import Advanced, Context, Crash
 
@@ -44,6 +45,12 @@ def test_a_worker_that_dies_again_and_again_is_a_crash_of_its_work_alone() -> No
     assert "died 3 times" in crash.message
     assert isinstance(outcomes[0], Advanced)
     assert isinstance(outcomes[2], Advanced)
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1", "127.0.0.1:x", "ray://"])
+def test_a_cluster_that_does_not_answer_is_told_at_once(address: str) -> None:
+    with pytest.raises(UserError, match=r"no Ray cluster answers at executor\.address"):
+        RayExecutor(CONTEXT, address=address).__enter__()
 
 
 @pytest.fixture(scope="module")

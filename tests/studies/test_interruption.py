@@ -8,7 +8,7 @@ from time import sleep
 
 import pytest
 
-from archloom.studies.store import JOURNAL, TRIALS
+from archloom.studies.store import BASELINE, JOURNAL, TRIALS
 
 from .samples import TINY, archloom, begin, write_study
 
@@ -16,6 +16,9 @@ KILLS = 10
 """The study that is killed so often has some 60 pieces of work, each of a few milliseconds."""
 
 LONG = TINY.replace("trials: 10", "trials: 24").replace("first_budget: 2", "first_budget: 4")
+
+
+Result = tuple[bytes, bytes, str]
 
 
 def size(path: Path) -> int:
@@ -36,41 +39,43 @@ def kill_after(
 
 
 @pytest.fixture(scope="module")
-def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str]:
-    """Trials and front of the study that nobody disturbs."""
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """What the study gives that nobody disturbs."""
     tmp_path = tmp_path_factory.mktemp("undisturbed")
     done = archloom("run", write_study(tmp_path, LONG), "--out", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     return result(tmp_path)
 
 
-def result(tmp_path: Path) -> tuple[bytes, str]:
+def result(tmp_path: Path) -> Result:
+    """Return trials, baseline and front of the study in ``run``."""
     front = archloom("pareto", "run", "--json", cwd=tmp_path)
     assert front.returncode == 0, front.stderr
-    return (tmp_path / "run" / TRIALS).read_bytes(), front.stdout
+    trials, baseline = ((tmp_path / "run" / name).read_bytes() for name in (TRIALS, BASELINE))
+    return trials, baseline, front.stdout
 
 
-def test_ten_kills_change_nothing(tmp_path: Path, undisturbed: tuple[bytes, str]) -> None:
+def test_ten_kills_change_nothing(tmp_path: Path, undisturbed: Result) -> None:
     study, journal = write_study(tmp_path, LONG), tmp_path / "run" / JOURNAL
     rng = random.Random(0)
-    kills = 0
-    for _ in range(KILLS):
+    process = begin("run", study, "--out", "run", cwd=tmp_path)
+    while process.poll() is None and not (tmp_path / "run").exists():
+        sleep(0.0001)
+    process.kill()  # while the directory is being made
+    process.communicate()
+    kills = 1
+    for _ in range(KILLS - 1):
         process = begin("run", study, "--out", "run", cwd=tmp_path)
-        # up to the moment between two events; now and then before the first
-        new_bytes = rng.choice([0, 1, 1000, 3000, 6000])
-        kills += kill_after(process, journal, new_bytes, rng.uniform(0, 0.03))
+        kills += kill_after(process, journal, rng.randrange(1, 6000), rng.uniform(0, 0.03))
     assert kills >= KILLS // 2, "the study is too short for this test"
-    if (tmp_path / "run" / "study.yaml").exists():
-        done = archloom("resume", "run", cwd=tmp_path)
-    else:
-        done = archloom("run", study, "--out", "run", cwd=tmp_path)
+    done = archloom("resume", "run", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert result(tmp_path) == undisturbed
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_study_says_how_to_go_on(
-    tmp_path: Path, undisturbed: tuple[bytes, str], number: signal.Signals
+    tmp_path: Path, undisturbed: Result, number: signal.Signals
 ) -> None:
     process = begin("run", write_study(tmp_path, LONG), "--out", "run", cwd=tmp_path)
     while process.poll() is None and size(tmp_path / "run" / JOURNAL) < 4000:
@@ -85,9 +90,7 @@ def test_a_stopped_study_says_how_to_go_on(
     assert result(tmp_path) == undisturbed
 
 
-def test_ray_gives_the_same_also_after_a_kill(
-    tmp_path: Path, undisturbed: tuple[bytes, str]
-) -> None:
+def test_ray_gives_the_same_also_after_a_kill(tmp_path: Path, undisturbed: Result) -> None:
     """One worker until the kill, two after it."""
     study, journal = write_study(tmp_path, LONG), tmp_path / "run" / JOURNAL
     ray = ("--executor", "ray", "--workers")
@@ -99,7 +102,7 @@ def test_ray_gives_the_same_also_after_a_kill(
     assert result(tmp_path) == undisturbed
 
 
-def test_ray_stops_cleanly(tmp_path: Path, undisturbed: tuple[bytes, str]) -> None:
+def test_ray_stops_cleanly(tmp_path: Path, undisturbed: Result) -> None:
     ray = ("--executor", "ray", "--workers", "2")
     process = begin("run", write_study(tmp_path, LONG), "--out", "run", *ray, cwd=tmp_path)
     while process.poll() is None and size(tmp_path / "run" / JOURNAL) < 4000:
