@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ..space.layer import Layer
+from .compiled import compiled
 from .group_shape import Edge, GroupShape
 
 Ints = NDArray[np.int64]
@@ -109,7 +109,7 @@ def _row(edge: Edge, reader: Layer, axis: int) -> tuple[int, ...]:
     return (edge.source, edge.reader, int(edge.full), *window)
 
 
-@njit(cache=True)
+@compiled
 def _back(edge: Ints, size: int, lo: int, hi: int) -> tuple[int, int]:
     """The interval of a map that its reader needs for its own non-empty interval [lo, hi)."""
     full, stride, pad, reach = edge[2], edge[3], edge[4], edge[5]
@@ -119,7 +119,7 @@ def _back(edge: Ints, size: int, lo: int, hi: int) -> tuple[int, int]:
     return max(0, lo * stride - pad), min(size, (hi - 1) * stride - pad + reach + 1)
 
 
-@njit(cache=True)
+@compiled
 def _sweep(
     edges: Ints,
     sizes: Ints,

@@ -8,9 +8,9 @@ candidate with the kernel, so that nothing runs in Python per candidate.
 from typing import Final
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ..evaluators.compiled import compiled
 from ..evaluators.kernel import (
     MAX_LEVELS,
     ORDER,
@@ -32,7 +32,7 @@ HOT: Final = 1.0
 COLD: Final = 0.02
 
 
-@njit(cache=True)
+@compiled
 def _random(rng: Word) -> float:
     """Uniform in [0, 1)."""
     rng[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -43,12 +43,12 @@ def _random(rng: Word) -> float:
     return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@njit(cache=True)
+@compiled
 def _below(rng: Word, n: int) -> int:
     return int(_random(rng) * n)
 
 
-@njit(cache=True)
+@compiled
 def _random_prime(rng: Word, value: int) -> int:
     """A prime factor of ``value`` > 1; each distinct one is equally likely."""
     chosen, seen, rest, p = 1, 0, value, 2
@@ -65,7 +65,7 @@ def _random_prime(rng: Word, value: int) -> int:
     return chosen
 
 
-@njit(cache=True)
+@compiled
 def _slot_open(fanout: Int, spatial: Flags, level: int, kind: int, d: int) -> bool:
     """Whether a factor of dimension ``d`` may stand at the slot at all."""
     if kind == TEMPORAL:
@@ -74,7 +74,7 @@ def _slot_open(fanout: Int, spatial: Flags, level: int, kind: int, d: int) -> bo
     return bool(fanout[level, axis] > 1 and spatial[level, axis, d])
 
 
-@njit(cache=True)
+@compiled
 def _pick_slot(rng: Word, fanout: Int, spatial: Flags, levels: int, d: int, taken: int) -> int:
     """A random slot (level * 3 + kind) that may hold ``d``, other than ``taken``."""
     chosen, seen = taken, 0
@@ -86,7 +86,7 @@ def _pick_slot(rng: Word, fanout: Int, spatial: Flags, levels: int, d: int, take
     return chosen
 
 
-@njit(cache=True)
+@compiled
 def _move_factor(rng: Word, bounds: Int, fanout: Int, spatial: Flags, loops: Int) -> None:
     """Move one prime factor of one dimension to another slot."""
     d, seen = 0, 0
@@ -110,7 +110,7 @@ def _move_factor(rng: Word, bounds: Int, fanout: Int, spatial: Flags, loops: Int
         loops[target // 3, target % 3, d] *= p
 
 
-@njit(cache=True)
+@compiled
 def _swap_order(rng: Word, loops: Int) -> None:
     """Swap two loops of one level; the innermost level's order never matters."""
     level = 1 + _below(rng, loops.shape[0] - 1)
@@ -119,7 +119,7 @@ def _swap_order(rng: Word, loops: Int) -> None:
     loops[level, ORDER, i], loops[level, ORDER, j] = b, a
 
 
-@njit(cache=True)
+@compiled
 def _toggle_keep(rng: Word, optional: Flags, keep: Flags) -> bool:
     """Flip one bit of the bypass mask; False if no bit is free."""
     chosen, seen = -1, 0
@@ -134,14 +134,14 @@ def _toggle_keep(rng: Word, optional: Flags, keep: Flags) -> bool:
     return True
 
 
-@njit(cache=True)
+@compiled
 def _objective(setup: Setup, energy: float, cycles: float) -> float:
     """Ln of energy and latency to the powers that the setup asks for (EDP: 1 and 1)."""
     total = energy + setup.leakage_pj * cycles
     return setup.weights[0] * np.log(total) + setup.weights[1] * np.log(cycles)
 
 
-@njit(cache=True)
+@compiled
 def reset(setup: Setup, loops: Int, keep: Flags) -> None:
     """Set the mapping that fits wherever any does: every loop at the outermost level."""
     loops[:, :ORDER, :] = 1
@@ -157,7 +157,7 @@ def reset(setup: Setup, loops: Int, keep: Flags) -> None:
                 keep[level, t] = 0
 
 
-@njit(cache=True)
+@compiled
 def anneal(
     setup: Setup,
     loops: Int,
@@ -213,7 +213,7 @@ def anneal(
             best_loops[:], best_keep[:], scores[1] = trial, trial_keep, score
 
 
-@njit(cache=True)
+@compiled
 def sample(
     setup: Setup,
     best_loops: Int,

@@ -14,9 +14,10 @@ form. No sampling, and exact.
 """
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 from scipy.special import ndtr
+
+from ..evaluators.compiled import compiled
 
 Array = NDArray[np.float64]
 
@@ -57,7 +58,7 @@ def _mean_shortfall(edges: Array, mean: Array, std: Array) -> Array:
     return np.asarray(gap * ndtr(c) + spread * density)
 
 
-@njit(cache=True)
+@compiled
 def _free_areas(members: Array, reference: Array, exact: Array) -> Array:
     """Return A at each step: [n, k + 1], column i with the first i members counted.
 
@@ -87,7 +88,7 @@ def _free_areas(members: Array, reference: Array, exact: Array) -> Array:
     return areas
 
 
-@njit(cache=True)
+@compiled
 def _insert(xs: Array, ys: Array, size: int, x: float, y: float) -> int:
     """Put (x, y) into the staircase, drop what it dominates, and return the new size."""
     for j in range(size):

@@ -1,0 +1,57 @@
+"""Compiles kernels, with a cache on disk that notices a change in any file they are made of.
+
+numba checks the file of the function it loads and no file of what that function calls: after
+an edit of a helper it would go on with the old code, silently. So the cache lives in a folder
+that is named after the contents of all files which kernels share.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import numba
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+_HERE = Path(__file__).parent
+
+#: files whose functions and constants other kernels compile into themselves
+_SHARED = (_HERE / "words.py", _HERE / "kernel.py", _HERE.parent / "space" / "dims.py")
+
+
+@cache
+def _folder() -> str:
+    """Folder of the cache; empty (numba's own choice) where the package cannot be written."""
+    digest = blake2b(digest_size=8)
+    for path in _SHARED:
+        digest.update(path.read_bytes())
+    folder = _HERE / "__pycache__" / f"kernels-{digest.hexdigest()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError:
+        return ""
+    return str(folder)
+
+
+def compiled(function: Function) -> Function:
+    """Compile on first call and cache on disk; division follows numpy (no checks)."""
+    return _jit(function, inline="never")
+
+
+def inlined(function: Function) -> Function:
+    """Like :func:`compiled`, for helpers of a line or two that callers copy into themselves."""
+    return _jit(function, inline="always")
+
+
+def _jit(function: Function, inline: Literal["never", "always"]) -> Function:
+    # numba reads the folder while it decorates; other users of numba keep theirs
+    config: Any = numba.config
+    before = config.CACHE_DIR
+    config.CACHE_DIR = _folder() or before
+    try:
+        jitted: Function = numba.njit(function, cache=True, error_model="numpy", inline=inline)
+        return jitted
+    finally:
+        config.CACHE_DIR = before
