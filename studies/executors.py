@@ -113,13 +113,14 @@ class RayExecutor:
             "address": self._address or "local",
             "log_to_driver": False,
             "logging_level": logging.ERROR,
-            "include_dashboard": False,
             "runtime_env": {"env_vars": _WORKER_ENVIRONMENT},
         }
         if self._address is None:
-            options |= {"num_cpus": self._workers, "object_store_memory": _OBJECT_STORE_BYTES}
-        else:
-            del options["include_dashboard"]
+            options |= {
+                "num_cpus": self._workers,
+                "object_store_memory": _OBJECT_STORE_BYTES,
+                "include_dashboard": False,
+            }
         ray.init(**options)
         self._shared = ray.put(self._context)
         self._perform = ray.remote(num_cpus=1, max_retries=_RETRIES)(perform)
@@ -151,12 +152,20 @@ class RayExecutor:
 
 
 def _collect(reference: Any) -> Advanced | Crash:
-    """Return the outcome; a dead worker becomes a crash, for ``perform`` itself never raises."""
-    import ray
+    """Return the outcome; ``perform`` never raises, so what is left is a worker that died.
+
+    Other errors of Ray (a worker that cannot import archloom, say) are no fault of the trial:
+    they stop the study, which can go on once they are mended.
+    """
+    from ray import exceptions, get
 
     try:
-        outcome: Advanced | Crash = ray.get(reference)
-    except ray.exceptions.RayError as error:
+        outcome: Advanced | Crash = get(reference)
+    except (
+        exceptions.WorkerCrashedError,
+        exceptions.OutOfMemoryError,
+        exceptions.NodeDiedError,
+    ) as error:
         name = type(error).__name__
         return Crash(name, f"the worker died {_RETRIES + 1} times", f"{name}: no traceback")
     return outcome
