@@ -131,7 +131,8 @@ def one_level_up(outer, order, *, stride=1, dilation=1, pad=0, inner=None):
     spans = [
         (int(bounds[P + a]) - 1) * stride + (int(bounds[R + a]) - 1) * dilation for a in (0, 1)
     ]
-    sizes = [max(1, span + 1 - 2 * pad) for span in spans]
+    pads = [min(pad, (int(bounds[R + a]) - 1) * dilation) for a in (0, 1)]
+    sizes = [max(1, span + 1 - 2 * pad) for span, pad in zip(spans, pads, strict=True)]
     rank = [LETTERS.index(d) for d in order]
     rank += [d for d in range(8) if d not in rank]
     return Nest(
@@ -143,17 +144,30 @@ def one_level_up(outer, order, *, stride=1, dilation=1, pad=0, inner=None):
         top=(1, 1, 1),
         stride=(stride, stride),
         dilation=(dilation, dilation),
-        padding=(pad, pad),
+        padding=tuple(pads),
         input_size=tuple(sizes),
         alone=True,
     )
 
 
-@settings(max_examples=500)
+@st.composite
+def bordered_nests(draw):
+    """Draw nests whose tiles of inputs reach over the borders of the map, fed by DRAM alone."""
+    small = st.integers(1, 3)
+    inner = {d: draw(small) for d in "PQRS"}
+    outer = {d: draw(small) for d in "KPQRS"}
+    order = "".join(draw(st.permutations("KCPQRS")))
+    stride, dilation, pad = draw(small), draw(small), draw(st.integers(0, 6))
+    nest = one_level_up(outer, order, stride=stride, dilation=dilation, pad=pad, inner=inner)
+    rows, columns = nest.input_size
+    return replace(nest, input_size=(rows + draw(st.integers(0, 2)), columns))
+
+
+@settings(max_examples=800)
 @example(one_level_up({"P": 4}, "P", pad=1, inner={"P": 2, "R": 3}))
 @example(one_level_up({"P": 2, "R": 3}, "RP", pad=2, inner={"P": 2}))
 @example(one_level_up({"P": 2, "K": 2, "Q": 3}, "KPQ", stride=2, pad=1, inner={"R": 3, "S": 3}))
-@given(nests())
+@given(st.one_of(nests(), bordered_nests()))
 def test_counts_energy_and_cycles_are_those_of_the_walked_nest(nest):
     setup = setup_of(nest)
     (status, energy, chip, dram), counts, used = evaluated(nest, setup)
