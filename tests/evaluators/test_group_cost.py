@@ -54,9 +54,12 @@ def account_case(seed):
     network, group = drawn(seed, batch=1 + seed % 2)
     peak = group_cost(network, group, ROOMY, BufferMapper()).peak_words
     glb_bytes = (peak - 1, peak, max(1, peak // 2), 600, 1 << 18)[seed % 5]
-    hardware = edge(glb_bytes, channels=1 + seed % 3)
-    buffer = replace(hardware.levels[1], optional=seed % 4 < 2)
-    hardware = replace(hardware, levels=(hardware.levels[0], buffer, hardware.levels[2]))
+    hardware = edge(glb_bytes)
+    port = (16, 0.5)[seed // 3 % 2]
+    buffer = replace(hardware.levels[1], optional=seed % 4 < 2, bandwidth_words=port)
+    # compute, DRAM or the buffer's ports set the pace
+    dram = replace(hardware.levels[2], bandwidth_words=(8, 0.1, 1.3)[seed % 3])
+    hardware = replace(hardware, levels=(hardware.levels[0], buffer, dram))
     mapper = BufferMapper() if glb_bytes > 1 << 15 else Mapper(LocalMapping(), 5, seed)
     return network, group, hardware, mapper
 
