@@ -10,7 +10,7 @@ from archloom.evaluators.occupancy import group_tiles
 from archloom.space.layer import Layer
 from archloom.space.network import Network
 
-from .groups import POLICIES, any_tile, drawn, macs
+from .groups import POLICIES, any_tile, drawn, macs, random_group
 
 SEEDS = range(60)
 
@@ -89,6 +89,27 @@ def test_who_reads_whom_in_a_residual_block():
     # without the add, both maps leave; the later of two equals is cut
     open_block = group_shape(network, (0, 1, 2))
     assert (open_block.exported, open_block.anchor) == ((1, 2), 2)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_map_leaves_if_anyone_outside_reads_it_or_nobody_does(seed):
+    network, members = random_group(np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    some = tuple(sorted(rng.choice(members, int(rng.integers(1, len(members) + 1)), replace=False)))
+    shape = group_shape(network, tuple(int(i) for i in some))
+    readers = {
+        m: [r for r, sources in enumerate(network.reads) if network.layers[i].name in sources]
+        for m, i in enumerate(some)
+    }
+    leaves = [m for m, found in readers.items() if not found or not set(found) <= set(some)]
+    assert shape.exported == tuple(leaves)
+    inside = {(e.source, e.reader) for e in shape.edges if e.source < shape.members}
+    assert inside == {
+        (m, some.index(r)) for m, found in readers.items() for r in found if r in some
+    }
+    outside = {name for i in some for name in network.reads[i]}
+    outside -= {network.layers[i].name for i in some}
+    assert len(shape.externals) == len(outside)
 
 
 def test_a_flattened_map_is_needed_whole():
