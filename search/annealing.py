@@ -26,9 +26,10 @@ from ..evaluators.kernel import (
 Flags = NDArray[np.uint8]
 Word = NDArray[np.uint64]
 
-#: evaluations of one restart and its first and last temperature (in units of ln objective)
-RESTART: Final = 500
-HOT: Final = 1.0
+#: evaluations of one restart and its first and last temperature (in units of ln objective);
+#: together with the shares of the moves they are chosen by benchmarks/mapping_search.py
+RESTART: Final = 1000
+HOT: Final = 2.0
 COLD: Final = 0.02
 
 
@@ -111,6 +112,48 @@ def _move_factor(rng: Word, bounds: Int, fanout: Int, spatial: Flags, loops: Int
 
 
 @compiled
+def _pick_loop(rng: Word, loops: Int, other_slot: int, other_d: int) -> int:
+    """A random factor above 1 of another slot and dimension, as slot * 8 + d; -1 if none."""
+    chosen, seen = -1, 0
+    for slot in range(loops.shape[0] * 3):
+        if slot != other_slot:
+            for d in range(8):
+                if d != other_d and loops[slot // 3, slot % 3, d] > 1:
+                    seen += 1
+                    if _below(rng, seen) == 0:
+                        chosen = slot * 8 + d
+    return chosen
+
+
+@compiled
+def _exchange(rng: Word, fanout: Int, spatial: Flags, loops: Int) -> bool:
+    """Let prime factors of two dimensions change places; False if the draw allows none.
+
+    It keeps a full mesh or buffer nearly full, where two single moves would pass through a
+    mapping that is far worse or does not fit.
+    """
+    one = _pick_loop(rng, loops, -1, -1)
+    if one < 0:
+        return False
+    a, d = one // 8, one % 8
+    other = _pick_loop(rng, loops, a, d)
+    if other < 0:
+        return False
+    b, e = other // 8, other % 8
+    if not _slot_open(fanout, spatial, b // 3, b % 3, d):
+        return False
+    if not _slot_open(fanout, spatial, a // 3, a % 3, e):
+        return False
+    p = _random_prime(rng, loops[a // 3, a % 3, d])
+    q = _random_prime(rng, loops[b // 3, b % 3, e])
+    loops[a // 3, a % 3, d] //= p
+    loops[b // 3, b % 3, d] *= p
+    loops[b // 3, b % 3, e] //= q
+    loops[a // 3, a % 3, e] *= q
+    return True
+
+
+@compiled
 def _swap_order(rng: Word, loops: Int) -> None:
     """Swap two loops of one level; the innermost level's order never matters."""
     level = 1 + _below(rng, loops.shape[0] - 1)
@@ -132,6 +175,22 @@ def _toggle_keep(rng: Word, optional: Flags, keep: Flags) -> bool:
         return False
     keep[chosen // 3, chosen % 3] = 1 - keep[chosen // 3, chosen % 3]
     return True
+
+
+@compiled
+def _move(rng: Word, setup: Setup, loops: Int, keep: Flags) -> None:
+    """Change one thing: an order, a bypass bit, two factors against each other, or a factor."""
+    kind = _random(rng)
+    if kind < 0.2:
+        _swap_order(rng, loops)
+        return
+    if kind > 0.92 and _toggle_keep(rng, setup.optional, keep):
+        return
+    if kind < 0.55 and _exchange(rng, setup.fanout, setup.spatial, loops):
+        return
+    _move_factor(rng, setup.bounds, setup.fanout, setup.spatial, loops)
+    if _random(rng) < 0.3:
+        _move_factor(rng, setup.bounds, setup.fanout, setup.spatial, loops)
 
 
 @compiled
@@ -180,8 +239,6 @@ def anneal(
     used = np.empty(levels, np.int64)
     scratch = np.empty((2 * MAX_LEVELS + 2, 8), np.int64)
     trial, trial_keep = np.empty_like(loops), np.empty_like(keep)
-    bounds, fanout, spatial = setup.bounds, setup.fanout, setup.spatial
-    optional = setup.optional
     for step in range(done, done + budget):
         restart, position = step // RESTART, step % RESTART
         warm = restart % 2 == 1
@@ -192,15 +249,7 @@ def anneal(
             scores[0] = np.inf
         trial[:], trial_keep[:] = loops, keep
         if position > 0 or warm:
-            kind = _random(rng)
-            if kind < 0.3:
-                _swap_order(rng, trial)
-            elif kind > 0.92 and _toggle_keep(rng, optional, trial_keep):
-                pass
-            else:
-                _move_factor(rng, bounds, fanout, spatial, trial)
-                if kind > 0.65:
-                    _move_factor(rng, bounds, fanout, spatial, trial)
+            _move(rng, setup, trial, trial_keep)
         status, energy, chip, dram = evaluate_one(setup, trial, trial_keep, counts, used, scratch)
         if status != VALID:
             continue

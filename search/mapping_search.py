@@ -57,7 +57,7 @@ class _CompiledSearch:
 
 
 class LocalMapping(_CompiledSearch):
-    """Annealing with restarts (moves: a prime factor, two loops, a bypass bit)."""
+    """Annealing with restarts (moves: one prime factor or two, two loops, a bypass bit)."""
 
     name: ClassVar[str] = "local"
 
