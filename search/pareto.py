@@ -48,18 +48,23 @@ def nearest_to_ideal(values: ArrayLike) -> int:
     """Return the row that CASCO picks: the front member nearest to the ideal.
 
     Each objective of the front is scaled to [0, 1]; the ideal is the origin; the distance is
-    Euclidean (CASCO, section IV). Rows off the front are never picked; the first of equals is.
+    Euclidean (CASCO, section IV). The scale is logarithmic, which is ours: an EDP spans decades,
+    and on a linear scale one bad extreme of the front makes all other EDPs look alike. Rows off
+    the front are never picked; the first of equals is.
 
     Raises:
-        ValueError: no rows.
+        ValueError: no rows, or a value that is not positive.
     """
     rows = _rows(values)
     if not len(rows):
         raise ValueError("nearest_to_ideal needs at least one row")
+    if (rows <= 0).any():
+        raise ValueError("nearest_to_ideal takes logarithms: values must be positive")
     on_front = non_dominated(rows)
-    low = rows[on_front].min(axis=0)
-    span = rows[on_front].max(axis=0) - low
-    scaled = (rows - low) / np.where(span > 0, span, 1.0)
+    logs = np.log(rows)
+    low = logs[on_front].min(axis=0)
+    span = logs[on_front].max(axis=0) - low
+    scaled = (logs - low) / np.where(span > 0, span, 1.0)
     distance = np.where(on_front, np.linalg.norm(scaled, axis=1), np.inf)
     return int(np.argmin(distance))
 

@@ -4,9 +4,12 @@ Layers are mapped once per distinct problem and groups priced once per set of la
 pure functions of (hardware, problem, seed), so a memo never changes a result.
 """
 
+from collections.abc import Iterable
+from collections.abc import Mapping as Dict
 from math import inf, log
 
 from ..evaluators.group_cost import GroupCost, group_cost
+from ..evaluators.group_cost import Mapper as ProblemMapper
 from ..evaluators.layer_cost import LayerCost, mapped_cost
 from ..evaluators.network_cost import NetworkCost, network_cost
 from ..evaluators.problem import MappingProblem
@@ -54,20 +57,60 @@ class Mapper:
             raise AssertionError(f"no mapping for {problem.key}, though one must exist")
         return mapped_cost(problem, found.mapping)
 
-    def recall(self, problem: MappingProblem, mapping: Mapping) -> None:
-        """Put a mapping found earlier into the memo."""
-        self._memo[problem.key] = mapped_cost(problem, mapping)
+
+class Recorder:
+    """Passes problems on to a mapper and writes down the mappings that came back."""
+
+    def __init__(self, mapper: ProblemMapper) -> None:
+        self._mapper = mapper
+        self.mappings: dict[str, str] = {}
+
+    def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        """Return what the mapper returns."""
+        cost = self._mapper(problem)
+        if isinstance(cost, LayerCost) and cost.mapping is not None:
+            self.mappings[_short(problem)] = cost.mapping.to_text()
+        return cost
+
+
+class RecordedMapper:
+    """Gives back mappings that a :class:`Recorder` wrote down, priced anew.
+
+    Raises:
+        ValueError: when asked for a problem that was not recorded.
+    """
+
+    def __init__(self, mappings: Dict[str, str]) -> None:
+        self._mappings = mappings
+
+    def __call__(self, problem: MappingProblem) -> LayerCost:
+        """Return the cost of the recorded mapping."""
+        text = self._mappings.get(_short(problem))
+        if text is None:
+            raise ValueError(f"no mapping was recorded for {problem.key}")
+        return mapped_cost(problem, Mapping.from_text(text))
+
+
+def _short(problem: MappingProblem) -> str:
+    return f"{derived_seed(problem.key):016x}"
 
 
 class PlanPricer:
     """Prices partitions and plans of ``network`` on ``hardware``."""
 
-    def __init__(self, network: Network, hardware: Hardware, mapper: Mapper) -> None:
+    def __init__(self, network: Network, hardware: Hardware, mapper: ProblemMapper) -> None:
         self.network = network
         self.hardware = hardware
         self._mapper = mapper
         self._groups: dict[FusionGroup, GroupCost | Infeasible] = {}
         self._tilings: dict[Group, FusionGroup | Infeasible] = {}
+
+    def record(self, plans: Iterable[FusionPlan]) -> dict[str, str]:
+        """Return the mappings that price ``plans``, for a :class:`RecordedMapper`."""
+        recorder = Recorder(self._mapper)
+        for group in dict.fromkeys(g for plan in plans for g in plan.groups):
+            group_cost(self.network, group, self.hardware, recorder)
+        return dict(sorted(recorder.mappings.items()))
 
     def group(self, group: FusionGroup) -> GroupCost | Infeasible:
         """Return the price of one group."""

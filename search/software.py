@@ -5,6 +5,7 @@ can go on in another process, on another machine, or after a crash.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp
 from typing import Any
 
@@ -17,7 +18,7 @@ from .fusion_state import FusionState
 from .genetic import GeneticFusion
 from .mapping_search import MAPPING_SEARCHES
 from .no_fusion import LayerByLayer
-from .pricing import Mapper, PlanPricer
+from .pricing import Mapper, PlanPricer, RecordedMapper
 from .protocols import Curve
 from .seeds import derived_seed
 
@@ -59,7 +60,8 @@ class NetworkResult:
     """The best software found for one network, and layer-by-layer beside it.
 
     ``baseline_*`` are the figures of the plan that fuses nothing, with mappings of the same
-    effort. Energies are of one pass over ``batch`` images.
+    effort. Energies are of one pass over ``batch`` images. ``mappings`` are all that price both
+    plans: with them any machine takes the figures apart again without a search.
     """
 
     edp_js: float
@@ -73,6 +75,7 @@ class NetworkResult:
     baseline_dram_bytes: float
     batch: int
     plan: list[dict[str, Any]]
+    mappings: dict[str, str]
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; :meth:`from_dict` is the inverse."""
@@ -113,7 +116,7 @@ def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> So
     """
     if budget < 1:
         raise ValueError(f"budget must be at least 1, got {budget}")
-    pricers = [software_pricer(task, network) for network in task.networks]
+    pricers = [_pricer(task.hardware, n, task.settings, task.seed) for n in task.networks]
     networks = [pricer.network for pricer in pricers]
     impossible = [why for why in map(_unmappable, pricers) if why is not None]
     if impossible:
@@ -134,18 +137,20 @@ def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> So
     return SoftwareResult({"networks": states}, Curve(steps, means), results, None)
 
 
-def software_pricer(task: SoftwareTask, network: Network) -> PlanPricer:
-    """Return the pricer with which the task prices plans of one of its networks.
+@lru_cache(maxsize=32)
+def _pricer(
+    hardware: Hardware, network: Network, settings: SoftwareSettings, seed: int
+) -> PlanPricer:
+    """Return the pricer of one network; a trial that goes on in this process keeps its memo."""
+    search = MAPPING_SEARCHES[settings.mapping]()
+    mapper = Mapper(search, settings.mapping_evaluations, derived_seed(seed, "mapping"))
+    return PlanPricer(network.with_batch(hardware.native_batch), hardware, mapper)
 
-    It is what ``archloom show`` uses to break a stored plan down to levels.
-    """
-    mapper = Mapper(
-        MAPPING_SEARCHES[task.settings.mapping](),
-        task.settings.mapping_evaluations,
-        derived_seed(task.seed, "mapping"),
-    )
-    batch = task.hardware.native_batch
-    return PlanPricer(network.with_batch(batch), task.hardware, mapper)
+
+def recorded_pricer(hardware: Hardware, network: Network, mappings: dict[str, str]) -> PlanPricer:
+    """Return a pricer for the plans of a :class:`NetworkResult`, from its mappings alone."""
+    mapper = RecordedMapper(mappings)
+    return PlanPricer(network.with_batch(hardware.native_batch), hardware, mapper)
 
 
 def _restored(state: dict[str, Any] | None, network: Network) -> FusionState | None:
@@ -173,7 +178,8 @@ def _priced(pricer: PlanPricer, plan: FusionPlan) -> NetworkCost:
 
 
 def _result(pricer: PlanPricer, plan: FusionPlan) -> NetworkResult:
-    best, base = _priced(pricer, plan), _priced(pricer, layer_by_layer(pricer.network))
+    unfused = layer_by_layer(pricer.network)
+    best, base = _priced(pricer, plan), _priced(pricer, unfused)
     return NetworkResult(
         edp_js=best.edp_js,
         energy_pj=best.energy_pj,
@@ -186,4 +192,5 @@ def _result(pricer: PlanPricer, plan: FusionPlan) -> NetworkResult:
         baseline_dram_bytes=base.dram_bytes,
         batch=pricer.network.batch,
         plan=best.plan.to_list(),
+        mappings=pricer.record((plan, unfused)),
     )

@@ -74,6 +74,11 @@ class HardwareSpace:
         return self._template.parameters
 
     @cached_property
+    def word_bits(self) -> int:
+        """Bits of a word, of the design with the first value of every parameter."""
+        return self._template.word_width({p.name: p.values[0] for p in self.parameters})
+
+    @cached_property
     def cardinality(self) -> int:
         """Number of canonical points, whether or not they keep the rules."""
         # only parameters that others depend on need be enumerated; the rest multiply

@@ -1,5 +1,6 @@
 """How one layer's loop nest runs on one hardware, and when that is valid."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -52,27 +53,50 @@ class Mapping:
             for d in range(len(DIMS))
         )
 
-    def to_rows(self) -> list[list[list[int]]]:
-        """Return plain lists for JSON; :meth:`from_rows` is the inverse."""
-        return [
-            [
-                list(v.temporal),
-                list(v.order),
-                list(v.spatial_x),
-                list(v.spatial_y),
-                [int(b) for b in v.keeps],
-            ]
-            for v in self.levels
-        ]
+    def to_text(self) -> str:
+        """Return one short word per level, innermost first; :meth:`from_text` is the inverse.
+
+        ``WI-:C2.K4/K8/Q2`` holds weights and inputs, loops over 2 of C inside 4 of K, and
+        unrolls 8 of K along x and 2 of Q along y. Loops of one step are left out.
+        """
+        return " ".join(map(_level_text, self.levels))
+
+    @classmethod
+    def from_text(cls, text: str) -> "Mapping":
+        """Build a mapping from :meth:`to_text`; raises ValueError if it is none."""
+        return cls(tuple(map(_level_of, text.split())))
 
     @classmethod
     def from_rows(cls, rows: Any) -> "Mapping":
-        """Build a mapping from :meth:`to_rows` or from int arrays of the same shape."""
+        """Build a mapping from a row per level: temporal, order, x, y, keeps (as the kernel)."""
         levels = []
         for temporal, order, x, y, keeps in rows:
             held = (bool(keeps[0]), bool(keeps[1]), bool(keeps[2]))
             levels.append(LevelMapping(_ints(temporal), _ints(order), _ints(x), _ints(y), held))
         return cls(tuple(levels))
+
+
+def _level_text(level: LevelMapping) -> str:
+    held = "".join(t[0].upper() if k else "-" for t, k in zip(TENSORS, level.keeps, strict=True))
+    temporal = _factors_text(level.temporal, level.order)
+    across = (_factors_text(f, range(len(DIMS))) for f in (level.spatial_x, level.spatial_y))
+    return f"{held}:{'/'.join((temporal, *across))}"
+
+
+def _factors_text(factors: Factors, order: Iterable[int]) -> str:
+    return ".".join(f"{DIMS[d]}{factors[d]}" for d in order if factors[d] > 1)
+
+
+def _level_of(text: str) -> LevelMapping:
+    held, _, loops = text.partition(":")
+    parts = [[(DIMS.index(f[0]), int(f[1:])) for f in p.split(".") if f] for p in loops.split("/")]
+    if len(held) != len(TENSORS) or len(parts) != 3:
+        raise ValueError(f"{text!r} is no level of a mapping, such as 'WI-:C2.K4/K8/Q2'")
+    order = [d for d, _ in parts[0]]
+    order += [d for d in range(len(DIMS)) if d not in order]
+    temporal, x, y = (tuple(dict(p).get(d, 1) for d in range(len(DIMS))) for p in parts)
+    keeps = (held[0] != "-", held[1] != "-", held[2] != "-")
+    return LevelMapping(temporal, tuple(order), x, y, keeps)
 
 
 def _ints(values: Any) -> Factors:

@@ -182,6 +182,13 @@ class Template:
         except ValueError as error:
             raise TemplateError([f"{self.file}: {where} of {label}: {error}"]) from error
 
+    def word_width(self, values: Mapping[str, Value]) -> int:
+        """Return the bits of a word for one value of each parameter, whatever the rules say."""
+        names = dict(values)
+        for name, field in self.define:
+            names[name] = value_of(field, names)
+        return _integer(self.word_bits, names)
+
     def _hardware(self, names: Names, label: str, levels: tuple[StorageLevel, ...]) -> Hardware:
         def pair(fields: tuple[Field, Field]) -> Pair:
             return (_integer(fields[0], names), _integer(fields[1], names))

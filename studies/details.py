@@ -13,7 +13,7 @@ from ..space.dims import DIMS, TENSORS
 from .errors import UserError
 from .nest import loop_nest
 from .store import Header, read_baseline, read_header, read_trials
-from .trial import Record, stage_seed
+from .trial import Record
 
 if TYPE_CHECKING:
     from ..evaluators.group_cost import GroupCost, LayerShare
@@ -63,11 +63,12 @@ def hardware_of(folder: Path, header: Header, record: Record) -> "Hardware":
     """
     from ..space.hardware import Hardware
     from ..space.hardware_space import HardwareSpace
-    from ..space.presets import preset
+    from .study import baseline_hardware
 
+    space = HardwareSpace.load(folder / header.space_file)
     if record["point"] is None:
-        return preset(header.config["baseline"])
-    built = HardwareSpace.load(folder / header.space_file).build(record["point"])
+        return baseline_hardware(header.config["baseline"], space.word_bits)
+    built = space.build(record["point"])
     if not isinstance(built, Hardware):
         raise UserError(f"{folder}: trial {record['trial']} cannot be built again: {built}")
     return built
@@ -126,30 +127,32 @@ def _level_details(level: "StorageLevel") -> Details:
 
 
 def _network_details(header: Header, record: Record, hardware: "Hardware", name: str) -> Details:
-    from ..search.software import SoftwareSettings, SoftwareTask, software_pricer
+    from ..evaluators.network_cost import NetworkCost
+    from ..search.software import recorded_pricer
     from ..space.fusion import FusionPlan, layer_by_layer
     from ..space.infeasible import Infeasible
     from ..space.networks import network as network_named
 
     network = network_named(name)
-    seed = stage_seed(header.config["seed"], record["trial"], "software")
-    settings = SoftwareSettings(**header.config["software"])
-    pricer = software_pricer(SoftwareTask(hardware, (network,), settings, seed), network)
     recorded = record["networks"][name]
-    cost = pricer.plan(FusionPlan.from_list(recorded["plan"]))
-    unfused = pricer.plan(layer_by_layer(network))
-    if (
-        isinstance(cost, Infeasible)
-        or isinstance(unfused, Infeasible)
-        or not (
-            cost.energy_pj == recorded["energy_pj"]
-            and cost.latency_cycles == recorded["latency_cycles"]
-        )
+    pricer = recorded_pricer(hardware, network, recorded["mappings"])
+    cost: NetworkCost | Infeasible | None
+    unfused: NetworkCost | Infeasible | None
+    try:
+        cost = pricer.plan(FusionPlan.from_list(recorded["plan"]))
+        unfused = pricer.plan(layer_by_layer(network))
+    except ValueError:  # a problem that this version sees, and the recorded one did not
+        cost, unfused = None, None
+    if not (
+        isinstance(cost, NetworkCost)
+        and isinstance(unfused, NetworkCost)
+        and cost.energy_pj == recorded["energy_pj"]
+        and cost.latency_cycles == recorded["latency_cycles"]
     ):
         raise UserError(
-            f"trial {record['trial']}: this version of archloom does not find the recorded "
-            f"figures of {name} again, so it cannot take them apart; use the version that the "
-            f"study was begun with ({header.archloom}), or run the study again"
+            f"trial {record['trial']}: this version of archloom prices the recorded mappings of "
+            f"{name} otherwise than the one that found them; use the version that the study was "
+            f"begun with ({header.archloom}), or run the study again"
         )
     return cost_details(cost, unfused)
 

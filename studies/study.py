@@ -10,6 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from ..search.seeds import derived_seed
 from ..space.infeasible import Infeasible, InfeasibleError
 from .config import StudyConfig
 from .errors import UserError
@@ -17,7 +18,7 @@ from .executors import Executor
 from .front import front_of
 from .history import History, Point
 from .store import Store
-from .trial import BASELINE, Record, observation, stage_seed, trial_record
+from .trial import BASELINE, Record, observation, trial_record
 from .work import Context, Crash, Outcome, Work, decode
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Study:
         from ..search.registry import hardware_optimizer
 
         choice = self.config.optimizer
-        seed = stage_seed(self.config.seed, 0, "hardware")
+        seed = derived_seed(self.config.seed, 0, "hardware")
         try:
             return hardware_optimizer(choice.name)(self.problem, seed, **choice.options)
         except ValueError as error:
@@ -121,12 +122,11 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
     from ..search.software import advance as search_software
     from ..space.hardware_space import HardwareSpace
     from ..space.networks import network
-    from ..space.presets import preset
 
     networks = tuple(network(name) for name in config.workloads)
     caps = config.constraints
     problem = DesignProblem(HardwareSpace.load(str(space)), networks, caps.area_mm2, caps.tdp_w)
-    obstacle = problem.obstacle(stage_seed(config.seed, 0, "obstacle"))
+    obstacle = problem.obstacle(derived_seed(config.seed, 0, "obstacle"))
     if obstacle:
         raise UserError(f"space {config.space} has no feasible design; the nearest: {obstacle}")
     settings = SoftwareSettings(**config.software.model_dump())
@@ -136,10 +136,26 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
         problem,
         Context(networks, settings, advance or search_software),
         budget_allocator(halving.name)(**halving.options),
-        preset(config.baseline) if config.baseline else None,
+        baseline_hardware(config.baseline, problem.space.word_bits) if config.baseline else None,
     )
     study.optimizer()  # refuses bad options now rather than after a directory was made
     return study
+
+
+def baseline_hardware(name: str, word_bits: int) -> "Hardware":
+    """Return a preset at the word width of a study's space.
+
+    At its own width it would compare precisions rather than designs.
+
+    Raises:
+        UserError: words of that width do not fill the preset's memory accesses.
+    """
+    from ..space.presets import preset, with_word_bits
+
+    try:
+        return with_word_bits(preset(name), word_bits)
+    except ValueError as error:
+        raise UserError(f"baseline {name}: {error}") from None
 
 
 def run_study(study: Study, store: Store, executor: Executor, watch: Watch) -> list[Record]:
@@ -249,7 +265,7 @@ class _Loop:
         previous = self._history.outcome(trial, round_index - 1) if round_index else None
         if isinstance(previous, Crash):
             raise RuntimeError(f"trial {trial} crashed in round {round_index - 1}, cannot go on")
-        seed = stage_seed(self._study.config.seed, trial, "software")
+        seed = derived_seed(self._study.config.seed, trial, "software")
         return Work(hardware, seed, previous, self._study.allocator.budget(round_index))
 
     def _result(self, trial: int, round_index: int) -> Outcome | Crash:

@@ -1,6 +1,5 @@
 """The final record of a trial: one line of ``trials.jsonl``, the same on every run of a study."""
 
-import hashlib
 from collections.abc import Sequence
 from math import isfinite
 from typing import Any
@@ -14,15 +13,6 @@ Record = dict[str, Any]
 
 #: Number under which the journal keeps the baseline, which is no trial.
 BASELINE = -1
-
-
-def stage_seed(study_seed: int, trial: int, stage: str) -> int:
-    """Return the seed of one stage of one trial: a 63-bit hash of where it stands.
-
-    Nothing else goes in: not the order in which workers finish, not the time.
-    """
-    text = f"{study_seed}/{trial}/{stage}".encode()
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") >> 1
 
 
 def trial_record(
@@ -51,7 +41,8 @@ def trial_record(
         - ``infeasible``: no plan could be priced; ``reason`` names the rule and the numbers;
         - ``failed``: a round crashed; ``crash`` holds the traceback.
 
-        ``edp_js`` (J*s, geometric mean over the networks) is None in the last two.
+        ``edp_js`` (J*s, geometric mean over the networks) is the best found, also before a
+        crash; None if nothing was.
     """
     last = rounds[-1]
     outcomes = [r for r in rounds if isinstance(r, Outcome)]
@@ -74,7 +65,7 @@ def trial_record(
         "hardware": hardware.name,
         "area_mm2": cost.area_mm2,
         "tdp_w": cost.tdp_w,
-        "edp_js": None if state == "failed" else edp,
+        "edp_js": edp,
         "evaluations": curve.evaluations[-1] if curve and curve.evaluations else 0,
         "reason": best.infeasible if best and state == "infeasible" else None,
         "crash": last.to_dict() if isinstance(last, Crash) else None,

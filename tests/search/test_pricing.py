@@ -12,7 +12,7 @@ from archloom.evaluators.network_cost import NetworkCost, network_cost
 from archloom.evaluators.problem import MappingProblem
 from archloom.search.mapping_search import LocalMapping, RandomMapping
 from archloom.search.partition import repair, singletons
-from archloom.search.pricing import Mapper, PlanPricer
+from archloom.search.pricing import Mapper, PlanPricer, RecordedMapper
 from archloom.space.fusion import FusionPlan, layer_by_layer, plan_violations
 from archloom.space.infeasible import Infeasible
 from archloom.space.networks import network
@@ -65,17 +65,18 @@ def test_more_effort_finds_no_worse_mappings() -> None:
         assert edp == sorted(edp, reverse=True)
 
 
-def test_a_recalled_mapping_is_priced_and_not_searched_again() -> None:
-    problem = MappingProblem.of_layer(conv(size=16, channels=16), SMALL)
-    found = mapper(2000)(problem)
-    assert isinstance(found, LayerCost)
-    assert found.mapping is not None
-    other = mapper(1)
-    other.recall(problem, found.mapping)
-    recalled = other(problem)
-    assert isinstance(recalled, LayerCost)
-    assert recalled.mapping == found.mapping
-    assert recalled.dynamic_pj == found.dynamic_pj
+def test_recorded_mappings_price_a_plan_without_a_search() -> None:
+    pricer = PlanPricer(network("tiny_cnn"), SMALL, mapper())
+    plan = layer_by_layer(pricer.network)
+    mappings = pricer.record([plan])
+    again = PlanPricer(pricer.network, SMALL, RecordedMapper(mappings))
+    found, recorded = pricer.plan(plan), again.plan(plan)
+    assert isinstance(found, NetworkCost)
+    assert isinstance(recorded, NetworkCost)
+    assert recorded.energy_pj == found.energy_pj
+    assert recorded.latency_cycles == found.latency_cycles
+    with pytest.raises(ValueError, match="no mapping was recorded"):
+        PlanPricer(pricer.network, SMALL, RecordedMapper({})).plan(plan)
 
 
 def test_what_cannot_be_mapped_is_named_and_remembered() -> None:

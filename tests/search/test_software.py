@@ -15,7 +15,7 @@ from archloom.search.software import (
     SoftwareSettings,
     SoftwareTask,
     advance,
-    software_pricer,
+    recorded_pricer,
 )
 from archloom.space.fusion import FusionPlan, layer_by_layer, plan_violations
 from archloom.space.hardware import Hardware
@@ -83,7 +83,7 @@ def test_the_curve_is_the_geometric_mean_against_plans() -> None:
 def test_results_are_those_of_their_plans() -> None:
     what = task()
     for name, found in after(what, 30).networks.items():
-        pricer = software_pricer(what, network(name))
+        pricer = recorded_pricer(what.hardware, network(name), found.mappings)
         plan = FusionPlan.from_list(found.plan)
         assert plan_violations(pricer.network, plan) == []
         best, base = pricer.plan(plan), pricer.plan(layer_by_layer(pricer.network))

@@ -1,7 +1,6 @@
 from dataclasses import replace
 from math import prod
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,11 +121,36 @@ loops = st.builds(
 
 
 @given(st.lists(loops, min_size=1, max_size=4))
-def test_rows_round_trip_through_lists_and_arrays(levels: list[LevelMapping]) -> None:
+def test_text_round_trip_keeps_every_loop_of_more_than_one_step(
+    levels: list[LevelMapping],
+) -> None:
     mapping = Mapping(tuple(levels))
-    assert Mapping.from_rows(mapping.to_rows()) == mapping
-    arrays = [[np.array(part) for part in row] for row in mapping.to_rows()]
-    assert Mapping.from_rows(arrays) == mapping
+    again = Mapping.from_text(mapping.to_text())
+    assert again.to_text() == mapping.to_text()
+    for one, other in zip(mapping.levels, again.levels, strict=True):
+        assert one.temporal == other.temporal
+        assert (one.spatial_x, one.spatial_y) == (other.spatial_x, other.spatial_y)
+        assert one.keeps == other.keeps
+        walked = [[d for d in v.order if v.temporal[d] > 1] for v in (one, other)]
+        assert walked[0] == walked[1]
     expected = prod(v.temporal[K] * v.spatial_x[K] * v.spatial_y[K] for v in levels)
     assert mapping.factors[K] == expected
     assert len(mapping.factors) > P
+
+
+def test_text_of_a_level_reads_as_documented() -> None:
+    level = LevelMapping(
+        temporal=(1, 1, 4, 2, 1, 1, 1, 1),
+        order=(3, 2, 0, 1, 4, 5, 6, 7),
+        spatial_x=(1, 1, 8, 1, 1, 1, 1, 1),
+        spatial_y=(1, 1, 1, 1, 1, 2, 1, 1),
+        keeps=(True, True, False),
+    )
+    assert Mapping((level,)).to_text() == "WI-:C2.K4/K8/Q2"
+    assert Mapping.from_text("WI-:C2.K4/K8/Q2") == Mapping((level,))
+
+
+@pytest.mark.parametrize("text", ["WI:C2//", "WIO:C2", "WIO:Z2//", "WIO:C0//", "WIO:Cx//"])
+def test_text_that_is_no_mapping_is_refused(text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011  (each has its own message)
+        Mapping.from_text(text)

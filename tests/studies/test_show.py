@@ -122,7 +122,7 @@ def test_figures_that_another_version_recorded_are_refused(
     lines = "".join(json.dumps(record) + "\n" for record in records)
     (tmp_path / "study" / "trials.jsonl").write_text(lines)
     assert trial_details(tmp_path / "study", 1)["trial"] == 1
-    with pytest.raises(UserError, match=r"trial 2: .* recorded figures of tiny_cnn"):
+    with pytest.raises(UserError, match=r"trial 2: .* recorded mappings of tiny_cnn"):
         trial_details(tmp_path / "study", 2)
 
 
