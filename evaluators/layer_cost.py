@@ -75,8 +75,12 @@ def mapped_cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
     """Return the breakdown of a mapping, from the same kernel that searches use.
 
     Raises:
-        ValueError: the mapping breaks a capacity or the mesh.
+        ValueError: the mapping covers other loop bounds, or breaks a capacity or the mesh.
     """
+    if mapping.factors != problem.bounds:
+        raise ValueError(
+            f"mapping covers {mapping.factors}, the layer's loops are {problem.bounds}"
+        )
     setup, levels = problem.setup, len(problem.hardware.levels)
     loops = np.array(
         [[v.temporal, v.spatial_x, v.spatial_y, v.order] for v in mapping.levels], np.int64

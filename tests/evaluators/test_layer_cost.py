@@ -94,6 +94,13 @@ def test_a_mapping_that_does_not_fit_is_refused():
         mapped_cost(problem, word_by_word(problem, -2))
 
 
+def test_a_mapping_of_another_layer_is_refused():
+    other = replace(CONV, k=5)
+    mapping = word_by_word(MappingProblem.of_layer(other, edge()))
+    with pytest.raises(ValueError, match=r"covers \(1, 1, 5, .* loops are \(1, 1, 4, "):
+        mapped_cost(MappingProblem.of_layer(CONV, edge()), mapping)
+
+
 @given(st.lists(st.floats(0, 1e9), min_size=2, max_size=50), st.randoms())
 @settings(max_examples=100)
 def test_rounded_energies_add_up_in_any_order(energies, rng):
