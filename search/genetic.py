@@ -40,7 +40,7 @@ class GeneticFusion:
 
     name = "genetic"
 
-    def __init__(self, network: Network, price: Pricer, population: int = 24) -> None:
+    def __init__(self, network: Network, price: Pricer, population: int = 8) -> None:
         self._network = network
         self._price = price
         self._size = population

@@ -34,12 +34,14 @@ class SoftwareSettings:
         population: individuals of the genetic search.
         mapping: ``local`` (annealing with restarts) or ``random``.
         mapping_evaluations: mappings tried for each layer, tile and residency.
+
+    The defaults are what ``benchmarks/fusion_search.py`` found best at equal CPU time.
     """
 
     fusion: str = "genetic"
-    population: int = 24
+    population: int = 8
     mapping: str = "local"
-    mapping_evaluations: int = 2000
+    mapping_evaluations: int = 4000
 
 
 @dataclass(frozen=True, slots=True)

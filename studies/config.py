@@ -130,9 +130,9 @@ class Software(_Section):
     """How the software of one design is searched; see ``archloom.search.software``."""
 
     fusion: Literal["genetic", "none"] = "genetic"
-    population: Annotated[int, Field(ge=2)] = 24
+    population: Annotated[int, Field(ge=2)] = 8
     mapping: Literal["local", "random"] = "local"
-    mapping_evaluations: Count = 2000
+    mapping_evaluations: Count = 4000
 
 
 class ExecutorChoice(_Section):

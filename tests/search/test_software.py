@@ -14,6 +14,7 @@ from archloom.search.software import (
     SoftwareResult,
     SoftwareSettings,
     SoftwareTask,
+    _pricer,
     advance,
     recorded_pricer,
 )
@@ -40,9 +41,10 @@ def stored(state: dict[str, Any]) -> dict[str, Any]:
 
 
 def after(what: SoftwareTask, *budgets: int) -> SoftwareResult:
-    """Advance by budget after budget, each time from the state that a file would give back."""
+    """Advance by budget after budget, each time as another process would: from a stored state."""
     result = None
     for budget in budgets:
+        _pricer.cache_clear()
         result = advance(what, stored(result.state) if result else None, budget)
     assert result is not None
     return result
