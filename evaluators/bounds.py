@@ -1,7 +1,7 @@
 """Lower bounds on energy and latency that hold for every fusion plan and every mapping.
 
-They rest on three facts that no search choice can change: each MAC and each vector operation
-runs at least once (halos can only repeat them), each weight and each network input that is
+They rest on three facts that no search choice can change: each operation whose result is read
+later runs at least once (halos can only repeat it), each weight and each network input that is
 read comes from DRAM at least once, and each network output goes there once. Maps between
 layers may stay on the chip, so they count for nothing.
 """
@@ -16,16 +16,16 @@ from numpy.typing import NDArray
 
 from ..space.dims import DIMS, TENSORS, Tensor
 from ..space.hardware import Hardware
-from ..space.layer import Layer
-from ..space.network import INPUT, Network
+from ..space.network import Network
 from .hardware_cost import access_costs, edp_js
+from .needed import needed
 
 
 class Demand(NamedTuple):
     """What one pass of a network takes, whatever runs it.
 
     Attributes:
-        macs: int64[layers] of the layers that run on MACs.
+        macs: int64[layers] of the layers that run on MACs, whose results are read.
         loops: int64[layers, 8], their loop bounds (order of DIMS).
         vector_ops: operations on the vector unit.
         dram_words: words that DRAM moves at the least.
@@ -91,37 +91,21 @@ def demand(network: Network, batch: int | None = None) -> Demand:
 
 
 def _demand(network: Network) -> Demand:
-    layers = [layer for layer in network.layers if layer.uses_macs]
-    readers = [
-        layer
-        for layer, sources in zip(network.layers, network.reads, strict=True)
-        if INPUT in sources
-    ]
-    words = sum(layer.weight_words for layer in layers)
-    # layers that read the input may share one fetch of it
-    words += max((_touched_words(layer) for layer in readers), default=0)
+    least = needed(network)
+    pairs = list(zip(network.layers, least.outputs, strict=True))
+    macs = [(la.macs // (la.p * la.q) * out, la.bounds) for la, out in pairs if la.uses_macs]
+    words = sum(layer.weight_words for layer in network.layers) + least.input_words
     words += sum(
         layer.output_words
         for layer, consumers in zip(network.layers, network.consumers, strict=True)
         if not consumers
     )
     return Demand(
-        np.array([layer.macs for layer in layers], dtype=np.int64),
-        np.array([layer.bounds for layer in layers], dtype=np.int64).reshape(-1, len(DIMS)),
-        sum(layer.vector_ops for layer in network.layers),
+        np.array([count for count, _ in macs], dtype=np.int64),
+        np.array([bounds for _, bounds in macs], dtype=np.int64).reshape(-1, len(DIMS)),
+        sum(layer.vector_ops // (layer.p * layer.q) * out for layer, out in pairs),
         words,
     )
-
-
-def _touched_words(layer: Layer) -> int:
-    """Words of one input map that some window reads; strides can leave out rows."""
-    axes = ((layer.p, layer.r), (layer.q, layer.s))
-    touched = 1
-    for axis, (outputs, kernel) in enumerate(axes):
-        stride, dilation, pad = layer.stride[axis], layer.dilation[axis], layer.padding[axis]
-        taps = np.add.outer(np.arange(outputs) * stride, np.arange(kernel) * dilation) - pad
-        touched *= np.unique(taps[(taps >= 0) & (taps < layer.input_size[axis])]).size
-    return layer.n * layer.input_channels * touched
 
 
 def _bounds(need: Demand, hardware: Hardware) -> tuple[float, float]:

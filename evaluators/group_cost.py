@@ -4,27 +4,22 @@ Each layer of each distinct tile is priced by the layer model with the operands 
 the shared buffer staged there; the group adds what moves between DRAM and that buffer.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
 
 import numpy as np
 
-from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, N, P, Q
 from ..space.fusion import FusionGroup
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.layer import Layer
 from ..space.network import Network
 from .group_shape import GroupShape, group_shape
-from .hardware_cost import access_costs
-from .layer_cost import Counts, Energies, LayerCost, vector_cost, whole_pj
+from .layer_cost import Counts, Energies, LayerCost, vector_cost
 from .occupancy import GroupTiles, group_tiles
 from .problem import MappingProblem
-
-#: finds the mapping of a problem and prices it, or says why there is none
-Mapper = Callable[[MappingProblem], LayerCost | Infeasible]
+from .tile_cost import Grid, Mapper, TiledLayer, tiled_layer, transfers
 
 
 @dataclass(frozen=True)
@@ -146,7 +141,7 @@ def _single(
     if layer.uses_macs:
         cost = mapper(MappingProblem.of_layer(layer, hardware))
         if isinstance(cost, Infeasible):
-            return cost
+            return _naming(layer, cost)
     else:
         cost = vector_cost(layer, hardware, layer.p, layer.q, staged=False)
     share = LayerShare(
@@ -160,6 +155,10 @@ def _single(
     )
     wait = cost.latency_cycles - cost.chip_cycles
     return GroupCost(group, (share,), wait, cost.dram_reads, cost.dram_writes, 0, 1, True)
+
+
+def _naming(layer: Layer, why: Infeasible) -> Infeasible:
+    return replace(why, where=f"{why.where}, layer {layer.name}")
 
 
 def buffer_words(hardware: Hardware) -> int:
@@ -204,53 +203,6 @@ def _streams_through(hardware: Hardware) -> bool:
     return "weights" in level.keeps and not level.optional
 
 
-def _floor_pow2(words: int) -> int:
-    return 1 << (words.bit_length() - 1) if words > 0 else 0
-
-
-def _tile_cost(
-    layer: Layer,
-    resident: bool,
-    rows: int,
-    columns: int,
-    hardware: Hardware,
-    free: int,
-    mapper: Mapper,
-) -> LayerCost | Infeasible:
-    """Price one layer of one tile, its maps (and weights if resident) in the buffer."""
-    if not layer.uses_macs:
-        return vector_cost(layer, hardware, rows, columns, staged=True)
-    bounds = list(layer.bounds)
-    bounds[N], bounds[P], bounds[Q] = 1, rows, columns
-    box = (
-        (rows - 1) * layer.stride[0] + (layer.r - 1) * layer.dilation[0] + 1,
-        (columns - 1) * layer.stride[1] + (layer.s - 1) * layer.dilation[1] + 1,
-    )
-    # a power of two lets tiles and plans share their mappings
-    left = None if resident else _floor_pow2(free)
-    problem = MappingProblem(
-        tuple(bounds),
-        layer.stride,
-        layer.dilation,
-        (0, 0),
-        box,
-        hardware,
-        staged=(resident, True, True),
-        free_words=left,
-    )
-    return mapper(problem)
-
-
-@dataclass
-class _Sums:
-    """Running totals of one layer over its tiles; int64/float64 arrays by [L, 3]."""
-
-    words: Counts
-    energy: Energies
-    compute_pj: float = 0.0
-    operations: int = 0
-
-
 def _fused(
     tiles: GroupTiles,
     group: FusionGroup,
@@ -260,133 +212,79 @@ def _fused(
     free: list[int],
     peak: int,
 ) -> GroupCost | Infeasible:
-    grid = (tiles.rows.tiles, tiles.columns.tiles)
-    levels, images = len(hardware.levels), tiles.images
-    body, streamed = np.zeros(grid), np.zeros(grid)
-    ports = np.zeros(grid)
+    grid = (3, tiles.rows.tiles, tiles.columns.tiles)
+    work = _Work(np.zeros(grid), np.zeros(grid))
     shares: list[LayerShare] = []
-    loads: list[int] = []
-    dram_reads, dram_writes = 0, 0
-    for m, (position, layer) in enumerate(zip(group.layers, tiles.layers, strict=True)):
+    reads, writes = 0, 0
+    for m, position in enumerate(group.layers):
         resident = position in group.resident
-        heights, at_h, n_h = np.unique(tiles.rows.new[m], return_inverse=True, return_counts=True)
-        widths, at_w, n_w = np.unique(tiles.columns.new[m], return_inverse=True, return_counts=True)
-        chip, dram = np.zeros((len(heights), len(widths))), np.zeros((len(heights), len(widths)))
-        port = np.zeros_like(chip)
-        sums = _Sums(np.zeros((levels, 3), np.int64), np.zeros((levels, 3)))
-        evaluations = []
-        for a, rows in enumerate(heights):
-            for b, columns in enumerate(widths):
-                if rows == 0 or columns == 0:
-                    continue
-                cost = _tile_cost(
-                    layer, resident, int(rows), int(columns), hardware, free[m], mapper
-                )
-                if isinstance(cost, Infeasible):
-                    return cost
-                times = int(n_h[a] * n_w[b]) * images
-                evaluations.append((times, cost))
-                chip[a, b], dram[a, b] = cost.chip_cycles, cost.dram_cycles
-                port[a, b] = cost.words[-2].sum()
-                _add(sums, cost, times)
-                dram_reads += cost.dram_reads * times
-                dram_writes += cost.dram_writes * times
-        busy = np.maximum(chip, dram)[np.ix_(at_h, at_w)]
-        body += busy
-        streamed += dram[np.ix_(at_h, at_w)]
-        ports += port[np.ix_(at_h, at_w)]
-        if resident:
-            loads.append(layer.weight_words)
-        read, written = _transfers(tiles, m, resident, hardware, sums)
-        dram_reads += read
-        dram_writes += written
+        run = tiled_layer(tiles, m, resident, hardware, free[m], mapper)
+        if isinstance(run, Infeasible):
+            return _naming(tiles.layers[m], run)
+        moved = transfers(tiles, m, resident, hardware)
+        work.add(run, tiles.layers[m].weight_words if resident else 0, hardware)
+        reads += run.dram_reads + moved.dram_reads
+        writes += run.dram_writes + moved.dram_writes
+        busy = int(np.maximum(run.chip_cycles, run.dram_cycles).sum()) * tiles.images
         shares.append(
             LayerShare(
                 position,
-                sums.words,
-                sums.energy,
-                sums.compute_pj,
-                int(busy.sum()) * images,
-                sums.operations,
-                tuple(evaluations),
+                run.words + moved.words,
+                run.energy_pj + moved.energy_pj,
+                run.compute_pj,
+                busy,
+                run.operations,
+                run.evaluations,
             )
         )
-    total = _latency(tiles, hardware, prefetch, body, streamed, ports, loads)
-    wait = total - sum(s.latency_cycles for s in shares)
-    return GroupCost(
-        group, tuple(shares), wait, dram_reads, dram_writes, peak, tiles.count, prefetch
-    )
+    wait = _latency(tiles, hardware, prefetch, work) - sum(s.latency_cycles for s in shares)
+    return GroupCost(group, tuple(shares), wait, reads, writes, peak, tiles.count, prefetch)
 
 
-def _add(sums: _Sums, cost: LayerCost, times: int) -> None:
-    sums.words += times * cost.words
-    sums.energy += times * cost.energy_pj
-    sums.compute_pj += times * cost.compute_pj
-    sums.operations += times * cost.operations
+@dataclass
+class _Work:
+    """What the tiles of one image do, summed over layers.
 
-
-def _transfers(
-    tiles: GroupTiles, m: int, resident: bool, hardware: Hardware, sums: _Sums
-) -> tuple[int, int]:
-    """Add the DRAM transfers that serve layer ``m``; return words read and written.
-
-    Fusion model section 4: (E_dram_r + E_buf_w) * (fetched + resident weights) +
-    E_dram_w * out, in whole vector accesses of each tile. An external map is charged to the
-    first layer that reads it, an exported one to the layer that makes it.
+    Attributes:
+        image: float64[3, Th, Tw], in each tile: cycles of the layers one after another, cycles
+            that DRAM needs for what streams, words through the buffer's ports.
+        loads: float64[3, Th, Tw], more of each in the first image: resident weights arrive
+            during the first tile in which their layer runs.
     """
-    costs, shape = access_costs(hardware), tiles.shape
-    dram, buffer = len(hardware.levels) - 1, len(hardware.levels) - 2
-    width = [level.width_words for level in hardware.levels]
 
-    def move(words: np.ndarray, tensor: int, source: int, target: int | None) -> int:
-        times = tiles.images if tensor != WEIGHTS else 1
-        ends = [(source, costs.read_pj)] if target is not None else [(source, costs.write_pj)]
-        ends += [(target, costs.write_pj)] if target is not None else []
-        for level, table in ends:
-            accesses = int((-(-words // width[level])).sum()) * times
-            sums.energy[level, tensor] += whole_pj(accesses * float(table[level, tensor]))
-            sums.words[level, tensor] += int(words.sum()) * times
-        return int(words.sum()) * times
+    image: Grid
+    loads: Grid
 
-    read, written = 0, 0
-    for t in shape.externals:
-        if min(e.reader for e in shape.edges if e.source == t) == m:
-            read += move(tiles.made(t), INPUTS, dram, buffer)
-    if resident:
-        read += move(np.array([tiles.layers[m].weight_words]), WEIGHTS, dram, buffer)
-    if m in shape.exported:
-        written += move(tiles.written(m), OUTPUTS, dram, None)
-    return read, written
+    def add(self, run: TiledLayer, load: int, hardware: Hardware) -> None:
+        """Add one layer; ``load`` are the words of its resident weights."""
+        busy = np.maximum(run.chip_cycles, run.dram_cycles)
+        self.image += np.stack([busy, run.dram_cycles, run.port_words])
+        if load:
+            i, j = divmod(int(np.argmax(run.chip_cycles > 0)), busy.shape[1])
+            cycles = ceil(load / hardware.levels[-1].bandwidth_words)
+            # a layer waits for its own weights (fusion model section 5: s in max(t, s))
+            late = max(busy[i, j], run.dram_cycles[i, j] + cycles) - busy[i, j]
+            self.loads[:, i, j] += late, cycles, load
 
 
-def _latency(
-    tiles: GroupTiles,
-    hardware: Hardware,
-    prefetch: bool,
-    body: np.ndarray,
-    streamed: np.ndarray,
-    ports: np.ndarray,
-    loads: list[int],
-) -> int:
+def _latency(tiles: GroupTiles, hardware: Hardware, prefetch: bool, work: _Work) -> int:
     """Cycles of the group (fusion model section 5, fill and drain hidden).
 
     A tile takes the longest of: its layers one after another, the DRAM transfers that run
     meanwhile, and the words through the buffer's ports. Without prefetch the transfers of a
-    tile come before and after it instead. ``loads`` are the words of resident weights by layer,
-    which arrive during the first tile.
+    tile come before and after it instead.
     """
-    rate = hardware.levels[-1].bandwidth_words
-    fetch, store = np.ceil(tiles.fetched / rate), np.ceil(tiles.stored / rate)
-    moved = (ports + tiles.fetched + tiles.stored) / hardware.levels[-2].bandwidth_words
-    body, streamed, moved = (np.tile(a.ravel(), tiles.images) for a in (body, streamed, moved))
-    fetch, store = (np.tile(a.ravel(), tiles.images) for a in (fetch, store))
-    streamed[0] += sum(ceil(words / rate) for words in loads)
-    moved[0] += sum(loads) / hardware.levels[-2].bandwidth_words
-    if not prefetch:
-        time = np.maximum(np.maximum(body, streamed), np.ceil(moved))
-        return int((time + fetch + store).sum())
-    coming, leaving = np.append(fetch[1:], 0.0), np.append(0.0, store[:-1])
-    coming[0] += fetch[0]
-    leaving[-1] += store[-1]
-    dram = streamed + coming + leaving
-    return int(np.maximum(np.maximum(body, dram), np.ceil(moved)).sum())
+    rate, port = (hardware.levels[i].bandwidth_words for i in (-1, -2))
+    images = np.repeat(work.image[:, None], tiles.images, axis=1)
+    images[:, 0] += work.loads
+    body, dram, words = (figure.ravel() for figure in images)
+    words += np.tile((tiles.fetched + tiles.stored).ravel(), tiles.images)
+    fetch = np.tile(np.ceil(tiles.fetched / rate).ravel(), tiles.images)
+    store = np.tile(np.ceil(tiles.stored / rate).ravel(), tiles.images)
+    if prefetch:
+        dram[:-1] += fetch[1:]
+        dram[1:] += store[:-1]
+        dram[0] += fetch[0]
+        dram[-1] += store[-1]
+    time = np.maximum(np.maximum(body, dram), np.ceil(words / port))
+    return int(time.sum() if prefetch else (time + fetch + store).sum())

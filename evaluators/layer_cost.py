@@ -131,10 +131,10 @@ def vector_cost(
         moved[buffer, INPUTS, 0] = taps
         moved[buffer, OUTPUTS, 1] = made
     if not staged:
-        moved[-1, INPUTS, 0] = layer.input_words
+        moved[-1, INPUTS, 0] = layer.read_words
         moved[-1, OUTPUTS, 1] = made
         if buffer is not None:
-            moved[buffer, INPUTS, 1] = layer.input_words
+            moved[buffer, INPUTS, 1] = layer.read_words
     width = np.array([level.width_words for level in hardware.levels])[:, None, None]
     accesses = -(-moved // width)
     energy = accesses[..., 0] * costs.read_pj + accesses[..., 1] * costs.write_pj

@@ -9,10 +9,10 @@ from collections.abc import Mapping as Dict
 from math import inf, log
 
 from ..evaluators.group_cost import GroupCost, group_cost
-from ..evaluators.group_cost import Mapper as ProblemMapper
 from ..evaluators.layer_cost import LayerCost, mapped_cost
 from ..evaluators.network_cost import NetworkCost, network_cost
 from ..evaluators.problem import MappingProblem
+from ..evaluators.tile_cost import Mapper as ProblemMapper
 from ..space.fusion import FusionGroup, FusionPlan, group_order
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible

@@ -122,6 +122,16 @@ class Layer:
         return self.n * self.input_channels * rows * columns * self.operands
 
     @property
+    def read_words(self) -> int:
+        """Words of all input maps inside the bounding box of what the windows read."""
+        sides = []
+        for axis, (out, kernel) in enumerate(((self.p, self.r), (self.q, self.s))):
+            stride, dilation, pad = self.stride[axis], self.dilation[axis], self.padding[axis]
+            end = (out - 1) * stride - pad + (kernel - 1) * dilation + 1
+            sides.append(min(end, self.input_size[axis]))
+        return self.n * self.input_channels * sides[0] * sides[1] * self.operands
+
+    @property
     def output_words(self) -> int:
         """Words of the output map."""
         return self.n * self.output_channels * self.p * self.q

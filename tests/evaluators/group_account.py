@@ -93,9 +93,15 @@ def account(network, group, hardware, mapper):
         dram = sum(c.dram_cycles for _, c in running)
         words = sum(int(c.words[-2].sum()) for _, c in running)
         words += run.fetched[t % tiles] + run.written[t % tiles]
-        if t == 0:
-            dram += sum(ceil(network.layers[i].weight_words / rate) for i in group.resident)
-            words += weights
+        # each layer waits for its own resident weights, in the first tile in which it runs
+        loads = {
+            m: ceil(network.layers[group.layers[m]].weight_words / rate)
+            for m, _ in running
+            if group.layers[m] in group.resident and t == min(i for i, n in costs if n == m)
+        }
+        body = sum(max(c.chip_cycles, c.dram_cycles + loads.get(m, 0)) for m, c in running)
+        dram += sum(loads.values())
+        words += sum(network.layers[group.layers[m]].weight_words for m in loads)
         if result.prefetch:
             dram += fetch[t + 1] if t + 1 < len(shares) else store[t]
             dram += store[t - 1] if t else fetch[0]

@@ -12,6 +12,7 @@ from archloom.evaluators.bounds import (
     latency_bound_cycles,
 )
 from archloom.evaluators.group_cost import group_cost
+from archloom.evaluators.group_shape import group_shape
 from archloom.evaluators.hardware_cost import access_costs, edp_js
 from archloom.evaluators.layer_cost import mapped_cost
 from archloom.evaluators.network_cost import NetworkCost, network_cost
@@ -23,6 +24,7 @@ from archloom.space.network import Network
 from archloom.space.networks import network
 
 from .designs import edge, eyeriss_like, tpu_like
+from .groups import POLICIES, any_tile, random_group
 
 NETWORKS = ["tiny_cnn", "tiny_mobile", "tiny_mlp"]
 DESIGNS = [edge(), edge(8 << 10), edge(channels=16), eyeriss_like(), tpu_like()]
@@ -148,6 +150,32 @@ def test_no_fused_plan_is_below_the_bounds(name, hardware):
             check(cost, net, hardware)
             checked += 1
     assert checked > 0
+
+
+def test_rows_that_no_reader_reads_are_not_in_the_bounds():
+    """A 1x1 stride of 2 behind a convolution: a fused group makes a quarter of its map."""
+    layers = (
+        Layer("a", "conv", k=16, c=16, p=8, q=8, r=3, s=3, padding=(1, 1), input_size=(8, 8)),
+        Layer("b", "conv", k=16, c=16, p=4, q=4, stride=(2, 2), input_size=(8, 8)),
+    )
+    net, hardware = Network("holes", layers, (("input",), ("a",))), edge(1 << 20, channels=64)
+    plan = FusionPlan((FusionGroup((0, 1), (1, 1), "recompute", (0, 1)),))
+    cost = priced(net, plan, hardware, 1)
+    assert sum(s.operations for s in cost.groups[0].layers) < net.macs
+    check(cost, net, hardware)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_no_group_of_a_random_network_is_below_the_bounds(seed):
+    rng = np.random.default_rng(seed)
+    net, members = random_group(rng)
+    policy = str(rng.choice(POLICIES))
+    tile = any_tile(group_shape(net, members), rng)
+    rest = tuple(FusionGroup((i,)) for i in range(len(members), len(net.layers)))
+    hardware = edge(1 << 20, channels=int(rng.choice([1, 64])))
+    resident = tuple(i for i in members if net.layers[i].uses_macs and rng.random() < 0.5)
+    plan = FusionPlan((FusionGroup(members, tile, policy, resident), *rest))
+    check(priced(net, plan, hardware, seed), net, hardware)
 
 
 def conv(**changes):

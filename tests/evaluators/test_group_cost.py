@@ -291,7 +291,12 @@ def test_an_impossible_mapping_makes_the_group_infeasible():
     for group in (FusionGroup((0,)), FusionGroup((0, 1), (4, 4))):
         cost = group_cost(network, group, tiny, Mapper(LocalMapping(), 5, 0))
         assert isinstance(cost, Infeasible)
-        assert (cost.reason, cost.where, cost.needed, cost.available) == ("no_mapping", "rf", 3, 2)
+        assert (cost.reason, cost.where, cost.needed, cost.available) == (
+            "no_mapping",
+            "rf, layer a",
+            3,
+            2,
+        )
 
 
 def test_equal_tiles_are_mapped_once():

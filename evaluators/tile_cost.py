@@ -1,0 +1,168 @@
+"""One layer of a fused group over all tiles: what it costs, and what moves for it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, N, P, Q
+from ..space.hardware import Hardware
+from ..space.infeasible import Infeasible
+from ..space.layer import Layer
+from .hardware_cost import access_costs
+from .layer_cost import Counts, Energies, LayerCost, vector_cost, whole_pj
+from .occupancy import GroupTiles
+from .problem import MappingProblem
+from .sweep import Ints
+
+#: finds the mapping of a problem and prices it, or says why there is none
+Mapper = Callable[[MappingProblem], LayerCost | Infeasible]
+
+Grid = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class TiledLayer:
+    """One layer over all tiles and images.
+
+    Attributes:
+        words, energy_pj: [L, 3], as in LayerCost.
+        compute_pj, operations: of its operations, repeated ones included.
+        dram_reads, dram_writes: words that stream past the buffer.
+        chip_cycles, dram_cycles, port_words: float64[Th, Tw], of each tile: cycles without and
+            of DRAM, and words through the buffer's ports.
+        evaluations: the distinct tiles, as (how many, cost of one).
+    """
+
+    words: Counts
+    energy_pj: Energies
+    compute_pj: float
+    operations: int
+    dram_reads: int
+    dram_writes: int
+    chip_cycles: Grid
+    dram_cycles: Grid
+    port_words: Grid
+    evaluations: tuple[tuple[int, LayerCost], ...]
+
+
+def tiled_layer(
+    tiles: GroupTiles, m: int, resident: bool, hardware: Hardware, free: int, mapper: Mapper
+) -> TiledLayer | Infeasible:
+    """Price layer ``m`` of a group on every distinct tile size, and spread that over the tiles.
+
+    ``free`` words of the buffer are left for the tiles of weights that stream through it.
+    """
+    heights, at_h, n_h = np.unique(tiles.rows.new[m], return_inverse=True, return_counts=True)
+    widths, at_w, n_w = np.unique(tiles.columns.new[m], return_inverse=True, return_counts=True)
+    figures = np.zeros((3, len(heights), len(widths)))
+    evaluations = []
+    for a, b in np.ndindex(len(heights), len(widths)):
+        rows, columns = int(heights[a]), int(widths[b])
+        if rows == 0 or columns == 0:
+            continue
+        cost = _tile_cost(tiles.layers[m], resident, rows, columns, hardware, free, mapper)
+        if isinstance(cost, Infeasible):
+            return cost
+        evaluations.append((int(n_h[a] * n_w[b]) * tiles.images, cost))
+        figures[:, a, b] = cost.chip_cycles, cost.dram_cycles, cost.words[-2].sum()
+    chip, dram, ports = (figure[np.ix_(at_h, at_w)] for figure in figures)
+    shape = (len(hardware.levels), 3)
+    return TiledLayer(
+        words=sum((n * c.words for n, c in evaluations), np.zeros(shape, np.int64)),
+        energy_pj=sum((n * c.energy_pj for n, c in evaluations), np.zeros(shape)),
+        compute_pj=sum(n * c.compute_pj for n, c in evaluations),
+        operations=sum(n * c.operations for n, c in evaluations),
+        dram_reads=sum(n * c.dram_reads for n, c in evaluations),
+        dram_writes=sum(n * c.dram_writes for n, c in evaluations),
+        chip_cycles=chip,
+        dram_cycles=dram,
+        port_words=ports,
+        evaluations=tuple(evaluations),
+    )
+
+
+def _tile_cost(
+    layer: Layer,
+    resident: bool,
+    rows: int,
+    columns: int,
+    hardware: Hardware,
+    free: int,
+    mapper: Mapper,
+) -> LayerCost | Infeasible:
+    """Price one layer of one tile, its maps (and weights if resident) in the buffer."""
+    if not layer.uses_macs:
+        return vector_cost(layer, hardware, rows, columns, staged=True)
+    bounds = list(layer.bounds)
+    bounds[N], bounds[P], bounds[Q] = 1, rows, columns
+    box = (
+        (rows - 1) * layer.stride[0] + (layer.r - 1) * layer.dilation[0] + 1,
+        (columns - 1) * layer.stride[1] + (layer.s - 1) * layer.dilation[1] + 1,
+    )
+    # a power of two lets tiles and plans share their mappings
+    left = None if resident else _floor_pow2(free)
+    problem = MappingProblem(
+        tuple(bounds),
+        layer.stride,
+        layer.dilation,
+        (0, 0),
+        box,
+        hardware,
+        staged=(resident, True, True),
+        free_words=left,
+    )
+    return mapper(problem)
+
+
+def _floor_pow2(words: int) -> int:
+    return 1 << (words.bit_length() - 1) if words > 0 else 0
+
+
+@dataclass(frozen=True)
+class Transfers:
+    """Words between DRAM and buffer that serve one layer, over all tiles and images.
+
+    Attributes:
+        words, energy_pj: [L, 3], as in LayerCost.
+        dram_reads, dram_writes: words.
+    """
+
+    words: Counts
+    energy_pj: Energies
+    dram_reads: int
+    dram_writes: int
+
+
+def transfers(tiles: GroupTiles, m: int, resident: bool, hardware: Hardware) -> Transfers:
+    """Return what moves for layer ``m``: maps from outside, resident weights, maps that leave.
+
+    Fusion model section 4: (E_dram_r + E_buf_w) * (fetched + resident weights) +
+    E_dram_w * out, in whole vector accesses of each tile. An external map is charged to the
+    first layer that reads it, an exported one to the layer that makes it.
+    """
+    costs, shape = access_costs(hardware), tiles.shape
+    dram, buffer = len(hardware.levels) - 1, len(hardware.levels) - 2
+    words = np.zeros((len(hardware.levels), 3), np.int64)
+    energy = np.zeros((len(hardware.levels), 3))
+
+    def access(level: int, tensor: int, table: Energies, per_tile: Ints, times: int) -> None:
+        accesses = -(-per_tile // hardware.levels[level].width_words)
+        energy[level, tensor] += whole_pj(float(accesses.sum() * times * table[level, tensor]))
+        words[level, tensor] += per_tile.sum() * times
+
+    arriving = [
+        (INPUTS, tiles.made(t), tiles.images)
+        for t in shape.externals
+        if min(e.reader for e in shape.edges if e.source == t) == m
+    ]
+    if resident:
+        arriving.append((WEIGHTS, np.array([tiles.layers[m].weight_words]), 1))
+    for tensor, per_tile, times in arriving:
+        access(dram, tensor, costs.read_pj, per_tile, times)
+        access(buffer, tensor, costs.write_pj, per_tile, times)
+    reads = int(words[dram].sum())
+    if m in shape.exported:
+        access(dram, OUTPUTS, costs.write_pj, tiles.written(m), tiles.images)
+    return Transfers(words, energy, reads, int(words[dram].sum()) - reads)
