@@ -36,12 +36,28 @@ class SoftwareSettings:
         mapping_evaluations: mappings tried for each layer, tile and residency.
 
     The defaults are what ``benchmarks/fusion_search.py`` found best at equal CPU time.
+
+    Raises:
+        ValueError: a search that is not known, or a number that is too small.
     """
 
     fusion: str = "genetic"
     population: int = 8
     mapping: str = "local"
     mapping_evaluations: int = 4000
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("fusion", self.fusion, FUSION_SEARCHES),
+            ("mapping", self.mapping, tuple(MAPPING_SEARCHES)),
+        ):
+            if value not in known:
+                raise ValueError(f"{name} is {value!r}, must be one of {', '.join(known)}")
+        if self.population < 2 or self.mapping_evaluations < 1:
+            raise ValueError(
+                f"population is {self.population}, must be at least 2; mapping_evaluations is "
+                f"{self.mapping_evaluations}, must be at least 1"
+            )
 
 
 @dataclass(frozen=True, slots=True)

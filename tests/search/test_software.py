@@ -154,3 +154,12 @@ def test_fusion_matters() -> None:
     net = network("mobilenetv2")
     least = sum(layer.weight_words for layer in net.layers) + 3 * 224 * 224 + 1000
     assert found.dram_bytes >= least
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"fusion": "genetics"}, {"mapping": "exact"}, {"population": 1}, {"mapping_evaluations": 0}],
+)
+def test_settings_that_mean_nothing_are_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        replace(QUICK, **wrong)
