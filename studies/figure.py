@@ -23,12 +23,19 @@ def draw(view: StudyView, subtitle: str, path: Path) -> None:
 
     # Without pyplot: no global state, no window, and nothing to close.
     figure = Figure(figsize=(15, 4.6), layout="constrained")
+    figure.suptitle(f"{view.name}: {subtitle}", fontsize=11, parse_math=False)
+    if view.designs:
+        _panels(view, figure)
+    else:
+        figure.text(0.5, 0.5, "no trial has an EDP", ha="center", color=INK, fontsize=14)
+    figure.savefig(path, format="png")
+
+
+def _panels(view: StudyView, figure: "Figure") -> None:
     left, middle, right = figure.subplots(1, 3, width_ratios=(1.25, 1, 1))
     _front(view, figure, left)
     _hypervolume(view, middle)
     _curves(view, right)
-    figure.suptitle(f"{view.name}: {subtitle}", fontsize=11, parse_math=False)
-    figure.savefig(path, format="png")
 
 
 def _front(view: StudyView, figure: "Figure", axes: "Axes") -> None:

@@ -1,7 +1,7 @@
 """One process that works on a study: what ``archloom run`` and ``archloom resume`` do."""
 
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -9,6 +9,7 @@ from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
+from ..space.infeasible import Infeasible
 from .config import ExecutorChoice, StudyConfig, load_config, parse_stored, space_text
 from .errors import UserError
 from .executors import make_executor
@@ -16,6 +17,7 @@ from .front import comparison, front_of, front_table
 from .progress import ProgressView
 from .store import STUDY, Header, Store, read_header
 from .study import Study, prepare, run_study
+from .trial import Record
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -114,11 +116,27 @@ def _work(study: Study, store: Store, console: "Console") -> int:
     line = comparison(folder)
     if line:
         console.print(line, highlight=False, soft_wrap=True)
+    for text in infeasible_lines(records):
+        console.print(text, highlight=False, soft_wrap=True)
     failed = [str(r["trial"]) for r in records if r["state"] == "failed"]
     if failed:
         text = f"{len(failed)} of {len(records)} trials crashed: {', '.join(failed)}; "
         console.print(f"{text}{folder}/trials.jsonl has the tracebacks", highlight=False)
     return 0 if front else 1
+
+
+def infeasible_lines(records: Sequence[Record]) -> list[str]:
+    """Say how many trials nothing could run on, and why: one line for each rule and place."""
+    found: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        if record["state"] == "infeasible":
+            reason = record["reason"]
+            found.setdefault((reason["reason"], reason["where"]), []).append(record)
+    return [
+        f"{len(group)} of {len(records)} trials were infeasible; trial {group[0]['trial']}: "
+        f"{Infeasible(**group[0]['reason'])}"
+        for group in found.values()
+    ]
 
 
 @contextmanager

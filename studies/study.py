@@ -237,7 +237,8 @@ class _Loop:
             for trial in alive:
                 result = self._result(trial, round_index)
                 trails[trial].append(result)
-                if isinstance(result, Outcome):
+                # what no plan can run on will not run with more search
+                if isinstance(result, Outcome) and result.infeasible is None:
                     curves[trial] = result.curve
             if not curves or round_index == rounds - 1:
                 break
