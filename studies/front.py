@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .store import read_baseline, read_header, read_trials
 from .trial import Record
@@ -89,12 +89,15 @@ def front_table(front: Sequence[Record]) -> "Table":
     for r in front:
         star = " *" if r["trial"] == chosen else ""
         numbers = (f"{r['edp_js']:.3e}", f"{r['area_mm2']:.2f}", f"{r['tdp_w']:.2f}")
-        table.add_row(f"{r['trial']}{star}", *numbers, _summary(r["point"]))
+        table.add_row(f"{r['trial']}{star}", *numbers, _parameters(r["hardware"]))
     return table
 
 
-def _summary(point: dict[str, Any]) -> str:
-    return " ".join(f"{name}={value}" for name, value in point.items())
+def _parameters(hardware: str) -> str:
+    """Return what a design's name says in brackets: its parameters, those that count for nothing
+    in it (FAST's private buffers in a design with shared ones) left out.
+    """
+    return hardware.partition("(")[2].removesuffix(")").replace(", ", " ")
 
 
 def comparison(folder: Path) -> str | None:

@@ -77,6 +77,8 @@ def _against(baseline: Design | None, design: Design, what: str) -> str:
     if baseline is None:
         return ""
     mine, theirs = getattr(design, what), getattr(baseline, what)
+    if f"{mine / theirs:.3g}" == "1":
+        return f"as much as {baseline.label}"
     if mine <= theirs:
         return f"{theirs / mine:.3g}x less than {baseline.label}"
     return f"{mine / theirs:.3g}x more than {baseline.label}"
