@@ -93,14 +93,6 @@ def option_names(factory: Callable[..., Any]) -> list[str]:
     return [name for name in named if name not in {"problem", "seed", *fixed}]
 
 
-def check_options(name: str, factory: Callable[..., Any], options: Mapping[str, Any]) -> None:
-    """Raise ValueError, with the nearest option, if ``factory`` does not take one of them."""
-    valid = option_names(factory)
-    for option in options:
-        if option not in valid:
-            raise ValueError(_unknown(f"option of {name}", option, valid))
-
-
 def _names(built_in: Mapping[str, object], group: str) -> list[str]:
     return sorted({*built_in, *entry_points(group=group).names})
 

@@ -24,9 +24,6 @@ class History:
 
     Args:
         store: opened for writing; its events are taken.
-
-    Attributes:
-        known_rounds: rounds of trials that the journal already held.
     """
 
     def __init__(self, store: Store) -> None:
@@ -35,7 +32,6 @@ class History:
         self._rounds: dict[tuple[int, int], str | Crash] = {}
         for event in store.take_events():
             self._replay(event)
-        self.known_rounds = len(self._rounds)
 
     def _replay(self, event: dict[str, Any]) -> None:
         match event["event"]:
