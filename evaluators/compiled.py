@@ -41,7 +41,11 @@ def compiled(function: Function) -> Function:
 
 
 def inlined(function: Function) -> Function:
-    """Like :func:`compiled`, for helpers of a line or two that callers copy into themselves."""
+    """Like :func:`compiled`, copied into each caller.
+
+    For helpers of a line or two, and for what takes a tuple of arrays: every call with one
+    counts the references of all its arrays, which costs more than the work of a short function.
+    """
     return _jit(function, inline="always")
 
 

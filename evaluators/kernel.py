@@ -87,26 +87,28 @@ class Setup(NamedTuple):
     weights: Float
 
 
-@compiled
+@inlined
 def _fits(setup: Setup, loops: Int, keep: NDArray[np.uint8], cum: Int) -> int:
     """Status of a candidate: mesh and capacity."""
+    window, fanout, tops, staged = setup.window, setup.fanout, setup.top, setup.staged
+    capacity, shared = setup.capacity, setup.shared
     for level in range(loops.shape[0]):
         x, y = 1, 1
         for d in range(8):
             x *= loops[level, SPATIAL_X, d]
             y *= loops[level, SPATIAL_Y, d]
-        if x > setup.fanout[level, 0] or y > setup.fanout[level, 1]:
+        if x > fanout[level, 0] or y > fanout[level, 1]:
             return OVER_FANOUT
         used = 0
         for t in range(3):
-            top = setup.top[t]
+            top = tops[t]
             # an operand that lives in the buffer whole was paid for by its fusion group
-            if keep[level, t] and (level < top or (level == top and not setup.staged[t])):
-                words = tile_words(t, cum, level + 1, setup.window)
+            if keep[level, t] and (level < top or (level == top and not staged[t])):
+                words = tile_words(t, cum, level + 1, window)
                 used += words
-                if setup.capacity[level, t] >= 0 and words > setup.capacity[level, t]:
+                if 0 <= capacity[level, t] < words:
                     return OVER_CAPACITY
-        if setup.shared[level] >= 0 and used > setup.shared[level]:
+        if 0 <= shared[level] < used:
             return OVER_CAPACITY
     return VALID
 
@@ -131,7 +133,7 @@ def _accesses(words: int, width: int) -> int:
     return words if width == 1 else (words + width - 1) // width
 
 
-@compiled
+@inlined
 def _count(
     setup: Setup,
     loops: Int,
@@ -144,7 +146,6 @@ def _count(
 ) -> None:
     """Fill ``counts``; ``asked[3]`` starts as what the MACs ask for and moves outwards."""
     levels = loops.shape[0]
-    # fields are read once: each access of a tuple field costs reference counting
     window, top, fanout = setup.window, setup.top, setup.fanout
     alone = fanout[levels - 1, 0] * fanout[levels - 1, 1] == 1
     # a MAC reads its operands and updates its result every cycle
@@ -176,7 +177,7 @@ def _count(
                 counts[level, t, FILLS] = max(0, enters - part)
 
 
-@compiled
+@inlined
 def _price(setup: Setup, counts: Int, used: Int) -> tuple[float, float, float]:
     """Energy of all counted words, and cycles that on-chip levels and DRAM need for them."""
     levels = counts.shape[0]
@@ -204,7 +205,7 @@ def _price(setup: Setup, counts: Int, used: Int) -> tuple[float, float, float]:
     return energy, chip, dram
 
 
-@compiled
+@inlined
 def evaluate_one(
     setup: Setup, loops: Int, keep: NDArray[np.uint8], counts: Int, used: Int, scratch: Int
 ) -> tuple[int, float, float, float]:
