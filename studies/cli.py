@@ -4,11 +4,14 @@ that ``archloom --help`` and mistakes answer at once.
 
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .errors import UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -27,6 +30,13 @@ ExecutorName = Annotated[
 Workers = Annotated[
     int | None, typer.Option("--workers", help="Trials at a time; all cores if nobody says.")
 ]
+
+
+def _console() -> "Console":
+    """Return a console; a pipe has no width, and tables are not squeezed into 80 columns there."""
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 160)
 
 
 def _print_version(wanted: bool) -> None:
@@ -57,22 +67,18 @@ def run(
     workers: Workers = None,
 ) -> None:
     """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe."""
-    from rich.console import Console
-
     from .session import Overrides, start
 
-    raise typer.Exit(start(study, out, Overrides(executor, workers), Console()))
+    raise typer.Exit(start(study, out, Overrides(executor, workers), _console()))
 
 
 @app.command(epilog="Example: archloom resume runs/quickstart --executor inline")
 def resume(folder: StudyDir, executor: ExecutorName = None, workers: Workers = None) -> None:
     """Go on with a study that was stopped or killed; the result is as if it never had been."""
-    from rich.console import Console
-
     from .session import Overrides
     from .session import resume as resume_study
 
-    raise typer.Exit(resume_study(folder, Overrides(executor, workers), Console()))
+    raise typer.Exit(resume_study(folder, Overrides(executor, workers), _console()))
 
 
 @app.command(epilog="Example: archloom pareto runs/quickstart --json")
@@ -92,9 +98,7 @@ def pareto(
     elif as_json:
         typer.echo(front_json(front))
     else:
-        from rich.console import Console
-
-        Console().print(front_table(front))
+        _console().print(front_table(front))
 
 
 @app.command(epilog="Example: archloom show runs/quickstart 17")
@@ -104,13 +108,9 @@ def show(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
 ) -> None:
     """Take one trial apart: hardware, costs by level and layer, fusion groups, mappings."""
-    from rich.console import Console
-
     from .show import show as show_trial
 
-    # A pipe has no width, and tables should not be squeezed into 80 columns there.
-    width = None if sys.stdout.isatty() else 160
-    show_trial(folder, trial, as_json, Console(width=width))
+    show_trial(folder, trial, as_json, _console())
 
 
 @app.command(epilog="Example: archloom report runs/quickstart")

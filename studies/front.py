@@ -78,26 +78,39 @@ def front_csv(front: Sequence[Record]) -> str:
 
 
 def front_table(front: Sequence[Record]) -> "Table":
-    """Return the front for a terminal; the picked design has a star."""
+    """Return the front for a terminal; the picked design has a star.
+
+    Parameters that all designs share stand below the table once.
+    """
     from rich.table import Table
 
-    table = Table(title=f"Pareto front: {len(front)} designs", title_justify="left")
+    described = [_parameters(r["hardware"]) for r in front]
+    shared = [p for p in described[0] if all(p in d for d in described)] if len(front) > 1 else []
+    table = Table(
+        title=f"Pareto front: {len(front)} designs",
+        title_justify="left",
+        caption=f"All have {' '.join(shared)}" if shared else None,
+        caption_justify="left",
+    )
     for name in ("trial", "EDP (J s)", "area (mm2)", "TDP (W)"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("hardware", overflow="fold")
     chosen = pick(front)["trial"] if front else None
-    for r in front:
+    for r, parameters in zip(front, described, strict=True):
         star = " *" if r["trial"] == chosen else ""
         numbers = (f"{r['edp_js']:.3e}", f"{r['area_mm2']:.2f}", f"{r['tdp_w']:.2f}")
-        table.add_row(f"{r['trial']}{star}", *numbers, _parameters(r["hardware"]))
+        own = " ".join(p for p in parameters if p not in shared)
+        table.add_row(f"{r['trial']}{star}", *numbers, own)
     return table
 
 
-def _parameters(hardware: str) -> str:
-    """Return what a design's name says in brackets: its parameters, those that count for nothing
-    in it (FAST's private buffers in a design with shared ones) left out.
+def _parameters(hardware: str) -> list[str]:
+    """Return what a design's name says in brackets: its parameters.
+
+    Those that count for nothing in it (FAST's private buffers in a design with shared ones) are
+    not in its name.
     """
-    return hardware.partition("(")[2].removesuffix(")").replace(", ", " ")
+    return hardware.partition("(")[2].removesuffix(")").split(", ")
 
 
 def comparison(folder: Path) -> str | None:
