@@ -7,7 +7,7 @@ results, in another order.
 import logging
 import os
 import socket
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self
 from urllib.parse import urlsplit
@@ -17,6 +17,9 @@ from .work import Advanced, Context, Crash, Work, perform
 
 #: Ray's smallest object store is 75 MB; the shared context is far smaller.
 _OBJECT_STORE_BYTES = 100 * 2**20
+
+#: Seconds between two looks at whether the user wants to stop.
+_PATIENCE_S = 0.2
 
 #: How often work is tried again whose worker died (killed, out of memory).
 _RETRIES = 2
@@ -53,10 +56,14 @@ class Executor(Protocol):
 
 
 class InlineExecutor:
-    """Does the work in this process, in order: for debugging, tests and single cores."""
+    """Does the work in this process, in order: for debugging, tests and single cores.
 
-    def __init__(self, context: Context) -> None:
+    ``check`` is called before each piece of work and may raise to give up.
+    """
+
+    def __init__(self, context: Context, check: Callable[[], None] = lambda: None) -> None:
         self._context = context
+        self._check = check
 
     def __enter__(self) -> Self:
         return self
@@ -72,6 +79,7 @@ class InlineExecutor:
     def run(self, work: Sequence[Work]) -> Iterator[tuple[int, Advanced | Crash]]:
         """Yield (position in ``work``, outcome), in order."""
         for index, piece in enumerate(work):
+            self._check()
             yield index, perform(self._context, piece)
 
 
@@ -87,14 +95,21 @@ class RayExecutor:
     A worker that dies is replaced and its work done again, twice at most; then it counts as a
     crash of that trial.
 
+    ``check`` is called between waits and may raise to give up.
+
     Raises:
         UserError: on entering, if nothing answers at the address.
     """
 
     def __init__(
-        self, context: Context, workers: int | None = None, address: str | None = None
+        self,
+        context: Context,
+        workers: int | None = None,
+        address: str | None = None,
+        check: Callable[[], None] = lambda: None,
     ) -> None:
         self._context = context
+        self._check = check
         self._workers = workers or len(os.sched_getaffinity(0))
         self._address = address
         self._shared: Any = None
@@ -144,11 +159,13 @@ class RayExecutor:
         flying: dict[Any, int] = {}
         waiting = list(range(len(work)))[::-1]
         while waiting or flying:
+            self._check()
             while waiting and len(flying) < self._workers:
                 index = waiting.pop()
                 flying[self._perform.remote(self._shared, work[index])] = index
-            done, _ = ray.wait(list(flying), num_returns=1)
-            yield flying.pop(done[0]), _collect(done[0])
+            done, _ = ray.wait(list(flying), num_returns=1, timeout=_PATIENCE_S)
+            for reference in done:
+                yield flying.pop(reference), _collect(reference)
 
 
 def _collect(reference: Any) -> Advanced | Crash:
@@ -184,9 +201,13 @@ def _check_reachable(address: str) -> None:
 
 
 def make_executor(
-    name: str, context: Context, workers: int | None, address: str | None
+    name: str,
+    context: Context,
+    workers: int | None,
+    address: str | None,
+    check: Callable[[], None] = lambda: None,
 ) -> Executor:
-    """Return the executor called ``name``: ``inline`` or ``ray``."""
+    """Return the executor called ``name``: ``inline`` or ``ray``; ``check`` may raise to stop."""
     if name == "inline":
-        return InlineExecutor(context)
-    return RayExecutor(context, workers, address)
+        return InlineExecutor(context, check)
+    return RayExecutor(context, workers, address, check)

@@ -1,12 +1,9 @@
 """One process that works on a study: what ``archloom run`` and ``archloom resume`` do."""
 
-import signal
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING
 
 from ..space.infeasible import Infeasible
@@ -15,6 +12,7 @@ from .errors import UserError
 from .executors import make_executor
 from .front import comparison, front_of, front_table
 from .progress import ProgressView
+from .stopping import Stopped, StopRequest
 from .store import STUDY, Header, Store, read_header
 from .study import Study, prepare, run_study
 from .trial import Record
@@ -23,10 +21,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 SHIPPED = Path(__file__).parent
-
-
-class Stopped(BaseException):
-    """SIGINT or SIGTERM arrived; like KeyboardInterrupt, no error handler may swallow it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,14 +92,14 @@ def _work(study: Study, store: Store, console: "Console") -> int:
     if began != now:
         text = f"note: begun by archloom {began}, goes on with {now}; their results may differ"
         console.print(text, highlight=False, soft_wrap=True)
+    stop = StopRequest()
+    where = (choice.workers, choice.address)
     try:
-        with (
-            make_executor(choice.name, study.context, choice.workers, choice.address) as executor,
-            _stop_signals(),
-            ProgressView(console) as view,
-        ):
-            records = run_study(study, store, executor, view)
-    except (Stopped, KeyboardInterrupt):
+        with stop, make_executor(choice.name, study.context, *where, stop.check) as executor:
+            stop.listen()
+            with ProgressView(console) as view:
+                records = run_study(study, store, executor, view)
+    except Stopped:
         console.print(f"stopped; resume with: archloom resume {folder}", highlight=False)
         return 130
     front = front_of(records)
@@ -137,25 +131,3 @@ def infeasible_lines(records: Sequence[Record]) -> list[str]:
         f"{Infeasible(**group[0]['reason'])}"
         for group in found.values()
     ]
-
-
-@contextmanager
-def _stop_signals() -> Iterator[None]:
-    """Turn SIGINT and SIGTERM into :class:`Stopped`; a second one while stopping is ignored.
-
-    Entered after the executor, since Ray sets a handler of its own when it starts.
-    """
-
-    def stop(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise Stopped
-
-    before = {s: signal.signal(s, stop) for s in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    except Stopped:
-        raise  # signals stay ignored until the workers are gone and the store is closed
-    else:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -63,9 +63,13 @@ def archloom(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[s
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
-def begin(*arguments: str | Path, cwd: Path) -> "subprocess.Popen[str]":
-    """Start the command line and return at once."""
-    command = [*COMMAND, *map(str, arguments)]
+def begin(*arguments: str | Path, cwd: Path, group: bool = False) -> "subprocess.Popen[str]":
+    """Start the command line, perhaps as a process group of its own, and return at once."""
     return subprocess.Popen(
-        command, cwd=cwd, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        [*COMMAND, *map(str, arguments)],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=group,
     )

@@ -1,5 +1,6 @@
 """A study that is killed or stopped at any moment ends as if it never had been."""
 
+import os
 import random
 import signal
 import subprocess
@@ -103,15 +104,19 @@ def test_ray_gives_the_same_also_after_a_kill(tmp_path: Path, undisturbed: Resul
 
 
 def test_ray_stops_cleanly(tmp_path: Path, undisturbed: Result) -> None:
+    """Again and again, as a terminal does it: the whole process group gets the signal."""
+    study, journal = write_study(tmp_path, LONG), tmp_path / "run" / JOURNAL
     ray = ("--executor", "ray", "--workers", "2")
-    process = begin("run", write_study(tmp_path, LONG), "--out", "run", *ray, cwd=tmp_path)
-    while process.poll() is None and size(tmp_path / "run" / JOURNAL) < 4000:
-        sleep(0.001)
-    process.send_signal(signal.SIGINT)
-    output, _ = process.communicate()
-    assert process.returncode == 130, output
-    assert "stopped; resume with: archloom resume run" in output
-    assert "Traceback" not in output
+    for more in (2000, 5000):
+        process = begin("run", study, "--out", "run", *ray, cwd=tmp_path, group=True)
+        target = size(journal) + more
+        while process.poll() is None and size(journal) < target:
+            sleep(0.001)
+        os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate()
+        assert process.returncode == 130, output
+        assert "stopped; resume with: archloom resume run" in output
+        assert "Traceback" not in output
     done = archloom("resume", "run", "--executor", "inline", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert result(tmp_path) == undisturbed
