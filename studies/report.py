@@ -152,4 +152,4 @@ def _losses(view: StudyView) -> list[str]:
         for loss in view.losses
     ]
     heads = ["trial", "state", "reason", "detail", "design"]
-    return ["<h2>Trials without a price</h2>", card("", "", table(heads, rows))]
+    return ["<h2>Trials without a price, or crashed</h2>", card("", "", table(heads, rows))]

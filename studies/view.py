@@ -49,7 +49,7 @@ class Design:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """A trial that ended without a price.
+    """A trial that ended without a price, or in a crash.
 
     Attributes:
         label: trial number.
@@ -74,7 +74,7 @@ class StudyView:
         name: of the study.
         facts: the configuration, for people.
         designs: every priced trial, in the order of the trials.
-        losses: the others.
+        losses: trials without a price, and those that crashed after they had one.
         baseline: the preset for comparison, if the study has one and has priced it.
         picked: position in ``designs`` of the front member nearest to the ideal.
         reference: EDP, area and TDP of the corner that hypervolumes are measured from; None if
@@ -119,7 +119,7 @@ def load_view(folder: Path) -> StudyView:
         name=config["name"],
         facts=_facts(config, records),
         designs=designs,
-        losses=tuple(_loss(record) for record in records if record["edp_js"] is None),
+        losses=tuple(_loss(r) for r in records if r["edp_js"] is None or r["crash"] is not None),
         baseline=_baseline(baseline) if baseline and baseline["edp_js"] else None,
         picked=priced.index(pick(front)) if front else None,
         reference=reference,

@@ -1,5 +1,6 @@
 """``archloom report``: the view of a study, its plots, and a page that stands alone."""
 
+import json
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -209,3 +210,17 @@ def test_columns_of_numbers_are_aligned_right() -> None:
     html = table(["name", "size"], [["a", 1], ["b", None]], marked=1)
     assert html.count("class='number'") == 3
     assert html.index("picked") > html.index(">a<")
+
+
+def test_a_trial_that_crashed_after_it_had_a_price_is_shown_as_both(
+    finished_study: Path, tmp_path: Path
+) -> None:
+    copytree(finished_study, tmp_path / "study")
+    records = read_trials(finished_study)
+    crash = {"error": "KeyError", "message": "later", "traceback": "KeyError: later"}
+    records[1] |= {"state": "failed", "crash": crash}
+    lines = "".join(json.dumps(record) + "\n" for record in records)
+    (tmp_path / "study" / "trials.jsonl").write_text(lines)
+    view = load_view(tmp_path / "study")
+    assert records[1]["edp_js"] in [design.edp_js for design in view.designs]
+    assert ("1", "KeyError", "later") in [(x.label, x.reason, x.detail) for x in view.losses]
