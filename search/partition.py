@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..space.fusion import group_order
+from ..space.fusion import components, group_order
 from ..space.network import Network
 
 Group = tuple[int, ...]
@@ -24,21 +24,6 @@ def singletons(network: Network) -> Partition:
 def normalise(groups: Iterable[Iterable[int]]) -> Partition:
     """Return groups sorted, empty ones dropped."""
     return tuple(sorted(tuple(sorted(g)) for g in groups if g))
-
-
-def components(network: Network, members: Iterable[int]) -> list[Group]:
-    """Split layers into parts whose members hang together by shared data."""
-    left, parts = set(members), []
-    while left:
-        part = {min(left)}
-        frontier = list(part)
-        while frontier:
-            near = network.neighbours[frontier.pop()] & left - part
-            part |= near
-            frontier.extend(near)
-        left -= part
-        parts.append(tuple(sorted(part)))
-    return parts
 
 
 def repair(network: Network, groups: Iterable[Iterable[int]]) -> Partition:

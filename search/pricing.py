@@ -13,13 +13,13 @@ from ..evaluators.layer_cost import LayerCost, mapped_cost
 from ..evaluators.network_cost import NetworkCost, network_cost
 from ..evaluators.problem import MappingProblem
 from ..evaluators.tile_cost import Mapper as ProblemMapper
-from ..space.fusion import FusionGroup, FusionPlan, group_order
+from ..space.fusion import FusionGroup, FusionPlan, components, group_order
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.mapping import Mapping
 from ..space.network import Network
 from .mapping_search import LocalMapping, RandomMapping
-from .partition import Group, Partition, components, normalise
+from .partition import Group, Partition, normalise
 from .seeds import derived_seed
 from .tiling import tile_group
 
@@ -59,22 +59,22 @@ class Mapper:
 
 
 class Recorder:
-    """Passes problems on to a mapper and writes down the mappings that came back."""
+    """Passes problems on to a mapper and keeps the mappings that came back, by problem."""
 
     def __init__(self, mapper: ProblemMapper) -> None:
         self._mapper = mapper
-        self.mappings: dict[str, str] = {}
+        self.mappings: dict[str, Mapping] = {}
 
     def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
         """Return what the mapper returns."""
         cost = self._mapper(problem)
         if isinstance(cost, LayerCost) and cost.mapping is not None:
-            self.mappings[_short(problem)] = cost.mapping.to_text()
+            self.mappings[problem.key] = cost.mapping
         return cost
 
 
 class RecordedMapper:
-    """Gives back mappings that a :class:`Recorder` wrote down, priced anew.
+    """Gives back mappings of :meth:`PlanPricer.record`, priced anew.
 
     Raises:
         ValueError: when asked for a problem that was not recorded.
@@ -85,14 +85,14 @@ class RecordedMapper:
 
     def __call__(self, problem: MappingProblem) -> LayerCost:
         """Return the cost of the recorded mapping."""
-        text = self._mappings.get(_short(problem))
+        text = self._mappings.get(_short(problem.key))
         if text is None:
             raise ValueError(f"no mapping was recorded for {problem.key}")
         return mapped_cost(problem, Mapping.from_text(text))
 
 
-def _short(problem: MappingProblem) -> str:
-    return f"{derived_seed(problem.key):016x}"
+def _short(key: str) -> str:
+    return f"{derived_seed(key):016x}"
 
 
 class PlanPricer:
@@ -103,19 +103,23 @@ class PlanPricer:
         self.hardware = hardware
         self._mapper = mapper
         self._groups: dict[FusionGroup, GroupCost | Infeasible] = {}
+        self._mappings: dict[FusionGroup, dict[str, Mapping]] = {}
         self._tilings: dict[Group, FusionGroup | Infeasible] = {}
 
     def record(self, plans: Iterable[FusionPlan]) -> dict[str, str]:
         """Return the mappings that price ``plans``, for a :class:`RecordedMapper`."""
-        recorder = Recorder(self._mapper)
+        found: dict[str, Mapping] = {}
         for group in dict.fromkeys(g for plan in plans for g in plan.groups):
-            group_cost(self.network, group, self.hardware, recorder)
-        return dict(sorted(recorder.mappings.items()))
+            self.group(group)
+            found.update(self._mappings[group])
+        return dict(sorted((_short(key), mapping.to_text()) for key, mapping in found.items()))
 
     def group(self, group: FusionGroup) -> GroupCost | Infeasible:
         """Return the price of one group."""
         if group not in self._groups:
-            self._groups[group] = group_cost(self.network, group, self.hardware, self._mapper)
+            recorder = Recorder(self._mapper)
+            self._groups[group] = group_cost(self.network, group, self.hardware, recorder)
+            self._mappings[group] = recorder.mappings
         return self._groups[group]
 
     def plan(self, plan: FusionPlan) -> NetworkCost | Infeasible:

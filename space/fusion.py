@@ -98,16 +98,24 @@ def group_order(network: Network, groups: Iterable[tuple[int, ...]]) -> list[int
     return order
 
 
+def components(network: Network, members: Iterable[int]) -> list[tuple[int, ...]]:
+    """Split layers into parts that hang together by shared data: an edge, or a map both read."""
+    left, parts = set(members), []
+    while left:
+        part = {min(left)}
+        frontier = list(part)
+        while frontier:
+            near = network.neighbours[frontier.pop()] & left - part
+            part |= near
+            frontier.extend(near)
+        left -= part
+        parts.append(tuple(sorted(part)))
+    return parts
+
+
 def connected(network: Network, members: Iterable[int]) -> bool:
-    """Whether the layers hang together by shared data: an edge, or a map that both read."""
-    members = set(members)
-    seen = {min(members)}
-    frontier = list(seen)
-    while frontier:
-        near = network.neighbours[frontier.pop()] & members - seen
-        seen |= near
-        frontier.extend(near)
-    return seen == members
+    """Whether the layers hang together by shared data."""
+    return len(components(network, members)) == 1
 
 
 def plan_violations(network: Network, plan: FusionPlan) -> list[str]:

@@ -8,7 +8,6 @@ import logging
 import os
 import socket
 from collections.abc import Callable, Iterator, Sequence
-from types import TracebackType
 from typing import Any, Protocol, Self
 from urllib.parse import urlsplit
 
@@ -41,12 +40,7 @@ class Executor(Protocol):
         """Start the workers."""
         ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Stop the workers; work under way is given up."""
         ...
 
@@ -68,12 +62,7 @@ class InlineExecutor:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         return None
 
     def run(self, work: Sequence[Work]) -> Iterator[tuple[int, Advanced | Crash]]:
@@ -141,12 +130,7 @@ class RayExecutor:
         self._perform = ray.remote(num_cpus=1, max_retries=_RETRIES)(perform)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         import ray
 
         self._shared = self._perform = None

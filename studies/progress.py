@@ -1,7 +1,6 @@
 """Progress of a running study: a live line in a terminal, plain lines elsewhere."""
 
 from time import monotonic
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from .study import Status
@@ -35,12 +34,7 @@ class ProgressView:
             self._task = self._live.add_task("starting", total=1.0)
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._live:
             self._live.stop()
 

@@ -6,7 +6,7 @@ of its own; a study would take that for a crash of the trial.
 
 import os
 import signal
-from types import FrameType, TracebackType
+from types import FrameType
 from typing import Self
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -32,12 +32,7 @@ class StopRequest:
         self.listen()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
 

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from archloom.evaluators.group_cost import buffer_words, group_cost
 from archloom.search.mapping_search import LocalMapping
-from archloom.search.partition import components
 from archloom.search.pricing import Mapper
 from archloom.search.tiling import tile_group
-from archloom.space.fusion import FusionGroup, connected
+from archloom.space.fusion import FusionGroup, components, connected
 from archloom.space.infeasible import Infeasible
 from archloom.space.networks import network
 from archloom.space.presets import preset
