@@ -16,10 +16,11 @@ from ..space.infeasible import Infeasible
 from ..space.layer import Layer
 from ..space.network import Network
 from .group_shape import GroupShape, group_shape
-from .layer_cost import Counts, Energies, LayerCost, vector_cost
+from .layer_cost import Counts, Energies, LayerCost
 from .occupancy import GroupTiles, group_tiles
 from .problem import MappingProblem
 from .tile_cost import Grid, Mapper, TiledLayer, tiled_layer, transfers
+from .vector_cost import vector_cost
 
 
 @dataclass(frozen=True)

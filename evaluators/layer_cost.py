@@ -1,16 +1,11 @@
 """What one layer (or one tile of it) costs: counts and energy by level and tensor, cycles."""
 
 from dataclasses import dataclass
-from math import ceil, prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..space.dims import INPUTS, OUTPUTS
-from ..space.hardware import Hardware
-from ..space.layer import Layer
 from ..space.mapping import Mapping
-from .hardware_cost import access_costs
 from .kernel import FILLS, MAX_LEVELS, READS, UPDATES, VALID, evaluate_one
 from .problem import MappingProblem
 
@@ -29,7 +24,8 @@ def whole_pj(energy_pj: float) -> float:
     return round(energy_pj * _GRAIN) / _GRAIN
 
 
-def _whole(energy_pj: Energies) -> Energies:
+def whole_grains(energy_pj: Energies) -> Energies:
+    """Round energies to the same grain, of any shape."""
     rounded: Energies = np.rint(energy_pj * _GRAIN) / _GRAIN
     return rounded
 
@@ -100,56 +96,11 @@ def mapped_cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
     return LayerCost(
         mapping=mapping,
         words=total.sum(axis=2),
-        energy_pj=_whole(energy),
+        energy_pj=whole_grains(energy),
         compute_pj=whole_pj(problem.macs * setup.mac_pj),
         chip_cycles=int(chip),
         dram_cycles=int(dram),
         dram_reads=int(total[-1, :, READS].sum()),
         dram_writes=int(total[-1, :, UPDATES].sum()),
         operations=problem.macs,
-    )
-
-
-def vector_cost(
-    layer: Layer, hardware: Hardware, rows: int, columns: int, staged: bool
-) -> LayerCost:
-    """Return the cost of making ``rows`` x ``columns`` of a vector operator's output.
-
-    The vector unit reads every tap of its window from the shared buffer and writes every
-    result to it. Unless ``staged``, the input map comes from DRAM and the result goes there,
-    each word once, through that buffer. Hardware without a shared buffer streams between
-    DRAM and the unit, whose own registers then hold the window.
-    """
-    costs, buffer = access_costs(hardware), hardware.fusion_level
-    images = layer.n if not staged else 1
-    made = images * layer.output_channels * rows * columns
-    taps = made * layer.r * layer.s * layer.operands
-    levels = len(hardware.levels)
-    # words by level, tensor and direction (read, write)
-    moved = np.zeros((levels, 3, 2), np.int64)
-    if buffer is not None:
-        moved[buffer, INPUTS, 0] = taps
-        moved[buffer, OUTPUTS, 1] = made
-    if not staged:
-        moved[-1, INPUTS, 0] = layer.read_words
-        moved[-1, OUTPUTS, 1] = made
-        if buffer is not None:
-            moved[buffer, INPUTS, 1] = layer.read_words
-    width = np.array([level.width_words for level in hardware.levels])[:, None, None]
-    accesses = -(-moved // width)
-    energy = accesses[..., 0] * costs.read_pj + accesses[..., 1] * costs.write_pj
-    cycles = [
-        ceil(int(moved[i].sum()) / level.bandwidth_words) for i, level in enumerate(hardware.levels)
-    ]
-    return LayerCost(
-        mapping=None,
-        words=moved.sum(axis=2),
-        energy_pj=_whole(energy),
-        compute_pj=whole_pj(taps * costs.vector_op_pj),
-        chip_cycles=max(ceil(taps / hardware.vector_lanes), *cycles[:-1]),
-        dram_cycles=cycles[-1],
-        dram_reads=int(moved[-1, :, 0].sum()),
-        dram_writes=int(moved[-1, :, 1].sum()),
-        operations=prod((images, layer.output_channels, rows, columns, layer.r, layer.s))
-        * layer.operands,
     )

@@ -11,10 +11,11 @@ from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.layer import Layer
 from .hardware_cost import access_costs
-from .layer_cost import Counts, Energies, LayerCost, vector_cost, whole_pj
+from .layer_cost import Counts, Energies, LayerCost, whole_pj
 from .occupancy import GroupTiles
 from .problem import MappingProblem
 from .sweep import Ints
+from .vector_cost import vector_cost
 
 #: finds the mapping of a problem and prices it, or says why there is none
 Mapper = Callable[[MappingProblem], LayerCost | Infeasible]

@@ -11,8 +11,8 @@ import numpy as np
 from archloom.evaluators.group_cost import buffer_words
 from archloom.evaluators.group_shape import group_shape
 from archloom.evaluators.hardware_cost import access_costs
-from archloom.evaluators.layer_cost import vector_cost
 from archloom.evaluators.problem import MappingProblem
+from archloom.evaluators.vector_cost import vector_cost
 
 from .tile_simulator import axis_of, in_flight, simulate
 

@@ -7,8 +7,8 @@ import pytest
 
 from archloom.evaluators.group_cost import GroupCost, buffer_words, group_cost
 from archloom.evaluators.group_shape import group_shape
-from archloom.evaluators.layer_cost import vector_cost
 from archloom.evaluators.problem import MappingProblem
+from archloom.evaluators.vector_cost import vector_cost
 from archloom.search.mapping_search import LocalMapping
 from archloom.search.pricing import Mapper
 from archloom.space.fusion import FusionGroup

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 
 from archloom.evaluators.hardware_cost import access_costs
 from archloom.evaluators.kernel import evaluate_batch
-from archloom.evaluators.layer_cost import mapped_cost, vector_cost, whole_pj
+from archloom.evaluators.layer_cost import mapped_cost, whole_pj
 from archloom.evaluators.problem import MappingProblem
+from archloom.evaluators.vector_cost import vector_cost
 from archloom.space.layer import Layer
 from archloom.space.mapping import LevelMapping, Mapping
 
