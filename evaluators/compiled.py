@@ -18,7 +18,10 @@ Function = TypeVar("Function", bound=Callable[..., object])
 _HERE = Path(__file__).parent
 
 #: files whose functions and constants other kernels compile into themselves
-_SHARED = (_HERE / "words.py", _HERE / "kernel.py", _HERE.parent / "space" / "dims.py")
+_SHARED = (
+    *(_HERE / f"{name}.py" for name in ("words", "noc", "extras", "setup", "kernel")),
+    _HERE.parent / "space" / "dims.py",
+)
 
 
 @cache

@@ -167,7 +167,8 @@ def buffer_words(hardware: Hardware) -> int:
     buffer = hardware.fusion_level
     if buffer is None:
         return 0
-    return hardware.levels[buffer].total_bytes * 8 // hardware.word_bits
+    level = hardware.levels[buffer]
+    return int(level.total_bytes * 8 // hardware.word_bits // level.multiple_buffering)
 
 
 def _free_words(

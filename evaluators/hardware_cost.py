@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..space.dims import TENSORS, Tensor
+from ..space.dims import OUTPUTS, TENSORS, Tensor
 from ..space.hardware import Hardware, Storage, StorageLevel
 from .sram import BufferCost
 from .technology import Technology, technology
@@ -24,20 +24,41 @@ _RESERVED: Final = frozenset({_MACS, _VECTOR, _CONTROL, _PHY, _DRAM, _LEAKAGE})
 class AccessCosts:
     """Energy of everything that a mapping can make happen.
 
+    Arrays have a row for each level, innermost first, and are read-only.
+
     Attributes:
-        read_pj, write_pj: float64[L, 3], energy of one access of ``width_words`` words to one
-            instance, by level (innermost first) and tensor (order of TENSORS); 0 where the
-            level does not keep the tensor. Read-only.
+        read_pj, fill_pj, update_pj: float64[L, 3], energy of one access of ``width_words`` words
+            to one instance (read; written from the level outside; written from inside), by
+            tensor (order of TENSORS); 0 where the level does not keep the tensor.
+        hop_pj, router_pj: float64[L], a word over one hop, or through one router, of the network
+            to the children.
+        address_pj: float64[L], making one address.
+        used_leakage_pj: float64[L], one instance in use, per cycle: leakage that the design
+            gives by level.
         mac_pj: one multiply-accumulate.
         vector_op_pj: one operation of the vector unit.
-        leakage_pj_per_cycle: the whole chip, per clock cycle.
+        leakage_pj_per_cycle: the whole chip, per clock cycle, besides ``used_leakage_pj``.
     """
 
     read_pj: NDArray[np.float64]
-    write_pj: NDArray[np.float64]
+    fill_pj: NDArray[np.float64]
+    update_pj: NDArray[np.float64]
+    hop_pj: NDArray[np.float64]
+    router_pj: NDArray[np.float64]
+    address_pj: NDArray[np.float64]
+    used_leakage_pj: NDArray[np.float64]
     mac_pj: float
     vector_op_pj: float
     leakage_pj_per_cycle: float
+
+    @cached_property
+    def write_pj(self) -> NDArray[np.float64]:
+        """float64[L, 3], the write that a tensor arrives by: operands are filled from outside,
+        results updated from inside."""
+        write = self.fill_pj.copy()
+        write[:, OUTPUTS] = self.update_pj[:, OUTPUTS]
+        write.flags.writeable = False
+        return write
 
 
 @dataclass(frozen=True)
@@ -58,7 +79,7 @@ class _Level(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _buffer(name: str, storage: Storage, size_bytes: int, width_bytes: float) -> BufferCost:
+def _buffer(name: str, storage: Storage, size_bytes: float, width_bytes: float) -> BufferCost:
     return technology(name).buffer(storage, size_bytes, width_bytes)
 
 
@@ -103,22 +124,41 @@ def _leakage_mw(hardware: Hardware, tech: Technology, levels: list[_Level]) -> f
 def access_costs(hardware: Hardware) -> AccessCosts:
     """Return the energy of every event on ``hardware``.
 
+    A level with energies of its own takes those, and leaks only what they say. If every level
+    has its own, the technology prices nothing that a mapping does but the vector unit.
+
     Raises:
         ValueError: a technology, DRAM or word width that the table does not have.
     """
     tech = technology(hardware.technology)
     levels = _levels(hardware)
-    read = np.zeros((len(hardware.levels), len(TENSORS)))
-    write = np.zeros_like(read)
+    count = len(hardware.levels)
+    read, fill, update = (np.zeros((count, len(TENSORS))) for _ in range(3))
+    hop, router, address, used_leakage = (np.zeros(count) for _ in range(4))
     for i, costs in enumerate(levels):
         for tensor, buffer in costs.by_tensor.items():
-            read[i, TENSORS.index(tensor)] = buffer.read_pj
-            write[i, TENSORS.index(tensor)] = buffer.write_pj
-    read[-1] = write[-1] = _dram_access_pj(hardware, tech)
-    read.flags.writeable = write.flags.writeable = False
+            t = TENSORS.index(tensor)
+            read[i, t] = buffer.read_pj
+            fill[i, t] = update[i, t] = buffer.write_pj
+    read[-1] = fill[-1] = update[-1] = _dram_access_pj(hardware, tech)
+    for i, level in enumerate(hardware.levels):
+        if level.energy is not None:
+            kept = [TENSORS.index(tensor) for tensor in level.keeps]
+            read[i, kept] = level.energy.read_pj
+            fill[i, kept] = level.energy.fill_pj
+            update[i, kept] = level.energy.update_pj
+            if hardware.effects.network == "mesh":
+                hop[i], router[i] = level.energy.hop_pj, level.energy.router_pj
+            address[i] = level.energy.address_pj
+            used_leakage[i] = level.energy.leakage_pj
+    arrays = (read, fill, update, hop, router, address, used_leakage)
+    for array in arrays:
+        array.flags.writeable = False
+    own = hardware.mac_pj is not None and all(level.energy for level in hardware.levels)
     # mW over MHz is nJ
-    leakage_pj = _leakage_mw(hardware, tech, levels) / hardware.frequency_mhz * 1e3
-    return AccessCosts(read, write, tech.mac_pj(hardware.word_bits), tech.vector_op_pj, leakage_pj)
+    leakage_pj = 0.0 if own else _leakage_mw(hardware, tech, levels) / hardware.frequency_mhz * 1e3
+    mac_pj = tech.mac_pj(hardware.word_bits) if hardware.mac_pj is None else hardware.mac_pj
+    return AccessCosts(*arrays, mac_pj, tech.vector_op_pj, leakage_pj)
 
 
 def area_mm2(hardware: Hardware) -> dict[str, float]:

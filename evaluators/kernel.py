@@ -9,13 +9,13 @@ spatial reduction, bypass, first-touch elision of partial sums. No fill or drain
 Energy and cycles of search and the counts of reports come from the same code.
 """
 
-from typing import Final, NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ..space.dims import INPUTS, OUTPUTS
 from .compiled import compiled, inlined
+from .extras import array_cycles, extras_pj
+from .setup import FILLS, MAX_LEVELS, READS, UPDATES, Setup
 from .words import (
     ORDER,
     SPATIAL_X,
@@ -28,12 +28,8 @@ from .words import (
     fetched_unpadded,
     owned,
     tile_words,
+    used_children,
 )
-
-READS, FILLS, UPDATES = range(3)
-
-#: most storage levels that the scratch space of the kernel is laid out for
-MAX_LEVELS: Final = 8
 
 #: status of a candidate: valid, or the rule it breaks
 VALID, OVER_CAPACITY, OVER_FANOUT = range(3)
@@ -58,40 +54,11 @@ __all__ = [
 ]
 
 
-class Setup(NamedTuple):
-    """Everything about a problem that does not depend on the candidate.
-
-    L levels, 3 tensors, 8 dimensions. ``window`` is (stride, dilation, padding, input size)
-    for rows, then columns. ``top[t]`` is the outermost level that takes part for the tensor:
-    DRAM, or the buffer for an operand that lives there whole. ``capacity[L, 3]`` holds the
-    words of private buffers, ``shared[L]`` those of shared ones (-1 where there is no limit).
-    ``weights`` are the exponents of energy and of latency in the objective.
-    """
-
-    bounds: Int
-    window: Int
-    allowed: NDArray[np.uint8]
-    optional: NDArray[np.uint8]
-    fanout: Int
-    spatial: NDArray[np.uint8]
-    shared: Int
-    capacity: Int
-    top: Int
-    staged: NDArray[np.uint8]
-    read_pj: Float
-    write_pj: Float
-    width: Int
-    bandwidth: Float
-    mac_pj: float
-    leakage_pj: float
-    weights: Float
-
-
 @inlined
 def _fits(setup: Setup, loops: Int, keep: NDArray[np.uint8], cum: Int) -> int:
     """Status of a candidate: mesh and capacity."""
     window, fanout, tops, staged = setup.window, setup.fanout, setup.top, setup.staged
-    capacity, shared = setup.capacity, setup.shared
+    capacity, shared, unit = setup.capacity, setup.shared, setup.unit
     for level in range(loops.shape[0]):
         x, y = 1, 1
         for d in range(8):
@@ -104,9 +71,9 @@ def _fits(setup: Setup, loops: Int, keep: NDArray[np.uint8], cum: Int) -> int:
             top = tops[t]
             # an operand that lives in the buffer whole was paid for by its fusion group
             if keep[level, t] and (level < top or (level == top and not staged[t])):
-                words = tile_words(t, cum, level + 1, window)
-                used += words
-                if 0 <= capacity[level, t] < words:
+                units = tile_words(t, cum, level + 1, window) * unit[level, t]
+                used += units
+                if 0 <= capacity[level, t] < units:
                     return OVER_CAPACITY
         if 0 <= shared[level] < used:
             return OVER_CAPACITY
@@ -146,7 +113,7 @@ def _count(
 ) -> None:
     """Fill ``counts``; ``asked[3]`` starts as what the MACs ask for and moves outwards."""
     levels = loops.shape[0]
-    window, top, fanout = setup.window, setup.top, setup.fanout
+    window, top, fanout, multicast = setup.window, setup.top, setup.fanout, setup.multicast
     alone = fanout[levels - 1, 0] * fanout[levels - 1, 1] == 1
     # a MAC reads its operands and updates its result every cycle
     for t in range(3):
@@ -156,7 +123,10 @@ def _count(
         for t in range(3):
             if level > top[t]:
                 continue
-            content = asked[t] * distinct_children(t, cum, level, spread, window)
+            if multicast[level, t]:
+                content = asked[t] * distinct_children(t, cum, level, spread, window)
+            else:
+                content = asked[t] * used_children(level, spread)
             asked[t] = content
             if not keep[level, t]:
                 continue
@@ -178,26 +148,43 @@ def _count(
 
 
 @inlined
-def _price(setup: Setup, counts: Int, used: Int) -> tuple[float, float, float]:
-    """Energy of all counted words, and cycles that on-chip levels and DRAM need for them."""
+def _price(
+    setup: Setup, keep: NDArray[np.uint8], counts: Int, used: Int, met: Int
+) -> tuple[float, float, float]:
+    """Energy of all counted words, and cycles that on-chip levels and DRAM need for them.
+
+    ``met[3]`` is overwritten: whether a level inside already keeps the tensor.
+    """
     levels = counts.shape[0]
-    width, bandwidth = setup.width, setup.bandwidth
-    read_pj, write_pj = setup.read_pj, setup.write_pj
+    width, bandwidth, unit = setup.width, setup.bandwidth, setup.unit
+    read_pj, fill_pj, update_pj = setup.read_pj, setup.fill_pj, setup.update_pj
+    cluster, instances, served = setup.cluster, setup.instances, setup.served
     energy, chip, dram = 0.0, 0.0, 0.0
+    met[:] = 0
     for level in range(levels):
-        words = 0
-        w = width[level]
+        read, written = 0.0, 0.0
+        # with clusters, energies are those of one access to all of a cluster (Timeloop)
+        active = min(used[level], instances[level] // cluster[level])
         for t in range(3):
+            if not keep[level, t]:
+                continue
             reads, fills = counts[level, t, READS], counts[level, t, FILLS]
             updates = counts[level, t, UPDATES]
-            words += reads + fills + updates
-            # whole vector accesses of every used instance (Timeloop's energy reference table)
-            energy += used[level] * (
-                _accesses(reads, w) * read_pj[level, t]
-                + (_accesses(fills, w) + _accesses(updates, w)) * write_pj[level, t]
+            w, u = width[level, t], unit[level, t]
+            # zeros spare accesses of the MACs, which the innermost level that holds t serves
+            share = 1.0 if met[t] else served[t]
+            met[t] = 1
+            read += share * reads * u
+            written += (fills + share * updates) * u
+            # whole vector accesses of every active instance (Timeloop's energy reference table)
+            energy += active * (
+                share * _accesses(reads, w) * read_pj[level, t]
+                + _accesses(fills, w) * fill_pj[level, t]
+                + share * _accesses(updates, w) * update_pj[level, t]
             )
         # a level that moves more words than its ports allow stretches the run (Timeloop)
-        cycles = np.ceil(words / bandwidth[level])
+        cycles = max(read / bandwidth[level, 0], written / bandwidth[level, 1])
+        cycles = np.ceil(max(cycles, (read + written) / bandwidth[level, 2]))
         if level == levels - 1:
             dram = cycles
         else:
@@ -229,11 +216,19 @@ def evaluate_one(
         for d in range(8):
             instances *= spread[level, d]
     _count(setup, loops, keep, steps, cum, spread, asked, counts)
-    energy, chip, dram = _price(setup, counts, used)
+    energy, chip, dram = _price(setup, keep, counts, used, asked)
     macs = 1.0
     for d in range(8):
         macs *= setup.bounds[d]
-    return VALID, energy + macs * setup.mac_pj, max(chip, float(steps)), dram
+    energy += macs * setup.working * setup.mac_pj
+    chip = max(chip, np.ceil(steps * setup.busy))
+    if setup.fill_drain:
+        chip += array_cycles(setup.fill_drain, setup.array, loops, keep, steps)
+    if setup.extras:
+        energy += extras_pj(
+            setup, loops, keep, steps, cum, spread, counts, used, max(chip, dram)
+        ).sum()
+    return VALID, energy, chip, dram
 
 
 @compiled

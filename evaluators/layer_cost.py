@@ -6,13 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..space.mapping import Mapping
-from .kernel import FILLS, MAX_LEVELS, READS, UPDATES, VALID, evaluate_one
+from .extras import extras_pj
+from .kernel import FILLS, MAX_LEVELS, READS, TEMPORAL, UPDATES, VALID, Setup, evaluate_one
 from .problem import MappingProblem
 
 #: energies of a report are multiples of 2**-8 pJ: sums are then exact in any order
 _GRAIN = 256.0
 
 Counts = NDArray[np.int64]
+Int = NDArray[np.int64]
+Flags = NDArray[np.uint8]
 Energies = NDArray[np.float64]
 
 
@@ -87,20 +90,41 @@ def mapped_cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
     status, _, chip, dram = evaluate_one(setup, loops, keep, counts, used, scratch)
     if status != VALID:
         raise ValueError(f"mapping does not fit {problem.hardware.name}: status {status}")
-    width = setup.width[:, None]
-    reads = -(-counts[:, :, READS] // width)
-    writes = -(-counts[:, :, FILLS] // width) - (-counts[:, :, UPDATES] // width)
-    # whole vector accesses of every used instance (Timeloop's energy reference table)
-    energy = used[:, None] * (reads * setup.read_pj + writes * setup.write_pj)
+    energy = energy_by_level(setup, loops, keep, counts, used, scratch, max(chip, dram))
     total = counts * used[:, None, None]
     return LayerCost(
         mapping=mapping,
         words=total.sum(axis=2),
         energy_pj=whole_grains(energy),
-        compute_pj=whole_pj(problem.macs * setup.mac_pj),
+        compute_pj=whole_pj(problem.macs * setup.working * setup.mac_pj),
         chip_cycles=int(chip),
         dram_cycles=int(dram),
         dram_reads=int(total[-1, :, READS].sum()),
         dram_writes=int(total[-1, :, UPDATES].sum()),
         operations=problem.macs,
     )
+
+
+def energy_by_level(
+    setup: Setup, loops: Int, keep: Flags, counts: Counts, used: Int, scratch: Int, cycles: float
+) -> Energies:
+    """Return the energy [L, 3] of what the kernel just counted, network and addresses with it.
+
+    ``scratch`` is as the kernel left it; all arguments are those of
+    :func:`archloom.evaluators.kernel.evaluate_one`.
+    """
+    levels = len(used)
+    reads, fills, updates = (-(-counts[:, :, i] // setup.width) for i in (READS, FILLS, UPDATES))
+    # only the innermost level that keeps a tensor serves the MACs, and is spared by zeros
+    inside = np.cumsum(keep, axis=0) - keep
+    share = np.where((inside == 0) & (keep > 0), setup.served, 1.0)
+    active = np.minimum(used, setup.instances // setup.cluster)[:, None]
+    # whole vector accesses of every active instance (Timeloop's energy reference table)
+    energy: Energies = active * (
+        share * reads * setup.read_pj + fills * setup.fill_pj + share * updates * setup.update_pj
+    )
+    if setup.extras:
+        cum, spread = scratch[: levels + 1], scratch[levels + 1 : 2 * levels + 1]
+        steps = int(loops[:, TEMPORAL].prod())
+        energy += extras_pj(setup, loops, keep, steps, cum, spread, counts, used, cycles)
+    return energy

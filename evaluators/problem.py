@@ -11,7 +11,8 @@ from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.layer import Layer
 from .hardware_cost import access_costs
-from .kernel import MAX_LEVELS, Setup
+from .setup import MAX_LEVELS, Setup, unlimited
+from .setup_arrays import effect_arrays, price_arrays, storage_arrays
 
 Residency = tuple[bool, bool, bool]
 STREAMED: Residency = (False, False, False)
@@ -29,6 +30,7 @@ class MappingProblem:
             Then DRAM has no part in it (fusion model, section 4).
         free_words: words left in the fusion level for the tiles of the other operands; None
             for the whole level.
+        density: share of weights and of inputs that are not zero.
 
     Raises:
         ValueError: a staged operand on hardware without a fusion level or one that the
@@ -43,6 +45,7 @@ class MappingProblem:
     hardware: Hardware
     staged: Residency = STREAMED
     free_words: int | None = None
+    density: tuple[float, float] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
         levels = self.hardware.levels
@@ -68,40 +71,24 @@ class MappingProblem:
     def key(self) -> str:
         """Everything but the hardware, as one canonical string: the memo key of a trial."""
         window = (self.stride, self.dilation, self.padding, self.input_size)
-        return repr((self.bounds, *window, self.staged, self.free_words))
+        return repr((self.bounds, *window, self.staged, self.free_words, self.density))
 
     @cached_property
     def setup(self) -> Setup:
         """The arrays that the kernel reads."""
-        levels, hardware = self.hardware.levels, self.hardware
-        costs = access_costs(hardware)
-        word_bytes = hardware.word_bits / 8
-        dram = len(levels) - 1
-        buffer = hardware.fusion_level
+        hardware = self.hardware
+        levels, costs = hardware.levels, access_costs(hardware)
+        dram, buffer = len(levels) - 1, hardware.fusion_level
         top = [dram if buffer is None or not staged else buffer for staged in self.staged]
         allowed = np.array([[t in lv.keeps for t in TENSORS] for lv in levels], np.uint8)
         optional = np.array([[lv.optional] * 3 for lv in levels], np.uint8) & allowed
-        shared = np.full(len(levels), -1, np.int64)
-        capacity = np.full((len(levels), 3), -1, np.int64)
-        for i, level in enumerate(levels[:-1]):
-            if level.private:
-                sizes = [level.buffer_bytes(t) or 0 for t in TENSORS]
-                capacity[i] = [int(size // word_bytes) for size in sizes]
-            else:
-                shared[i] = int(level.total_bytes // word_bytes)
-        if self.free_words is not None and buffer is not None:
-            shared[buffer] = self.free_words
         for t in range(3):
             optional[top[t], t] = 0
-        return Setup(
-            bounds=np.array(self.bounds, np.int64),
-            window=np.array(
-                [
-                    [self.stride[a], self.dilation[a], self.padding[a], self.input_size[a]]
-                    for a in (0, 1)
-                ],
-                np.int64,
-            ),
+        window = [
+            [self.stride[a], self.dilation[a], self.padding[a], self.input_size[a]] for a in (0, 1)
+        ]
+        base = unlimited(np.array(self.bounds, np.int64), np.array(window, np.int64), len(levels))
+        return base._replace(
             allowed=allowed,
             optional=optional,
             fanout=np.array(hardware.fanouts, np.int64),
@@ -112,17 +99,14 @@ class MappingProblem:
                 ],
                 np.uint8,
             ),
-            shared=shared,
-            capacity=capacity,
             top=np.array(top, np.int64),
             staged=np.array(self.staged, np.uint8),
-            read_pj=costs.read_pj,
-            write_pj=costs.write_pj,
-            width=np.array([lv.width_words for lv in levels], np.int64),
-            bandwidth=np.array([lv.bandwidth_words for lv in levels], np.float64),
-            mac_pj=costs.mac_pj,
-            leakage_pj=costs.leakage_pj_per_cycle,
-            weights=np.ones(2),
+            multicast=np.array([[t in lv.multicast for t in TENSORS] for lv in levels], np.uint8),
+            cluster=np.array([lv.cluster_size for lv in levels], np.int64),
+            instances=np.array([lv.instances for lv in levels], np.int64),
+            **storage_arrays(hardware, self.free_words),
+            **price_arrays(costs),
+            **effect_arrays(hardware, self.density),
         )
 
     def impossible(self) -> Infeasible | None:

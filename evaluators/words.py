@@ -16,7 +16,7 @@ from .compiled import compiled, inlined
 TEMPORAL, SPATIAL_X, SPATIAL_Y, ORDER = range(4)
 
 #: bit d says whether the tensor depends on dimension d (plain ints compile to constants)
-_WEIGHT_DIMS, _INPUT_DIMS, _OUTPUT_DIMS = (
+WEIGHT_DIMS, INPUT_DIMS, OUTPUT_DIMS = (
     int(sum(1 << d for d in range(8) if row[d])) for row in RELEVANT
 )
 Int = NDArray[np.int64]
@@ -50,6 +50,15 @@ def diagonals(a: int, step_a: int, b: int, step_b: int) -> int:
     while y:
         x, y = y, x % y
     return a * b - max(0, a - step_b // x) * max(0, b - step_a // x)
+
+
+@inlined
+def used_children(level: int, spread: Int) -> int:
+    """Children of one instance that work."""
+    children = 1
+    for d in range(8):
+        children *= spread[level, d]
+    return children
 
 
 @inlined
@@ -88,9 +97,9 @@ def fetched(tensor: int, level: int, loops: Int, spread: Int, cum: Int, window: 
     """
     tile = tile_words(tensor, cum, level + 1, window)
     words = tile
-    relevant = _OUTPUT_DIMS if tensor == OUTPUTS else _INPUT_DIMS
+    relevant = OUTPUT_DIMS if tensor == OUTPUTS else INPUT_DIMS
     if tensor == WEIGHTS:
-        relevant = _WEIGHT_DIMS
+        relevant = WEIGHT_DIMS
     closed = False
     for above in range(level + 1, loops.shape[0]):
         for i in range(8):
@@ -182,11 +191,29 @@ def fetched_unpadded(level: int, loops: Int, cum: Int, window: Int) -> int:
 
 
 @compiled
+def tile_changes(tensor: int, level: int, loops: Int) -> int:
+    """Times that one instance of ``level`` gets another tile, the first one included."""
+    relevant = OUTPUT_DIMS if tensor == OUTPUTS else INPUT_DIMS
+    if tensor == WEIGHTS:
+        relevant = WEIGHT_DIMS
+    changes = 1
+    moving = False
+    for above in range(level + 1, loops.shape[0]):
+        for i in range(8):
+            d = loops[above, ORDER, i]
+            n = loops[above, TEMPORAL, d]
+            moving = moving or (n > 1 and bool(relevant >> d & 1))
+            if moving:
+                changes *= n
+    return changes
+
+
+@compiled
 def owned(level: int, loops: Int, cum: Int, window: Int) -> int:
     """Output words that one instance ever owns: its tile, times the loops that move it."""
     words = tile_words(OUTPUTS, cum, level + 1, window)
     for above in range(level + 1, loops.shape[0]):
         for d in range(8):
-            if _OUTPUT_DIMS >> d & 1:
+            if OUTPUT_DIMS >> d & 1:
                 words *= loops[above, TEMPORAL, d]
     return words

@@ -1,10 +1,11 @@
 """One concrete accelerator."""
 
 from dataclasses import dataclass
-from math import prod
+from math import inf, isfinite, prod
 from typing import Literal
 
 from .dims import DIMS, TENSORS, Dim, Tensor
+from .effects import PLAIN, AccessEnergy, Effects
 
 Storage = Literal["register", "sram", "dram"]
 Pair = tuple[int, int]
@@ -21,11 +22,24 @@ class StorageLevel:
         mesh: instances along x and y.
         capacity_bytes: capacity of one instance: one number for a buffer that its tensors
             share, or (tensor, bytes) pairs for one private buffer per tensor. None for DRAM.
-        bandwidth_words: words that one instance can read and write together in a cycle.
+            A part of a byte (in eighths) is allowed.
+        bandwidth_words: words that one instance can read and write together in a cycle; may be
+            infinite.
         width_words: words of one access (a vector); energy is paid per access.
         spatial_x, spatial_y: dimensions that may be unrolled over the children of this level
             along x and y. A systolic array allows K along x and reductions along y.
         optional: whether a mapping may let a tensor bypass this level.
+        read_bandwidth_words, write_bandwidth_words: words that one instance can read, and write,
+            in a cycle, where the ports are not shared.
+        multiple_buffering: copies of each tile that the capacity must hold; 2 for double
+            buffering, where the next tile arrives during the work on this one.
+        multicast: tensors that the network to the children can send to several of them at
+            once, or add up on the way.
+        cluster_size: instances that are accessed together, as one wide memory; energies are
+            those of such an access.
+        tensor_bits: (tensor, bits) of words that are not as wide as the hardware's
+            ``word_bits``, such as wide partial sums.
+        energy: energies that replace those of the technology table.
 
     Raises:
         ValueError: a size or bandwidth that is not positive, or an unknown tensor or dimension.
@@ -35,29 +49,55 @@ class StorageLevel:
     storage: Storage
     keeps: tuple[Tensor, ...]
     mesh: Pair
-    capacity_bytes: int | tuple[tuple[Tensor, int], ...] | None
+    capacity_bytes: float | tuple[tuple[Tensor, float], ...] | None
     bandwidth_words: float
     width_words: int = 1
     spatial_x: tuple[Dim, ...] = DIMS
     spatial_y: tuple[Dim, ...] = DIMS
     optional: bool = False
+    read_bandwidth_words: float = inf
+    write_bandwidth_words: float = inf
+    multiple_buffering: float = 1.0
+    multicast: tuple[Tensor, ...] = TENSORS
+    cluster_size: int = 1
+    tensor_bits: tuple[tuple[Tensor, int], ...] = ()
+    energy: AccessEnergy | None = None
 
     def __post_init__(self) -> None:
         if not self.keeps or any(t not in TENSORS for t in self.keeps):
             raise ValueError(f"level {self.name}: keeps must name some of {', '.join(TENSORS)}")
         if any(d not in DIMS for d in (*self.spatial_x, *self.spatial_y)):
             raise ValueError(f"level {self.name}: spatial dimensions are {', '.join(DIMS)}")
-        if min(*self.mesh, self.width_words) < 1 or self.bandwidth_words <= 0:
-            raise ValueError(f"level {self.name}: mesh, width and bandwidth must be positive")
+        self._check_numbers()
         if (self.capacity_bytes is None) != (self.storage == "dram"):
             raise ValueError(f"level {self.name}: all levels but DRAM need capacity_bytes")
         if isinstance(self.capacity_bytes, tuple):
             if {t for t, _ in self.capacity_bytes} != set(self.keeps):
                 raise ValueError(f"level {self.name}: private buffers must match keeps")
-            if min(b for _, b in self.capacity_bytes) < 1:
+            if not all(b > 0 and isfinite(b) for _, b in self.capacity_bytes):
                 raise ValueError(f"level {self.name}: capacities must be positive")
-        elif self.capacity_bytes is not None and self.capacity_bytes < 1:
+        elif self.capacity_bytes is not None and not 0 < self.capacity_bytes < inf:
             raise ValueError(f"level {self.name}: capacity_bytes must be positive")
+
+    def _check_numbers(self) -> None:
+        bandwidths = (
+            self.bandwidth_words,
+            self.read_bandwidth_words,
+            self.write_bandwidth_words,
+        )
+        if min(*self.mesh, self.width_words) < 1 or not all(b > 0 for b in bandwidths):
+            raise ValueError(f"level {self.name}: mesh, width and bandwidth must be positive")
+        if not (isfinite(self.multiple_buffering) and self.multiple_buffering >= 1):
+            raise ValueError(f"level {self.name}: multiple_buffering must be at least 1")
+        if self.cluster_size < 1 or self.instances % self.cluster_size:
+            raise ValueError(
+                f"level {self.name}: clusters of {self.cluster_size} do not divide "
+                f"{self.instances} instances"
+            )
+        if any(t not in TENSORS for t in self.multicast):
+            raise ValueError(f"level {self.name}: multicast must name some of {', '.join(TENSORS)}")
+        if any(t not in TENSORS or bits < 1 for t, bits in self.tensor_bits):
+            raise ValueError(f"level {self.name}: tensor_bits must be (tensor, bits from 1 up)")
 
     @property
     def instances(self) -> int:
@@ -70,13 +110,13 @@ class StorageLevel:
         return isinstance(self.capacity_bytes, tuple)
 
     @property
-    def total_bytes(self) -> int:
+    def total_bytes(self) -> float:
         """Bytes of one instance over all its buffers; 0 for DRAM."""
         if isinstance(self.capacity_bytes, tuple):
             return sum(b for _, b in self.capacity_bytes)
         return self.capacity_bytes or 0
 
-    def buffer_bytes(self, tensor: Tensor) -> int | None:
+    def buffer_bytes(self, tensor: Tensor) -> float | None:
         """Capacity of the buffer that holds ``tensor`` in one instance; None if unlimited."""
         if isinstance(self.capacity_bytes, tuple):
             return dict(self.capacity_bytes).get(tensor, 0)
@@ -98,6 +138,9 @@ class Hardware:
         dram: name of the DRAM in the technology table.
         vector_lanes: operations per cycle of the unit that runs pooling and adds.
         native_batch: images that one pass works on.
+        mac_pj: energy of one multiply-accumulate that the design gives; None for the
+            technology's.
+        effects: hardware effects that are switched on.
 
     Raises:
         ValueError: meshes that do not divide from level to level, no DRAM at the top or DRAM
@@ -114,12 +157,16 @@ class Hardware:
     dram: str
     vector_lanes: int
     native_batch: int = 1
+    mac_pj: float | None = None
+    effects: Effects = PLAIN
 
     def __post_init__(self) -> None:
-        if self.frequency_mhz <= 0 or min(*self.pe_mesh, *self.array, self.word_bits) < 1:
+        if not 0 < self.frequency_mhz < inf or min(*self.pe_mesh, *self.array, self.word_bits) < 1:
             raise ValueError(f"hardware {self.name}: clock, meshes and word_bits must be positive")
         if self.vector_lanes < 1 or self.native_batch < 1:
             raise ValueError(f"hardware {self.name}: vector_lanes and native_batch must be >= 1")
+        if self.mac_pj is not None and not 0 <= self.mac_pj < inf:
+            raise ValueError(f"hardware {self.name}: mac_pj must be from 0 up, got {self.mac_pj}")
         kinds = [level.storage for level in self.levels]
         if len(kinds) < 2 or kinds[-1] != "dram" or "dram" in kinds[:-1]:
             raise ValueError(f"hardware {self.name}: the last level, and only it, must be DRAM")
@@ -162,8 +209,12 @@ class Hardware:
             for b, level in zip(below, self.levels, strict=False)
         )
 
+    def bits(self, level: int, tensor: Tensor) -> int:
+        """Bits of a word of ``tensor`` at a level."""
+        return dict(self.levels[level].tensor_bits).get(tensor, self.word_bits)
+
     @property
-    def on_chip_bytes(self) -> int:
+    def on_chip_bytes(self) -> float:
         """Bytes of all storage on the chip."""
         return sum(level.total_bytes * level.instances for level in self.levels)
 

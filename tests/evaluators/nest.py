@@ -197,9 +197,13 @@ def price(nest, setup: Setup):
     for level in range(nest.levels):
         for tensor in range(3):
             reads, fills, updates = (
-                ceil(int(n) / int(setup.width[level])) for n in counts[level, tensor]
+                ceil(int(n) / int(setup.width[level, tensor])) for n in counts[level, tensor]
             )
             energy += instances[level] * reads * setup.read_pj[level, tensor]
-            energy += instances[level] * (fills + updates) * setup.write_pj[level, tensor]
-        cycles.append(ceil(int(counts[level].sum()) / setup.bandwidth[level]))
+            energy += instances[level] * fills * setup.fill_pj[level, tensor]
+            energy += instances[level] * updates * setup.update_pj[level, tensor]
+        read, fill, update = counts[level].sum(axis=0)
+        needs = (read, fill + update, read + fill + update)
+        rates = setup.bandwidth[level]
+        cycles.append(max(ceil(int(n) / rate) for n, rate in zip(needs, rates, strict=True)))
     return energy, max(nest.steps(), *cycles[:-1]), cycles[-1]

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from archloom.evaluators.kernel import UPDATES, VALID, Setup, evaluate_one
-from archloom.space.dims import DIMS, OUTPUTS, TENSORS
+from archloom.evaluators.kernel import VALID, evaluate_one
+from archloom.evaluators.setup import unlimited
+from archloom.space.dims import DIMS, TENSORS
 
 FILE = Path(__file__).parents[1] / "data" / "timeloop_cases.jsonl"
 CASES = [json.loads(line) for line in FILE.read_text().splitlines()]
@@ -35,27 +36,16 @@ def setup_of(case):
         stride, dilation = case["stride"][axis], case["dilation"][axis]
         size = (bounds[6 + axis] - 1) * dilation + (bounds[4 + axis] - 1) * stride + 1
         window.append([stride, dilation, 0, size])
-    read = [[lv["pj"][0]] * 3 for lv in levels]
-    # the kernel has one price for writes: fills for operands, updates for results
-    write = [[lv["pj"][1], lv["pj"][1], lv["pj"][2]] for lv in levels]
-    return Setup(
-        bounds=np.array(bounds, np.int64),
-        window=np.array(window, np.int64),
-        allowed=np.ones((len(levels), 3), np.uint8),
-        optional=np.ones((len(levels), 3), np.uint8),
+    base = unlimited(np.array(bounds, np.int64), np.array(window, np.int64), len(levels))
+    read, fill, update = (np.array([[lv["pj"][i]] * 3 for lv in levels], float) for i in range(3))
+    return base._replace(
         fanout=np.array(fanout, np.int64),
-        spatial=np.ones((len(levels), 2, 8), np.uint8),
         shared=np.array([-1 if lv["words"] is None else lv["words"] for lv in levels], np.int64),
-        capacity=np.full((len(levels), 3), -1, np.int64),
-        top=np.full(3, len(levels) - 1, np.int64),
-        staged=np.zeros(3, np.uint8),
-        read_pj=np.array(read, float),
-        write_pj=np.array(write, float),
-        width=np.array([lv["width"] for lv in levels], np.int64),
-        bandwidth=np.full(len(levels), np.inf),
+        read_pj=read,
+        fill_pj=fill,
+        update_pj=update,
+        width=np.array([[lv["width"]] * 3 for lv in levels], np.int64),
         mac_pj=case["mac_pj"],
-        leakage_pj=0.0,
-        weights=np.ones(2),
     )
 
 
@@ -97,16 +87,11 @@ UNCLUSTERED = [c for c in CASES if all(lv["cluster"] == 1 for lv in c["levels"])
 
 @pytest.mark.parametrize("case", UNCLUSTERED, ids=named)
 def test_energy_is_timeloops(case):
-    _, energy, _, _, used = evaluated(case)
+    _, energy, _, _, _ = evaluated(case)
     assert prod(case["bounds"]) * case["mac_pj"] == pytest.approx(case["mac_energy_pj"], rel=1e-12)
     expected = case["mac_energy_pj"]
-    for i, level in enumerate(case["levels"]):
-        for tensor, kept in level["tensors"].items():
-            expected += kept["energy_pj"]
-            if TENSORS.index(tensor) == OUTPUTS:
-                # those fills are priced as updates here
-                fills = -(-kept["counts"][1] // level["width"])
-                expected += fills * used[i] * (level["pj"][UPDATES] - level["pj"][1])
+    for level in case["levels"]:
+        expected += sum(kept["energy_pj"] for kept in level["tensors"].values())
     assert energy == pytest.approx(expected, rel=1e-12)
 
 

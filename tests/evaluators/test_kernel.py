@@ -12,10 +12,10 @@ from archloom.evaluators.kernel import (
     OVER_CAPACITY,
     OVER_FANOUT,
     VALID,
-    Setup,
     evaluate_batch,
     evaluate_one,
 )
+from archloom.evaluators.setup import unlimited
 
 from . import nest as oracle
 from .nest import INPUTS, OUTPUTS, WEIGHTS, G, N, Nest, P, Q, R, S
@@ -34,24 +34,17 @@ def setup_of(nest, **changes):
     ]
     price = np.arange(1, 3 * levels + 1, dtype=float).reshape(levels, 3)
     staged = [int(top < levels - 1) for top in nest.top]
-    base = Setup(
-        bounds=np.array(nest.bounds, np.int64),
-        window=np.array(window, np.int64),
-        allowed=np.ones((levels, 3), np.uint8),
-        optional=np.ones((levels, 3), np.uint8),
+    base = unlimited(np.array(nest.bounds, np.int64), np.array(window, np.int64), levels)
+    base = base._replace(
         fanout=np.array(fanout, np.int64),
-        spatial=np.ones((levels, 2, 8), np.uint8),
-        shared=np.full(levels, -1, np.int64),
-        capacity=np.full((levels, 3), -1, np.int64),
         top=np.array(nest.top, np.int64),
         staged=np.array(staged, np.uint8),
         read_pj=price,
-        write_pj=price * 1.5 + 0.25,
-        width=np.array([1, 3, 4, 2][:levels], np.int64),
-        bandwidth=np.array([2.5, 1.5, 0.75, 0.5][:levels]),
+        fill_pj=price * 1.5 + 0.25,
+        update_pj=price * 2.5 + 0.75,
+        width=np.array([[1, 2, 1], [3, 1, 2], [4, 4, 4], [2, 3, 5]][:levels], np.int64),
+        bandwidth=np.array([[2.5, 4, 5], [1.5, 1, 2], [0.75, 9, 9], [0.5, 1, 0.6]][:levels]),
         mac_pj=0.5,
-        leakage_pj=0.0,
-        weights=np.ones(2),
     )
     return base._replace(**changes)
 

@@ -1,0 +1,94 @@
+"""Effects that are off in most designs: array fill and drain, network, addresses, used leakage."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compiled import compiled
+from .noc import hops_per_word, network_pj
+from .setup import EXPOSED, FILLS, Setup
+from .words import (
+    SPATIAL_X,
+    SPATIAL_Y,
+    Float,
+    Int,
+    distinct_children,
+    fetched,
+    tile_changes,
+    used_children,
+)
+
+
+@compiled
+def array_cycles(
+    fill_drain: int, array: Int, loops: Int, keep: NDArray[np.uint8], steps: int
+) -> float:
+    """Cycles in which the array of a PE fills, drains or loads what it holds still.
+
+    An array of r rows and c columns in use takes r to load a tile, r + c - 2 from the first to
+    the last cell (SCALE-Sim, Samajdar et al., ISPASS 2020: 2 r + c + T - 2 for T steps). The
+    tensor that changes least often in the innermost level is the one that stands still.
+    """
+    rows, columns = 1, 1
+    for level in range(array[2]):
+        for d in range(8):
+            columns *= loops[level, SPATIAL_X, d]
+            rows *= loops[level, SPATIAL_Y, d]
+    rows, columns = min(rows, array[0]), min(columns, array[1])
+    changes = steps
+    for t in range(3):
+        if keep[0, t]:
+            changes = min(changes, tile_changes(t, 0, loops))
+    skew = rows + columns - 2
+    if fill_drain == EXPOSED:
+        return float(changes) * (rows + skew)
+    # FAST section 3.1: cells latch the next tile while they work on this one
+    return rows + skew + (changes - 1.0) * max(0, rows - steps // changes)
+
+
+@compiled
+def extras_pj(
+    setup: Setup,
+    loops: Int,
+    keep: NDArray[np.uint8],
+    steps: int,
+    cum: Int,
+    spread: Int,
+    counts: Int,
+    used: Int,
+    cycles: float,
+) -> Float:
+    """Energy [L, 3] of what most designs leave out: network, addresses, leakage by level.
+
+    Leakage of a level is spread evenly over the tensors.
+    """
+    levels, window = loops.shape[0], setup.window
+    energy = np.empty((levels, 3))
+    asked = np.full(3, float(steps))
+    for level in range(levels):
+        # Timeloop: instances in use leak in every cycle of the run
+        energy[level] = setup.used_leakage_pj[level] * cycles * used[level] / 3
+        hop_pj, router_pj = setup.hop_pj[level], setup.router_pj[level]
+        clusters = min(used[level], setup.instances[level] // setup.cluster[level])
+        for t in range(3):
+            if level > setup.top[t]:
+                continue
+            multicast = bool(setup.multicast[level, t])
+            if multicast:
+                asked[t] *= distinct_children(t, cum, level, spread, window)
+            else:
+                asked[t] *= used_children(level, spread)
+            if hop_pj + router_pj > 0:
+                hops = hops_per_word(
+                    t, loops, level, setup.across, cum, spread, window, setup.fanout, multicast
+                )
+                # what enters a child's tile, whether that child keeps it or not
+                stream = fetched(t, level - 1, loops, spread, cum, window) if level else steps
+                energy[level, t] += network_pj(
+                    asked[t], float(stream), hops, used[level], hop_pj, router_pj
+                )
+            if keep[level, t]:
+                # one address for each access of a word, in a cluster as a whole (Timeloop)
+                made = asked[t] + counts[level, t, FILLS]
+                energy[level, t] += made * clusters * setup.address_pj[level]
+                asked[t] = float(fetched(t, level, loops, spread, cum, window))
+    return energy

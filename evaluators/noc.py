@@ -1,0 +1,126 @@
+"""Hops of words between one instance of a level and its children, on Timeloop's mesh.
+
+Words enter at column 0 and the middle row, run along the row to the farthest column that needs
+them, and up and down in each such column (Timeloop's legacy network model; Parashar et al.,
+ISPASS 2019). The children in use are numbered through all spatial loops, those along x first,
+and fill the rows of the mesh in that order.
+"""
+
+import numpy as np
+
+from ..space.dims import INPUTS, OUTPUTS, P, R
+from .compiled import compiled
+from .words import INPUT_DIMS, OUTPUT_DIMS, SPATIAL_X, WEIGHT_DIMS, Int
+
+
+@compiled
+def _places(loops: Int, level: int, across: Int, at: Int) -> None:
+    """Fill ``at[child, 8]``: where each child in use stands along each dimension."""
+    at[:, :] = 0
+    inside = np.ones(8, np.int64)
+    numbered = 1
+    for axis in range(2):
+        for i in range(8):
+            d = across[level, axis, i]
+            n = loops[level, SPATIAL_X + axis, d]
+            for child in range(at.shape[0]):
+                at[child, d] += child // numbered % n * inside[d]
+            inside[d] *= n
+            numbered *= n
+
+
+@compiled
+def _positions(tensor: int, at: Int, cum: Int, level: int, spread: Int, window: Int) -> Int:
+    """For each child in use a number that stands for where its tile lies in the tensor."""
+    relevant = WEIGHT_DIMS
+    if tensor == INPUTS:
+        relevant = INPUT_DIMS
+    elif tensor == OUTPUTS:
+        relevant = OUTPUT_DIMS
+    keys = np.zeros(at.shape[0], np.int64)
+    for d in range(8):
+        if relevant >> d & 1 and not (tensor == INPUTS and d >= P):
+            keys = keys * spread[level, d] + at[:, d]
+    if tensor == INPUTS:
+        for axis in range(2):
+            step_out = window[axis, 0] * cum[level, P + axis]
+            step_kernel = window[axis, 1] * cum[level, R + axis]
+            reach = 1 + (spread[level, P + axis] - 1) * step_out
+            reach += (spread[level, R + axis] - 1) * step_kernel
+            keys = keys * reach + at[:, P + axis] * step_out + at[:, R + axis] * step_kernel
+    return keys
+
+
+@compiled
+def _group_hops(members: Int, width: int, height: int, low: Int, high: Int) -> float:
+    """Hops that serve one group of children with one word.
+
+    ``low`` and ``high`` have an entry for each column and start and end as -1.
+    """
+    middle = (height - 1) / 2
+    farthest = 0
+    for child in members:
+        column, row = child % width, child // width
+        farthest = max(farthest, column)
+        low[column] = row if low[column] < 0 else min(low[column], row)
+        high[column] = max(high[column], row)
+    hops = float(farthest)
+    for column in range(farthest + 1):
+        if high[column] >= 0:
+            hops += max(0.0, middle - low[column]) + max(0.0, high[column] - middle)
+            low[column] = high[column] = -1
+    return hops
+
+
+@compiled
+def hops_per_word(
+    tensor: int,
+    loops: Int,
+    level: int,
+    across: Int,
+    cum: Int,
+    spread: Int,
+    window: Int,
+    fanout: Int,
+    multicast: bool,
+) -> float:
+    """Hops that bring each child in use one word, over all groups that share one.
+
+    ``across[L, 2, 8]`` are the orders of the spatial loops along x and y, innermost first.
+    Zero where a level has one child in use.
+    """
+    children = 1
+    for d in range(8):
+        children *= spread[level, d]
+    if children == 1:
+        return 0.0
+    at = np.empty((children, 8), np.int64)
+    _places(loops, level, across, at)
+    keys = np.arange(children)
+    if multicast:
+        keys = _positions(tensor, at, cum, level, spread, window)
+    order = np.argsort(keys, kind="mergesort")
+    low, high = np.full(children, -1, np.int64), np.full(children, -1, np.int64)
+    width, height = fanout[level, 0], fanout[level, 1]
+    hops, start = 0.0, 0
+    for i in range(1, children + 1):
+        if i == children or keys[order[i]] != keys[order[start]]:
+            hops += _group_hops(order[start:i], width, height, low, high)
+            start = i
+    return hops
+
+
+@compiled
+def network_pj(
+    words: float, stream: float, hops: float, instances: int, hop_pj: float, router_pj: float
+) -> float:
+    """Energy of ``words`` that leave (or enter) each of ``instances`` for their children.
+
+    ``stream`` are the words that one child's tile takes, whether it is kept there or not: that
+    is what Timeloop counts hops for, and it averages them over the words that really pass.
+    """
+    if words == 0:
+        return 0.0
+    # Timeloop's legacy network: words * hops * E_hop + words * (1 + floor(average hops)) * E_router
+    routers = words * (1.0 + np.floor(stream * hops / words))
+    return instances * (stream * hops * hop_pj + routers * router_pj)
