@@ -1,17 +1,20 @@
 """How one layer's loop nest runs on one hardware, and when that is valid."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .dims import DIMS, TENSORS, Tensor
 from .hardware import Hardware
 from .layer import Layer
 
 Factors = tuple[int, ...]
+
+_AS_DIMS = tuple(range(len(DIMS)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,8 @@ class LevelMapping:
         order: positions in DIMS, innermost loop first; a permutation of 0..7.
         spatial_x, spatial_y: factors unrolled over the children of the level.
         keeps: whether the level holds weights, inputs, outputs.
+        order_x, order_y: orders of the unrolled loops, innermost first. They say which children
+            lie side by side, and matter for nothing but hops on the network.
     """
 
     temporal: Factors
@@ -30,13 +35,16 @@ class LevelMapping:
     spatial_x: Factors
     spatial_y: Factors
     keeps: tuple[bool, bool, bool]
+    order_x: Factors = _AS_DIMS
+    order_y: Factors = _AS_DIMS
 
     def __post_init__(self) -> None:
         for factors in (self.temporal, self.spatial_x, self.spatial_y):
             if len(factors) != len(DIMS) or min(factors) < 1:
                 raise ValueError(f"need {len(DIMS)} factors of at least 1, got {factors}")
-        if sorted(self.order) != list(range(len(DIMS))):
-            raise ValueError(f"order must be a permutation of 0..7, got {self.order}")
+        for order in (self.order, self.order_x, self.order_y):
+            if sorted(order) != list(range(len(DIMS))):
+                raise ValueError(f"order must be a permutation of 0..7, got {order}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +60,11 @@ class Mapping:
             prod(lv.temporal[d] * lv.spatial_x[d] * lv.spatial_y[d] for lv in self.levels)
             for d in range(len(DIMS))
         )
+
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+        """Return what the kernel reads: loops [L, 4, 8] (temporal, x, y, order), keeps [L, 3]."""
+        loops = [[v.temporal, v.spatial_x, v.spatial_y, v.order] for v in self.levels]
+        return np.array(loops, np.int64), np.array([v.keeps for v in self.levels], np.uint8)
 
     def to_text(self) -> str:
         """Return one short word per level, innermost first; :meth:`from_text` is the inverse.
@@ -79,8 +92,9 @@ class Mapping:
 def _level_text(level: LevelMapping) -> str:
     held = "".join(t[0].upper() if k else "-" for t, k in zip(TENSORS, level.keeps, strict=True))
     temporal = _factors_text(level.temporal, level.order)
-    across = (_factors_text(f, range(len(DIMS))) for f in (level.spatial_x, level.spatial_y))
-    return f"{held}:{'/'.join((temporal, *across))}"
+    x = _factors_text(level.spatial_x, level.order_x)
+    y = _factors_text(level.spatial_y, level.order_y)
+    return f"{held}:{temporal}/{x}/{y}"
 
 
 def _factors_text(factors: Factors, order: Iterable[int]) -> str:
@@ -92,11 +106,15 @@ def _level_of(text: str) -> LevelMapping:
     parts = [[(DIMS.index(f[0]), int(f[1:])) for f in p.split(".") if f] for p in loops.split("/")]
     if len(held) != len(TENSORS) or len(parts) != 3:
         raise ValueError(f"{text!r} is no level of a mapping, such as 'WI-:C2.K4/K8/Q2'")
-    order = [d for d, _ in parts[0]]
-    order += [d for d in range(len(DIMS)) if d not in order]
+    order, order_x, order_y = (full_order([d for d, _ in part]) for part in parts)
     temporal, x, y = (tuple(dict(p).get(d, 1) for d in range(len(DIMS))) for p in parts)
     keeps = (held[0] != "-", held[1] != "-", held[2] != "-")
-    return LevelMapping(temporal, tuple(order), x, y, keeps)
+    return LevelMapping(temporal, order, x, y, keeps, order_x, order_y)
+
+
+def full_order(named: Sequence[int]) -> Factors:
+    """Return an order of all dimensions: those named, then the others, outside them."""
+    return (*named, *(d for d in range(len(DIMS)) if d not in named))
 
 
 def _ints(values: Any) -> Factors:

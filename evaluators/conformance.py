@@ -1,0 +1,176 @@
+"""Our counts, energy and cycles of a case beside those that were recorded for it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..space.case_problem import CASE_TENSORS
+from ..space.cases import Case
+from ..space.mapping import Mapping
+from .kernel import OVER_CAPACITY, VALID, evaluate_one
+from .problem import MappingProblem
+from .setup import MAX_LEVELS, Setup
+from .words import Int, tile_words
+
+#: our counts by the recorded names
+COUNTS = ("reads_per_instance", "fills_per_instance", "updates_per_instance")
+CAPACITY = "utilized_capacity_words"
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One figure that is not the recorded one."""
+
+    what: str
+    ours: float
+    theirs: float
+
+    @property
+    def relative(self) -> float:
+        """Size of the difference as a share of the recorded figure (of 1 if that is 0)."""
+        return abs(self.ours - self.theirs) / max(1.0, abs(self.theirs))
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """What the kernel says about the mapping of a case.
+
+    Attributes:
+        counts: int64[L, 3, 3], reads, fills and updates of each tensor in one used instance.
+        tiles: int64[L, 3], words of the tile that a level keeps; 0 where it keeps none.
+        energy_pj: with leakage.
+        cycles: latency.
+    """
+
+    counts: Int
+    tiles: Int
+    energy_pj: float
+    cycles: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A case, and everything that differs from what was recorded.
+
+    Attributes:
+        failure: why the mapping could not be evaluated; empty if it was.
+        counts, energy, cycles: differences beyond the tolerance.
+        expected: False where the record says that its figures are off.
+    """
+
+    name: str
+    failure: str
+    counts: tuple[Difference, ...]
+    energy: tuple[Difference, ...]
+    cycles: tuple[Difference, ...]
+    expected: bool
+
+    @property
+    def differences(self) -> tuple[Difference, ...]:
+        """All of them, the largest first."""
+        every = (*self.counts, *self.energy, *self.cycles)
+        return tuple(sorted(every, key=lambda d: -d.relative))
+
+    @property
+    def agrees(self) -> bool:
+        """Whether everything is equal."""
+        return not self.failure and not self.differences
+
+
+def setup_for(problem: MappingProblem, mapping: Mapping) -> Setup:
+    """Return the setup with the orders of the mapping's unrolled loops."""
+    orders = [[level.order_x, level.order_y] for level in mapping.levels]
+    return problem.setup._replace(across=np.array(orders, np.int64))
+
+
+def evaluated(case: Case) -> Evaluated:
+    """Evaluate the mapping of a case.
+
+    Raises:
+        ValueError: it has no mapping, or the mapping does not fit; with the numbers.
+    """
+    if case.mapping is None:
+        raise ValueError("the case has no mapping")
+    problem = MappingProblem.of_layer(case.layer, case.hardware)
+    setup, levels = setup_for(problem, case.mapping), len(case.hardware.levels)
+    loops, keep = case.mapping.arrays()
+    counts, used = np.zeros((levels, 3, 3), np.int64), np.zeros(levels, np.int64)
+    scratch = np.zeros((2 * MAX_LEVELS + 2, 8), np.int64)
+    status, energy, chip, dram = evaluate_one(setup, loops, keep, counts, used, scratch)
+    tiles = np.array(
+        [[tile_words(t, scratch, v + 1, setup.window) for t in range(3)] for v in range(levels)]
+    )
+    if status != VALID:
+        raise ValueError(_misfit(case, setup, loops, tiles * keep, status))
+    cycles = max(chip, dram)
+    return Evaluated(counts, tiles * keep, energy + setup.leakage_pj * cycles, cycles)
+
+
+def _misfit(case: Case, setup: Setup, loops: Int, tiles: Int, status: int) -> str:
+    for level, fanout, rows, kept, room in zip(
+        case.hardware.levels, setup.fanout, loops, tiles, setup.shared, strict=True
+    ):
+        across = tuple(int(rows[axis].prod()) for axis in (1, 2))
+        if status != OVER_CAPACITY and (across[0] > fanout[0] or across[1] > fanout[1]):
+            return (
+                f"{level.name}: unrolls over {across[0]} x {across[1]} children, "
+                f"has {fanout[0]} x {fanout[1]}"
+            )
+        if status == OVER_CAPACITY and 0 <= room < kept.sum():
+            return f"{level.name}: needs {kept.sum()} words, has {room}"
+    return "the mapping does not fit"
+
+
+def agreement(case: Case, energy_tolerance: float = 1e-9, cycles_tolerance: int = 1) -> Agreement:
+    """Compare a case with its record: counts exactly, energy and cycles within tolerances.
+
+    Args:
+        case: must have a mapping and a result to compare with.
+        energy_tolerance: relative.
+        cycles_tolerance: absolute; the record rounds a slowdown in floating point.
+    """
+    try:
+        ours = evaluated(case)
+        counts = tuple(_count_differences(case, ours))
+        energy = Difference("energy_pJ", ours.energy_pj, _figure(case.result, "energy_pJ"))
+        cycles = Difference("cycles", ours.cycles, _figure(case.result, "cycles"))
+    except ValueError as error:
+        return Agreement(case.name, str(error), (), (), (), case.closed_form_agrees)
+    # a nan differs from everything
+    close = abs(energy.ours - energy.theirs) <= energy_tolerance * abs(energy.theirs)
+    near = abs(cycles.ours - cycles.theirs) <= cycles_tolerance
+    return Agreement(
+        case.name,
+        "",
+        counts,
+        () if close else (energy,),
+        () if near else (cycles,),
+        case.closed_form_agrees,
+    )
+
+
+def _figure(where: Any, key: str) -> float:
+    value = where.get(key) if isinstance(where, dict) else None
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"result: {key} is missing or no number")
+    return float(value)
+
+
+def _count_differences(case: Case, ours: Evaluated) -> list[Difference]:
+    recorded = case.result.get("levels") if case.result else None
+    if not isinstance(recorded, list) or len(recorded) != len(case.hardware.levels):
+        raise ValueError("result.levels: must have an entry for each level of the architecture")
+    found = []
+    for v, (level, entry) in enumerate(zip(case.hardware.levels, recorded, strict=True)):
+        tensors = entry.get("tensors") if isinstance(entry, dict) else None
+        if not isinstance(tensors, dict):
+            raise ValueError(f"result.levels[{v}].tensors is missing")
+        for t, tensor in enumerate(CASE_TENSORS):
+            kept = tensors.get(tensor)
+            pairs = [*zip(COUNTS, ours.counts[v, t], strict=True), (CAPACITY, ours.tiles[v, t])]
+            for key, mine in pairs:
+                theirs = 0.0 if kept is None else _figure(kept, key)
+                if int(mine) != theirs:
+                    found.append(Difference(f"{level.name}.{tensor}.{key}", float(mine), theirs))
+    return found
