@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .compiled import compiled
-from .noc import hops_per_word, network_pj
+from .noc import network_pj
 from .setup import EXPOSED, FILLS, Setup
 from .words import (
     SPATIAL_X,
@@ -78,13 +78,22 @@ def extras_pj(
             else:
                 asked[t] *= used_children(level, spread)
             if hop_pj + router_pj > 0:
-                hops = hops_per_word(
-                    t, loops, level, setup.across, cum, spread, window, setup.fanout, multicast
-                )
                 # what enters a child's tile, whether that child keeps it or not
                 stream = fetched(t, level - 1, loops, spread, cum, window) if level else steps
-                energy[level, t] += network_pj(
-                    asked[t], float(stream), hops, used[level], hop_pj, router_pj
+                energy[level, t] += used[level] * network_pj(
+                    t,
+                    loops,
+                    level,
+                    setup.across,
+                    cum,
+                    spread,
+                    window,
+                    setup.fanout,
+                    multicast,
+                    asked[t],
+                    float(stream),
+                    hop_pj,
+                    router_pj,
                 )
             if keep[level, t]:
                 # one address for each access of a word, in a cluster as a whole (Timeloop)

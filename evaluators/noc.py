@@ -10,7 +10,7 @@ import numpy as np
 
 from ..space.dims import INPUTS, OUTPUTS, P, R
 from .compiled import compiled
-from .words import INPUT_DIMS, OUTPUT_DIMS, SPATIAL_X, WEIGHT_DIMS, Int
+from .words import INPUT_DIMS, OUTPUT_DIMS, SPATIAL_X, WEIGHT_DIMS, Float, Int
 
 
 @compiled
@@ -73,7 +73,21 @@ def _group_hops(members: Int, width: int, height: int, low: Int, high: Int) -> f
 
 
 @compiled
-def hops_per_word(
+def _group_sizes(keys: Int, fanout: Int, groups: Int, hops: Float) -> None:
+    """Fill, by size of group, how many groups there are and the hops that serve all of them."""
+    children = len(keys)
+    order = np.argsort(keys, kind="mergesort")
+    low, high = np.full(children, -1, np.int64), np.full(children, -1, np.int64)
+    start = 0
+    for i in range(1, children + 1):
+        if i == children or keys[order[i]] != keys[order[start]]:
+            groups[i - start] += 1
+            hops[i - start] += _group_hops(order[start:i], fanout[0], fanout[1], low, high)
+            start = i
+
+
+@compiled
+def network_pj(
     tensor: int,
     loops: Int,
     level: int,
@@ -83,44 +97,35 @@ def hops_per_word(
     window: Int,
     fanout: Int,
     multicast: bool,
+    words: float,
+    stream: float,
+    hop_pj: float,
+    router_pj: float,
 ) -> float:
-    """Hops that bring each child in use one word, over all groups that share one.
+    """Energy of ``words`` that one instance exchanges with its children.
 
     ``across[L, 2, 8]`` are the orders of the spatial loops along x and y, innermost first.
-    Zero where a level has one child in use.
+    ``stream`` are the words that enter one child's tile, whether it is kept there or not: that
+    is what Timeloop counts hops for. It averages them over the words that really pass, for each
+    size of multicast group. A level with one child in use has no network.
     """
     children = 1
     for d in range(8):
         children *= spread[level, d]
     if children == 1:
-        return 0.0
+        words = 0.0
     at = np.empty((children, 8), np.int64)
     _places(loops, level, across, at)
     keys = np.arange(children)
     if multicast:
         keys = _positions(tensor, at, cum, level, spread, window)
-    order = np.argsort(keys, kind="mergesort")
-    low, high = np.full(children, -1, np.int64), np.full(children, -1, np.int64)
-    width, height = fanout[level, 0], fanout[level, 1]
-    hops, start = 0.0, 0
-    for i in range(1, children + 1):
-        if i == children or keys[order[i]] != keys[order[start]]:
-            hops += _group_hops(order[start:i], width, height, low, high)
-            start = i
-    return hops
-
-
-@compiled
-def network_pj(
-    words: float, stream: float, hops: float, instances: int, hop_pj: float, router_pj: float
-) -> float:
-    """Energy of ``words`` that leave (or enter) each of ``instances`` for their children.
-
-    ``stream`` are the words that one child's tile takes, whether it is kept there or not: that
-    is what Timeloop counts hops for, and it averages them over the words that really pass.
-    """
-    if words == 0:
-        return 0.0
-    # Timeloop's legacy network: words * hops * E_hop + words * (1 + floor(average hops)) * E_router
-    routers = words * (1.0 + np.floor(stream * hops / words))
-    return instances * (stream * hops * hop_pj + routers * router_pj)
+    groups, hops = np.zeros(children + 1, np.int64), np.zeros(children + 1)
+    _group_sizes(keys, fanout[level], groups, hops)
+    energy, total = 0.0, groups.sum()
+    for size in range(1, children + 1):
+        if groups[size] and words > 0:
+            # Timeloop's legacy network: words * (hops * E_hop + (1 + floor(hops)) * E_router)
+            passing = words * groups[size] / total
+            moved = stream * hops[size]
+            energy += moved * hop_pj + passing * (1.0 + np.floor(moved / passing)) * router_pj
+    return energy
