@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from .suggest import did_you_mean
+
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Energy = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1, strict=True)]
@@ -156,7 +158,7 @@ def parse_record(data: Any) -> Record:
         return Record.model_validate(data)
     except ValidationError as error:
         raise RecordError(
-            [f"{_path(e['loc'])}: {e['msg']}{_got(e)}" for e in error.errors(include_url=False)]
+            [f"{_path(e['loc'])}: {_rule(e)}{_got(e)}" for e in error.errors(include_url=False)]
         ) from None
 
 
@@ -167,7 +169,16 @@ def _path(location: tuple[int | str, ...]) -> str:
     return text or "record"
 
 
+def _rule(error: Any) -> str:
+    known = {"extra_forbidden": "is not a key of the format", "missing": "is missing"}
+    return known.get(error["type"], str(error["msg"]))
+
+
 def _got(error: Any) -> str:
-    if error["type"] in ("missing", "extra_forbidden"):
+    if error["type"] == "extra_forbidden":
+        parts = (Level, Architecture, Mac, Problem, Loops, Temporal, Spatial, LevelEnergy)
+        known = sorted({key for model in parts for key in model.model_fields})
+        return f"; {did_you_mean(str(error['loc'][-1]), known)}"
+    if error["type"] == "missing":
         return ""
     return f", got {str(error['input'])[:60]!r}"

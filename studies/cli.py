@@ -122,6 +122,24 @@ def report(folder: StudyDir) -> None:
         typer.echo(path)
 
 
+@app.command(epilog="Example: archloom validate tests/data/timeloop_cases.jsonl")
+def validate(
+    cases: Annotated[Path, typer.Argument(metavar="CASES", help="File with a case on each line.")],
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print JSON: how many agree, and the failures.")
+    ] = False,
+    rows: Annotated[int, typer.Option("--rows", min=1, help="Most cases in the table.")] = 20,
+) -> None:
+    """Compare the cost model with recorded outputs of Timeloop, mapping by mapping.
+
+    The format is in docs/timeloop.md. The exit code is 1 if a case differs that should agree.
+    """
+    from .validate import validate as validate_cases
+
+    if not validate_cases(cases, as_json, rows, _console()):
+        raise typer.Exit(1)
+
+
 def main() -> None:
     """Run the command line; a user's mistake is one message and exit code 2."""
     try:

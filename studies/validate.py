@@ -1,0 +1,155 @@
+"""``archloom validate``: recorded cases of another tool against our counts, energy and cycles."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..evaluators.conformance import Agreement, agreement
+from ..space.cases import BadCase, read_cases
+from .errors import UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How many cases agree, and the others, the worst first."""
+
+    cases: int
+    counts_equal: int
+    energy_equal: int
+    cycles_equal: int
+    truncated: tuple[Agreement, ...]
+    failures: tuple[Agreement, ...]
+
+    @property
+    def unexpected(self) -> tuple[Agreement, ...]:
+        """Failures whose record does not say that its figures are off."""
+        return tuple(f for f in self.failures if f.expected)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the record that ``--json`` prints."""
+        return {
+            "cases": self.cases,
+            "counts_equal": self.counts_equal,
+            "energy_equal": self.energy_equal,
+            "cycles_equal": self.cycles_equal,
+            "failures": [_failure_json(f) for f in self.failures],
+        }
+
+
+def compared(path: Path) -> Iterator[Agreement]:
+    """Yield the agreement of each case of a file; a record that is no case is one too.
+
+    Raises:
+        UserError: the file cannot be read, or holds no cases.
+    """
+    empty = True
+    try:
+        for case in read_cases(path):
+            empty = False
+            if isinstance(case, BadCase):
+                yield Agreement(case.name, "; ".join(case.faults), (), (), (), (), True)
+            else:
+                yield agreement(case)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
+        raise UserError(f"{path}: {reason}") from None
+    if empty:
+        raise UserError(f"{path}: holds no cases; it needs one JSON object a line")
+
+
+def summary(agreements: Iterable[Agreement]) -> Summary:
+    """Count what agrees."""
+    every = list(agreements)
+    sound = [a for a in every if not a.failure]
+    failures = [a for a in every if not a.agrees]
+    return Summary(
+        cases=len(every),
+        counts_equal=sum(not a.counts for a in sound),
+        energy_equal=sum(not a.energy for a in sound),
+        cycles_equal=sum(not a.cycles for a in sound),
+        truncated=tuple(a for a in sound if a.truncated),
+        failures=tuple(sorted(failures, key=_badness)),
+    )
+
+
+def _badness(case: Agreement) -> tuple[bool, bool, float, str]:
+    """Sort key: what should have agreed, then what could not be evaluated, then the largest."""
+    worst = case.differences[0].relative if case.differences else 0.0
+    return (not case.expected, not case.failure, -worst, case.name)
+
+
+def _failure_json(case: Agreement) -> dict[str, Any]:
+    return {
+        "id": case.name,
+        "closed_form_agrees": case.expected,
+        "failure": case.failure,
+        "differences": [
+            {"what": d.what, "ours": d.ours, "theirs": d.theirs} for d in case.differences
+        ],
+    }
+
+
+def validate(path: Path, as_json: bool, rows: int, console: "Console") -> bool:
+    """Compare all cases of a file and print the result; True if nothing unexpected differs."""
+    from rich.console import Console
+    from rich.progress import track
+
+    live = Console(stderr=True)
+    every = track(
+        compared(path), "cases", console=live, transient=True, disable=not live.is_terminal
+    )
+    result = summary(every)
+    if as_json:
+        print(json.dumps(result.to_json()))
+        return not result.unexpected
+    if result.failures:
+        _print_failures(result, rows, console)
+    _print_summary(path, result, console)
+    return not result.unexpected
+
+
+def _print_failures(result: Summary, rows: int, console: "Console") -> None:
+    from rich.table import Table
+
+    table = Table(title="Disagreements, the worst first", title_justify="left")
+    for name in ("case", "what", "ours", "recorded", "difference", ""):
+        table.add_column(name, justify="right" if name in ("ours", "recorded") else "left")
+    for case in result.failures[:rows]:
+        note = "" if case.expected else "the record is known to be off"
+        if case.failure:
+            table.add_row(case.name, case.failure, "", "", "", note)
+        for i, d in enumerate(case.differences[:3]):
+            table.add_row(
+                case.name if i == 0 else "",
+                d.what,
+                f"{d.ours:,.10g}",
+                f"{d.theirs:,.10g}",
+                f"{d.relative:.2%}" if d.relative > 1e-4 else f"{d.relative:.1e}",
+                note if i == 0 else "",
+            )
+    console.print(table)
+    if len(result.failures) > rows:
+        console.print(f"and {len(result.failures) - rows} more cases; --rows shows more")
+
+
+def _print_summary(path: Path, result: Summary, console: "Console") -> None:
+    known = len(result.failures) - len(result.unexpected)
+    console.print(
+        f"{path}: {result.cases} cases; counts equal in {result.counts_equal}, energy in "
+        f"{result.energy_equal}, cycles in {result.cycles_equal}"
+    )
+    if known:
+        console.print(f"{known} of the others are records that are known to be off")
+    for case in result.truncated:
+        d = case.truncated[0]
+        console.print(
+            f"{case.name}: {d.what} is recorded one word short ({d.theirs:,.0f} for "
+            f"{d.ours:,.0f}), cut to an integer; counted as equal"
+        )
+    if result.unexpected:
+        console.print(f"{len(result.unexpected)} cases differ that should agree")
