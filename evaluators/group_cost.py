@@ -121,11 +121,17 @@ def fusion_blocked(network: Network, group: FusionGroup, hardware: Hardware) -> 
             "",
             "fusion needs a shared SRAM that keeps inputs and outputs",
         )
-    if group.resident and "weights" not in hardware.levels[buffer].keeps:
-        name = hardware.levels[buffer].name
+    name = hardware.levels[buffer].name
+    if "weights" in hardware.levels[buffer].keeps:
+        return None
+    if group.resident:
         return Infeasible(
             "weights_not_kept", names, 1, 0, "", f"{name} keeps no weights: leave them streamed"
         )
+    for layer in (network.layers[i] for i in group.layers):
+        if layer.multiplies_maps:
+            hint = f"{name} keeps no weights, where the second map goes: run {layer.name} alone"
+            return Infeasible("second_map_not_kept", names, 1, 0, "", hint)
     return None
 
 
@@ -179,7 +185,7 @@ def _free_words(
     resident = sum(network.layers[i].weight_words for i in group.resident)
     # a layer whose weights stream through the buffer needs a word of it for them
     needs = [
-        int(layer.uses_macs and i not in group.resident and _streams_through(hardware))
+        int(layer.weight_words > 0 and i not in group.resident and _streams_through(hardware))
         for i, layer in zip(group.layers, tiles.layers, strict=True)
     ]
     for prefetch in (True, False):

@@ -6,7 +6,7 @@ the map that it makes; the maps that come from outside are m, m+1, ...
 
 from dataclasses import dataclass
 
-from ..space.network import INPUT, Network
+from ..space.network import Network, Shape, is_input
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,12 +15,17 @@ class Edge:
 
     Attributes:
         source, reader: map and layer, by their number in the group.
-        full: the reader needs the whole map for any part of its output (a flattened map).
+        full: the reader needs the whole map for any part of its output (a flattened map, or
+            the second factor of a product).
+        patch, start: rows and columns of the map as it is read for one position of the map as
+            it is made, and how many of them are cut off before the first (an interleave).
     """
 
     source: int
     reader: int
     full: bool
+    patch: tuple[int, int] = (1, 1)
+    start: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +34,8 @@ class GroupShape:
 
     Attributes:
         layers: position of each member in the network.
-        channels: channels of each map.
-        sizes: rows and columns of each map.
+        channels: channels of each map, as it is made.
+        sizes: rows and columns of each map, as it is made.
         edges: reads inside the group, external maps included.
         exported: members whose map leaves the group.
         anchor: the exported map that the tiles are cut on.
@@ -63,24 +68,20 @@ class GroupShape:
 def group_shape(network: Network, layers: tuple[int, ...]) -> GroupShape:
     """Return the maps and edges of the group made of ``layers`` (ascending positions)."""
     number = {i: m for m, i in enumerate(layers)}
-    channels = [network.layers[i].output_channels for i in layers]
-    sizes = [(network.layers[i].p, network.layers[i].q) for i in layers]
+    shapes = [_made(network, network.layers[i].name) for i in layers]
     outside: dict[str, int] = {}
     edges: list[Edge] = []
     for i in layers:
-        layer = network.layers[i]
         for source in dict.fromkeys(network.reads[i]):
-            producer = None if source == INPUT else network.index(source)
-            if producer is not None and producer in number:
-                tensor = number[producer]
-            else:
+            tensor = None if is_input(source) else number.get(network.index(source))
+            if tensor is None:
                 if source not in outside:
-                    outside[source] = len(channels)
-                    made = None if producer is None else network.layers[producer]
-                    channels.append(made.output_channels if made else layer.input_channels)
-                    sizes.append((made.p, made.q) if made else layer.input_size)
+                    outside[source] = len(shapes)
+                    shapes.append(_made(network, source))
                 tensor = outside[source]
-            edges.append(Edge(tensor, number[i], full=sizes[tensor] != layer.input_size))
+            edges.append(_edge(network, i, source, tensor, number[i]))
+    channels = tuple(channels for channels, _, _ in shapes)
+    sizes = tuple((rows, columns) for _, rows, columns in shapes)
     exported = tuple(
         m
         for m, i in enumerate(layers)
@@ -88,4 +89,23 @@ def group_shape(network: Network, layers: tuple[int, ...]) -> GroupShape:
     )
     sinks = [m for m in exported if all(e.source != m for e in edges)]
     anchor = max(sinks, key=lambda m: (sizes[m][0] * sizes[m][1], channels[m], m))
-    return GroupShape(layers, tuple(channels), tuple(sizes), tuple(edges), exported, anchor)
+    return GroupShape(layers, channels, sizes, tuple(edges), exported, anchor)
+
+
+def _made(network: Network, source: str) -> Shape:
+    """Shape of a map as it is made."""
+    if is_input(source):
+        return network.map_shape(source)
+    layer = network.layers[network.index(source)]
+    return (layer.output_channels, layer.p, layer.q)
+
+
+def _edge(network: Network, i: int, source: str, tensor: int, reader: int) -> Edge:
+    """The edge from a map to layer ``i``, by their numbers in the group."""
+    layer = network.layers[i]
+    whole = layer.whole_words > 0 and network.reads[i][-1] == source
+    full = whole or network.map_shape(source)[1:] != layer.input_size
+    spread = None if is_input(source) else network.layers[network.index(source)].interleave
+    if spread is None:
+        return Edge(tensor, reader, full)
+    return Edge(tensor, reader, full, (spread.rows, spread.columns), spread.start)

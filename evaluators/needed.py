@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..space.layer import Layer
-from ..space.network import INPUT, Network
+from ..space.network import Network, is_input
 
 Flags = NDArray[np.bool_]
 Rectangle = tuple[Flags, Flags]
@@ -22,7 +22,7 @@ class Needed:
 
     Attributes:
         outputs: for each layer, output positions (rows x columns) that must be made at least.
-        input_words: words of the network's input that must be read at least.
+        input_words: words of the network's inputs that must be read at least.
     """
 
     outputs: tuple[int, ...]
@@ -37,7 +37,7 @@ def needed(network: Network) -> Needed:
     """
     outputs: list[int] = []
     parts: dict[str, list[Rectangle]] = {}
-    input_words = 0
+    input_words: dict[str, int] = {}
     for layer, sources, consumers in reversed(
         list(zip(network.layers, network.reads, network.consumers, strict=True))
     ):
@@ -46,30 +46,54 @@ def needed(network: Network) -> Needed:
         else:
             made = (np.ones(layer.p, np.bool_), np.ones(layer.q, np.bool_))
         outputs.append(_size(made))
-        for source in sources:
-            part = _read(network, layer, source, made)
+        for operand, source in enumerate(sources):
+            part = _read(network, layer, operand, source, made)
             parts.setdefault(source, []).append(part)
-            if source == INPUT:
-                # layers that read the input may share one fetch of it
-                input_words = max(input_words, layer.n * layer.input_channels * _size(part))
-    return Needed(tuple(reversed(outputs)), input_words)
+            if is_input(source):
+                # layers that read an input may share one fetch of it
+                words = layer.n * _channels(network, layer, operand, source) * _size(part)
+                input_words[source] = max(input_words.get(source, 0), words)
+    return Needed(tuple(reversed(outputs)), sum(input_words.values()))
 
 
 def _size(rectangle: Rectangle) -> int:
     return int(rectangle[0].sum()) * int(rectangle[1].sum())
 
 
-def _read(network: Network, layer: Layer, source: str, made: Rectangle) -> Rectangle:
-    """Rows and columns of one map that ``layer`` reads for what it makes."""
-    if source == INPUT:
-        sizes = layer.input_size
+def _windows(network: Network, layer: Layer, operand: int, source: str) -> bool:
+    """Whether ``layer`` reads windows of a map, not all of it for every output."""
+    whole = operand >= len(layer.map_channels)
+    return not whole and network.map_shape(source)[1:] == layer.input_size
+
+
+def _channels(network: Network, layer: Layer, operand: int, source: str) -> int:
+    windows = _windows(network, layer, operand, source)
+    return layer.read_channels[operand] if windows else network.map_shape(source)[0]
+
+
+def _read(network: Network, layer: Layer, operand: int, source: str, made: Rectangle) -> Rectangle:
+    """Rows and columns of one map, as it is made, that ``layer`` reads for what it makes."""
+    if _windows(network, layer, operand, source):
+        rows, columns = (_taps(layer, axis, made[axis]) for axis in (0, 1))
     else:
-        producer = network.layers[network.index(source)]
-        sizes = (producer.p, producer.q)
-    if sizes != layer.input_size:  # a flattened map: every output reads all of it
-        return np.ones(sizes[0], np.bool_), np.ones(sizes[1], np.bool_)
-    rows, columns = (_taps(layer, axis, made[axis]) for axis in (0, 1))
-    return rows, columns
+        rows, columns = (np.ones(size, np.bool_) for size in network.map_shape(source)[1:])
+    if is_input(source):
+        return rows, columns
+    maker = network.layers[network.index(source)]
+    spread = maker.interleave
+    if spread is None:
+        return rows, columns
+    return (
+        _patches(rows, maker.p, spread.rows, spread.start[0]),
+        _patches(columns, maker.q, spread.columns, spread.start[1]),
+    )
+
+
+def _patches(read: Flags, made: int, patch: int, start: int) -> Flags:
+    """Positions of the map as made, ``patch`` to one, in which something is read."""
+    flags = np.zeros(made, np.bool_)
+    flags[(np.flatnonzero(read) + start) // patch] = True
+    return flags
 
 
 def _taps(layer: Layer, axis: int, made: Flags) -> Flags:

@@ -102,21 +102,27 @@ def axis_sweep(
 
 
 def _row(edge: Edge, reader: Layer, axis: int) -> tuple[int, ...]:
-    """Source, reader, full, stride, padding, and how far a window reaches past its start."""
+    """Source, reader, full, stride, padding, how far a window reaches past its start, and how
+    the map is read: its length, patch and start."""
     kernel = reader.r if axis == 0 else reader.s
     reach = (kernel - 1) * reader.dilation[axis]
-    window = (reader.stride[axis], reader.padding[axis], reach)
-    return (edge.source, edge.reader, int(edge.full), *window)
+    window = (reader.stride[axis], reader.padding[axis], reach, reader.input_size[axis])
+    return (edge.source, edge.reader, int(edge.full), *window, edge.patch[axis], edge.start[axis])
 
 
 @compiled
 def _back(edge: Ints, size: int, lo: int, hi: int) -> tuple[int, int]:
     """The interval of a map that its reader needs for its own non-empty interval [lo, hi)."""
-    full, stride, pad, reach = edge[2], edge[3], edge[4], edge[5]
+    full, stride, pad, reach, length = edge[2], edge[3], edge[4], edge[5], edge[6]
     if full:
         return 0, size
     # (hi-1)*stride - pad + (kernel-1)*dilation + 1, clamped at the map's end
-    return max(0, lo * stride - pad), min(size, (hi - 1) * stride - pad + reach + 1)
+    start, end = max(0, lo * stride - pad), min(length, (hi - 1) * stride - pad + reach + 1)
+    patch, cut = edge[7], edge[8]
+    if patch > 1 and end > start:
+        # positions of an interleaved map lie in patches, after what is cut off
+        return (start + cut) // patch, (end - 1 + cut) // patch + 1
+    return start, end
 
 
 @compiled

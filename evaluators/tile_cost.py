@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, N, P, Q
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, P, Q
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.layer import Layer
@@ -95,9 +95,11 @@ def _tile_cost(
 ) -> LayerCost | Infeasible:
     """Price one layer of one tile, its maps (and weights if resident) in the buffer."""
     if not layer.uses_macs:
-        return vector_cost(layer, hardware, rows, columns, staged=True)
-    bounds = list(layer.bounds)
-    bounds[N], bounds[P], bounds[Q] = 1, rows, columns
+        return vector_cost(layer, hardware, rows, columns, staged=True, resident=resident)
+    bounds = list(layer.with_batch(1).bounds)
+    bounds[P], bounds[Q] = rows, columns
+    # the second map of a product lives in the buffer like the first
+    resident = resident or layer.multiplies_maps
     box = (
         (rows - 1) * layer.stride[0] + (layer.r - 1) * layer.dilation[0] + 1,
         (columns - 1) * layer.stride[1] + (layer.s - 1) * layer.dilation[1] + 1,

@@ -1,56 +1,123 @@
 """What one operator on the vector unit (or one tile of it) costs."""
 
-from math import ceil, prod
+from functools import lru_cache
+from math import ceil
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..space.dims import INPUTS, OUTPUTS
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS
 from ..space.hardware import Hardware
 from ..space.layer import Layer
+from ..space.vector_operators import VectorOperator
 from .hardware_cost import access_costs
-from .layer_cost import LayerCost, whole_grains, whole_pj
+from .layer_cost import Counts, LayerCost, whole_grains, whole_pj
+from .setup_arrays import storage_arrays
+
+_READ, _WRITE = 0, 1
 
 
 def vector_cost(
-    layer: Layer, hardware: Hardware, rows: int, columns: int, staged: bool
+    layer: Layer,
+    hardware: Hardware,
+    rows: int,
+    columns: int,
+    staged: bool,
+    resident: bool = False,
 ) -> LayerCost:
     """Return the cost of making ``rows`` x ``columns`` of a vector operator's output.
 
-    The vector unit reads every tap of its window from the shared buffer and writes every
-    result to it. Unless ``staged``, the input map comes from DRAM and the result goes there,
-    each word once, through that buffer. Hardware without a shared buffer streams between
-    DRAM and the unit, whose own registers then hold the window.
+    The vector unit reads every tap of its window from the shared buffer, on every pass of the
+    operator, and writes its results to it; what is the same for a whole channel (a learned
+    value, a broadcast one) is read once. Unless ``staged``, the maps come from DRAM and the
+    result goes there, each word once, through that buffer; so do learned words unless they are
+    ``resident``. Hardware without a shared buffer streams between DRAM and the unit, whose own
+    registers then hold the window; there, and where one vector of an operator that needs all of
+    it exceeds the buffer, every pass goes to DRAM.
     """
-    costs, buffer = access_costs(hardware), hardware.fusion_level
-    images = layer.n if not staged else 1
+    vector = layer.vector
+    if vector is None:
+        raise ValueError(f"layer {layer.name}: {layer.operator} runs on the MAC array")
+    images = 1 if staged else layer.n
     made = images * layer.output_channels * rows * columns
-    taps = made * layer.r * layer.s * layer.operands
-    levels = len(hardware.levels)
-    # words by level, tensor and direction (read, write)
-    moved = np.zeros((levels, 3, 2), np.int64)
+    moved = np.zeros((len(hardware.levels), 3, 2), np.int64)
+    _move_maps(moved, layer, vector, hardware, images, made, staged)
+    if layer.weight_words:
+        _move_learned(moved, layer.weight_words, hardware, images, resident)
+    return _priced(moved, hardware, made * layer.vector_ops_per_word)
+
+
+def _move_maps(
+    moved: Counts,
+    layer: Layer,
+    vector: VectorOperator,
+    hardware: Hardware,
+    images: int,
+    made: int,
+    staged: bool,
+) -> None:
+    """Count words of maps by level, tensor and direction."""
+    buffer = hardware.fusion_level
+    # a broadcast value is read once for its channel, not for every word
+    windowed = layer.taps - (1 if layer.broadcast else 0)
+    taken = made * windowed + images * layer.whole_words
     if buffer is not None:
-        moved[buffer, INPUTS, 0] = taps
-        moved[buffer, OUTPUTS, 1] = made
-    if not staged:
-        moved[-1, INPUTS, 0] = layer.read_words
-        moved[-1, OUTPUTS, 1] = made
-        if buffer is not None:
-            moved[buffer, INPUTS, 1] = layer.read_words
-    width = np.array([level.width_words for level in hardware.levels])[:, None, None]
-    accesses = -(-moved // width)
-    energy = accesses[..., 0] * costs.read_pj + accesses[..., 1] * costs.write_pj
-    cycles = [
-        ceil(int(moved[i].sum()) / level.bandwidth_words) for i, level in enumerate(hardware.levels)
-    ]
+        moved[buffer, INPUTS, _READ] = taken * vector.passes
+        moved[buffer, OUTPUTS, _WRITE] = made * vector.writes
+    if staged:
+        return
+    held = buffer is not None and _vector_fits(layer, vector, hardware, buffer)
+    fetched = layer.read_words * (1 if held else vector.passes)
+    moved[-1, INPUTS, _READ] = fetched
+    moved[-1, OUTPUTS, _WRITE] = made * (1 if held else vector.writes)
+    if buffer is not None:
+        moved[buffer, INPUTS, _WRITE] = fetched
+
+
+def _vector_fits(layer: Layer, vector: VectorOperator, hardware: Hardware, buffer: int) -> bool:
+    """Whether the buffer holds one vector, and its results, from the first pass to the last."""
+    if not vector.whole_vectors:
+        return True
+    bits = layer.c * (hardware.bits(buffer, "inputs") + hardware.bits(buffer, "outputs"))
+    return bits <= hardware.levels[buffer].total_bytes * 8
+
+
+def _move_learned(
+    moved: Counts, words: int, hardware: Hardware, images: int, resident: bool
+) -> None:
+    buffer = hardware.fusion_level
+    kept = buffer is not None and "weights" in hardware.levels[buffer].keeps
+    if not resident:
+        moved[-1, WEIGHTS, _READ] = words * (1 if kept else images)
+    if kept:
+        moved[buffer, WEIGHTS, _READ] = words * images
+        moved[buffer, WEIGHTS, _WRITE] = 0 if resident else words
+
+
+@lru_cache(maxsize=256)
+def _ports(hardware: Hardware) -> tuple[Counts, Counts, NDArray[np.float64]]:
+    """Words in an access and units in a word [L, 3], units in a cycle [L, 3] by port."""
+    arrays = storage_arrays(hardware, None)
+    return arrays["width"], arrays["unit"], arrays["bandwidth"]
+
+
+def _priced(moved: Counts, hardware: Hardware, operations: int) -> LayerCost:
+    """Price words [L, 3, 2] and operations."""
+    costs, (width, unit, bandwidth) = access_costs(hardware), _ports(hardware)
+    accesses = -(-moved // width[:, :, None])
+    energy = accesses[..., _READ] * costs.read_pj + accesses[..., _WRITE] * costs.write_pj
+    units = (moved * unit[:, :, None]).sum(axis=1)
+    # ports that only read, that only write, and that are shared
+    needs = np.stack([units[:, _READ], units[:, _WRITE], units.sum(axis=1)], axis=1)
+    cycles = [int(c) for c in np.ceil(needs / bandwidth).max(axis=1)]
     return LayerCost(
         mapping=None,
         words=moved.sum(axis=2),
         energy_pj=whole_grains(energy),
-        compute_pj=whole_pj(taps * costs.vector_op_pj),
-        chip_cycles=max(ceil(taps / hardware.vector_lanes), *cycles[:-1]),
+        compute_pj=whole_pj(operations * costs.vector_op_pj),
+        chip_cycles=max(ceil(operations / hardware.vector_lanes), *cycles[:-1]),
         dram_cycles=cycles[-1],
-        dram_reads=int(moved[-1, :, 0].sum()),
-        dram_writes=int(moved[-1, :, 1].sum()),
-        operations=prod((images, layer.output_channels, rows, columns, layer.r, layer.s))
-        * layer.operands,
+        dram_reads=int(moved[-1, :, _READ].sum()),
+        dram_writes=int(moved[-1, :, _WRITE].sum()),
+        operations=operations,
     )

@@ -2,36 +2,81 @@
 
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
-Operator = Literal["conv", "gemm", "maxpool", "avgpool", "add"]
+from .layer_checks import (
+    unknown_names,
+    wrong_interleave,
+    wrong_maps,
+    wrong_numbers,
+    wrong_windows,
+)
+from .vector_operators import VECTOR_OPERATORS, VectorName, VectorOperator
+
+MacName = Literal["conv", "gemm", "matmul"]
+Operator = MacName | VectorName
 
 #: Operators that run on the MAC array; the others run on the vector unit.
-MAC_OPERATORS: frozenset[str] = frozenset({"conv", "gemm"})
+MAC_OPERATORS: frozenset[str] = frozenset(get_args(MacName))
+
+#: Every operator.
+OPERATORS: Final[tuple[str, ...]] = (*get_args(MacName), *VECTOR_OPERATORS)
+
+
+@dataclass(frozen=True, slots=True)
+class Interleave:
+    """How channels of a result become rows and columns of the map that others read.
+
+    The channels of one position are laid out as a patch of positions, as after the convolution
+    that a transposed one is turned into (Shi et al., arXiv:1609.07009).
+
+    Attributes:
+        rows, columns: size of a patch.
+        start, end: rows and columns that are cut off, at the top and left, at the bottom and
+            right.
+        zero_weights: weights of the nest that only fill its kernels up.
+        idle_macs: multiply-accumulates of one image with those weights or for what is cut off.
+    """
+
+    rows: int
+    columns: int
+    start: tuple[int, int] = (0, 0)
+    end: tuple[int, int] = (0, 0)
+    zero_weights: int = 0
+    idle_macs: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
     """One operator: loop bounds, window, and what it reads.
 
+    :mod:`archloom.space.operators` makes layers from shapes as people think of them.
+
     Channels of a grouped operator are counted per group: a depthwise convolution over 64
-    channels has ``g=64, k=1, c=1``. Vector operators (pooling, add) put their channels in
-    ``g`` and keep ``k = c = 1``. Pairs are (rows, columns).
+    channels has ``g=64, k=1, c=1``. A product of two maps (``matmul``) has its heads in ``g``,
+    rows in ``p``, and its second map stands where others have weights. Operators of the vector
+    unit put their channels in ``g`` and keep ``k = c = 1``; those that work on whole vectors
+    (softmax, layer norm) have the length of a vector in both. Pairs are (rows, columns).
 
     Attributes:
         name: unique in its network.
-        operator: what it computes.
-        n, g, k, c, p, q, r, s: loop bounds, all at least 1.
+        operator: what it computes, one of :data:`OPERATORS`.
+        n: images.
+        g, k, c, p, q, r, s: loop bounds of one image, all at least 1.
         stride, dilation, padding: window geometry; padding is at the top and left.
         input_size: rows and columns of the input map, without padding.
         operands: number of input maps (2 for an add).
         extra_params: learned values that no loop touches (bias, folded batch norm).
         activation: function folded into the layer's output, for the record (it costs nothing
             in this model: it is applied as the value leaves the array).
+        parts: channels of each input map, if several are laid side by side (a concatenation).
+        broadcast: the second map of an add or mul has one value for each channel.
+        interleave: what becomes of the result, if others read it in another shape.
 
     Raises:
-        ValueError: a bound below 1, padding as large as the window, or an input map that
-            the window cannot cover.
+        ValueError: an unknown operator or activation, a bound below 1, padding as large as the
+            window, an input map that the window cannot cover, or maps that the operator cannot
+            read or make.
     """
 
     name: str
@@ -51,34 +96,45 @@ class Layer:
     operands: int = 1
     extra_params: int = 0
     activation: str = ""
+    parts: tuple[int, ...] = ()
+    broadcast: bool = False
+    interleave: Interleave | None = None
 
     def __post_init__(self) -> None:
-        if self.operator not in get_args(Operator):
-            raise ValueError(f"layer {self.name}: operator {self.operator!r} is not known")
-        pairs = (*self.stride, *self.dilation, *self.input_size)
-        if min(*self.bounds, *pairs, self.operands) < 1:
-            raise ValueError(f"layer {self.name}: bounds, strides and sizes must be at least 1")
-        for axis, (out, kernel) in enumerate(((self.p, self.r), (self.q, self.s))):
-            window = (kernel - 1) * self.dilation[axis] + 1
-            pad, size = self.padding[axis], self.input_size[axis]
-            last_start = (out - 1) * self.stride[axis] - pad
-            if not 0 <= pad < window:
-                raise ValueError(f"layer {self.name}: padding {pad} must be in [0, {window})")
-            if last_start >= size:
-                raise ValueError(
-                    f"layer {self.name}: output {out} starts its last window at {last_start}, "
-                    f"outside an input of {size}"
-                )
+        # each check takes for granted what the ones before it found right
+        for wrong in (
+            [*unknown_names(self, OPERATORS), *wrong_numbers(self)],
+            [*wrong_windows(self), *wrong_maps(self)],
+            wrong_interleave(self),
+        ):
+            message = "; ".join(wrong)
+            if message:
+                raise ValueError(f"layer {self.name}: {message}")
 
     @property
     def bounds(self) -> tuple[int, ...]:
-        """Loop bounds in the order of :data:`archloom.space.dims.DIMS`."""
-        return (self.n, self.g, self.k, self.c, self.p, self.q, self.r, self.s)
+        """Loop bounds in the order of :data:`archloom.space.dims.DIMS`.
+
+        Weights serve every image, the second map of a product only its own: there images are
+        heads.
+        """
+        images = (1, self.n * self.g) if self.multiplies_maps else (self.n, self.g)
+        return (*images, self.k, self.c, self.p, self.q, self.r, self.s)
 
     @property
     def uses_macs(self) -> bool:
         """Whether the layer runs on the MAC array."""
         return self.operator in MAC_OPERATORS
+
+    @property
+    def vector(self) -> VectorOperator | None:
+        """What the vector unit does for it; None for MAC operators."""
+        return VECTOR_OPERATORS.get(self.operator)
+
+    @property
+    def multiplies_maps(self) -> bool:
+        """Whether both factors of its products are maps, so that it has no weights."""
+        return self.operator == "matmul"
 
     @property
     def depthwise(self) -> bool:
@@ -87,39 +143,110 @@ class Layer:
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates; 0 for vector operators."""
+        """Multiply-accumulates that the nest executes; 0 for vector operators."""
         return prod(self.bounds) if self.uses_macs else 0
+
+    @property
+    def useful_macs(self) -> int:
+        """Multiply-accumulates without those that an interleave leaves idle."""
+        return self.macs - (self.n * self.interleave.idle_macs if self.interleave else 0)
 
     @property
     def vector_ops(self) -> int:
         """Elementary operations on the vector unit; 0 for MAC operators."""
-        return 0 if self.uses_macs else prod(self.bounds) * self.operands
+        return self.output_words * self.vector_ops_per_word
+
+    @property
+    def vector_ops_per_word(self) -> int:
+        """Elementary operations for one word of the result; 0 for MAC operators."""
+        vector = self.vector
+        if vector is None:
+            return 0
+        return vector.operations * (1 if vector.maps else self.taps)
+
+    @property
+    def taps(self) -> int:
+        """Words of the input maps for one word of a vector operator's result."""
+        vector = self.vector
+        if vector is not None and vector.maps:
+            return sum(read for _, read in vector.maps)
+        return self.r * self.s * (1 if self.parts else self.operands)
 
     @property
     def weight_words(self) -> int:
-        """Words of weights that the loop nest reads."""
-        return self.g * self.k * self.c * self.r * self.s if self.uses_macs else 0
+        """Words of learned weights that the layer reads."""
+        if self.multiplies_maps:
+            return 0
+        if self.uses_macs:
+            return self.g * self.k * self.c * self.r * self.s
+        return self.vector.learned * self.output_channels if self.vector else 0
 
     @property
     def params(self) -> int:
         """Learned parameters, without running statistics."""
-        return self.weight_words + self.extra_params
+        zeros = self.interleave.zero_weights if self.interleave else 0
+        return self.weight_words - zeros + self.extra_params
 
     @property
     def input_channels(self) -> int:
-        """Channels of one input map."""
+        """Channels that one window reads, over all groups."""
         return self.g * self.c
 
     @property
     def output_channels(self) -> int:
-        """Channels of the output map."""
+        """Channels of the result."""
         return self.g * self.k
+
+    @property
+    def map_shape(self) -> tuple[int, int, int]:
+        """Channels, rows and columns of the result as others read it."""
+        spread = self.interleave
+        if spread is None:
+            return (self.output_channels, self.p, self.q)
+        return (
+            self.output_channels // (spread.rows * spread.columns),
+            self.p * spread.rows - spread.start[0] - spread.end[0],
+            self.q * spread.columns - spread.start[1] - spread.end[1],
+        )
+
+    @property
+    def map_channels(self) -> tuple[int, ...]:
+        """Channels of each map that it reads with windows, in the order of ``reads``."""
+        vector = self.vector
+        if vector is not None and vector.maps:
+            return tuple(have * self.g for have, _ in vector.maps)
+        whole = int(self.multiplies_maps or self.broadcast)
+        return self.parts or (self.input_channels,) * (self.operands - whole)
+
+    @property
+    def read_channels(self) -> tuple[int, ...]:
+        """Channels of those maps that it reads words of, in the same order."""
+        vector = self.vector
+        if vector is not None and vector.maps:
+            return tuple(read * self.g for _, read in vector.maps)
+        return self.map_channels
+
+    @property
+    def whole_words(self) -> int:
+        """Words of the map that every part of the result needs all of; 0 if there is none.
+
+        That is the second map of a product or of a broadcast, in one image.
+        """
+        if self.multiplies_maps:
+            return self.g * self.k * self.c
+        return self.g if self.broadcast else 0
+
+    @property
+    def map_words(self) -> tuple[int, ...]:
+        """Words of each map that it reads, in one image, in the order of ``reads``."""
+        size = self.input_size[0] * self.input_size[1]
+        windowed = tuple(channels * size for channels in self.map_channels)
+        return (*windowed, self.whole_words) if self.whole_words else windowed
 
     @property
     def input_words(self) -> int:
         """Words of all input maps, without padding."""
-        rows, columns = self.input_size
-        return self.n * self.input_channels * rows * columns * self.operands
+        return self.n * sum(self.map_words)
 
     @property
     def read_words(self) -> int:
@@ -129,11 +256,11 @@ class Layer:
             stride, dilation, pad = self.stride[axis], self.dilation[axis], self.padding[axis]
             end = (out - 1) * stride - pad + (kernel - 1) * dilation + 1
             sides.append(min(end, self.input_size[axis]))
-        return self.n * self.input_channels * sides[0] * sides[1] * self.operands
+        return self.n * (sum(self.read_channels) * sides[0] * sides[1] + self.whole_words)
 
     @property
     def output_words(self) -> int:
-        """Words of the output map."""
+        """Words of the result."""
         return self.n * self.output_channels * self.p * self.q
 
     def with_batch(self, n: int) -> "Layer":

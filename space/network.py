@@ -2,10 +2,19 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 
 from .layer import Layer
 
 INPUT = "input"
+
+#: Channels, rows and columns of a map.
+Shape = tuple[int, int, int]
+
+
+def is_input(source: str) -> bool:
+    """Whether a map comes from outside: ``"input"``, or ``"input:"`` and a name."""
+    return source == INPUT or source.startswith(f"{INPUT}:")
 
 
 @dataclass(frozen=True)
@@ -16,7 +25,8 @@ class Network:
         name: name in the catalogue or file.
         layers: in topological order.
         reads: for each layer the names of the maps that it reads: names of earlier layers,
-            or ``"input"`` for the network's input.
+            ``"input"`` for the network's input, or ``"input:NAME"`` for one of several inputs
+            (a state, a cache).
 
     Raises:
         ValueError: names that repeat, an edge to a layer that is not earlier, a wrong number
@@ -27,35 +37,56 @@ class Network:
     layers: tuple[Layer, ...]
     reads: tuple[tuple[str, ...], ...]
     _index: dict[str, int] = field(init=False, repr=False, compare=False, hash=False)
+    _shapes: dict[str, Shape] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
         index = {layer.name: i for i, layer in enumerate(self.layers)}
         object.__setattr__(self, "_index", index)
-        if len(index) != len(self.layers) or INPUT in index:
+        if len(index) != len(self.layers) or any(map(is_input, index)):
             raise ValueError(f"network {self.name}: layer names must be unique and not {INPUT!r}")
         if len(self.reads) != len(self.layers):
             raise ValueError(f"network {self.name}: every layer needs an entry in reads")
-        for i, (layer, sources) in enumerate(zip(self.layers, self.reads, strict=True)):
+        for layer, sources in zip(self.layers, self.reads, strict=True):
             if len(sources) != layer.operands:
                 raise ValueError(f"layer {layer.name} reads {layer.operands} maps, got {sources}")
-            for source in sources:
-                self._check_edge(source, i)
+        shapes = self._input_shapes() | {layer.name: layer.map_shape for layer in self.layers}
+        object.__setattr__(self, "_shapes", shapes)
+        for i, (layer, sources) in enumerate(zip(self.layers, self.reads, strict=True)):
+            for source, words in zip(sources, layer.map_words, strict=True):
+                self._check_edge(source, i, words)
 
-    def _check_edge(self, source: str, reader: int) -> None:
+    def _input_shapes(self) -> dict[str, Shape]:
+        """Inputs have the shape that the first reader with a window expects, else that of a list.
+
+        Others must read as many words.
+        """
+        windowed: dict[str, Shape] = {}
+        whole: dict[str, Shape] = {}
+        for layer, sources in zip(self.layers, self.reads, strict=True):
+            for source, channels in zip(sources, layer.map_channels, strict=False):
+                windowed.setdefault(source, (channels, *layer.input_size))
+            if layer.whole_words:
+                whole.setdefault(sources[-1], (layer.whole_words, 1, 1))
+        return {source: shape for source, shape in (whole | windowed).items() if is_input(source)}
+
+    def _check_edge(self, source: str, reader: int, words: int) -> None:
         layer = self.layers[reader]
-        if source == INPUT:
-            return
-        producer = self._index.get(source, len(self.layers))
+        producer = -1 if is_input(source) else self._index.get(source, len(self.layers))
         if producer >= reader:
             raise ValueError(f"layer {layer.name} reads {source!r}, which is no earlier layer")
-        made = self.layers[producer]
-        have = (made.n, made.output_channels * made.p * made.q)
-        want = (layer.n, layer.input_channels * layer.input_size[0] * layer.input_size[1])
-        if have != want:
+        have = (self.layers[max(producer, 0)].n, prod(self._shapes[source]))
+        if have != (layer.n, words):
             raise ValueError(
-                f"layer {layer.name} expects {want[1]} words x batch {want[0]} from {source}, "
-                f"which makes {have[1]} x {have[0]}"
+                f"layer {layer.name} expects {words} words x batch {layer.n} from {source}, "
+                f"which {'has' if producer < 0 else 'makes'} {have[1]} x {have[0]}"
             )
+
+    def map_shape(self, source: str) -> Shape:
+        """Shape of an input, or of a layer's result, as others read it.
+
+        Raises KeyError if there is neither.
+        """
+        return self._shapes[source]
 
     def index(self, name: str) -> int:
         """Position of the layer called ``name``; raises KeyError if there is none."""
@@ -64,7 +95,9 @@ class Network:
     @cached_property
     def producers(self) -> tuple[tuple[int, ...], ...]:
         """For each layer the positions of the layers that it reads from."""
-        return tuple(tuple(self._index[s] for s in sources if s != INPUT) for sources in self.reads)
+        return tuple(
+            tuple(self._index[s] for s in sources if not is_input(s)) for sources in self.reads
+        )
 
     @cached_property
     def consumers(self) -> tuple[tuple[int, ...], ...]:

@@ -59,9 +59,9 @@ def test_batch_scales_work_and_maps_but_no_weights(n: int) -> None:
     ("change", "message"),
     [
         ({"operator": "softmux"}, "operator 'softmux' is not known"),
-        ({"k": 0}, "must be at least 1"),
-        ({"stride": (0, 1)}, "must be at least 1"),
-        ({"operands": 0}, "must be at least 1"),
+        ({"k": 0}, "must be a whole number, at least 1"),
+        ({"stride": (0, 1)}, "must be a whole number, at least 1"),
+        ({"operands": 0}, "must be a whole number, at least 1"),
         ({"padding": (3, 1)}, r"padding 3 must be in \[0, 3\)"),
         ({"padding": (1, -1)}, r"padding -1 must be in \[0, 3\)"),
         ({"stride": (2, 1)}, "output 6 starts its last window at 9, outside an input of 6"),

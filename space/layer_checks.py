@@ -1,0 +1,99 @@
+"""What is wrong with the numbers of a layer, in words."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from .suggest import did_you_mean
+from .vector_operators import ACTIVATIONS
+
+if TYPE_CHECKING:
+    from .layer import Layer
+
+_NUMBERS: Final = ("n", "g", "k", "c", "p", "q", "r", "s", "operands")
+_PAIRS: Final = ("stride", "dilation", "input_size")
+
+
+def unknown_names(layer: "Layer", operators: tuple[str, ...]) -> Iterator[str]:
+    """Say which names are not known, and what is nearest to them."""
+    for kind, name, known in (
+        ("operator", layer.operator, operators),
+        ("activation", layer.activation, ("", *ACTIVATIONS)),
+    ):
+        if name not in known:
+            yield f"{kind} {name!r} is not known; {did_you_mean(str(name), filter(None, known))}"
+
+
+def wrong_numbers(layer: "Layer") -> Iterator[str]:
+    """Say which numbers are no sizes; without these the other checks make sense."""
+    sizes: list[tuple[str, object]] = [(name, getattr(layer, name)) for name in _NUMBERS]
+    for name in _PAIRS:
+        sizes += [(name, value) for value in getattr(layer, name)]
+    sizes += [("parts", value) for value in layer.parts]
+    for name, value in sizes:
+        if not isinstance(value, int) or value < 1:
+            yield f"{name} is {value!r}, it must be a whole number, at least 1"
+    extra: object = layer.extra_params
+    if not isinstance(extra, int) or extra < 0:
+        yield f"extra_params is {extra!r}, it must be a whole number, at least 0"
+    pads: tuple[object, ...] = layer.padding
+    yield from (
+        f"padding is {pad!r}, it must be a whole number" for pad in pads if not isinstance(pad, int)
+    )
+
+
+def wrong_windows(layer: "Layer") -> Iterator[str]:
+    """Say which windows do not lie on the input."""
+    for axis, (out, kernel) in enumerate(((layer.p, layer.r), (layer.q, layer.s))):
+        window = (kernel - 1) * layer.dilation[axis] + 1
+        pad, size = layer.padding[axis], layer.input_size[axis]
+        last_start = (out - 1) * layer.stride[axis] - pad
+        if not 0 <= pad < window:
+            yield f"padding {pad} must be in [0, {window})"
+        elif last_start >= size:
+            yield (
+                f"output {out} starts its last window at {last_start}, outside an input of {size}"
+            )
+    vector = layer.vector
+    windowed = not layer.multiplies_maps if vector is None else vector.windowed
+    still = (layer.r, layer.s, *layer.stride) == (1, 1, 1, 1)
+    if not windowed and not (still and layer.input_size == (layer.p, layer.q)):
+        yield f"{layer.operator} has no windows: its result is as large as its input"
+
+
+def wrong_maps(layer: "Layer") -> Iterator[str]:
+    """Say which maps the operator cannot read or make."""
+    vector, reads = layer.vector, layer.operands
+    takes = vector.operands if vector else 2 if layer.multiplies_maps else 1
+    if layer.parts:
+        if takes != 1:
+            yield f"parts are for operators with one input, {layer.operator} is none"
+        elif (len(layer.parts), sum(layer.parts)) != (reads, layer.input_channels):
+            yield (
+                f"parts {layer.parts} must be the channels of {reads} maps, "
+                f"{layer.input_channels} together"
+            )
+    elif takes is not None and reads != takes:
+        yield f"operands is {reads}, {layer.operator} reads {takes}"
+    if layer.broadcast and (reads != 2 or takes is not None):
+        yield f"broadcast is for an add or mul of 2 maps, not for {layer.operator} of {reads}"
+    if vector is not None:
+        depth = layer.c if vector.whole_vectors else 1
+        if (layer.k, layer.c) != (depth, depth):
+            rule = "the length of a vector" if vector.whole_vectors else "1: channels are in g"
+            yield f"k and c are {layer.k} and {layer.c}, for {layer.operator} both must be {rule}"
+
+
+def wrong_interleave(layer: "Layer") -> Iterator[str]:
+    """Say why the result cannot become the map that others read."""
+    spread = layer.interleave
+    if spread is None:
+        return
+    if min(spread.rows, spread.columns) < 1 or layer.output_channels % (
+        spread.rows * spread.columns
+    ):
+        yield (
+            f"patches of {spread.rows}x{spread.columns} must divide "
+            f"{layer.output_channels} channels"
+        )
+    elif min(*spread.start, *spread.end) < 0 or min(layer.map_shape) < 1:
+        yield f"cutting off {spread.start} and {spread.end} must leave some of the map"
