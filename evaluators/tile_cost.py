@@ -96,7 +96,7 @@ def _tile_cost(
     """Price one layer of one tile, its maps (and weights if resident) in the buffer."""
     if not layer.uses_macs:
         return vector_cost(layer, hardware, rows, columns, staged=True, resident=resident)
-    bounds = list(layer.with_batch(1).bounds)
+    bounds = list(layer.image_bounds)
     bounds[P], bounds[Q] = rows, columns
     # the second map of a product lives in the buffer like the first
     resident = resident or layer.multiplies_maps

@@ -119,7 +119,12 @@ class Layer:
         heads.
         """
         images = (1, self.n * self.g) if self.multiplies_maps else (self.n, self.g)
-        return (*images, self.k, self.c, self.p, self.q, self.r, self.s)
+        return (*images, *self.image_bounds[2:])
+
+    @property
+    def image_bounds(self) -> tuple[int, ...]:
+        """Loop bounds of one image."""
+        return (1, self.g, self.k, self.c, self.p, self.q, self.r, self.s)
 
     @property
     def uses_macs(self) -> bool:
