@@ -144,10 +144,16 @@ def axis_words(loops: Int, cum: Int, row: int, window: Int, axis: int, slide: in
     saved_kernel = max(0, reach - step_kernel) if slide == 2 else 0
     total = n_out * n_kernel * reach
     total -= (n_out - 1) * n_kernel * saved_out + (n_kernel - 1) * n_out * saved_kernel
-    for i in range(n_out):
-        first = i * step_out - pad
-        if first >= 0 and first + (n_kernel - 1) * step_kernel + reach <= size:
+    # tiles from the first to the last that lie inside the map fetch no padding
+    inside_from = (pad + step_out - 1) // step_out
+    inside_to = (size + pad - (n_kernel - 1) * step_kernel - reach) // step_out
+    i = -1
+    while i + 1 < n_out:
+        i += 1
+        if inside_from <= i <= inside_to:
+            i = min(n_out - 1, inside_to)
             continue
+        first = i * step_out - pad
         for j in range(n_kernel):
             start = first + j * step_kernel
             end = start + reach

@@ -8,9 +8,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .suggest import did_you_mean
 
-Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-Energy = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=1, strict=True)]
+Positive = Annotated[float, Field(gt=0, le=1e15)]
+Energy = Annotated[float, Field(ge=0, le=1e12)]
+#: sizes beyond this are slips, and products of them would not fit 64 bits
+Count = Annotated[int, Field(ge=1, le=2**40, strict=True)]
 Factors = dict[str, Count]
 Names = list[str]
 
