@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from math import inf
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import NDArray
 from ..space.dims import OUTPUTS, TENSORS, Tensor
 from ..space.hardware import Hardware, Storage, StorageLevel
 from .sram import BufferCost
-from .technology import Technology, technology
+from .technology import technology
+from .technology_table import Technology
 
 #: words that a MAC moves in a cycle: weight, input, partial sum read and written
 _MAC_WORDS: Final[dict[Tensor, float]] = {"weights": 1.0, "inputs": 1.0, "outputs": 2.0}
@@ -72,10 +74,29 @@ class HardwareCost:
 
 
 class _Level(NamedTuple):
-    """The buffers of one instance of an on-chip level: by tensor, and each once."""
+    """What one group of instances of an on-chip level that are accessed together is made of.
 
-    by_tensor: dict[Tensor, BufferCost]
+    Attributes:
+        energies: (read, fill, update) of an access, by tensor.
+        buffers: each buffer once.
+        groups: how many such groups the chip has.
+        own_leakage_mw: leakage of one instance that the design gives; None for its buffers'.
+    """
+
+    energies: dict[Tensor, tuple[float, float, float]]
     buffers: tuple[BufferCost, ...]
+    groups: int
+    own_leakage_mw: float | None
+
+    @property
+    def area_mm2(self) -> float:
+        """Silicon area of all of the level."""
+        return self.groups * sum(buffer.area_mm2 for buffer in self.buffers)
+
+    @property
+    def dearest_pj(self) -> float:
+        """Energy of the access that takes most."""
+        return max(max(pj) for pj in self.energies.values())
 
 
 @lru_cache(maxsize=4096)
@@ -83,41 +104,71 @@ def _buffer(name: str, storage: Storage, size_bytes: float, width_bytes: float) 
     return technology(name).buffer(storage, size_bytes, width_bytes)
 
 
-def _level(hardware: Hardware, level: StorageLevel) -> _Level:
+def _level(hardware: Hardware, i: int) -> _Level:
+    level = hardware.levels[i]
     if level.name in _RESERVED:
         raise ValueError(
             f"level {level.name!r} of {hardware.name}: the name stands for a part of the chip; "
             f"names to avoid are {', '.join(sorted(_RESERVED))}"
         )
-    width_bytes = level.width_words * hardware.word_bits / 8
+    # a cluster is one memory as wide and large as its instances together
+    many = level.cluster_size
+    widths = {t: many * level.width_words * hardware.bits(i, t) / 8 for t in level.keeps}
+    name, storage = hardware.technology, level.storage
     if isinstance(level.capacity_bytes, tuple):
-        private = {
-            tensor: _buffer(hardware.technology, level.storage, size, width_bytes)
-            for tensor, size in level.capacity_bytes
-        }
-        return _Level(private, tuple(private.values()))
-    shared = _buffer(hardware.technology, level.storage, level.total_bytes, width_bytes)
-    return _Level(dict.fromkeys(level.keeps, shared), (shared,))
+        made = {t: _buffer(name, storage, many * b, widths[t]) for t, b in level.capacity_bytes}
+        buffers = tuple(made.values())
+    else:
+        size = many * level.total_bytes
+        made = {t: _buffer(name, storage, size, widths[t]) for t in level.keeps}
+        # one buffer, as wide as its widest access
+        buffers = (_buffer(name, storage, size, max(widths.values())),)
+    groups = level.instances // many
+    energies = {t: (cost.read_pj, cost.write_pj, cost.write_pj) for t, cost in made.items()}
+    if level.energy is None:
+        return _Level(energies, buffers, groups, None)
+    own = (level.energy.read_pj, level.energy.fill_pj, level.energy.update_pj)
+    # pJ per cycle times MHz is uW
+    leakage_mw = level.energy.leakage_pj * hardware.frequency_mhz * 1e-3
+    return _Level(dict.fromkeys(made, own), buffers, groups, leakage_mw)
 
 
 def _levels(hardware: Hardware) -> list[_Level]:
-    return [_level(hardware, level) for level in hardware.levels[:-1]]
+    return [_level(hardware, i) for i in range(len(hardware.levels) - 1)]
 
 
-def _dram_access_pj(hardware: Hardware, tech: Technology) -> float:
-    bits = hardware.levels[-1].width_words * hardware.word_bits
-    return bits * tech.dram(hardware.dram).pj_per_bit
+def _dram_pj(hardware: Hardware, tech: Technology) -> dict[Tensor, tuple[float, float, float]]:
+    """Return (read, fill, update) of one access to DRAM, by tensor."""
+    dram = hardware.levels[-1]
+    if dram.energy is not None:
+        own = (dram.energy.read_pj, dram.energy.fill_pj, dram.energy.update_pj)
+        return dict.fromkeys(dram.keeps, own)
+    outermost = len(hardware.levels) - 1
+    per_bit = tech.dram(hardware.dram).pj_per_bit
+    bits = {t: dram.width_words * hardware.bits(outermost, t) for t in dram.keeps}
+    return {t: (bits[t] * per_bit,) * 3 for t in dram.keeps}
 
 
-def _leakage_mw(hardware: Hardware, tech: Technology, levels: list[_Level]) -> float:
-    logic_mm2 = hardware.macs * tech.mac_mm2(hardware.word_bits)
-    logic_mm2 += hardware.vector_lanes * tech.vector_lane_mm2
-    storage = sum(
-        level.instances * sum(buffer.leakage_mw for buffer in costs.buffers)
-        for level, costs in zip(hardware.levels, levels, strict=False)
-    )
+def _mac_pj(hardware: Hardware, tech: Technology) -> float:
+    return tech.mac_pj(hardware.word_bits) if hardware.mac_pj is None else hardware.mac_pj
+
+
+def _static_mw(hardware: Hardware, tech: Technology, levels: list[_Level]) -> float:
+    """Return what the chip takes whether or not it works, levels with their own leakage apart."""
+    if tech.idle_mw_per_mm2 is not None:
+        area = _area_mm2(hardware, tech, levels)
+        core = sum(mm2 for part, mm2 in area.items() if part not in (_PHY, _CONTROL))
+        power = tech.idle_mw_per_mm2 * core
+    else:
+        logic_mm2 = hardware.macs * tech.mac_mm2(hardware.word_bits)
+        logic_mm2 += hardware.vector_lanes * tech.vector_lane_mm2
+        power = tech.logic_mw(logic_mm2) + sum(
+            level.groups * sum(buffer.leakage_mw for buffer in level.buffers)
+            for level in levels
+            if level.own_leakage_mw is None
+        )
     # control and test logic leak like the rest of the chip, in proportion to their area
-    return (tech.logic_mw(logic_mm2) + storage) * tech.control_factor * tech.test_factor
+    return power * tech.control_factor * tech.test_factor
 
 
 @lru_cache(maxsize=1024)
@@ -125,7 +176,8 @@ def access_costs(hardware: Hardware) -> AccessCosts:
     """Return the energy of every event on ``hardware``.
 
     A level with energies of its own takes those, and leaks only what they say. If every level
-    has its own, the technology prices nothing that a mapping does but the vector unit.
+    has its own, the technology prices nothing that a mapping does but the vector unit. The
+    network costs what the technology says where it is a mesh and its level gives no energies.
 
     Raises:
         ValueError: a technology, DRAM or word width that the table does not have.
@@ -135,30 +187,31 @@ def access_costs(hardware: Hardware) -> AccessCosts:
     count = len(hardware.levels)
     read, fill, update = (np.zeros((count, len(TENSORS))) for _ in range(3))
     hop, router, address, used_leakage = (np.zeros(count) for _ in range(4))
-    for i, costs in enumerate(levels):
-        for tensor, buffer in costs.by_tensor.items():
+    energies = [*(level.energies for level in levels), _dram_pj(hardware, tech)]
+    for i, (level, by_tensor) in enumerate(zip(hardware.levels, energies, strict=True)):
+        for tensor, (read_pj, fill_pj, update_pj) in by_tensor.items():
             t = TENSORS.index(tensor)
-            read[i, t] = buffer.read_pj
-            fill[i, t] = update[i, t] = buffer.write_pj
-    read[-1] = fill[-1] = update[-1] = _dram_access_pj(hardware, tech)
-    for i, level in enumerate(hardware.levels):
+            read[i, t], fill[i, t], update[i, t] = read_pj, fill_pj, update_pj
+        hop[i], router[i] = _network_pj(hardware, tech, level)
         if level.energy is not None:
-            kept = [TENSORS.index(tensor) for tensor in level.keeps]
-            read[i, kept] = level.energy.read_pj
-            fill[i, kept] = level.energy.fill_pj
-            update[i, kept] = level.energy.update_pj
-            if hardware.effects.network == "mesh":
-                hop[i], router[i] = level.energy.hop_pj, level.energy.router_pj
-            address[i] = level.energy.address_pj
-            used_leakage[i] = level.energy.leakage_pj
+            address[i], used_leakage[i] = level.energy.address_pj, level.energy.leakage_pj
     arrays = (read, fill, update, hop, router, address, used_leakage)
     for array in arrays:
         array.flags.writeable = False
     own = hardware.mac_pj is not None and all(level.energy for level in hardware.levels)
     # mW over MHz is nJ
-    leakage_pj = 0.0 if own else _leakage_mw(hardware, tech, levels) / hardware.frequency_mhz * 1e3
-    mac_pj = tech.mac_pj(hardware.word_bits) if hardware.mac_pj is None else hardware.mac_pj
-    return AccessCosts(*arrays, mac_pj, tech.vector_op_pj, leakage_pj)
+    leakage_pj = 0.0 if own else _static_mw(hardware, tech, levels) / hardware.frequency_mhz * 1e3
+    return AccessCosts(*arrays, _mac_pj(hardware, tech), tech.vector_op_pj, leakage_pj)
+
+
+def _network_pj(hardware: Hardware, tech: Technology, level: StorageLevel) -> tuple[float, float]:
+    """Return the energy of a word over a hop and through a router below a level."""
+    if hardware.effects.network != "mesh":
+        return 0.0, 0.0
+    if level.energy is not None:
+        return level.energy.hop_pj, level.energy.router_pj
+    bits = hardware.word_bits
+    return bits * tech.hop_pj_per_bit, bits * tech.router_pj_per_bit
 
 
 def area_mm2(hardware: Hardware) -> dict[str, float]:
@@ -176,8 +229,13 @@ def _area_mm2(hardware: Hardware, tech: Technology, levels: list[_Level]) -> dic
     layout = tech.layout_factor
     parts = {_MACS: hardware.macs * tech.mac_mm2(hardware.word_bits) * layout}
     for level, costs in zip(hardware.levels, levels, strict=False):
-        parts[level.name] = level.instances * sum(buffer.area_mm2 for buffer in costs.buffers)
+        parts[level.name] = costs.area_mm2
     parts[_VECTOR] = hardware.vector_lanes * tech.vector_lane_mm2 * layout
+    if hardware.dram_gbytes_per_s == inf:
+        raise ValueError(
+            f"{hardware.name}: DRAM of unlimited bandwidth has no area or power; give the level "
+            f"{hardware.levels[-1].name} its bandwidth_words"
+        )
     phy = tech.dram(hardware.dram).phy_mm2_per_gbytes_per_s
     parts[_PHY] = phy * hardware.dram_gbytes_per_s
     parts[_CONTROL] = sum(parts.values()) * (tech.control_factor * tech.test_factor - 1)
@@ -188,10 +246,10 @@ def tdp_w(hardware: Hardware) -> dict[str, float]:
     """Return the power of each part with every unit busy at its peak rate, in W.
 
     Keys: ``macs``, each on-chip level by name, ``vector unit``, ``dram`` (reading or writing at
-    full bandwidth; the DRAM's own chips are in it) and ``leakage`` of the chip. A level moves at
-    most ``bandwidth_words`` and never more than the units below can take: four words per MAC and
-    cycle, and what the levels in between move. Its accesses cost the dearest of its tensors'
-    reads and writes.
+    full bandwidth; the DRAM's own chips are in it) and ``leakage`` of the chip (idle power, where
+    the technology knows it). A level moves at most ``bandwidth_words`` and never more than the
+    units below can take: four words per MAC and cycle, and what the levels in between move. Its
+    accesses cost the dearest of its tensors' reads and writes.
     """
     return _tdp_w(hardware, technology(hardware.technology), _levels(hardware))
 
@@ -199,7 +257,7 @@ def tdp_w(hardware: Hardware) -> dict[str, float]:
 def _tdp_w(hardware: Hardware, tech: Technology, levels: list[_Level]) -> dict[str, float]:
     # pJ per cycle times MHz is uW
     watts = hardware.frequency_mhz * 1e-6
-    parts = {_MACS: hardware.macs * tech.mac_pj(hardware.word_bits) * watts}
+    parts = {_MACS: hardware.macs * _mac_pj(hardware, tech) * watts}
     # words per cycle that the units below can take, over the whole chip
     demand = {tensor: hardware.macs * words for tensor, words in _MAC_WORDS.items()}
     for level, costs in zip(hardware.levels, levels, strict=False):
@@ -207,13 +265,18 @@ def _tdp_w(hardware: Hardware, tech: Technology, levels: list[_Level]) -> dict[s
         moved = min(level.bandwidth_words * level.instances, asked)
         for tensor in level.keeps:
             demand[tensor] *= moved / asked
-        dearest = max(max(buffer.read_pj, buffer.write_pj) for buffer in costs.buffers)
-        parts[level.name] = moved / level.width_words * dearest * watts
+        words = level.width_words * level.cluster_size
+        parts[level.name] = moved / words * costs.dearest_pj * watts
     parts[_VECTOR] = hardware.vector_lanes * tech.vector_op_pj * watts
     dram = hardware.levels[-1]
     accesses = dram.bandwidth_words / dram.width_words
-    parts[_DRAM] = accesses * _dram_access_pj(hardware, tech) * watts
-    parts[_LEAKAGE] = _leakage_mw(hardware, tech, levels) * 1e-3
+    dearest = max(max(pj) for pj in _dram_pj(hardware, tech).values())
+    parts[_DRAM] = accesses * dearest * watts
+    own = sum(
+        level.instances * (costs.own_leakage_mw or 0.0)
+        for level, costs in zip(hardware.levels, levels, strict=False)
+    )
+    parts[_LEAKAGE] = (_static_mw(hardware, tech, levels) + own) * 1e-3
     return parts
 
 

@@ -2,14 +2,19 @@
 
 import csv
 from bisect import bisect_right
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from math import exp2, isfinite, log2
+from math import ceil, exp2, isfinite, log2
 from pathlib import Path
-from typing import Final, NamedTuple
+from statistics import median
+from typing import Final, Literal, NamedTuple, get_args
 
 _COLUMNS: Final = ("read_pj", "write_pj", "leakage_mw", "area_mm2")
+_KEYS: Final = ("node_nm", "cell", "size_bytes", "width_bytes", *_COLUMNS)
 Row = tuple[float, float, float, float]
+Axis = Literal["size", "width"]
+Node = tuple[int, int]
 
 
 class BufferCost(NamedTuple):
@@ -31,6 +36,18 @@ class BufferCost(NamedTuple):
         return BufferCost(*(count * value for value in self))
 
 
+class FitError(NamedTuple):
+    """How far interpolation is off where a run is left out, as shares (0.05 is 5%).
+
+    Attributes:
+        median, most, worst: half, 90% and all of the runs are off by no more.
+    """
+
+    median: float
+    most: float
+    worst: float
+
+
 @dataclass(frozen=True, slots=True)
 class SramTable:
     """A full grid of CACTI runs: sizes x widths, four quantities each.
@@ -39,6 +56,7 @@ class SramTable:
         sizes_bytes, widths_bytes: ascending grid lines.
         log_cost: log2 of (read_pj, write_pj, leakage_mw, area_mm2), as
             ``log_cost[size][width]``.
+        guessed: places (size, width) in the grid for which CACTI finds no layout.
 
     Raises:
         ValueError: fewer than two grid lines, lines that do not ascend, a ragged grid, or a
@@ -48,6 +66,7 @@ class SramTable:
     sizes_bytes: tuple[int, ...]
     widths_bytes: tuple[int, ...]
     log_cost: tuple[tuple[Row, ...], ...]
+    guessed: frozenset[Node] = frozenset()
 
     def __post_init__(self) -> None:
         for name, lines in (("sizes", self.sizes_bytes), ("widths", self.widths_bytes)):
@@ -94,6 +113,52 @@ class SramTable:
         bank = BufferCost(read, write, leakage * stacked, area * stacked)
         return bank if beside == 1.0 else bank.times(beside)
 
+    def scaled(self, read: float, write: float, leakage: float, area: float) -> "SramTable":
+        """Return the table of another technology: each quantity times its factor."""
+        if read == write == leakage == area == 1:
+            return self
+        r, w, k, a = (log2(factor) for factor in (read, write, leakage, area))
+        grid = tuple(
+            tuple((p + r, q + w, m + k, n + a) for p, q, m, n in row) for row in self.log_cost
+        )
+        return replace(self, log_cost=grid)
+
+    def fit_errors(self, axis: Axis) -> dict[str, FitError]:
+        """Return how well the table guesses its own runs, by quantity.
+
+        Each run with a neighbour on either side along ``axis`` is left out and interpolated
+        between them: over twice the distance of real use.
+
+        Raises:
+            ValueError: an axis that is not there, or no run with two neighbours.
+        """
+        if axis not in get_args(Axis):
+            raise ValueError(f"axis must be one of {', '.join(get_args(Axis))}, got {axis!r}")
+        off = [
+            [abs(exp2(g - t) - 1) for g, t in zip(*pair, strict=True)]
+            for pair in self._guesses(axis)
+        ]
+        if not off:
+            raise ValueError(f"the SRAM table has no {axis} with neighbours on both sides")
+        return {name: _fit_error([row[i] for row in off]) for i, name in enumerate(_COLUMNS)}
+
+    def _guesses(self, axis: Axis) -> Iterator[tuple[Row, Row]]:
+        """Yield (guess, truth) in log2 for each run that can be left out."""
+        along_size = axis == "size"
+        lines = self.sizes_bytes if along_size else self.widths_bytes
+        for i in range(len(self.sizes_bytes)):
+            for j in range(len(self.widths_bytes)):
+                at = i if along_size else j
+                if not 0 < at < len(lines) - 1:
+                    continue
+                before, after = ((i - 1, j), (i + 1, j)) if along_size else ((i, j - 1), (i, j + 1))
+                if self.guessed & {before, (i, j), after}:
+                    continue
+                x = log2(lines[at] / lines[at - 1]) / log2(lines[at + 1] / lines[at - 1])
+                low, high = self.log_cost[before[0]][before[1]], self.log_cost[after[0]][after[1]]
+                a, b, c, d = ((1 - x) * p + x * q for p, q in zip(low, high, strict=True))
+                yield (a, b, c, d), self.log_cost[i][j]
+
     def _inside(self, size: float, width: float) -> Row:
         i, x = _cell(self.sizes_bytes, size)
         j, y = _cell(self.widths_bytes, width)
@@ -102,6 +167,11 @@ class SramTable:
         corners = zip(near[j], near[j + 1], far[j], far[j + 1], strict=True)
         read, write, leakage, area = (exp2(a * p + b * q + c * r + d * s) for p, q, r, s in corners)
         return read, write, leakage, area
+
+
+def _fit_error(errors: list[float]) -> FitError:
+    ranked = sorted(errors)
+    return FitError(median(ranked), ranked[ceil(0.9 * len(ranked)) - 1], ranked[-1])
 
 
 def _cell(lines: tuple[int, ...], value: float) -> tuple[int, float]:
@@ -130,29 +200,56 @@ def load_sram_table(path: Path, node_nm: int, cell: str) -> SramTable:
         ValueError: no such rows, a value that is not positive, or a grid that
             :class:`SramTable` refuses.
     """
-    runs: dict[tuple[int, int], Row] = {}
+    runs = _read_runs(path, node_nm, cell)
+    sizes = tuple(sorted({size for size, _ in runs}))
+    widths = tuple(sorted({width for _, width in runs}))
+    grid = tuple(tuple(_node(runs, size, width, widths) for width in widths) for size in sizes)
+    guessed = frozenset(
+        (i, j)
+        for i, size in enumerate(sizes)
+        for j, width in enumerate(widths)
+        if (size, width) not in runs
+    )
+    return SramTable(sizes, widths, grid, guessed)
+
+
+def _read_runs(path: Path, node_nm: int, cell: str) -> dict[Node, Row]:
+    """Return (read_pj, write_pj, leakage_mw, area_mm2) by (size_bytes, width_bytes)."""
+    runs: dict[Node, Row] = {}
     known = set()
-    with path.open(newline="") as lines:
-        for number, row in enumerate(csv.DictReader(lines), start=2):
-            known.add(f"{row['node_nm']} {row['cell']}")
-            if int(row["node_nm"]) != node_nm or row["cell"] != cell:
-                continue
-            values = [float(row[column]) for column in _COLUMNS]
-            if not all(isfinite(v) and v > 0 for v in values):
-                raise ValueError(f"{path.name} line {number}: {values} must be positive")
-            read, write, leakage, area = values
-            runs[int(row["size_bytes"]), int(row["width_bytes"])] = (read, write, leakage, area)
+    try:
+        with path.open(newline="", encoding="utf-8") as lines:
+            reader = csv.DictReader(lines)
+            missing = [key for key in _KEYS if key not in (reader.fieldnames or ())]
+            if missing:
+                raise ValueError(f"{path.name}: lacks the columns {', '.join(missing)}")
+            for row in reader:
+                known.add(f"{row['node_nm']} {row['cell']}")
+                if row["node_nm"] == str(node_nm) and row["cell"] == cell:
+                    place, values = _run(row, f"{path.name} line {reader.line_num}")
+                    runs[place] = values
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise ValueError(f"{path.name}: {error}") from None
     if not runs:
         raise ValueError(
             f"{path.name} has no rows for {node_nm} nm and {cell!r}; it has {sorted(known)}"
         )
-    sizes = tuple(sorted({size for size, _ in runs}))
-    widths = tuple(sorted({width for _, width in runs}))
-    grid = tuple(tuple(_node(runs, size, width, widths) for width in widths) for size in sizes)
-    return SramTable(sizes, widths, grid)
+    return runs
 
 
-def _node(runs: dict[tuple[int, int], Row], size: int, width: int, widths: tuple[int, ...]) -> Row:
+def _run(row: dict[str, str], where: str) -> tuple[Node, Row]:
+    try:
+        place = int(row["size_bytes"]), int(row["width_bytes"])
+        read, write, leakage, area = (float(row[column]) for column in _COLUMNS)
+    except (TypeError, ValueError):
+        raise ValueError(f"{where}: {[row[key] for key in _KEYS]} must be numbers") from None
+    values = (read, write, leakage, area)
+    if min(place) < 1 or not all(isfinite(v) and v > 0 for v in values):
+        raise ValueError(f"{where}: {[*place, *values]} must be positive")
+    return place, values
+
+
+def _node(runs: dict[Node, Row], size: int, width: int, widths: tuple[int, ...]) -> Row:
     widest = max(w for w in widths if (size, w) in runs)
     taken = min(width, widest)
     if (size, taken) not in runs:

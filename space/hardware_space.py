@@ -73,6 +73,11 @@ class HardwareSpace:
         """Parameters in the order of the template; it is the order of points and columns."""
         return self._template.parameters
 
+    @property
+    def technology(self) -> str:
+        """Name of the technology table that prices every design of the space."""
+        return self._template.technology
+
     @cached_property
     def word_bits(self) -> int:
         """Bits of a word, of the design with the first value of every parameter."""

@@ -67,7 +67,7 @@ def hardware_of(folder: Path, header: Header, record: Record) -> "Hardware":
 
     space = HardwareSpace.load(folder / header.space_file)
     if record["point"] is None:
-        return baseline_hardware(header.config["baseline"], space.word_bits)
+        return baseline_hardware(header.config["baseline"], space)
     built = space.build(record["point"])
     if not isinstance(built, Hardware):
         raise UserError(f"{folder}: trial {record['trial']} cannot be built again: {built}")

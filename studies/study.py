@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ..search.candidates import DesignProblem
     from ..search.protocols import BudgetAllocator, HardwareOptimizer
     from ..space.hardware import Hardware
+    from ..space.hardware_space import HardwareSpace
     from .work import Advance
 
 
@@ -136,24 +137,24 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
         problem,
         Context(networks, settings, advance or search_software),
         budget_allocator(halving.name)(**halving.options),
-        baseline_hardware(config.baseline, problem.space.word_bits) if config.baseline else None,
+        baseline_hardware(config.baseline, problem.space) if config.baseline else None,
     )
     study.optimizer()  # refuses bad options now rather than after a directory was made
     return study
 
 
-def baseline_hardware(name: str, word_bits: int) -> "Hardware":
-    """Return a preset at the word width of a study's space.
+def baseline_hardware(name: str, space: "HardwareSpace") -> "Hardware":
+    """Return a preset in the technology and at the word width of a study's space.
 
-    At its own width it would compare precisions rather than designs.
+    In its own it would compare processes and precisions rather than designs.
 
     Raises:
         UserError: words of that width do not fill the preset's memory accesses.
     """
-    from ..space.presets import preset, with_word_bits
+    from ..space.presets import preset, with_technology, with_word_bits
 
     try:
-        return with_word_bits(preset(name), word_bits)
+        return with_word_bits(with_technology(preset(name), space.technology), space.word_bits)
     except ValueError as error:
         raise UserError(f"baseline {name}: {error}") from None
 

@@ -1,4 +1,5 @@
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import pytest
@@ -12,9 +13,11 @@ from archloom.evaluators.hardware_cost import (
     hardware_cost,
     tdp_w,
 )
-from archloom.evaluators.technology import technology
+from archloom.evaluators.technology import technology, technology_names
 from archloom.space.dims import INPUTS, OUTPUTS, WEIGHTS
+from archloom.space.effects import AccessEnergy, Effects
 from archloom.space.hardware import Hardware, StorageLevel
+from archloom.space.presets import preset
 
 from .designs import ALL, edge, eyeriss_like, tpu_like
 
@@ -161,8 +164,8 @@ def test_leakage_does_not_follow_the_clock_and_the_rest_does():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"technology": "cacti_54nm"}, "did you mean 'cacti_45nm'"),
-        ({"dram": "hbm3"}, "did you mean 'hbm2'"),
+        ({"technology": "cacti_54nm"}, "did you mean .*cacti_45nm"),
+        ({"dram": "hbm4"}, "did you mean hbm"),
         ({"word_bits": 4}, "words of 4 bits"),
     ],
 )
@@ -206,6 +209,113 @@ def test_eyeriss_comes_near_its_published_area_and_power():
     chip = cost.tdp_w - cost.tdp_breakdown_w["dram"]
     assert 0.8 < core / 8.1 < 1.2
     assert 0.5 < chip / 0.224 < 1.0
+
+
+OWN = AccessEnergy(2.0, 3.0, 5.0, leakage_pj=0.25, hop_pj=0.5, router_pj=0.125, address_pj=0.0625)
+
+
+def test_energies_of_the_design_replace_those_of_the_technology():
+    plain, own = edge(), with_level(edge(), 1, energy=OWN)
+    costs, before = access_costs(own), access_costs(plain)
+    assert (costs.read_pj[1] == 2).all()
+    assert (costs.fill_pj[1] == 3).all()
+    assert (costs.update_pj[1] == 5).all()
+    assert (costs.address_pj[1], costs.used_leakage_pj[1]) == (0.0625, 0.25)
+    for name in ("read_pj", "fill_pj", "update_pj", "address_pj", "used_leakage_pj"):
+        for level in (0, 2):
+            assert (getattr(costs, name)[level] == getattr(before, name)[level]).all()
+    # its buffer no longer leaks, so the rest of the chip does without it
+    glb = TECH.buffer("sram", 64 << 10, 8).leakage_mw * 1.05 * 1.05
+    assert costs.leakage_pj_per_cycle == pytest.approx(
+        before.leakage_pj_per_cycle - glb / plain.frequency_mhz * 1e3
+    )
+    power = tdp_w(own)
+    # 16 words of 8 in an access, of which the dearest is an update
+    assert power["glb"] == pytest.approx(16 / 8 * 5e-12 * 400e6)
+    assert power["leakage"] == pytest.approx(
+        (costs.leakage_pj_per_cycle + costs.used_leakage_pj[1]) * 400e6 * 1e-12
+    )
+    assert area_mm2(own) == area_mm2(plain)
+
+
+def test_a_design_may_give_the_energy_of_its_mac_and_dram():
+    own = with_level(replace(edge(), mac_pj=7.0), 2, energy=AccessEnergy(1.0, 2.0, 3.0))
+    assert access_costs(own).mac_pj == 7
+    assert tdp_w(own)["macs"] == pytest.approx(16 * 7e-12 * 400e6)
+    assert (access_costs(own).update_pj[2] == 3).all()
+    # 8 bytes a cycle, one in an access
+    assert tdp_w(own)["dram"] == pytest.approx(8 * 3e-12 * 400e6)
+
+
+def test_only_a_mesh_pays_for_hops():
+    free = with_level(edge(), 1, energy=OWN)
+    mesh = replace(free, effects=Effects(network="mesh"))
+    assert not access_costs(free).hop_pj.any()
+    assert not access_costs(free).router_pj.any()
+    costs = access_costs(mesh)
+    # the buffer says itself; registers and DRAM move words of 8 bits as the technology says
+    assert costs.hop_pj == pytest.approx([8 * TECH.hop_pj_per_bit, 0.5, 8 * TECH.hop_pj_per_bit])
+    assert costs.router_pj == pytest.approx([0, 0.125, 0])
+
+
+def test_words_of_their_own_width_cost_their_own_energy():
+    wide = with_level(
+        with_level(edge(), 1, tensor_bits=(("outputs", 32),)), 2, tensor_bits=(("inputs", 4),)
+    )
+    costs, before = access_costs(wide), access_costs(edge())
+    assert (costs.read_pj[1, [WEIGHTS, INPUTS]] == before.read_pj[1, [WEIGHTS, INPUTS]]).all()
+    assert costs.read_pj[1, OUTPUTS] == TECH.buffer("sram", 64 << 10, 32).read_pj
+    assert costs.read_pj[2, INPUTS] == 8 * 4
+    assert costs.read_pj[2, WEIGHTS] == 8 * 8
+    # the buffer is built for its widest access
+    assert area_mm2(wide)["glb"] == TECH.buffer("sram", 64 << 10, 32).area_mm2
+
+
+def test_a_cluster_is_one_memory_as_wide_as_its_instances():
+    plain, four = edge(), with_level(edge(), 0, cluster_size=4)
+    one, cluster = TECH.buffer("register", 256, 1), TECH.buffer("register", 1024, 4)
+    assert access_costs(plain).read_pj[0, WEIGHTS] == one.read_pj
+    assert access_costs(four).read_pj[0, WEIGHTS] == cluster.read_pj
+    assert area_mm2(four)["rf"] == pytest.approx(4 * cluster.area_mm2)
+    assert area_mm2(four)["rf"] == pytest.approx(area_mm2(plain)["rf"])
+    assert tdp_w(four)["rf"] == pytest.approx(16 * cluster.write_pj * 400e6 * 1e-12)
+
+
+def test_idle_power_takes_the_place_of_leakage():
+    """Eyeriss: 30 mW over 12.25 mm2, here over what the model makes of the chip's core."""
+    hardware = replace(eyeriss_like(), technology="eyeriss_65nm")
+    area = area_mm2(hardware)
+    core = sum(mm2 for part, mm2 in area.items() if part not in ("dram phy", "control"))
+    assert tdp_w(hardware)["leakage"] == pytest.approx(2.449e-3 * core * 1.05 * 1.05)
+    assert access_costs(hardware).leakage_pj_per_cycle == pytest.approx(
+        tdp_w(hardware)["leakage"] / 200e6 * 1e12
+    )
+
+
+def test_unlimited_dram_has_no_price():
+    endless = with_level(edge(), 2, bandwidth_words=inf)
+    with pytest.raises(ValueError, match="edge: DRAM of unlimited bandwidth has no area or power"):
+        hardware_cost(endless)
+    assert access_costs(endless).leakage_pj_per_cycle > 0
+
+
+@pytest.mark.parametrize("name", technology_names())
+@pytest.mark.parametrize("dram", ["ddr3", "ddr4", "lpddr4", "gddr6", "hbm2", "hbm3"])
+def test_every_technology_prices_every_part(name, dram):
+    cost = hardware_cost(replace(edge(), technology=name, dram=dram))
+    parts = [*cost.area_breakdown_mm2.values(), *cost.tdp_breakdown_w.values()]
+    assert all(0 < part < 1e6 for part in parts)
+
+
+def test_eyeriss_in_its_own_technology_is_as_large_as_the_chip():
+    """JSSC 2017: 12.25 mm2 of core; docs/technology.md says where the model differs."""
+    chip = preset("eyeriss")
+    area = area_mm2(chip)
+    core = sum(mm2 for part, mm2 in area.items() if part not in ("dram phy", "control"))
+    assert core * 1.05 * 1.05 == pytest.approx(12.25, rel=0.1)
+    # at its peak it takes about what the chip takes on its busiest layer, 332 mW
+    power = tdp_w(chip)
+    assert 0.278 < sum(power.values()) - power["dram"] < 0.332
 
 
 def test_edp_is_energy_per_inference_times_latency_of_the_pass():

@@ -2,7 +2,7 @@ from math import prod
 
 import pytest
 
-from archloom.space.presets import PRESETS, preset, with_word_bits
+from archloom.space.presets import PRESETS, preset, with_technology, with_word_bits
 
 
 @pytest.mark.parametrize(
@@ -29,8 +29,29 @@ def test_published_figures(
     assert chip.dram_gbytes_per_s == pytest.approx(dram_gbytes_per_s)
 
 
-def test_all_presets_share_one_technology() -> None:
-    assert {preset(name).technology for name in PRESETS} == {"cacti_45nm"}
+def test_presets_are_in_the_technology_of_their_chips() -> None:
+    tables = {name: preset(name).technology for name in PRESETS}
+    assert tables == {
+        "eyeriss": "eyeriss_65nm",
+        "shidiannao": "cacti_65nm",
+        "edgetpu": "n16",
+        "tpu_v3": "n16",
+    }
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_another_technology_changes_nothing_else(name: str) -> None:
+    chip = preset(name)
+    other = with_technology(chip, "cacti_45nm")
+    assert other.technology == "cacti_45nm"
+    assert with_technology(other, chip.technology) == chip
+
+
+def test_the_ridge_of_tpu_v3_is_that_of_fast() -> None:
+    """FAST Table 4: 123 TFLOPS over 900 GB/s, 137 FLOP for each byte."""
+    chip = preset("tpu_v3")
+    flops = 2 * chip.macs * chip.frequency_mhz * 1e6
+    assert flops / (chip.dram_gbytes_per_s * 1e9) == pytest.approx(137, abs=0.5)
 
 
 @pytest.mark.parametrize("name", PRESETS)
