@@ -42,10 +42,12 @@ def tile_costs(network, group, hardware, mapper, free):
             p, q = len(rows.new[i][m]), len(columns.new[j][m])
             if p * q == 0:
                 continue
-            if not layer.uses_macs:
-                costs[t, m] = vector_cost(layer, hardware, p, q, staged=True)
-                continue
             resident = group.layers[m] in group.resident
+            if not layer.uses_macs:
+                costs[t, m] = vector_cost(layer, hardware, p, q, True, resident)
+                continue
+            # the second map of a product is in the buffer where others have weights
+            resident = resident or layer.operator == "matmul"
             box = tuple(
                 (n - 1) * s + (k - 1) * d + 1
                 for n, k, s, d in zip(
@@ -72,7 +74,7 @@ def account(network, group, hardware, mapper):
     buffer = hardware.levels[-2]
     # weights that stream through the buffer need a word of it
     extra = [
-        int(layer.uses_macs and i not in group.resident and not buffer.optional)
+        int(layer.weight_words > 0 and i not in group.resident and not buffer.optional)
         for i, layer in zip(group.layers, layers, strict=True)
     ]
     fits = np.all(steps + moving + extra <= buffer_words(hardware))

@@ -6,6 +6,8 @@ from archloom.evaluators.group_shape import group_shape
 from archloom.space.layer import Layer
 from archloom.space.network import Network
 
+from .operator_groups import random_operators
+
 POLICIES = ("recompute", "keep_inner", "keep_all")
 
 
@@ -35,8 +37,11 @@ def random_group(rng: np.random.Generator, kind="any"):
 
     Some layers after the members read maps of the group, so that maps leave from its middle.
     ``kind`` is ``any``, ``dense`` (windows at least as large as their strides, undilated, so
-    that no word between them stays unread) or ``pointwise`` (1x1 chains at stride 1).
+    that no word between them stays unread), ``pointwise`` (1x1 chains at stride 1) or
+    ``operators`` (products of maps, interleaved and concatenated maps, broadcasts).
     """
+    if kind == "operators":
+        return random_operators(rng)
     layers: list[Layer] = []
     reads: list[tuple[str, ...]] = []
     maps = {"input": (int(rng.integers(1, 4)), *map(int, rng.integers(4, 13, 2)))}

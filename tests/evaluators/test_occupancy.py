@@ -54,10 +54,10 @@ def test_every_word_is_where_the_simulated_run_has_it(block, policy):
         check_occupancy(tiles, run)
 
 
-@pytest.mark.parametrize("kind", ["dense", "pointwise"])
+@pytest.mark.parametrize("kind", ["dense", "pointwise", "operators"])
 @pytest.mark.parametrize("policy", POLICIES)
-def test_every_word_is_where_it_should_be_in_hole_free_groups(policy, kind):
-    for seed in range(BLOCK):
+def test_every_word_is_where_it_should_be_in_groups_of_one_kind(policy, kind):
+    for seed in range(BLOCK if kind != "operators" else 12 * BLOCK):
         shape, layers, rng = drawn(1000 + seed, kind)
         tile = any_tile(shape, rng)
         tiles = group_tiles(shape, layers, tile, policy)

@@ -11,7 +11,7 @@ later bands; for columns: later tiles of the band), nor before the raster has pa
 from dataclasses import dataclass, field
 from itertools import product
 
-from archloom.evaluators.group_shape import GroupShape
+from archloom.evaluators.group_shape import Edge, GroupShape
 from archloom.space.layer import Layer
 
 
@@ -32,11 +32,16 @@ def span(positions):
     return set(range(min(positions), max(positions) + 1)) if positions else set()
 
 
-def window_span(layer: Layer, axis, positions, size, full):
+def as_made(edge: Edge, axis, position):
+    """Where the map as it is made holds a position of the map as it is read."""
+    return (position + edge.start[axis]) // edge.patch[axis]
+
+
+def window_span(layer: Layer, axis, positions, size, edge: Edge):
     """Positions of a map that the windows of a reader's outputs span, inside the map."""
     if not positions:
         return set()
-    if full:
+    if edge.full:
         return set(range(size))
     kernel = (layer.r, layer.s)[axis]
     taps = {
@@ -44,7 +49,8 @@ def window_span(layer: Layer, axis, positions, size, full):
         for o in positions
         for k in range(kernel)
     }
-    return {x for x in span(taps) if 0 <= x < size}
+    inside = {x for x in span(taps) if 0 <= x < layer.input_size[axis]}
+    return span({as_made(edge, axis, x) for x in inside})
 
 
 def owned(length, anchor_length, tile, i):
@@ -78,7 +84,7 @@ def axis_of(shape: GroupShape, layers, axis, tile, keep):
             size = shape.sizes[u][axis]
             for e in shape.edges:
                 if e.source == u:
-                    asked = window_span(layers[e.reader], axis, new[e.reader], size, e.full)
+                    asked = window_span(layers[e.reader], axis, new[e.reader], size, e)
                     read[u] = span(read[u] | asked)
             own = owned(size, length, tile, i) if u in shape.exported else set()
             need[u] = span(read[u] | own)
@@ -101,12 +107,14 @@ def taps_are_held(shape, layers, e, outputs, held):
     layer, (height, width) = layers[e.reader], shape.sizes[e.source]
     if e.full:
         return not outputs or held >= set(product(range(height), range(width)))
+    height, width = layer.input_size
     windows = list(product(range(layer.r), range(layer.s)))
     for y, x in outputs:
         for r, s in windows:
             row = y * layer.stride[0] - layer.padding[0] + r * layer.dilation[0]
             column = x * layer.stride[1] - layer.padding[1] + s * layer.dilation[1]
-            if 0 <= row < height and 0 <= column < width and (row, column) not in held:
+            inside = 0 <= row < height and 0 <= column < width
+            if inside and (as_made(e, 0, row), as_made(e, 1, column)) not in held:
                 return False
     return True
 

@@ -1,0 +1,150 @@
+"""Random networks of every operator that reads or makes maps in a way of its own."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from archloom.space.layer import Layer
+from archloom.space.network import Network
+from archloom.space.operators import (
+    activation,
+    add,
+    conv2d,
+    conv_transpose2d,
+    global_pool,
+    linear,
+    max_pool2d,
+    mul,
+)
+
+KINDS = (
+    "conv",
+    "transposed",
+    "transposed",
+    "scale",
+    "product",
+    "product",
+    "softmax",
+    "layer_norm",
+    "gelu",
+    "concat",
+    "pool",
+    "sum",
+    "flat",
+)
+
+
+class Drawing:
+    """A network that grows by one random operator at a time."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+        self.layers: list[Layer] = []
+        self.reads: list[tuple[str, ...]] = []
+        self.maps = {"input": (2 * self.number(1, 3), self.number(3, 9), self.number(3, 9))}
+
+    def number(self, low: int, high: int) -> int:
+        return int(self.rng.integers(low, high))
+
+    def append(self, layer: Layer, *sources: str) -> str:
+        self.layers.append(layer)
+        self.reads.append(sources)
+        self.maps[layer.name] = layer.map_shape
+        return layer.name
+
+    def grow(self) -> None:
+        """Add an operator over one of the newest maps, if it can read that."""
+        source = str(self.rng.choice(list(self.maps)[-2:]))
+        name = f"l{len(self.layers)}"
+        kind = KINDS[self.number(0, len(KINDS))]
+        try:
+            getattr(self, kind)(name, source, *self.maps[source])
+        except ValueError:
+            return  # a window that the map cannot hold
+
+    def conv(self, name, source, channels, rows, columns):
+        kernel, stride = self.number(1, 4), self.number(1, 3)
+        padding, dilation = self.number(0, kernel), self.number(1, 3)
+        layer = conv2d(
+            name, channels, 2, (rows, columns), kernel, stride, padding, dilation, bias=False
+        )
+        self.append(layer, source)
+
+    def transposed(self, name, source, channels, rows, columns):
+        if rows * columns > 100:
+            return
+        kernel, stride = self.number(1, 5), self.number(1, 4)
+        padding = self.number(0, kernel)
+        more = self.number(0, stride)
+        size = (rows, columns)
+        self.append(
+            conv_transpose2d(name, channels, 2, size, kernel, stride, padding, more), source
+        )
+
+    def scale(self, name, source, channels, rows, columns):
+        mean = self.append(global_pool(f"{name}.mean", channels, (rows, columns)), source)
+        layer = mul(name, channels, (rows, columns), broadcast=True)
+        self.append(layer, source, mean)
+
+    def product(self, name, source, channels, rows, columns):
+        heads = 2 if channels % 2 == 0 else 1
+        seconds = [m for m, shape in self.maps.items() if np.prod(shape) % channels == 0]
+        second = str(self.rng.choice(seconds))
+        layer = Layer(
+            name,
+            "matmul",
+            g=heads,
+            c=channels // heads,
+            k=int(np.prod(self.maps[second])) // channels,
+            p=rows,
+            q=columns,
+            input_size=(rows, columns),
+            operands=2,
+        )
+        if layer.output_channels <= 200:
+            self.append(layer, source, second)
+
+    def vectors(self, operator, heads, name, source, channels, rows, columns):
+        length = channels // heads
+        window = {"p": rows, "q": columns, "input_size": (rows, columns)}
+        self.append(Layer(name, operator, g=heads, k=length, c=length, **window), source)
+
+    def softmax(self, name, source, channels, rows, columns):
+        heads = 2 if channels % 2 == 0 else 1
+        self.vectors("softmax", heads, name, source, channels, rows, columns)
+
+    def layer_norm(self, name, source, channels, rows, columns):
+        self.vectors("layer_norm", 1, name, source, channels, rows, columns)
+
+    def gelu(self, name, source, channels, rows, columns):
+        self.append(activation(name, "gelu", channels, (rows, columns)), source)
+
+    def concat(self, name, source, channels, rows, columns):
+        others = [m for m, shape in self.maps.items() if shape[1:] == (rows, columns)]
+        other = str(self.rng.choice(others))
+        parts = (channels, self.maps[other][0])
+        layer = conv2d(name, sum(parts), 2, (rows, columns), 3, 1, 1)
+        self.append(replace(layer, parts=parts, operands=2), source, other)
+
+    def pool(self, name, source, channels, rows, columns):
+        self.append(max_pool2d(name, channels, (rows, columns), 2, 1), source)
+
+    def sum(self, name, source, channels, rows, columns):
+        self.append(add(name, channels, (rows, columns)), source, source)
+
+    def flat(self, name, source, channels, rows, columns):
+        self.append(linear(name, channels * rows * columns, 2), source)
+
+
+def random_operators(rng: np.random.Generator):
+    """Return (network, members): a random DAG, some of whose maps are read after the members."""
+    drawing = Drawing(rng)
+    count = int(rng.integers(1, 6))
+    while len(drawing.layers) < count:
+        drawing.grow()
+    members = tuple(range(len(drawing.layers)))
+    for name in list(drawing.maps)[1:]:
+        if rng.random() < 0.25:
+            channels, *size = drawing.maps[name]
+            drawing.append(activation(f"out_{name}", "relu", channels, tuple(size)), name)
+    return Network("operators", tuple(drawing.layers), tuple(drawing.reads)), members
