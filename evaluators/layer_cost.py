@@ -45,7 +45,7 @@ class LayerCost:
         compute_pj: of the multiply-accumulates or vector operations.
         chip_cycles: cycles with DRAM infinitely fast.
         dram_cycles: cycles that DRAM needs.
-        dram_reads, dram_writes: words, all tensors.
+        dram_reads, dram_writes: words of the hardware's ``word_bits``, all tensors.
         operations: multiply-accumulates or vector operations.
     """
 
@@ -99,10 +99,16 @@ def mapped_cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
         compute_pj=whole_pj(problem.macs * setup.working * setup.mac_pj),
         chip_cycles=int(chip),
         dram_cycles=int(dram),
-        dram_reads=int(total[-1, :, READS].sum()),
-        dram_writes=int(total[-1, :, UPDATES].sum()),
+        dram_reads=_dram_words(total[-1, :, READS], problem),
+        dram_writes=_dram_words(total[-1, :, UPDATES], problem),
         operations=problem.macs,
     )
+
+
+def _dram_words(words: Counts, problem: MappingProblem) -> int:
+    hardware = problem.hardware
+    bits = [hardware.bits(len(hardware.levels) - 1, tensor) for tensor in TENSORS]
+    return -(-int(words @ np.array(bits)) // hardware.word_bits)
 
 
 def energy_by_level(

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import isfinite
-from typing import Literal, get_args
+from typing import Final, Literal, get_args
 
 #: what a datapath does with a zero operand
 Zeros = Literal["computed", "gated", "skipped"]
@@ -43,6 +43,15 @@ class AccessEnergy:
                 raise ValueError(f"{name} must be a number from 0 up, got {value}")
 
 
+#: values of each field of Effects
+EFFECT_CHOICES: Final[dict[str, tuple[str, ...]]] = {
+    "network": get_args(Network),
+    "fill_drain": get_args(FillDrain),
+    "weight_zeros": get_args(Zeros),
+    "input_zeros": get_args(Zeros),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Effects:
     """Switches of a whole accelerator.
@@ -70,16 +79,10 @@ class Effects:
     input_zeros: Zeros = "computed"
 
     def __post_init__(self) -> None:
-        choices = (
-            ("network", Network),
-            ("fill_drain", FillDrain),
-            ("weight_zeros", Zeros),
-            ("input_zeros", Zeros),
-        )
-        for name, literal in choices:
-            if getattr(self, name) not in get_args(literal):
-                known = ", ".join(get_args(literal))
-                raise ValueError(f"{name} must be one of {known}, got {getattr(self, name)!r}")
+        for name, known in EFFECT_CHOICES.items():
+            value = getattr(self, name)
+            if value not in known:
+                raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
 
 
 #: the plain loop-nest model

@@ -222,11 +222,14 @@ class Hardware:
     def fusion_level(self) -> int | None:
         """Position of the outermost level if all PEs share it and it keeps maps, else None.
 
-        Fused groups hold their maps there (fusion model, "Buffer").
+        Fused groups hold their maps there (fusion model, "Buffer"). Its words and those of DRAM
+        must all be ``word_bits`` wide: fused groups count words of one width.
         """
         i = len(self.levels) - 2
         level = self.levels[i]
         shared = level.instances == 1 and level.storage == "sram" and not level.private
+        if any(bits != self.word_bits for v in self.levels[i:] for _, bits in v.tensor_bits):
+            return None
         return i if shared and {"inputs", "outputs"} <= set(level.keeps) else None
 
     @property

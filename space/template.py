@@ -13,6 +13,7 @@ from .hardware import Hardware, Pair, Storage, StorageLevel
 from .infeasible import Infeasible
 from .parameter import Parameter
 from .suggest import did_you_mean
+from .template_switches import NO_SWITCHES, Fields, LevelSwitches, effects_of
 
 Field = Value | Expression
 Names = Mapping[str, Value]
@@ -80,6 +81,7 @@ class LevelTemplate:
     spatial_y: tuple[Dim, ...]
     optional: bool
     when: Expression | None
+    switches: LevelSwitches = NO_SWITCHES
 
     def build(self, names: Names) -> StorageLevel | None:
         """Return the level for the given values; None where it is left out.
@@ -100,6 +102,7 @@ class LevelTemplate:
             spatial_x=self.spatial_x,
             spatial_y=self.spatial_y,
             optional=self.optional,
+            **self.switches.arguments(names),
         )
 
     def _capacity(self, names: Names) -> int | tuple[tuple[Tensor, int], ...] | None:
@@ -155,6 +158,8 @@ class Template:
     vector_lanes: Field
     native_batch: Field
     levels: tuple[LevelTemplate, ...]
+    mac_pj: Field | None = None
+    effects: Fields = ()
 
     def build(self, values: Mapping[str, Value], label: str) -> Hardware | Infeasible:
         """Return the hardware called ``label`` for one value of each parameter.
@@ -204,4 +209,6 @@ class Template:
             dram=self.dram,
             vector_lanes=_integer(self.vector_lanes, names),
             native_batch=_integer(self.native_batch, names),
+            mac_pj=None if self.mac_pj is None else _number(self.mac_pj, names),
+            effects=effects_of(self.effects, names),
         )

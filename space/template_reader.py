@@ -11,21 +11,33 @@ from typing import Any, Final, cast
 import yaml
 
 from .dims import DIMS, TENSORS, Dim, Tensor
+from .effects import EFFECT_CHOICES
 from .expression import FUNCTIONS, Expression, ExpressionError, parse
 from .parameter import Parameter, Scale
 from .suggest import did_you_mean
 from .template import Field, LevelTemplate, Rule, Template, TemplateError
+from .template_switches import (
+    EFFECT_KEYS,
+    ENERGY_KEYS,
+    LEVEL_KEYS,
+    NUMBERS,
+    Fields,
+    LevelSwitches,
+)
 
 _TOP: Final = {
     "required": ("technology", "dram", "frequency_mhz", "word_bits", "pe_mesh", "levels"),
     "optional": (
         *("description", "parameters", "define", "rules"),
-        *("array", "vector_lanes", "native_batch"),
+        *("array", "vector_lanes", "native_batch", "mac_pj", "effects"),
     ),
 }
 _LEVEL: Final = {
     "required": ("name", "storage", "keeps", "mesh", "bandwidth_words"),
-    "optional": ("capacity_bytes", "width_words", "spatial_x", "spatial_y", "optional", "when"),
+    "optional": (
+        *("capacity_bytes", "width_words", "spatial_x", "spatial_y", "optional", "when"),
+        *LEVEL_KEYS,
+    ),
 }
 _PARAMETER: Final = {"required": (), "optional": ("values", "low", "high", "step", "scale", "when")}
 _RULE: Final = {"required": ("name", "needed", "available", "unit", "hint"), "optional": ()}
@@ -96,7 +108,23 @@ class _Reader:
             vector_lanes=self._number(top.get("vector_lanes", 1), "vector_lanes"),
             native_batch=self._number(top.get("native_batch", 1), "native_batch"),
             levels=tuple(self._level(lv, f"levels[{i}]") for i, lv in enumerate(levels)),
+            mac_pj=self._number(top["mac_pj"], "mac_pj") if "mac_pj" in top else None,
+            effects=self._effects(top.get("effects", {})),
         )
+
+    def _effects(self, data: Any) -> Fields:
+        section = self._section(data, "effects", (), EFFECT_KEYS)
+        return tuple((key, self._choice(key, section[key])) for key in section)
+
+    def _choice(self, key: str, data: Any) -> Field:
+        path = f"effects.{key}"
+        text = self._text(data, path)
+        if text.startswith("="):
+            return self._expression(text[1:], path) or text
+        known = EFFECT_CHOICES[key]
+        if text not in known:
+            self._fail(path, f"{text!r} is not known; {did_you_mean(text, known)}")
+        return text
 
     def _fail(self, path: str, message: str) -> None:
         self.errors.append(
@@ -290,6 +318,28 @@ class _Reader:
             spatial_y=self._spatial(section, "spatial_y", path),
             optional=bool(optional),
             when=self._when(section, path),
+            switches=self._switches(section, path),
+        )
+
+    def _switches(self, section: Mapping[str, Any], path: str) -> LevelSwitches:
+        def fields(key: str, known: tuple[str, ...], required: tuple[str, ...] = ()) -> Fields:
+            where = _join(path, key)
+            optional = tuple(k for k in known if k not in required)
+            entries = self._section(section.get(key, {}), where, required, optional)
+            return tuple((k, self._number(v, _join(where, k))) for k, v in entries.items())
+
+        multicast = self._some(
+            section.get("multicast", list(TENSORS)), TENSORS, _join(path, "multicast")
+        )
+        return LevelSwitches(
+            numbers=tuple(
+                (key, self._number(section[key], _join(path, key)))
+                for key in NUMBERS
+                if key in section
+            ),
+            multicast=cast(tuple[Tensor, ...], multicast),
+            tensor_bits=fields("tensor_bits", TENSORS),
+            energy=fields("energy", ENERGY_KEYS, ENERGY_KEYS[:3]) if "energy" in section else None,
         )
 
     def _capacity(self, data: Any, path: str) -> Field | tuple[tuple[Tensor, Field], ...] | None:

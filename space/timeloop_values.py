@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from math import ceil, exp, floor, isfinite, log, log2, log10, sqrt, trunc
 from typing import Any, Final
 
@@ -47,7 +48,15 @@ def refuse_others(found: Mapping[str, Entry], known: Iterable[str], faults: Faul
     names = list(known)
     for name, entry in found.items():
         if name not in names:
-            faults.add(entry.place, f"is not understood; {did_you_mean(name, names)}")
+            faults.add(entry.place, f"is not understood; {nearest(name, names)}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Return a hint at the known name that is most like this one."""
+    names = list(known)
+    if len(names) < 12:
+        return did_you_mean(name, names)
+    return f"the nearest that is: {get_close_matches(name, names, n=1, cutoff=0.0)[0]}"
 
 
 def items(entry: Entry | None, faults: Faults) -> list[Entry]:
@@ -189,7 +198,8 @@ class Scope:
             scope = scope.outer
         if busy and name in self.names():
             raise NoValueError(f"{shown(text)} leads back to {name}")
-        raise NoValueError(f"{shown(text)} reads {name!r}; {did_you_mean(name, self.names())}")
+        hint = f"; {nearest(name, self.names())}" if self.names() else ""
+        raise NoValueError(f"{shown(text)} reads {name!r}, which has no value{hint}")
 
 
 def mentions(value: Any) -> set[str]:
