@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..space.dims import TENSORS
 from ..space.mapping import Mapping
 from .extras import extras_pj
 from .kernel import FILLS, MAX_LEVELS, READS, TEMPORAL, UPDATES, VALID, Setup, evaluate_one
