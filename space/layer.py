@@ -1,10 +1,13 @@
 """One operator as a loop nest."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import prod
 from typing import Final, Literal, get_args
 
 from .layer_checks import (
+    too_large,
     unknown_names,
     wrong_interleave,
     wrong_maps,
@@ -75,8 +78,8 @@ class Layer:
 
     Raises:
         ValueError: an unknown operator or activation, a bound below 1, padding as large as the
-            window, an input map that the window cannot cover, or maps that the operator cannot
-            read or make.
+            window, an input map that the window cannot cover, maps that the operator cannot
+            read or make, or counts beyond 2**53.
     """
 
     name: str
@@ -101,15 +104,15 @@ class Layer:
     interleave: Interleave | None = None
 
     def __post_init__(self) -> None:
-        # each check takes for granted what the ones before it found right
-        for wrong in (
-            [*unknown_names(self, OPERATORS), *wrong_numbers(self)],
-            [*wrong_windows(self), *wrong_maps(self)],
-            wrong_interleave(self),
-        ):
-            message = "; ".join(wrong)
-            if message:
-                raise ValueError(f"layer {self.name}: {message}")
+        # each line takes for granted what the ones before it found right
+        self._refuse(unknown_names(self, OPERATORS), wrong_numbers(self))
+        self._refuse(wrong_windows(self), wrong_maps(self))
+        self._refuse(wrong_interleave(self), too_large(self))
+
+    def _refuse(self, *wrong: Iterable[str]) -> None:
+        message = "; ".join(chain(*wrong))
+        if message:
+            raise ValueError(f"layer {self.name}: {message}")
 
     @property
     def bounds(self) -> tuple[int, ...]:

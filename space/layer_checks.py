@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 _NUMBERS: Final = ("n", "g", "k", "c", "p", "q", "r", "s", "operands")
 _PAIRS: Final = ("stride", "dilation", "input_size")
+_MOST_OPERANDS: Final = 1024
+#: floating point holds every whole number up to here
+_EXACT: Final = 2**53
 
 
 def unknown_names(layer: "Layer", operators: tuple[str, ...]) -> Iterator[str]:
@@ -32,6 +35,8 @@ def wrong_numbers(layer: "Layer") -> Iterator[str]:
     for name, value in sizes:
         if not isinstance(value, int) or value < 1:
             yield f"{name} is {value!r}, it must be a whole number, at least 1"
+    if isinstance(layer.operands, int) and layer.operands > _MOST_OPERANDS:
+        yield f"operands is {layer.operands}, it must be at most {_MOST_OPERANDS}"
     extra: object = layer.extra_params
     if not isinstance(extra, int) or extra < 0:
         yield f"extra_params is {extra!r}, it must be a whole number, at least 0"
@@ -81,6 +86,14 @@ def wrong_maps(layer: "Layer") -> Iterator[str]:
         if (layer.k, layer.c) != (depth, depth):
             rule = "the length of a vector" if vector.whole_vectors else "1: channels are in g"
             yield f"k and c are {layer.k} and {layer.c}, for {layer.operator} both must be {rule}"
+
+
+def too_large(layer: "Layer") -> Iterator[str]:
+    """Say which counts floating point cannot hold exactly."""
+    for what in ("macs", "vector_ops", "input_words", "output_words", "params"):
+        count = getattr(layer, what)
+        if count > _EXACT:
+            yield f"{what} is {count}, it must be at most {_EXACT} to be counted exactly"
 
 
 def wrong_interleave(layer: "Layer") -> Iterator[str]:

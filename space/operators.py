@@ -12,7 +12,7 @@ from .layer import Interleave, Layer, Operator
 from .suggest import did_you_mean
 from .transposed import transposed_axis
 from .vector_operators import ACTIVATIONS, Function
-from .window import Size, check_groups, check_sizes, pair, window
+from .window import Size, check_groups, check_numbers, check_sizes, pair, window
 
 
 def conv2d(
@@ -43,7 +43,6 @@ def conv2d(
         batch_norm: fold in a batch norm, which learns two.
         activation: function applied to values as they leave the array.
     """
-    check_sizes(name, {"in_channels": in_channels, "out_channels": out_channels, "groups": groups})
     check_groups(name, groups, in_channels=in_channels, out_channels=out_channels)
     return Layer(
         name,
@@ -73,8 +72,8 @@ def conv1d(
 ) -> Layer:
     """Return a convolution along a sequence of ``length``, whose samples are rows."""
     sizes = {"length": length, "kernel": kernel, "stride": stride, "dilation": dilation}
-    check_sizes(name, sizes)
-    check_sizes(name, {"padding": padding}, least=0)
+    check_numbers(name, sizes)
+    check_numbers(name, {"padding": padding}, least=0)
     return conv2d(
         name,
         in_channels,
@@ -115,7 +114,6 @@ def conv_transpose2d(
     Args are as for :func:`conv2d`; ``padding`` cuts off rows and columns on each side of the
     result and ``output_padding`` adds some at the bottom and right, as in PyTorch.
     """
-    check_sizes(name, {"in_channels": in_channels, "out_channels": out_channels, "groups": groups})
     check_groups(name, groups, in_channels=in_channels, out_channels=out_channels)
     check_sizes(name, {"size": size, "kernel": kernel, "stride": stride})
     check_sizes(name, {"padding": padding, "output_padding": output_padding}, least=0)
@@ -160,7 +158,7 @@ def linear(
     activation: str = "",
 ) -> Layer:
     """Return a matrix product with learned weights, the same for each of ``positions`` rows."""
-    check_sizes(
+    check_numbers(
         name,
         {"in_features": in_features, "out_features": out_features, "positions": positions},
     )
@@ -183,7 +181,7 @@ def matmul(name: str, batch_heads: int, m: int, k: int, n: int) -> Layer:
     ``batch_heads * n`` channels and m rows. The second has ``batch_heads * k * n`` words; however
     they lie, turning them is free (assumption: the buffer is read in any order).
     """
-    check_sizes(name, {"batch_heads": batch_heads, "m": m, "k": k, "n": n})
+    check_numbers(name, {"batch_heads": batch_heads, "m": m, "k": k, "n": n})
     return Layer(name, "matmul", g=batch_heads, k=n, c=k, p=m, input_size=(m, 1), operands=2)
 
 
@@ -225,7 +223,7 @@ def _pool(
     stride: Size | None,
     padding: Size,
 ) -> Layer:
-    check_sizes(name, {"channels": channels})
+    check_numbers(name, {"channels": channels})
     stride = kernel if stride is None else stride
     return Layer(name, operator, g=channels, **window(name, size, kernel, stride, padding))
 
@@ -273,7 +271,8 @@ def activation(name: str, function: Function, channels: int, size: Size = 1) -> 
 
 
 def _elementwise(operator: Operator, name: str, channels: int, size: Size, **fields: Any) -> Layer:
-    check_sizes(name, {"channels": channels, "size": size})
+    check_numbers(name, {"channels": channels})
+    check_sizes(name, {"size": size})
     rows, columns = pair(size)
     return Layer(
         name, operator, g=channels, p=rows, q=columns, input_size=(rows, columns), **fields
@@ -291,7 +290,7 @@ def layer_norm(name: str, features: int, positions: int = 1) -> Layer:
 
 
 def _vectors(operator: Operator, name: str, length: int, positions: int, heads: int) -> Layer:
-    check_sizes(name, {"length": length, "positions": positions, "heads": heads})
+    check_numbers(name, {"length": length, "positions": positions, "heads": heads})
     return Layer(
         name, operator, g=heads, k=length, c=length, p=positions, input_size=(positions, 1)
     )
@@ -307,8 +306,8 @@ def lstm_cell(
     output reads the gates and the next state. ``biases`` is 2 for the two vectors that cuDNN and
     PyTorch learn, 1 for the one of the equations.
     """
-    check_sizes(name, {"inputs": inputs, "hidden": hidden})
-    check_sizes(name, {"biases": biases}, least=0)
+    check_numbers(name, {"inputs": inputs, "hidden": hidden})
+    check_numbers(name, {"biases": biases}, least=0)
     gates = Layer(
         f"{name}.gates",
         "gemm",

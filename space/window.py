@@ -13,32 +13,46 @@ def pair(size: Size) -> Pair:
     return (size, size) if isinstance(size, int) else size
 
 
-def check_sizes(name: str, sizes: Mapping[str, Size], least: int = 1) -> None:
-    """Refuse numbers that are no sizes, all at once.
+def check_numbers(name: str, numbers: Mapping[str, int], least: int = 1) -> None:
+    """Refuse numbers of a layer that are not whole or too small, all at once.
 
     Raises:
-        ValueError: something else than a whole number (or two) of at least ``least``.
+        ValueError: names them and the least that they can be.
     """
-    wrong = [
-        f"{what} is {size!r}, it must be a whole number, at least {least}"
-        for what, size in sizes.items()
-        if not _is_size(size, least)
-    ]
+    _refuse(name, least, {n: v for n, v in numbers.items() if not _is_whole(v, least)})
+
+
+def check_sizes(name: str, sizes: Mapping[str, Size], least: int = 1) -> None:
+    """Refuse sizes that are neither a whole number nor two of them, as :func:`check_numbers`."""
+    wrong = {}
+    for what, size in sizes.items():
+        both = size if isinstance(size, tuple) and len(size) == 2 else (size,)
+        if not all(_is_whole(value, least) for value in both):
+            wrong[what] = size
+    _refuse(name, least, wrong)
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return isinstance(value, int) and value >= least
+
+
+def _refuse(name: str, least: int, wrong: Mapping[str, object]) -> None:
     if wrong:
-        raise ValueError(f"layer {name}: {'; '.join(wrong)}")
-
-
-def _is_size(size: object, least: int) -> bool:
-    numbers = size if isinstance(size, tuple) and len(size) == 2 else (size,)
-    return all(isinstance(n, int) and n >= least for n in numbers)
+        each = (
+            f"{what} is {value!r}, it must be a whole number, at least {least}"
+            for what, value in wrong.items()
+        )
+        raise ValueError(f"layer {name}: {'; '.join(each)}")
 
 
 def check_groups(name: str, groups: int, **channels: int) -> None:
     """Refuse groups that do not divide the channels.
 
     Raises:
-        ValueError: names the nearest number of groups that does.
+        ValueError: something else than whole numbers from 1 on; else names the nearest number
+            of groups that does.
     """
+    check_numbers(name, {**channels, "groups": groups})
     if any(count % groups for count in channels.values()):
         nearest = _nearest_divisor(groups, gcd(*channels.values()))
         given = " and ".join(f"{what} {count}" for what, count in channels.items())
