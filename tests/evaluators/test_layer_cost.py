@@ -1,5 +1,4 @@
 from dataclasses import replace
-from math import ceil
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from archloom.evaluators.hardware_cost import access_costs
 from archloom.evaluators.kernel import evaluate_batch
 from archloom.evaluators.layer_cost import mapped_cost, whole_pj
 from archloom.evaluators.problem import MappingProblem
-from archloom.evaluators.vector_cost import vector_cost
 from archloom.space.layer import Layer
 from archloom.space.mapping import LevelMapping, Mapping
 
@@ -19,8 +17,6 @@ from .designs import edge, eyeriss_like, tpu_like
 from .mappers import ONES, word_by_word
 
 CONV = Layer("c", "conv", k=4, c=2, p=4, q=4, r=3, s=3, padding=(1, 1), input_size=(4, 4))
-POOL = Layer("p", "maxpool", g=6, p=3, q=3, r=2, s=2, stride=(2, 2), input_size=(6, 6))
-ADD = Layer("a", "add", n=2, g=4, p=5, q=5, input_size=(5, 5), operands=2)
 
 
 def spread_out():
@@ -110,40 +106,3 @@ def test_rounded_energies_add_up_in_any_order(energies, rng):
     total = sum(rounded)
     rng.shuffle(rounded)
     assert sum(rounded) == total
-
-
-def test_a_pool_reads_its_windows_from_the_buffer_and_each_word_of_dram_once():
-    hardware = edge()
-    cost = vector_cost(POOL, hardware, POOL.p, POOL.q, staged=False)
-    taps, fetched, made = 6 * 9 * 4, 6 * 36, 6 * 9
-    assert cost.words.tolist() == [[0, 0, 0], [0, taps + fetched, made], [0, fetched, made]]
-    assert (cost.dram_reads, cost.dram_writes, cost.operations) == (fetched, made, taps)
-    costs = access_costs(hardware)
-    assert cost.compute_pj == whole_pj(taps * costs.vector_op_pj)
-    # buffer and DRAM words travel eight and one at a time
-    buffer_pj = ceil(taps / 8) * costs.read_pj[1, 1] + ceil(fetched / 8) * costs.write_pj[1, 1]
-    assert cost.energy_pj[1, 1] == whole_pj(buffer_pj)
-    assert cost.energy_pj[2, 1] == whole_pj(fetched * costs.read_pj[2, 1])
-    # four lanes; the buffer moves sixteen words a cycle and DRAM eight
-    assert cost.chip_cycles == max(ceil(taps / 4), ceil((taps + fetched + made) / 16))
-    assert cost.dram_cycles == ceil((fetched + made) / 8)
-
-
-def test_a_tile_of_an_add_stays_in_the_buffer():
-    cost = vector_cost(ADD, edge(), 2, 5, staged=True)
-    # one image of the batch at a time, both operands
-    assert cost.words.tolist() == [[0, 0, 0], [0, 2 * 40, 40], [0, 0, 0]]
-    assert (cost.dram_reads, cost.dram_writes, cost.dram_cycles) == (0, 0, 0)
-    assert cost.operations == 2 * 40
-    whole = vector_cost(ADD, edge(), 5, 5, staged=False)
-    assert whole.operations == ADD.vector_ops
-    assert (whole.dram_reads, whole.dram_writes) == (ADD.input_words, ADD.output_words)
-
-
-def test_without_a_shared_buffer_vector_operators_stream_from_dram():
-    hardware = edge()
-    bare = replace(hardware, levels=(hardware.levels[0], hardware.levels[2]))
-    assert bare.fusion_level is None
-    cost = vector_cost(POOL, bare, POOL.p, POOL.q, staged=False)
-    assert cost.words.tolist() == [[0, 0, 0], [0, 6 * 36, 6 * 9]]
-    assert cost.chip_cycles == ceil(6 * 9 * 4 / 4)
