@@ -78,8 +78,7 @@ def _vector_fits(layer: Layer, vector: VectorOperator, hardware: Hardware, buffe
     """Whether the buffer holds one vector, and its results, from the first pass to the last."""
     if not vector.whole_vectors:
         return True
-    bits = layer.c * (hardware.bits(buffer, "inputs") + hardware.bits(buffer, "outputs"))
-    return bits <= hardware.levels[buffer].total_bytes * 8
+    return 2 * layer.c * hardware.word_bits <= hardware.levels[buffer].total_bytes * 8
 
 
 def _move_learned(

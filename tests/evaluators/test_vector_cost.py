@@ -155,8 +155,10 @@ def test_ports_and_word_widths_of_levels_count():
     assert cycles() == 3 * words / 16
     assert cycles(read_bandwidth_words=2) == words / 2
     assert cycles(write_bandwidth_words=4) == 2 * words / 4
-    # outputs of two bytes take two of the port's words
-    assert cycles(tensor_bits=(("outputs", 16),)) == 4 * words / 16
+    # results of two bytes take two of the port's words at DRAM
+    wide = replace(dram, tensor_bits=(("outputs", 16),))
+    cost = whole(layer, replace(hardware, levels=(*hardware.levels[:2], wide)))
+    assert cost.dram_cycles == 3 * words / 8
 
 
 def test_a_layer_of_the_array_is_refused():
