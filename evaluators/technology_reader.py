@@ -55,12 +55,12 @@ _KINDS: Final[dict[str, Kind]] = {
 }
 
 
+#: how the source of a scaled entry says so
 _TOLD: Final[dict[Kind, str]] = {
     "energy": "energy",
     "area": "area",
     "density": "power per area",
     "wire": "energy of wires",
-    "same": "",
 }
 
 
@@ -181,6 +181,8 @@ def _scaling(base: Entries, data: Entries, path: Path) -> _Scaling:
 
 def _scaled_entry(entry: Entries, kind: Kind, scaling: _Scaling) -> Entries:
     factor = scaling.factors[kind]
+    if kind == "same":
+        return entry
     if factor == 1:
         return entry | {"source": f"{entry['source']} As in {scaling.base}."}
     scaled = {"source": scaling.told(entry["source"], f"{_TOLD[kind]} x{factor:.4g}")}

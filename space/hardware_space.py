@@ -74,6 +74,11 @@ class HardwareSpace:
         return self._template.parameters
 
     @property
+    def file(self) -> Path:
+        """Where the template was read from."""
+        return Path(self._template.file)
+
+    @property
     def technology(self) -> str:
         """Name of the technology table that prices every design of the space."""
         return self._template.technology

@@ -29,12 +29,17 @@ def preset(name: str) -> Hardware:
     Raises:
         ValueError: there is none of that name; names the nearest that there are.
     """
-    if name not in PRESETS:
-        raise ValueError(f"preset {name!r} is not known; {did_you_mean(name, PRESETS)}")
-    built = read_template(_FOLDER / f"{name}.yaml").build({}, name)
+    built = read_template(preset_file(name)).build({}, name)
     if isinstance(built, Infeasible):
         raise InfeasibleError(built)
     return built
+
+
+def preset_file(name: str) -> Path:
+    """Return the file that has a preset's numbers and their sources; raises as :func:`preset`."""
+    if name not in PRESETS:
+        raise ValueError(f"preset {name!r} is not known; {did_you_mean(name, PRESETS)}")
+    return _FOLDER / f"{name}.yaml"
 
 
 def with_technology(hardware: Hardware, technology: str) -> Hardware:

@@ -140,6 +140,50 @@ def validate(
         raise typer.Exit(1)
 
 
+@app.command(
+    epilog="Example: archloom hardware eyeriss; archloom hardware tpu_v3 --technology n7 --json; "
+    "archloom hardware my.yaml --set pe_x=16 --set l2_kib=512"
+)
+def hardware(
+    source: Annotated[
+        str, typer.Argument(metavar="HARDWARE", help="A preset, a template, or a file of one.")
+    ],
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the template; repeat."),
+    ] = None,
+    technology: Annotated[
+        str | None, typer.Option("--technology", metavar="NAME", help="Price it in another table.")
+    ] = None,
+    word_bits: Annotated[
+        int | None, typer.Option("--word-bits", help="Words of another width, the same bytes.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+) -> None:
+    """Show a design: levels, energy of each access, area, TDP, and where the prices come from."""
+    from .hardware_source import find_hardware
+    from .hardware_view import show_hardware
+
+    found = find_hardware(source, settings or [], technology, word_bits)
+    show_hardware(found, as_json, _console())
+
+
+@app.command(epilog="Example: archloom technology n7")
+def technology(
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Without it, all tables are listed.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+) -> None:
+    """Show a technology table: entries, DRAMs, error of the SRAM fit, and every source."""
+    from .technology_view import show_technologies, show_technology
+
+    if name is None:
+        show_technologies(as_json, _console())
+    else:
+        show_technology(name, as_json, _console())
+
+
 def main() -> None:
     """Run the command line; a user's mistake is one message and exit code 2."""
     try:
