@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archloom.space.layer import Layer
+from archloom.space.layer import Interleave, Layer
 
 CONV = Layer(
     "conv",
@@ -58,7 +58,26 @@ def test_batch_scales_work_and_maps_but_no_weights(n: int) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"operator": "softmux"}, "operator 'softmux' is not known"),
+        ({"operator": "softmux"}, "operator 'softmux' is not known; did you mean softmax?"),
+        ({"operator": None}, "operator None is not known"),
+        ({"activation": "rely"}, "activation 'rely' is not known; did you mean relu"),
+        ({"c": 1.5}, "c is 1.5, it must be a whole number, at least 1"),
+        ({"k": 0, "q": float("nan")}, "k is 0, it must be .*; q is nan, it must be"),
+        ({"extra_params": -1}, "extra_params is -1, it must be a whole number, at least 0"),
+        ({"padding": (1, 0.5)}, "padding is 0.5, it must be a whole number"),
+        ({"k": 2**50}, "macs is [0-9]*, it must be at most 9007199254740992 to be counted"),
+        ({"operands": 2}, "operands is 2, conv reads 1"),
+        ({"operands": 10**12}, "operands is 1000000000000, it must be at most 1024"),
+        ({"operands": 2, "parts": (1, 2)}, r"parts \(1, 2\) must be the channels of 2 maps, 4"),
+        ({"broadcast": True}, "broadcast is for an add or mul of 2 maps, not for conv of 1"),
+        ({"operator": "maxpool"}, "k and c are 8 and 4, for maxpool both must be 1: channels are"),
+        ({"operator": "softmax"}, "softmax has no windows.*k and c are 8 and 4, for softmax both"),
+        ({"operator": "matmul"}, "matmul has no windows.*operands is 1, matmul reads 2"),
+        ({"operator": "lstm_state", "parts": (1, 3)}, "parts are for operators with one input"),
+        ({"interleave": Interleave(3, 1)}, "patches of 3x1 must divide 8 channels"),
+        ({"interleave": Interleave(0, 1)}, "patches of 0x1 must divide 8 channels"),
+        ({"interleave": Interleave(2, 2, (6, 0), (6, 0))}, "must leave some of the map"),
+        ({"interleave": Interleave(2, 2, (-1, 0))}, "must leave some of the map"),
         ({"k": 0}, "must be a whole number, at least 1"),
         ({"stride": (0, 1)}, "must be a whole number, at least 1"),
         ({"operands": 0}, "must be a whole number, at least 1"),
@@ -77,3 +96,19 @@ def test_dilation_widens_the_window() -> None:
     assert wide.padding == (4, 4)
     with pytest.raises(ValueError, match=r"padding 5 must be in \[0, 5\)"):
         replace(CONV, dilation=(2, 2), padding=(5, 4))
+
+
+def test_an_interleave_shows_another_map_than_is_made() -> None:
+    spread = replace(CONV, interleave=Interleave(2, 2, (1, 0), (0, 3), zero_weights=9, idle_macs=5))
+    assert spread.map_shape == (2, 11, 7)
+    assert spread.output_words == CONV.output_words
+    assert spread.params == CONV.params - 9
+    assert spread.with_batch(3).useful_macs == 3 * (CONV.macs - 5)
+
+
+def test_concatenated_maps_are_read_like_one() -> None:
+    both = replace(CONV, parts=(3, 1), operands=2)
+    assert both.map_words == (90, 30)
+    assert (both.input_words, both.read_words, both.macs) == (120, 120, CONV.macs)
+    pool = replace(POOL, parts=(2, 6), operands=2)
+    assert (pool.vector_ops, pool.input_words) == (POOL.vector_ops, POOL.input_words)

@@ -41,6 +41,17 @@ def test_batch_reaches_every_layer() -> None:
     [
         ((A, A), ((INPUT,), (INPUT,)), "layer names must be unique"),
         ((Layer("input", "gemm"),), ((INPUT,),), "must be unique and not 'input'"),
+        ((Layer("input:a", "gemm"),), ((INPUT,),), "must be unique and not 'input'"),
+        (
+            (A, Layer("c", "gemm", k=2, c=5)),
+            ((INPUT,), (INPUT,)),
+            "layer c expects 5 words x batch 1 from input, which has 3 x 1",
+        ),
+        (
+            (A, Layer("b", "matmul", k=2, c=4, operands=2)),
+            ((INPUT,), ("a", "a")),
+            "layer b expects 8 words x batch 1 from a, which makes 4 x 1",
+        ),
         ((A, B), ((INPUT,),), "every layer needs an entry in reads"),
         ((A, ADD), ((INPUT,), ("a",)), r"layer sum reads 2 maps, got \('a',\)"),
         ((B, A), (("a",), (INPUT,)), "layer b reads 'a', which is no earlier layer"),
@@ -62,3 +73,20 @@ def test_broken_networks_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=message):
         Network("broken", layers, reads)
+
+
+def test_inputs_have_the_shape_that_a_window_expects() -> None:
+    pool = Layer("pool", "maxpool", g=2, p=3, q=4, input_size=(3, 4))
+    product = Layer("product", "matmul", c=3, k=8, operands=2)
+    flat = Layer("flat", "gemm", c=24)
+    net = Network("inputs", (product, flat, pool), (("input:a", INPUT), (INPUT,), (INPUT,)))
+    # the product reads all of its second map, so it does not say what shape that has
+    assert net.map_shape(INPUT) == (24, 1, 1)
+    assert net.map_shape("input:a") == (3, 1, 1)
+    other = Network("inputs", (product, pool, flat), (("input:a", INPUT), (INPUT,), (INPUT,)))
+    assert other.map_shape(INPUT) == (2, 3, 4)
+    assert other.map_shape("product") == (8, 1, 1)
+    assert other.neighbours[0] == {1, 2}
+    assert other.producers == ((), (), ())
+    alone = Network("alone", (product,), (("input:a", "input:b"),))
+    assert alone.map_shape("input:b") == (24, 1, 1)

@@ -1,0 +1,63 @@
+"""A small network in which every operator stands at least once."""
+
+from archloom.space import operators as ops
+from archloom.space.network import Network
+from archloom.space.vector_operators import ACTIVATIONS
+
+
+class _Chain:
+    """Layers and what they read; by default what the last layer made."""
+
+    def __init__(self):
+        self.layers, self.reads = [], []
+
+    def append(self, layer, *sources):
+        last = self.layers[-1].name if self.layers else "input"
+        self.layers.append(layer)
+        self.reads.append(sources or (last,))
+        return layer.name
+
+
+def every_operator() -> Network:
+    """Return images, then attention over their pixels, then one step of an LSTM."""
+    net = _Chain()
+    _images(net)
+    _attention(net)
+    net.append(ops.global_pool("mean", 8, (6, 1)))
+    gates, state, output = ops.lstm_cell("lstm", 8, 4)
+    net.append(gates, "mean", "input:output")
+    net.append(state, "lstm.gates", "input:state")
+    net.append(output, "lstm.gates", "lstm.state")
+    net.append(ops.linear("fc", 4, 3))
+    net.append(ops.softmax("classes", 3))
+    return Network("every_operator", tuple(net.layers), tuple(net.reads))
+
+
+def _images(net):
+    net.append(ops.conv2d("plain", 3, 4, (5, 4), 3, padding=1))
+    net.append(ops.conv2d("strided", 4, 8, (5, 4), 3, 2, 1, batch_norm=True))
+    net.append(ops.conv2d("dilated", 8, 8, (3, 2), 3, padding=2, dilation=2))
+    net.append(ops.conv2d("grouped", 8, 4, (3, 2), 1, groups=2))
+    net.append(ops.conv2d("depthwise", 4, 4, (3, 2), 3, padding=1, groups=4, activation="relu6"))
+    net.append(ops.conv_transpose2d("up", 4, 4, (3, 2), 3, 2, 1, 1))
+    net.append(ops.max_pool2d("peaks", 4, (6, 4), 3, 1, 1))
+    net.append(ops.avg_pool2d("means", 4, (6, 4), 2))
+    for function in ACTIVATIONS:
+        net.append(ops.activation(function, function, 4, (3, 2)))
+    net.append(ops.global_pool("squeeze", 4, (3, 2)), "means")
+    net.append(ops.conv2d("excite", 4, 4, 1, 1, activation="sigmoid"))
+    net.append(ops.mul("scale", 4, (3, 2), broadcast=True), "tanh", "excite")
+    net.append(ops.add("sum", 4, (3, 2)), "scale", "means")
+
+
+def _attention(net):
+    net.append(ops.conv1d("tokens", 24, 8, 1, 1))
+    net.append(ops.conv_transpose2d("spread", 8, 8, (1, 1), (6, 1), (6, 1)))
+    net.append(ops.layer_norm("norm", 8, 6))
+    for name in ("query", "key", "value"):
+        net.append(ops.linear(name, 8, 8, 6), "norm")
+    net.append(ops.matmul("scores", 2, 6, 4, 6), "query", "key")
+    net.append(ops.softmax("weights", 6, 6, heads=2))
+    net.append(ops.matmul("mixed", 2, 6, 6, 4), "weights", "value")
+    net.append(ops.linear("project", 8, 8, 6))
+    net.append(ops.add("residual", 8, (6, 1)), "project", "spread")
