@@ -60,7 +60,7 @@ class MappingProblem:
     def of_layer(cls, layer: Layer, hardware: Hardware) -> "MappingProblem":
         """Return the problem of a whole layer with every operand in DRAM."""
         window = (layer.stride, layer.dilation, layer.padding, layer.input_size)
-        return cls(layer.bounds, *window, hardware)
+        return cls(layer.bounds, *window, hardware, density=layer.density)
 
     @property
     def macs(self) -> int:

@@ -115,6 +115,7 @@ def _tile_cost(
         hardware,
         staged=(resident, True, True),
         free_words=left,
+        density=layer.density,
     )
     return mapper(problem)
 

@@ -75,6 +75,8 @@ class Layer:
         parts: channels of each input map, if several are laid side by side (a concatenation).
         broadcast: the second map of an add or mul has one value for each channel.
         interleave: what becomes of the result, if others read it in another shape.
+        density: shares of weights and of inputs that are not zero; only hardware whose
+            ``effects`` gate or skip zeros gains by them.
 
     Raises:
         ValueError: an unknown operator or activation, a bound below 1, padding as large as the
@@ -102,6 +104,7 @@ class Layer:
     parts: tuple[int, ...] = ()
     broadcast: bool = False
     interleave: Interleave | None = None
+    density: tuple[float, float] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
         # each line takes for granted what the ones before it found right

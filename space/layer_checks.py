@@ -37,6 +37,9 @@ def wrong_numbers(layer: "Layer") -> Iterator[str]:
             yield f"{name} is {value!r}, it must be a whole number, at least 1"
     if isinstance(layer.operands, int) and layer.operands > _MOST_OPERANDS:
         yield f"operands is {layer.operands}, it must be at most {_MOST_OPERANDS}"
+    shares: tuple[object, ...] = layer.density
+    if len(shares) != 2 or not all(isinstance(d, int | float) and 0 < d <= 1 for d in shares):
+        yield f"density is {layer.density!r}, it must be two shares above 0 and up to 1"
     extra: object = layer.extra_params
     if not isinstance(extra, int) or extra < 0:
         yield f"extra_params is {extra!r}, it must be a whole number, at least 0"

@@ -1,6 +1,6 @@
 """A network: a DAG of layers whose edges are tensors."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 
@@ -136,6 +136,15 @@ class Network:
     def batch(self) -> int:
         """Batch size of one pass."""
         return self.layers[0].n
+
+    def with_density(self, weights: float, inputs: float) -> "Network":
+        """Return the same network with these shares of nonzero weights and inputs everywhere.
+
+        Raises:
+            ValueError: a share that is not above 0 and up to 1.
+        """
+        layers = tuple(replace(layer, density=(weights, inputs)) for layer in self.layers)
+        return Network(self.name, layers, self.reads)
 
     def with_batch(self, n: int) -> "Network":
         """Return the same network over a batch of ``n``."""

@@ -113,6 +113,7 @@ def space_text(location: str) -> str:
 AreaMm2 = Annotated[float, BeforeValidator(_plain_number("mm2")), Field(gt=0, allow_inf_nan=False)]
 PowerW = Annotated[float, BeforeValidator(_plain_number("W")), Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class _Section(BaseModel):
@@ -135,6 +136,13 @@ class Software(_Section):
     mapping_evaluations: Count = 4000
 
 
+class Density(_Section):
+    """Shares of values that are not zero, for hardware that gates or skips zeros."""
+
+    weights: Share = 1.0
+    inputs: Share = 1.0
+
+
 class ExecutorChoice(_Section):
     """Where the work is done.
 
@@ -155,6 +163,7 @@ class StudyConfig(_Section):
         name: names the study's directory.
         seed: all randomness derives from it.
         workloads: networks of the catalogue; a design's EDP is their geometric mean.
+        density: of the networks' weights and inputs.
         space: a built-in template's name, or the path of a template (from the study file).
         constraints: caps of area and TDP.
         optimizer: proposes designs; its name, and beside it its options.
@@ -173,6 +182,7 @@ class StudyConfig(_Section):
         Field(strict=False),
         AfterValidator(_some_unique),
     ]
+    density: Density = Density()
     space: Annotated[str, AfterValidator(_readable_space)]
     constraints: Constraints = Constraints()
     optimizer: Choice = Choice(name="mobo")

@@ -124,7 +124,10 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
     from ..space.hardware_space import HardwareSpace
     from ..space.networks import network
 
-    networks = tuple(network(name) for name in config.workloads)
+    share = config.density
+    networks = tuple(
+        network(name).with_density(share.weights, share.inputs) for name in config.workloads
+    )
     caps = config.constraints
     problem = DesignProblem(HardwareSpace.load(str(space)), networks, caps.area_mm2, caps.tdp_w)
     obstacle = problem.obstacle(derived_seed(config.seed, 0, "obstacle"))
