@@ -18,7 +18,7 @@ SCALARS: Final = (
     "hop_pj_per_bit",
     "router_pj_per_bit",
 )
-OPTIONAL: Final = ("register_access_pj_per_bit", "sram_access_pj_per_bit", "idle_mw_per_mm2")
+OPTIONAL: Final = ("register_access_pj_per_bit", "idle_mw_per_mm2")
 SRAM_FACTORS: Final = ("read_factor", "write_factor", "leakage_factor", "area_factor")
 DRAM_NUMBERS: Final = ("pj_per_bit", "phy_mm2_per_gbytes_per_s", "gbytes_per_s")
 _UNITS: Final = ("channel", "device", "stack")

@@ -50,7 +50,6 @@ _KINDS: Final[dict[str, Kind]] = {
     "hop_pj_per_bit": "wire",
     "router_pj_per_bit": "wire",
     "register_access_pj_per_bit": "energy",
-    "sram_access_pj_per_bit": "energy",
     "idle_mw_per_mm2": "density",
 }
 

@@ -49,8 +49,8 @@ class Technology:
         control_factor, test_factor: chip with control, and with design for test, over without.
         hop_pj_per_bit, router_pj_per_bit: moving a bit to the next PE, and through a router.
         drams: kinds of DRAM by name.
-        register_access_pj_per_bit, sram_access_pj_per_bit: energy of an access that a source
-            gives per bit, whatever the size; None where the flip-flops and CACTI tell it.
+        register_access_pj_per_bit: energy of an access to a register file that a source gives
+            per bit, whatever the size; None where it follows from flip-flops and CACTI.
         idle_mw_per_mm2: power of a clocked chip that does nothing, leakage included, over its
             area; None where leakage alone is known.
         sources: where each entry comes from, by its name in the YAML file.
@@ -75,7 +75,6 @@ class Technology:
     drams: Mapping[str, Dram]
     sources: Mapping[str, str]
     register_access_pj_per_bit: float | None = None
-    sram_access_pj_per_bit: float | None = None
     idle_mw_per_mm2: float | None = None
 
     def mac_pj(self, word_bits: int) -> float:
@@ -128,8 +127,8 @@ class Technology:
           width. Between them the energy follows a straight line in log-log; beyond, the macro.
           It never falls below the flip-flops of the word itself.
 
-        Where the table gives energies per bit, these are the energies; area and leakage are the
-        same as without.
+        Where the table gives the energy of a register access per bit, that is the energy; area
+        and leakage are the same as without.
 
         Raises:
             ValueError: a size or width that is not positive, or DRAM.
@@ -138,8 +137,7 @@ class Technology:
             raise ValueError("DRAM is not a buffer on the chip; its prices are in drams")
         if storage == "sram":
             macro = self.sram.cost(size_bytes, width_bytes)
-            built = macro._replace(area_mm2=macro.area_mm2 * self.layout_factor)
-            return _flat(built, self.sram_access_pj_per_bit, width_bytes)
+            return macro._replace(area_mm2=macro.area_mm2 * self.layout_factor)
         smallest = self.sram.sizes_bytes[0]
         macro = self.sram.cost(max(size_bytes, smallest), width_bytes)
         word = self.register_pj_per_bit * 8 * width_bytes
@@ -150,15 +148,9 @@ class Technology:
             max(word, word ** (1 - inside) * pj**inside) for pj in (macro.read_pj, macro.write_pj)
         )
         area = self.register_um2_per_bit * 8 * size_bytes * _UM2
-        built = BufferCost(read, write, self.logic_mw(area), area)
-        return _flat(built, self.register_access_pj_per_bit, width_bytes)
-
-
-def _flat(cost: BufferCost, pj_per_bit: float | None, width_bytes: float) -> BufferCost:
-    if pj_per_bit is None:
-        return cost
-    pj = pj_per_bit * 8 * width_bytes
-    return cost._replace(read_pj=pj, write_pj=pj)
+        if self.register_access_pj_per_bit is not None:
+            read = write = self.register_access_pj_per_bit * 8 * width_bytes
+        return BufferCost(read, write, self.logic_mw(area), area)
 
 
 def by_bits(points: ByBits, bits: int, entry: str) -> float:

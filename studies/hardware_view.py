@@ -126,8 +126,6 @@ def _sources(hardware: "Hardware", table: "Technology") -> dict[str, str]:
     unused = {f"drams.{name}" for name in table.drams if name != hardware.dram}
     if not any(level.storage == "register" for level in hardware.levels):
         unused |= {key for key in table.sources if key.startswith("register_")}
-    if not _has_sram(hardware):
-        unused.add("sram_access_pj_per_bit")
     if hardware.effects.network != "mesh":
         unused |= {"hop_pj_per_bit", "router_pj_per_bit"}
     return {key: source for key, source in table.sources.items() if key not in unused}

@@ -19,7 +19,6 @@ _SCALARS = {
     "accumulator_bits": "bits",
     "register_pj_per_bit": "pJ/bit",
     "register_access_pj_per_bit": "pJ/bit",
-    "sram_access_pj_per_bit": "pJ/bit",
     "register_um2_per_bit": "um2/bit",
     "logic_leakage_mw_per_mm2": "mW/mm2",
     "idle_mw_per_mm2": "mW/mm2",
@@ -34,12 +33,6 @@ _CURVES = {
     "add_pj": "pJ",
     "multiply_um2": "um2",
     "add_um2": "um2",
-}
-_FITTED = {
-    "read_pj": "read energy",
-    "write_pj": "write energy",
-    "leakage_mw": "leakage",
-    "area_mm2": "area",
 }
 _SAMPLES = ((8 << 10, 8), (128 << 10, 8), (1 << 20, 64), (16 << 20, 64))
 """SRAMs whose prices are shown: bytes, and bytes of an access."""
@@ -126,14 +119,8 @@ def fit_details(table: "Technology") -> Details:
         "size": table.sram.fit_errors("size"),
         "width": table.sram.fit_errors("width"),
     }
-    # where a source gives energies by the bit, they are not interpolated
-    flat = table.sram_access_pj_per_bit is not None
     return {
-        axis: {
-            name: error._asdict()
-            for name, error in errors.items()
-            if not (flat and name in ("read_pj", "write_pj"))
-        }
+        axis: {name: error._asdict() for name, error in errors.items()}
         for axis, errors in axes.items()
     }
 
@@ -141,7 +128,7 @@ def fit_details(table: "Technology") -> Details:
 def fit_rows(fit: Details) -> "Table":
     """Return the errors of the SRAM fit as a table."""
     rows = plain_table("SRAM: CACTI runs left out and interpolated, off by (median, 90%, worst)")
-    for head in ("left out", *(_FITTED[name] for name in fit["size"])):
+    for head in ("left out", "read energy", "write energy", "leakage", "area"):
         rows.add_column(head)
     for axis, errors in fit.items():
         shares = (", ".join(f"{share:.0%}" for share in e.values()) for e in errors.values())

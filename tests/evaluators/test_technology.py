@@ -111,19 +111,21 @@ def test_every_table_prices_every_buffer(tech, size, width, storage):
 
 def test_energies_that_a_source_gives_by_bit_follow_the_width_alone():
     eyeriss, plain = technology("eyeriss_65nm"), technology("cacti_65nm")
-    for storage, pj in (("register", 1.0), ("sram", 15.0)):
-        for size in (24, 448, 108 << 10):
-            word, line = (eyeriss.buffer(storage, size, width) for width in (2, 8))
-            assert word.read_pj == word.write_pj == pytest.approx(pj)
-            assert line.read_pj == pytest.approx(4 * pj)
-            # area and leakage stay those of cells and macros
-            assert line[2:] == plain.buffer(storage, size, 8)[2:]
+    for size in (24, 48, 448):
+        word, line = (eyeriss.buffer("register", size, width) for width in (2, 8))
+        assert word.read_pj == word.write_pj == pytest.approx(1.0)
+        assert line.read_pj == pytest.approx(4.0)
+        # area and leakage stay those of cells
+        assert line[2:] == plain.buffer("register", size, 8)[2:]
 
 
 def test_the_energies_of_eyeriss_are_those_of_its_set():
     """MAC, RF, array, buffer, DRAM: 2, 1, 4, 15, 460 pJ for 16 bits."""
     eyeriss = technology("eyeriss_65nm")
     assert eyeriss.mac_pj(16) == pytest.approx(2, rel=1e-3)
+    buffer = eyeriss.buffer("sram", 108 << 10, 8)
+    assert (buffer.read_pj / 4, buffer.write_pj / 4) == pytest.approx((15, 15), rel=1e-3)
+    assert eyeriss.buffer("register", 448, 2).read_pj == 1
     assert 16 * eyeriss.hop_pj_per_bit == 4
     assert 16 * eyeriss.dram("ddr3").pj_per_bit == 460
     assert eyeriss.idle_mw_per_mm2 * 12.25 == pytest.approx(30, rel=1e-3)

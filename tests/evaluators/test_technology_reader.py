@@ -32,7 +32,9 @@ def test_every_shipped_table_loads_and_names_a_source_for_each_entry(name):
     data |= yaml.safe_load((FOLDER / f"{name}.yaml").read_text())
     entries = {key for key, value in data.items() if isinstance(value, dict)}
     entries -= {"drams", "scaled_from"}
-    optional = {key for key in table.sources if key.endswith(("access_pj_per_bit", "per_mm2"))}
+    optional = {
+        key for key in table.sources if key.endswith(("access_pj_per_bit", "idle_mw_per_mm2"))
+    }
     assert entries <= set(table.sources)
     assert set(table.sources) <= entries | optional | {f"drams.{dram}" for dram in table.drams}
     assert all(len(source) > 20 for source in table.sources.values())

@@ -132,15 +132,16 @@ def test_energies_of_the_design_and_missing_limits_are_shown() -> None:
 
 
 def test_the_fit_error_is_shown_where_sram_is_interpolated() -> None:
-    fits = {
-        name: full_details(find_hardware("shidiannao", [], name, None))["sram_fit_error"]
-        for name in ("cacti_65nm", "eyeriss_65nm")
-    }
-    assert fits["cacti_65nm"]["size"].keys() == {"read_pj", "write_pj", "leakage_mw", "area_mm2"}
-    # the energies of Eyeriss are not interpolated
-    assert fits["eyeriss_65nm"]["size"].keys() == {"leakage_mw", "area_mm2"}
+    chip = preset("shidiannao")
+    fit = full_details(Found(chip, Path()))["sram_fit_error"]
+    assert fit["size"].keys() == {"read_pj", "write_pj", "leakage_mw", "area_mm2"}
     worst = technology("cacti_65nm").sram.fit_errors("width")["area_mm2"].worst
-    assert fits["cacti_65nm"]["width"]["area_mm2"]["worst"] == worst
+    assert fit["width"]["area_mm2"]["worst"] == worst
+    assert "CACTI runs left out" in text_of(chip)
+    registers = [replace(level, storage="register") for level in chip.levels[:-1]]
+    without = replace(chip, levels=(*registers, chip.levels[-1]))
+    assert full_details(Found(without, Path()))["sram_fit_error"] is None
+    assert "CACTI runs left out" not in text_of(without)
 
 
 def test_a_template_is_shown_with_a_value_for_each_parameter() -> None:
@@ -253,8 +254,9 @@ def test_a_table_is_shown_with_every_source(name: str) -> None:
     assert sources | {"sram": details["sram"]["source"]} == table.sources
     assert details["node_nm"] == table.node_nm
     assert details["drams"]["hbm3"]["gbytes_per_s"] == 819.2
-    flat = table.sram_access_pj_per_bit is not None
-    assert ("read_pj" in details["sram"]["fit_error"]["size"]) != flat
+    for axis, errors in details["sram"]["fit_error"].items():
+        expected = table.sram.fit_errors(axis)
+        assert errors == {key: error._asdict() for key, error in expected.items()}
     text = " ".join(shown("technology", name).split())
     assert f"{name}: {table.node_nm} nm" in text
     assert "CACTI runs left out" in text
