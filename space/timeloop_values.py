@@ -202,11 +202,23 @@ class Scope:
         raise NoValueError(f"{shown(text)} reads {name!r}, which has no value{hint}")
 
 
-def mentions(value: Any) -> set[str]:
-    """Return every word in the texts of a value, which expressions there may read."""
+def mentions(value: Any, inside: bool = False) -> set[str]:
+    """Return every word that expressions of attributes may read, so that it may be a variable.
+
+    Args:
+        value: a part of a file.
+        inside: whether it belongs to attributes or sizes of meshes already.
+    """
     if isinstance(value, str):
-        return set(re.findall(r"[A-Za-z_]\w*", value))
-    parts = value.values() if isinstance(value, dict) else value
-    if isinstance(value, dict | list):
-        return set().union(*(mentions(part) for part in parts))
-    return set()
+        return set(re.findall(r"[A-Za-z_]\w*", value)) if inside else set()
+    if isinstance(value, dict):
+        found = (
+            mentions(part, inside or key in ("attributes", "spatial"))
+            for key, part in value.items()
+        )
+        return set().union(*found)
+    return (
+        set().union(*(mentions(part, inside) for part in value))
+        if isinstance(value, list)
+        else set()
+    )

@@ -65,10 +65,10 @@ class Faults:
     def __bool__(self) -> bool:
         return bool(self._found)
 
-    def raise_if_any(self) -> None:
-        """Raise a :class:`TimeloopError` with all faults, if there are any."""
-        if self._found:
-            raise TimeloopError(self._found)
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What was found, in order."""
+        return tuple(self._found)
 
 
 class Tagged(dict[str, Any]):
