@@ -9,6 +9,7 @@ from archloom.evaluators.group_shape import group_shape
 from archloom.evaluators.occupancy import group_tiles
 from archloom.space.layer import Layer
 from archloom.space.network import Network
+from archloom.space.operators import conv_transpose2d, linear, matmul, max_pool2d, mul
 
 from .groups import POLICIES, any_tile, drawn, macs, random_group
 
@@ -120,6 +121,42 @@ def test_a_flattened_map_is_needed_whole():
     assert [e.full for e in shape.edges] == [False, True]
     tiles = group_tiles(shape, network.layers, (1, 1), "recompute")
     assert made(tiles) == [2 * 16, 3, 2 * 16]
+
+
+def test_the_second_map_of_a_product_is_needed_whole():
+    """Even where it is as large as the first: scores of a sequence with itself."""
+    layers = (linear("query", 6, 4, 5), linear("key", 6, 4, 5), matmul("scores", 1, 5, 4, 5))
+    network = Network("self", layers, (("input",), ("input",), ("query", "key")))
+    shape = group_shape(network, (0, 1, 2))
+    assert [(e.source, e.reader, e.full) for e in shape.edges][2:] == [
+        (0, 2, False),
+        (1, 2, True),
+    ]
+    tiles = group_tiles(shape, layers, (1, 1), "recompute")
+    assert made(tiles) == [4 * 5, 5 * 4 * 5, 5 * 5, 5 * 6 * 5]
+    twice = Network("twice", (layers[0], layers[2]), (("input",), ("query", "query")))
+    assert [e.full for e in group_shape(twice, (0, 1)).edges] == [False, True]
+
+
+def test_a_broadcast_value_is_needed_whole():
+    scale = mul("scale", 3, 1, broadcast=True)
+    network = Network("scale", (scale,), (("input", "input:factors"),))
+    assert [e.full for e in group_shape(network, (0,)).edges] == [False, True]
+
+
+def test_an_interleaved_map_is_read_by_patches():
+    """Four taps at stride 2 without the first and last row: patches -1..0, 1..2, and so on."""
+    up = conv_transpose2d("up", 3, 2, 4, 4, 2, 1)
+    network = Network("up", (up, max_pool2d("pool", 2, 8, 1, 1)), (("input",), ("up",)))
+    shape = group_shape(network, (0, 1))
+    edge = shape.edges[1]
+    assert (edge.source, edge.full, edge.patch, edge.start) == (0, False, (2, 2), (1, 1))
+    assert (shape.channels, shape.sizes) == ((8, 2, 3), ((5, 5), (8, 8), (4, 4)))
+    rows = group_tiles(shape, network.layers, (2, 8), "recompute").rows
+    assert rows.new[0].tolist() == [2, 2, 2, 2]
+    assert rows.have[0].tolist() == [2, 3, 4, 5]
+    outside = group_shape(network, (1,))
+    assert (outside.channels, outside.sizes) == ((2, 8), ((8, 8), (5, 5)))
 
 
 @pytest.mark.parametrize("seed", SEEDS)
