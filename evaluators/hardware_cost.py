@@ -113,7 +113,7 @@ def _level(hardware: Hardware, i: int) -> _Level:
         )
     # a cluster is one memory as wide and large as its instances together
     many = level.cluster_size
-    widths = {t: many * level.width_words * hardware.bits(i, t) / 8 for t in level.keeps}
+    widths = {t: many * _access_bits(hardware, i, t) / 8 for t in level.keeps}
     name, storage = hardware.technology, level.storage
     if isinstance(level.capacity_bytes, tuple):
         made = {t: _buffer(name, storage, many * b, widths[t]) for t, b in level.capacity_bytes}
@@ -133,6 +133,12 @@ def _level(hardware: Hardware, i: int) -> _Level:
     return _Level(dict.fromkeys(made, own), buffers, groups, leakage_mw)
 
 
+def _access_bits(hardware: Hardware, level: int, tensor: Tensor) -> int:
+    """Return the bits of one access: a line, or one word that is wider than that."""
+    line = hardware.levels[level].width_words * hardware.word_bits
+    return max(line, hardware.bits(level, tensor))
+
+
 def _levels(hardware: Hardware) -> list[_Level]:
     return [_level(hardware, i) for i in range(len(hardware.levels) - 1)]
 
@@ -145,8 +151,7 @@ def _dram_pj(hardware: Hardware, tech: Technology) -> dict[Tensor, tuple[float, 
         return dict.fromkeys(dram.keeps, own)
     outermost = len(hardware.levels) - 1
     per_bit = tech.dram(hardware.dram).pj_per_bit
-    bits = {t: dram.width_words * hardware.bits(outermost, t) for t in dram.keeps}
-    return {t: (bits[t] * per_bit,) * 3 for t in dram.keeps}
+    return {t: (_access_bits(hardware, outermost, t) * per_bit,) * 3 for t in dram.keeps}
 
 
 def _mac_pj(hardware: Hardware, tech: Technology) -> float:

@@ -56,7 +56,8 @@ def with_word_bits(hardware: Hardware, word_bits: int) -> Hardware:
 
     Capacities and bandwidths in bytes stay, and so do the bytes of an access of several words;
     half the width gives twice the words in each buffer and in each cycle. An access of one word
-    stays one word, and the MACs change with the width.
+    stays one word, and the MACs change with the width. Tensors with a width of their own keep it,
+    and energies that the hardware gives itself stay.
 
     Raises:
         ValueError: the width is below 1 or does not divide the bits of an access.
@@ -76,6 +77,8 @@ def with_word_bits(hardware: Hardware, word_bits: int) -> Hardware:
             replace(
                 level,
                 bandwidth_words=level.bandwidth_words * ratio,
+                read_bandwidth_words=level.read_bandwidth_words * ratio,
+                write_bandwidth_words=level.write_bandwidth_words * ratio,
                 width_words=1 if single else bits // word_bits,
             )
         )

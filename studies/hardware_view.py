@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..evaluators.hardware_cost import AccessCosts
     from ..evaluators.technology_table import Technology
-    from ..space.hardware import Hardware
+    from ..space.hardware import Hardware, StorageLevel
 
 Details = dict[str, Any]
 _BAR = 24
@@ -102,7 +102,9 @@ def _level(hardware: "Hardware", costs: "AccessCosts", details: Details, i: int)
         "instances": prod(level.mesh),
         "bandwidth_words": _finite(level.bandwidth_words),
         "gbytes_per_s": _finite(bytes_per_s * level.instances / 1e9),
-        "width_bits": {t: level.width_words * hardware.bits(i, t) for t in level.keeps},
+        "line_bits": level.width_words * hardware.word_bits,
+        "word_bits": {t: hardware.bits(i, t) for t in level.keeps},
+        **_switches(level),
         **by_tensor,
         "hop_pj_per_word": float(costs.hop_pj[i]),
         "router_pj_per_word": float(costs.router_pj[i]),
@@ -110,6 +112,18 @@ def _level(hardware: "Hardware", costs: "AccessCosts", details: Details, i: int)
         "area_mm2": details["area_mm2"]["dram phy" if dram else level.name],
         "tdp_w": watts,
         "tdp_share": watts / sum(details["tdp_w"].values()),
+    }
+
+
+def _switches(level: "StorageLevel") -> Details:
+    """Return what a level may have beyond the plain model."""
+    return {
+        "read_bandwidth_words": _finite(level.read_bandwidth_words),
+        "write_bandwidth_words": _finite(level.write_bandwidth_words),
+        "multiple_buffering": level.multiple_buffering,
+        "cluster_size": level.cluster_size,
+        "multicast": list(level.multicast),
+        "optional": level.optional,
     }
 
 
@@ -144,10 +158,10 @@ def _renderables(details: Details) -> "Iterator[RenderableType]":
         f"{details['mac_pj']:.4g} pJ, a vector operation {details['vector_op_pj']:.4g} pJ, "
         f"standing still {details['static_pj_per_cycle']:.4g} pJ a cycle"
     )
-    if details["effects"]["network"] == "mesh":
-        hops = {level["name"]: level["hop_pj_per_word"] for level in details["levels"]}
-        yield f"Below each level, a word takes for a hop (pJ): {_by_name(hops, '.4g')}"
     yield _size_rows(details["levels"])
+    switches = list(_switched_on(details))
+    if switches:
+        yield "\n".join(["Beyond the plain model:", *switches])
     yield _price_rows(details["levels"])
     yield _part_rows(details)
     if details["sram_fit_error"]:
@@ -155,6 +169,38 @@ def _renderables(details: Details) -> "Iterator[RenderableType]":
     title = f"Sources of the prices ({details['technology']}, {details['node_nm']} nm)"
     yield source_rows(title, list(details["sources"].items()))
     yield f"Where the sizes come from stands beside each of them in {details['file']}"
+
+
+def _switched_on(details: Details) -> Iterator[str]:
+    """Yield the hardware effects that are on, and what levels have beyond the plain model."""
+    from ..space.effects import PLAIN
+
+    plain = asdict(PLAIN)
+    effects = [f"{name} {on}" for name, on in details["effects"].items() if on != plain[name]]
+    if effects:
+        yield "  " + ", ".join(effects)
+    for level in details["levels"]:
+        if said := list(_beyond(level, details)):
+            yield f"  {level['name']}: {'; '.join(said)}"
+
+
+def _beyond(level: Details, details: Details) -> Iterator[str]:
+    """Yield what one level has beyond the plain model."""
+    if level["hop_pj_per_word"]:
+        yield f"{level['hop_pj_per_word']:.4g} pJ for a word and hop to its children"
+    for port in ("read", "write"):
+        if (words := level[f"{port}_bandwidth_words"]) is not None:
+            yield f"{port}s at most {words:g} words a cycle"
+    if level["multiple_buffering"] != 1:
+        yield f"{level['multiple_buffering']:g} copies of each tile"
+    if level["cluster_size"] != 1:
+        yield f"{level['cluster_size']} instances accessed together"
+    if alone := [tensor for tensor in level["keeps"] if tensor not in level["multicast"]]:
+        yield f"no multicast of {', '.join(alone)}"
+    if any(bits != details["word_bits"] for bits in level["word_bits"].values()):
+        yield f"words of {_by_name(level['word_bits'], 'd')} bits"
+    if level["energies_from"] != details["technology"]:
+        yield "energies given by the design"
 
 
 def _size_rows(levels: list[Details]) -> "Table":
@@ -186,7 +232,7 @@ def _price_rows(levels: list[Details]) -> "Table":
             writes = f"fill {writes}; update {_by_name(level['update_pj'], '.4g')}"
         rows.add_row(
             level["name"],
-            f"{_by_name(level['width_bits'], 'd')} bits",
+            f"{level['line_bits']} bits",
             _by_name(level["read_pj"], ".4g"),
             writes,
             f"{level['area_mm2']:.4g}",

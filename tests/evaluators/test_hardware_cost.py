@@ -264,11 +264,17 @@ def test_words_of_their_own_width_cost_their_own_energy():
     )
     costs, before = access_costs(wide), access_costs(edge())
     assert (costs.read_pj[1, [WEIGHTS, INPUTS]] == before.read_pj[1, [WEIGHTS, INPUTS]]).all()
-    assert costs.read_pj[1, OUTPUTS] == TECH.buffer("sram", 64 << 10, 32).read_pj
-    assert costs.read_pj[2, INPUTS] == 8 * 4
-    assert costs.read_pj[2, WEIGHTS] == 8 * 8
-    # the buffer is built for its widest access
-    assert area_mm2(wide)["glb"] == TECH.buffer("sram", 64 << 10, 32).area_mm2
+    # a line of 64 bits holds two words of 32, and is read as before
+    assert (costs.read_pj[1] == before.read_pj[1]).all()
+    # a word of 128 bits needs a wider one; the buffer is built for its widest access
+    wider = with_level(edge(), 1, tensor_bits=(("outputs", 128),))
+    assert access_costs(wider).read_pj[1, OUTPUTS] == TECH.buffer("sram", 64 << 10, 16).read_pj
+    assert access_costs(wider).read_pj[1, INPUTS] == before.read_pj[1, INPUTS]
+    assert area_mm2(wider)["glb"] == TECH.buffer("sram", 64 << 10, 16).area_mm2
+    # DRAM: 8 pJ a bit, of a word of 8 bits or of one that is wider
+    assert costs.read_pj[2, INPUTS] == costs.read_pj[2, WEIGHTS] == 8 * 8
+    wider = with_level(edge(), 2, tensor_bits=(("inputs", 16),))
+    assert access_costs(wider).read_pj[2, INPUTS] == 8 * 16
 
 
 def test_a_cluster_is_one_memory_as_wide_as_its_instances():

@@ -1,7 +1,9 @@
-from math import prod
+from dataclasses import replace
+from math import inf, prod
 
 import pytest
 
+from archloom.space.effects import AccessEnergy
 from archloom.space.presets import PRESETS, preset, with_technology, with_word_bits
 
 
@@ -86,6 +88,21 @@ def test_another_word_width_keeps_the_bytes(name: str, bits: int) -> None:
         else:
             assert level.width_words == 1
     assert with_word_bits(chip, chip.word_bits) == chip
+
+
+def test_ports_of_their_own_keep_their_bytes_and_tensors_their_width() -> None:
+    chip = preset("eyeriss")
+    glb = replace(
+        chip.levels[1],
+        read_bandwidth_words=6,
+        tensor_bits=(("outputs", 32),),
+        energy=AccessEnergy(1, 2, 3),
+    )
+    other = with_word_bits(replace(chip, levels=(chip.levels[0], glb, chip.levels[2])), 8)
+    assert other.levels[1].read_bandwidth_words == 12
+    assert other.levels[1].write_bandwidth_words == inf
+    assert (other.bits(1, "outputs"), other.bits(1, "inputs")) == (32, 8)
+    assert other.levels[1].energy == glb.energy
 
 
 def test_impossible_widths_and_names_are_refused() -> None:

@@ -113,7 +113,10 @@ def test_only_entries_that_price_the_design_are_sourced() -> None:
     assert "hop_pj_per_bit" not in plain
     mesh = replace(preset("shidiannao"), effects=Effects(network="mesh"))
     assert "hop_pj_per_bit" in full_details(Found(mesh, Path()))["sources"]
-    assert "Below each level, a word takes for a hop (pJ): " in text_of(mesh)
+    text = text_of(mesh)
+    assert "Beyond the plain model:\n  network mesh\n" in text
+    assert "neuron_buffers: 3.98 pJ for a word and hop to its children" in text
+    assert "Beyond the plain model" not in text_of(preset("shidiannao"))
 
 
 def test_energies_of_the_design_and_missing_limits_are_shown() -> None:
@@ -129,6 +132,18 @@ def test_energies_of_the_design_and_missing_limits_are_shown() -> None:
     text = text_of(hardware)
     assert "fill 2.5; update 3.5" in text
     assert "unlimited" in text
+    assert "  glb: energies given by the design" in text
+
+
+def test_switches_of_levels_are_shown() -> None:
+    chip = preset("eyeriss")
+    spad = replace(chip.levels[0], cluster_size=4, tensor_bits=(("outputs", 32),))
+    glb = replace(
+        chip.levels[1], read_bandwidth_words=8, multiple_buffering=2, multicast=("inputs",)
+    )
+    text = text_of(replace(chip, levels=(spad, glb, chip.levels[2])))
+    assert "spad: 4 instances accessed together; words of weights 16, inputs 16, outputs 32" in text
+    assert "glb: reads at most 8 words a cycle; 2 copies of each tile; no multicast of outp" in text
 
 
 def test_the_fit_error_is_shown_where_sram_is_interpolated() -> None:
@@ -166,7 +181,8 @@ def test_a_file_is_a_template_too(tmp_path: Path) -> None:
 def test_words_of_another_width() -> None:
     details = json.loads(shown("hardware", "eyeriss", "--word-bits", "8", "--json"))
     assert details["word_bits"] == 8
-    assert details["levels"][1]["width_bits"] == {"inputs": 64, "outputs": 64}
+    assert details["levels"][1]["line_bits"] == 64
+    assert details["levels"][1]["word_bits"] == {"inputs": 8, "outputs": 8}
 
 
 MISTAKES = [
