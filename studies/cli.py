@@ -124,19 +124,34 @@ def report(folder: StudyDir) -> None:
 
 @app.command(epilog="Example: archloom validate tests/data/timeloop_cases.jsonl")
 def validate(
-    cases: Annotated[Path, typer.Argument(metavar="CASES", help="File with a case on each line.")],
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print JSON: how many agree, and the failures.")
+    cases: Annotated[
+        Path | None, typer.Argument(metavar="[CASES]", help="File with a case on each line.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="Without CASES: print docs/validation.md.")
     ] = False,
     rows: Annotated[int, typer.Option("--rows", min=1, help="Most cases in the table.")] = 20,
 ) -> None:
-    """Compare the cost model with recorded outputs of Timeloop, mapping by mapping.
+    """Compare the cost model with recorded outputs of Timeloop, or with published chips.
 
-    The format is in docs/timeloop.md. The exit code is 1 if a case differs that should agree.
+    CASES holds mappings with the counts, energy and cycles that were recorded for them; its
+    format is in docs/timeloop.md. Without CASES: figures of Eyeriss and TPU-v3 beside ours. The
+    exit code is 1 if something differs that should agree.
     """
-    from .validate import validate as validate_cases
+    if cases is not None and as_markdown:
+        raise UserError("--markdown prints the published figures; leave CASES out")
+    if as_json and as_markdown:
+        raise UserError("--json and --markdown exclude each other; say one of them")
+    if cases is None:
+        from .published import show_published
 
-    if not validate_cases(cases, as_json, rows, _console()):
+        sound = show_published(as_json, as_markdown, _console())
+    else:
+        from .validate import validate as validate_cases
+
+        sound = validate_cases(cases, as_json, rows, _console())
+    if not sound:
         raise typer.Exit(1)
 
 
