@@ -143,7 +143,11 @@ class Network:
         Raises:
             ValueError: a share that is not above 0 and up to 1.
         """
-        layers = tuple(replace(layer, density=(weights, inputs)) for layer in self.layers)
+        # where others have weights, a product of maps has an input
+        layers = tuple(
+            replace(layer, density=(inputs if layer.multiplies_maps else weights, inputs))
+            for layer in self.layers
+        )
         return Network(self.name, layers, self.reads)
 
     def with_batch(self, n: int) -> "Network":

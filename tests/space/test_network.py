@@ -90,3 +90,9 @@ def test_inputs_have_the_shape_that_a_window_expects() -> None:
     assert other.producers == ((), (), ())
     alone = Network("alone", (product,), (("input:a", "input:b"),))
     assert alone.map_shape("input:b") == (24, 1, 1)
+
+
+def test_both_maps_of_a_product_are_as_dense_as_inputs() -> None:
+    product = Layer("product", "matmul", c=3, k=8, operands=2)
+    net = Network("two", (A, product), ((INPUT,), ("input:a", "input:b"))).with_density(0.25, 0.5)
+    assert [layer.density for layer in net.layers] == [(0.25, 0.5), (0.5, 0.5)]
