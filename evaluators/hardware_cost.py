@@ -114,15 +114,20 @@ def _level(hardware: Hardware, i: int) -> _Level:
     # a cluster is one memory as wide and large as its instances together
     many = level.cluster_size
     widths = {t: many * _access_bits(hardware, i, t) / 8 for t in level.keeps}
+    widest = max(widths.values())
     name, storage = hardware.technology, level.storage
     if isinstance(level.capacity_bytes, tuple):
         made = {t: _buffer(name, storage, many * b, widths[t]) for t, b in level.capacity_bytes}
         buffers = tuple(made.values())
     else:
-        size = many * level.total_bytes
-        made = {t: _buffer(name, storage, size, widths[t]) for t in level.keeps}
         # one buffer, as wide as its widest access
-        buffers = (_buffer(name, storage, size, max(widths.values())),)
+        size = many * level.total_bytes
+        built = _buffer(name, storage, size, widest)
+        made = {
+            t: built if width == widest else _buffer(name, storage, size, width)
+            for t, width in widths.items()
+        }
+        buffers = (built,)
     groups = level.instances // many
     energies = {t: (cost.read_pj, cost.write_pj, cost.write_pj) for t, cost in made.items()}
     if level.energy is None:
@@ -136,6 +141,8 @@ def _level(hardware: Hardware, i: int) -> _Level:
 def _access_bits(hardware: Hardware, level: int, tensor: Tensor) -> int:
     """Return the bits of one access: a line, or one word that is wider than that."""
     line = hardware.levels[level].width_words * hardware.word_bits
+    if not hardware.levels[level].tensor_bits:
+        return line
     return max(line, hardware.bits(level, tensor))
 
 
