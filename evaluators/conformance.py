@@ -9,9 +9,10 @@ from ..space.case_problem import CASE_TENSORS
 from ..space.cases import Case
 from ..space.mapping import Mapping
 from .kernel import OVER_CAPACITY, VALID, evaluate_one
+from .layer_cost import energy_by_level
 from .problem import MappingProblem
 from .setup import MAX_LEVELS, Setup
-from .words import Int, tile_words
+from .words import Float, Int, tile_words
 
 #: our counts by the recorded names
 COUNTS = ("reads_per_instance", "fills_per_instance", "updates_per_instance")
@@ -48,13 +49,19 @@ class Evaluated:
     Attributes:
         counts: int64[L, 3, 3], reads, fills and updates of each tensor in one used instance.
         tiles: int64[L, 3], words of the tile that a level keeps; 0 where it keeps none.
-        energy_pj: with leakage.
+        used: int64[L], instances in use.
+        level_pj: float64[L, 3], energy of each tensor at each level, with its network.
+        mac_pj: energy of the multiply-accumulates.
+        energy_pj: of everything, with leakage.
         cycles: latency.
         dearest_pj: of one access, over all instances in use, at the dearest level.
     """
 
     counts: Int
     tiles: Int
+    used: Int
+    level_pj: Float
+    mac_pj: float
     energy_pj: float
     cycles: float
     dearest_pj: float
@@ -120,9 +127,19 @@ def evaluated(case: Case) -> Evaluated:
     if status != VALID:
         raise ValueError(_misfit(case, setup, loops, tiles, status))
     cycles = max(chip, dram)
+    level_pj = energy_by_level(setup, loops, keep, counts, used, scratch, cycles)
     prices = np.maximum(np.maximum(setup.read_pj, setup.fill_pj), setup.update_pj)
     dearest = float((used[:, None] * prices * keep)[:-1].max())
-    return Evaluated(counts, tiles, energy + setup.leakage_pj * cycles, cycles, dearest)
+    return Evaluated(
+        counts=counts,
+        tiles=tiles,
+        used=used,
+        level_pj=level_pj,
+        mac_pj=problem.macs * setup.working * setup.mac_pj,
+        energy_pj=energy + setup.leakage_pj * cycles,
+        cycles=cycles,
+        dearest_pj=dearest,
+    )
 
 
 def _misfit(case: Case, setup: Setup, loops: Int, tiles: Int, status: int) -> str:

@@ -122,6 +122,37 @@ def report(folder: StudyDir) -> None:
         typer.echo(path)
 
 
+@app.command(
+    epilog="Example: archloom evaluate --arch arch.yaml --problem layer.yaml --mapping map.yaml"
+)
+def evaluate(
+    arch: Annotated[
+        list[Path], typer.Option("--arch", help="Architecture; again for files that go with it.")
+    ],
+    problem: Annotated[Path, typer.Option("--problem", help="The layer.")],
+    mapping: Annotated[Path, typer.Option("--mapping", help="The loops.")],
+    ert: Annotated[
+        Path | None, typer.Option("--ert", help="Energies of Accelergy; else a technology's.")
+    ] = None,
+    component: Annotated[
+        list[Path] | None, typer.Option("--component", help="Compound components.")
+    ] = None,
+    technology: Annotated[
+        str, typer.Option("--technology", help="Table for energies that the files leave open.")
+    ] = "cacti_45nm",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+) -> None:
+    """Evaluate one mapping from Timeloop's YAML files (v0.3 and v0.4).
+
+    What is read, and what is refused by name, is in docs/timeloop.md.
+    """
+    from .evaluate import Files
+    from .evaluate import evaluate as evaluate_files
+
+    files = Files(arch, problem, mapping, ert, component or [], technology)
+    evaluate_files(files, as_json, _console())
+
+
 @app.command(epilog="Example: archloom validate tests/data/timeloop_cases.jsonl")
 def validate(
     cases: Annotated[
