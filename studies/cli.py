@@ -175,7 +175,7 @@ def validate(
     if as_json and as_markdown:
         raise UserError("--json and --markdown exclude each other; say one of them")
     if cases is None:
-        from .published import show_published
+        from .published_view import show_published
 
         sound = show_published(as_json, as_markdown, _console())
     else:

@@ -53,62 +53,75 @@ def tpu_v3() -> Chapter:
     macs = Counter[str]()
     for layer in net.layers:
         macs[_kind(layer)] += layer.macs
-    all_macs, on_array = macs.total(), cycles["depthwise"] + cycles["other"]
+    figures = (*_limits(hardware), *_shares(cycles, macs), *_utilisation(cycles, macs, hardware))
+    return Chapter("TPU-v3 on EfficientNet-B7", TEXT, figures)
+
+
+def _limits(hardware: Hardware) -> tuple[Figure, ...]:
     peak = 2e-6 * hardware.macs * hardware.frequency_mhz
-    figures = (
-        Figure("peak, TFLOP/s", peak, 123, f"{FAST}, table 4", (0.99, 1.01), "rounded there"),
+    ridge = peak * 1e3 / hardware.dram_gbytes_per_s
+    close = (0.99, 1.01)
+    return (
+        Figure("peak, TFLOP/s", peak, 123, f"{FAST}, table 4", close, "rounded there"),
+        Figure("ridge, FLOP/byte", ridge, 137, f"{FAST}, section 3.3.1", close, "rounded there"),
+    )
+
+
+def _shares(cycles: Counter[str], macs: Counter[str]) -> tuple[Figure, ...]:
+    return (
         Figure(
-            "ridge point, FLOP/byte",
-            peak * 1e3 / hardware.dram_gbytes_per_s,
-            137,
-            f"{FAST}, section 3.3.1",
-            (0.99, 1.01),
-            "rounded there",
-        ),
-        Figure(
-            "EfficientNet-B7, depthwise share of FLOPs, %",
-            100 * macs["depthwise"] / all_macs,
+            "depthwise share of FLOPs, %",
+            100 * macs["depthwise"] / macs.total(),
             5.0,
             f"{FAST}, table 2",
             (0.95, 1.05),
             "theirs counts other operations too",
         ),
         Figure(
-            "EfficientNet-B7, depthwise share of time, %",
-            100 * cycles["depthwise"] / on_array,
+            "depthwise share of time, %",
+            100 * cycles["depthwise"] / (cycles["depthwise"] + cycles["other"]),
             65.3,
             f"{FAST}, table 2",
             None,
-            "see utilisation of depthwise layers",
+            "follows from the two utilisations below",
         ),
+    )
+
+
+def _utilisation(
+    cycles: Counter[str], macs: Counter[str], hardware: Hardware
+) -> tuple[Figure, ...]:
+    def percent(*kinds: str) -> float:
+        return 100 * sum(macs[k] for k in kinds) / (sum(cycles[k] for k in kinds) * hardware.macs)
+
+    return (
         Figure(
-            "EfficientNet-B7, utilisation, %",
-            100 * all_macs / (on_array * hardware.macs),
+            "utilisation, %",
+            percent("depthwise", "other"),
             14.8,
             f"{FAST}, section 3.3.2",
             None,
-            "depthwise layers decide it; layers on the vector unit are left out here, as their "
-            "compiler fuses them into others (0.5% of its time)",
+            "depthwise layers decide it; layers of the vector unit are left out, as their compiler "
+            "fuses them into others (0.5% of its time)",
         ),
         Figure(
             "utilisation of depthwise layers, %",
-            100 * macs["depthwise"] / (cycles["depthwise"] * hardware.macs),
+            percent("depthwise"),
             14.8 * 5.0 / 65.3,
-            "from the three above",
+            "from the figures above",
             None,
             "one row of the array for each channel gives 1/128 = 0.78% at best; how their compiler "
             "packs more into it is not published",
         ),
         Figure(
             "utilisation of other convolutions, %",
-            100 * macs["other"] / (cycles["other"] * hardware.macs),
+            percent("other"),
             14.8 * 94.67 / 34.2,
-            "from the three above",
+            f"from those above and {FAST}, table 2",
             None,
             "the model hides all transfers behind work, and fill and drain of the array are off",
         ),
     )
-    return Chapter("TPU-v3 on EfficientNet-B7", TEXT, figures)
 
 
 TEXT: Final = f"""

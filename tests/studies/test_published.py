@@ -8,8 +8,9 @@ from typer.testing import CliRunner
 
 from archloom.space.effects import Effects
 from archloom.studies.cli import app
-from archloom.studies.published import HEAD, Figure, chapters, markdown
+from archloom.studies.published import Figure
 from archloom.studies.published_eyeriss import CHIP, layer_run
+from archloom.studies.published_view import HEAD, chapters, markdown
 
 PAGE = Path(__file__).parents[2] / "docs" / "validation.md"
 
