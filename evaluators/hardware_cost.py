@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import inf
+from math import inf, isfinite
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -245,7 +245,7 @@ def _area_mm2(hardware: Hardware, tech: Technology, levels: list[_Level]) -> dic
     parts[_VECTOR] = hardware.vector_lanes * tech.vector_lane_mm2 * layout
     if hardware.dram_gbytes_per_s == inf:
         raise ValueError(
-            f"{hardware.name}: DRAM of unlimited bandwidth has no area or power; give the level "
+            f"DRAM of {hardware.name} has no limit, so it has no area and no power; give the level "
             f"{hardware.levels[-1].name} its bandwidth_words"
         )
     phy = tech.dram(hardware.dram).phy_mm2_per_gbytes_per_s
@@ -297,14 +297,18 @@ def hardware_cost(hardware: Hardware) -> HardwareCost:
     """Return area and TDP; both depend on the hardware alone.
 
     Raises:
-        ValueError: a technology, DRAM or word width that the table does not have, or a level
-            with the name of another part of the chip.
+        ValueError: a technology, DRAM or word width that the table does not have, a level with
+            the name of another part of the chip, DRAM of unlimited bandwidth, or a design so
+            large that a figure overflows.
     """
     tech = technology(hardware.technology)
     levels = _levels(hardware)
     area = _area_mm2(hardware, tech, levels)
     power = _tdp_w(hardware, tech, levels)
-    return HardwareCost(sum(area.values()), sum(power.values()), area, power)
+    cost = HardwareCost(sum(area.values()), sum(power.values()), area, power)
+    if not (isfinite(cost.area_mm2) and isfinite(cost.tdp_w)):
+        raise ValueError(f"area or power of {hardware.name} is too large for a number")
+    return cost
 
 
 def edp_js(energy_pj: float, latency_cycles: float, hardware: Hardware, batch: int) -> float:

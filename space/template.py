@@ -15,6 +15,9 @@ from .parameter import Parameter
 from .suggest import did_you_mean
 from .template_switches import NO_SWITCHES, Fields, LevelSwitches, effects_of
 
+#: whole numbers up to here are exact as floating point, too
+_LARGEST = 2**53
+
 Field = Value | Expression
 Names = Mapping[str, Value]
 
@@ -40,6 +43,8 @@ def _number(field: Field, names: Names) -> float:
     value = value_of(field, names)
     if isinstance(value, str):
         raise ExpressionError(f"{_shown(field, value)} is a text, must be a number")
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        raise ExpressionError(f"a whole number beyond {_LARGEST} is out of all proportion")
     return value
 
 

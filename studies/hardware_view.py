@@ -31,7 +31,7 @@ def show_hardware(found: Found, as_json: bool, console: "Console") -> None:
     """
     try:
         details = full_details(found)
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise UserError(f"{found.hardware.name}: {error}") from None
     if as_json:
         print_json(details, console)

@@ -300,9 +300,14 @@ def test_idle_power_takes_the_place_of_leakage():
 
 def test_unlimited_dram_has_no_price():
     endless = with_level(edge(), 2, bandwidth_words=inf)
-    with pytest.raises(ValueError, match="edge: DRAM of unlimited bandwidth has no area or power"):
+    with pytest.raises(ValueError, match="DRAM of edge has no limit, so it has no area"):
         hardware_cost(endless)
     assert access_costs(endless).leakage_pj_per_cycle > 0
+
+
+def test_designs_beyond_all_numbers_are_refused():
+    with pytest.raises(ValueError, match="area or power of edge is too large for a number"):
+        hardware_cost(with_level(edge(), 2, bandwidth_words=1e308))
 
 
 @pytest.mark.parametrize("name", technology_names())
