@@ -63,13 +63,16 @@ def extras_pj(
     """
     levels, window = loops.shape[0], setup.window
     energy = np.empty((levels, 3))
-    asked = np.full(3, float(steps))
+    asked = np.empty(3)
+    for t in range(3):
+        asked[t] = steps
     for level in range(levels):
         # Timeloop: instances in use leak in every cycle of the run
-        energy[level] = setup.used_leakage_pj[level] * cycles * used[level] / 3
+        leaked = setup.used_leakage_pj[level] * cycles * used[level] / 3
         hop_pj, router_pj = setup.hop_pj[level], setup.router_pj[level]
         clusters = min(used[level], setup.instances[level] // setup.cluster[level])
         for t in range(3):
+            energy[level, t] = leaked
             if level > setup.top[t]:
                 continue
             multicast = bool(setup.multicast[level, t])

@@ -225,9 +225,10 @@ def evaluate_one(
     if setup.fill_drain:
         chip += array_cycles(setup.fill_drain, setup.array, loops, keep, steps)
     if setup.extras:
-        energy += extras_pj(
-            setup, loops, keep, steps, cum, spread, counts, used, max(chip, dram)
-        ).sum()
+        extra = extras_pj(setup, loops, keep, steps, cum, spread, counts, used, max(chip, dram))
+        for level in range(levels):
+            for t in range(3):
+                energy += extra[level, t]
     return VALID, energy, chip, dram
 
 

@@ -16,8 +16,11 @@ from .words import INPUT_DIMS, OUTPUT_DIMS, SPATIAL_X, WEIGHT_DIMS, Float, Int
 @compiled
 def _places(loops: Int, level: int, across: Int, at: Int) -> None:
     """Fill ``at[child, 8]``: where each child in use stands along each dimension."""
-    at[:, :] = 0
-    inside = np.ones(8, np.int64)
+    inside = np.empty(8, np.int64)
+    for d in range(8):
+        inside[d] = 1
+        for child in range(at.shape[0]):
+            at[child, d] = 0
     numbered = 1
     for axis in range(2):
         for i in range(8):
@@ -30,25 +33,48 @@ def _places(loops: Int, level: int, across: Int, at: Int) -> None:
 
 
 @compiled
-def _positions(tensor: int, at: Int, cum: Int, level: int, spread: Int, window: Int) -> Int:
-    """For each child in use a number that stands for where its tile lies in the tensor."""
+def _position(
+    tensor: int, at: Int, child: int, cum: Int, level: int, spread: Int, window: Int
+) -> int:
+    """A number that stands for where the tile of a child lies in the tensor."""
     relevant = WEIGHT_DIMS
     if tensor == INPUTS:
         relevant = INPUT_DIMS
     elif tensor == OUTPUTS:
         relevant = OUTPUT_DIMS
-    keys = np.zeros(at.shape[0], np.int64)
+    key = 0
     for d in range(8):
         if relevant >> d & 1 and not (tensor == INPUTS and d >= P):
-            keys = keys * spread[level, d] + at[:, d]
+            key = key * spread[level, d] + at[child, d]
     if tensor == INPUTS:
         for axis in range(2):
             step_out = window[axis, 0] * cum[level, P + axis]
             step_kernel = window[axis, 1] * cum[level, R + axis]
             reach = 1 + (spread[level, P + axis] - 1) * step_out
             reach += (spread[level, R + axis] - 1) * step_kernel
-            keys = keys * reach + at[:, P + axis] * step_out + at[:, R + axis] * step_kernel
-    return keys
+            key = key * reach + at[child, P + axis] * step_out + at[child, R + axis] * step_kernel
+    return key
+
+
+@compiled
+def _sort(keys: Int, order: Int) -> None:
+    """Sort ``order`` by the keys of its entries, equal ones by number (Shell, CACM 1959).
+
+    numpy's sort would take seconds to compile.
+    """
+    gap = len(order) // 2
+    while gap > 0:
+        for i in range(gap, len(order)):
+            moved = order[i]
+            j = i
+            while j >= gap and (
+                keys[order[j - gap]] > keys[moved]
+                or (keys[order[j - gap]] == keys[moved] and order[j - gap] > moved)
+            ):
+                order[j] = order[j - gap]
+                j -= gap
+            order[j] = moved
+        gap //= 2
 
 
 @compiled
@@ -76,8 +102,11 @@ def _group_hops(members: Int, width: int, height: int, low: Int, high: Int) -> f
 def _group_sizes(keys: Int, fanout: Int, groups: Int, hops: Float) -> None:
     """Fill, by size of group, how many groups there are and the hops that serve all of them."""
     children = len(keys)
-    order = np.argsort(keys, kind="mergesort")
-    low, high = np.full(children, -1, np.int64), np.full(children, -1, np.int64)
+    rows = np.empty((3, children), np.int64)
+    order, low, high = rows[0], rows[1], rows[2]
+    for i in range(children):
+        order[i], low[i], high[i] = i, -1, -1
+    _sort(keys, order)
     start = 0
     for i in range(1, children + 1):
         if i == children or keys[order[i]] != keys[order[start]]:
@@ -116,12 +145,16 @@ def network_pj(
         words = 0.0
     at = np.empty((children, 8), np.int64)
     _places(loops, level, across, at)
-    keys = np.arange(children)
-    if multicast:
-        keys = _positions(tensor, at, cum, level, spread, window)
+    keys = np.empty(children, np.int64)
+    for child in range(children):
+        keys[child] = child
+        if multicast:
+            keys[child] = _position(tensor, at, child, cum, level, spread, window)
     groups, hops = np.zeros(children + 1, np.int64), np.zeros(children + 1)
     _group_sizes(keys, fanout[level], groups, hops)
-    energy, total = 0.0, groups.sum()
+    energy, total = 0.0, 0
+    for size in range(1, children + 1):
+        total += groups[size]
     for size in range(1, children + 1):
         if groups[size] and words > 0:
             # Timeloop's legacy network: words * (hops * E_hop + (1 + floor(hops)) * E_router)
