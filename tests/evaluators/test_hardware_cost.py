@@ -307,7 +307,7 @@ def test_unlimited_dram_has_no_price():
 
 def test_designs_beyond_all_numbers_are_refused():
     with pytest.raises(ValueError, match="area or power of edge is too large for a number"):
-        hardware_cost(with_level(edge(), 2, bandwidth_words=1e308))
+        hardware_cost(replace(edge(), mac_pj=1e308))
 
 
 @pytest.mark.parametrize("name", technology_names())

@@ -149,6 +149,11 @@ def test_fractional_steps_meet_their_end(tmp_path: Path) -> None:
             "mesh: [1, 1.5]\n    cap",
             "1.5 must be a whole number",
         ),
+        (
+            "mesh: [1, 1]\n    cap",
+            f"mesh: [1, {10**400}]\n    cap",
+            "a whole number beyond 9007199254740992 is out of all proportion",
+        ),
         ('"= pe_x / 2"', '"= mode"', "'mode' = 'private' is a text, must be a number"),
         ('"= 64 * word', '"= 64 / (pe_x - 1) * word', "define.spad_bytes of mine(pe_x=1"),
         ("dram: lpddr4", "dram: lpddr4\ndram: hbm2", "key 'dram' stands twice"),
