@@ -55,9 +55,11 @@ def _check_fans(
                 along = {d: f for d, f in loops.along(axis).items() if f > 1}
                 if prod(along.values()) > room:
                     text = " ".join(f"{d}={f}" for d, f in along.items())
+                    other = fan.mesh[1 if axis == "X" else 0]
+                    hint = "; split is the number of dimensions along X" if other > 1 else ""
                     faults.add(
                         _where(resolved, slot, place),
-                        f"puts {text} along {axis} of {fan.names[0]}, which has {room} there",
+                        f"puts {text} along {axis} of {fan.names[0]}, which has {room} there{hint}",
                     )
             if prod(loops.factors.values()) > 1:
                 flags.append(loops.no_reuse)

@@ -13,7 +13,7 @@ from typing import Final, Literal
 
 from .suggest import did_you_mean
 from .timeloop_problem import TENSORS, Problem
-from .timeloop_values import Entry, NoValueError, Scope, items, refuse_others, section, words
+from .timeloop_values import Entry, NoValueError, items, refuse_others, section, words
 from .timeloop_yaml import Faults, Place, shown
 
 Kind = Literal["temporal", "spatial", "dataspace", "utilization"]
@@ -117,6 +117,9 @@ def read_directive(entry: Entry, kind: Entry, problem: Problem, faults: Faults) 
         if any(v.value not in (None, 0, 0.0, {}) for v in own.values()):
             faults.add(entry.place, "overbooking is not modelled")
         return None
+    if kind.value is None:
+        faults.add(kind.place, f"has no type; known: {', '.join(_KINDS)}")
+        return None
     if not isinstance(kind.value, str) or kind.value not in _KINDS:
         hint = did_you_mean(str(kind.value), _KINDS)
         faults.add(kind.place, f"{shown(kind.value)} is no directive that is understood; {hint}")
@@ -179,7 +182,7 @@ class _Reader:
         if entry is None or entry.value is None:
             return None
         try:
-            value = Scope().number(entry.value)
+            value = self.problem.scope.number(entry.value)
         except NoValueError as error:
             self.faults.add(entry.place, str(error))
             return None

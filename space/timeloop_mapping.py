@@ -119,6 +119,9 @@ def _slot(
     if directive.kind == "utilization":
         return _WHOLE
     value = target.value
+    if value is None:
+        faults.add(target.place, "has no target")
+        return None
     if isinstance(value, int) and not isinstance(value, bool):
         if not 0 <= value < len(architecture.memories):
             last = len(architecture.memories) - 1
@@ -242,7 +245,7 @@ def _split_branches(
                 resolved.keeps[name] = kept
         for tensor in (t for t in TENSORS if t not in owner and branches):
             faults.add(
-                branches[0].place, f"and its neighbours: no branch says that it keeps {tensor}"
+                branches[0].place, f"neither it nor a branch beside it says that it keeps {tensor}"
             )
 
 

@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
-from .suggest import did_you_mean
+from .timeloop_shapes import read_shape
 from .timeloop_values import (
     Entry,
     NoValueError,
@@ -18,45 +17,12 @@ from .timeloop_values import (
     word,
     words,
 )
-from .timeloop_yaml import Faults, Place, load, shown
+from .timeloop_yaml import Faults, Place, shown
 
 TENSORS: Final[tuple[str, ...]] = ("Weights", "Inputs", "Outputs")
 Terms = list[list[str]]
 Projection = list[Terms]
 
-#: shapes that Timeloop knows by name (NVlabs/timeloop, problem-shapes/)
-_BUILT_IN: Final[dict[str, dict[str, Any]]] = {
-    "cnn_layer": {
-        "name": "CNN_Layer",
-        "dimensions": ["R", "S", "P", "Q", "C", "K", "N"],
-        "coefficients": [
-            {"name": name, "default": 1}
-            for name in ("Wstride", "Hstride", "Wdilation", "Hdilation")
-        ],
-        "data_spaces": [
-            {"name": "Weights", "projection": ["C", "K", "R", "S"]},
-            {
-                "name": "Inputs",
-                "projection": [
-                    [["N"]],
-                    [["C"]],
-                    [["R", "Wdilation"], ["P", "Wstride"]],
-                    [["S", "Hdilation"], ["Q", "Hstride"]],
-                ],
-            },
-            {"name": "Outputs", "projection": ["N", "K", "Q", "P"], "read_write": True},
-        ],
-    },
-    "gemm_abz": {
-        "name": "gemm_ABZ",
-        "dimensions": ["M", "N", "K"],
-        "data_spaces": [
-            {"name": "A", "projection": ["M", "K"]},
-            {"name": "B", "projection": ["N", "K"]},
-            {"name": "Z", "projection": ["M", "N"], "read_write": True},
-        ],
-    },
-}
 _ALIASES: Final = {
     "Weights": ("weights", "weight", "filters", "filter"),
     "Inputs": ("inputs", "input", "ifmaps", "ifmap", "activations"),
@@ -74,6 +40,7 @@ class Problem:
         dims: bounds, in the order of the shape.
         tensors: our name of each data space, by its own name.
         indexes: dimensions that index each tensor.
+        scope: variables that expressions may read.
         place: where the bounds stand.
     """
 
@@ -81,6 +48,7 @@ class Problem:
     dims: Mapping[str, int]
     tensors: Mapping[str, str]
     indexes: Mapping[str, set[str]]
+    scope: Scope
     place: Place
 
 
@@ -98,7 +66,7 @@ class _Space:
 def read_problem(entry: Entry, scope: Scope, faults: Faults) -> Problem:
     """Return the problem that stands under ``problem``."""
     top = section(entry, faults)
-    shape, shape_place = _shape(top.get("shape"), entry.place, faults)
+    shape, shape_place = read_shape(top.get("shape"), entry.place, faults)
     names = [item.value for item in words(shape.get("dimensions"), faults)]
     if not names:
         faults.add(shape_place, "has no dimensions")
@@ -125,31 +93,11 @@ def read_problem(entry: Entry, scope: Scope, faults: Faults) -> Problem:
     ours = _assign(spaces, shape_place, faults)
     _refuse_idle(dims, spaces, bounds.place, faults)
     name = str(shape["name"].value) if "name" in shape else "problem"
-    return _problem(name, dims, coefficients, spaces, ours, bounds.place)
-
-
-def _shape(entry: Entry | None, place: Place, faults: Faults) -> tuple[dict[str, Entry], Place]:
-    """Return the keys of a shape: given here, known by name, or in a file beside this one."""
-    if entry is None or isinstance(entry.value, str):
-        name = "cnn_layer" if entry is None else str(entry.value)
-        at = place.key("shape") if entry is None else entry.place
-        found = _BUILT_IN.get(name.lower().replace("-", "_").removesuffix(".yaml"))
-        if found is not None:
-            return section(Entry(at, found), faults), at
-        path = Path(place.file).parent / name
-        if name.endswith((".yaml", ".yml")) and path.is_file():
-            held = section(Entry(Place(str(path)), load(path, faults)), faults)
-            refuse_others(held, ("shape",), faults)
-            return _shape_keys(held.get("shape", Entry(Place(str(path)), {})), faults)
-        faults.add(at, f"{shown(name)} is no known shape; {did_you_mean(name, _BUILT_IN)}")
-        return {}, at
-    return _shape_keys(entry, faults)
-
-
-def _shape_keys(entry: Entry, faults: Faults) -> tuple[dict[str, Entry], Place]:
-    keys = section(entry, faults)
-    refuse_others(keys, ("name", "dimensions", "coefficients", "data_spaces", "version"), faults)
-    return keys, entry.place
+    by_tensor = {ours[space.name]: space for space in spaces if space.name in ours}
+    projections = {t: by_tensor[t].projection for t in TENSORS if t in by_tensor}
+    indexes = {t: set(space.dims()) for t, space in by_tensor.items()}
+    record = _record(name, dims, coefficients, projections, indexes)
+    return Problem(record, dims, ours, indexes, scope, bounds.place)
 
 
 def _count(entry: Entry | None, place: Place, what: str, scope: Scope, faults: Faults) -> int:
@@ -283,26 +231,21 @@ def _refuse_idle(
             faults.add(place.key(dim), f"is {bound}, but no data space has the dimension {dim}")
 
 
-def _problem(
+def _record(
     name: str,
     dims: Mapping[str, int],
     coefficients: Mapping[str, int],
-    spaces: list[_Space],
-    ours: Mapping[str, str],
-    place: Place,
-) -> Problem:
-    by_tensor = {ours[space.name]: space for space in spaces if space.name in ours}
-    projections = {t: by_tensor[t].projection for t in TENSORS if t in by_tensor}
-    indexes = {t: set(space.dims()) for t, space in by_tensor.items()}
-    record = {
+    projections: Mapping[str, Projection],
+    indexes: Mapping[str, set[str]],
+) -> dict[str, Any]:
+    return {
         "name": name,
         "kind": _kind(dims, indexes, projections),
         "dims": dict(dims),
         **_roles(projections, coefficients, indexes),
         "coefficients": dict(coefficients),
-        "projections": projections,
+        "projections": dict(projections),
     }
-    return Problem(record, dims, ours, indexes, place)
 
 
 def _roles(
