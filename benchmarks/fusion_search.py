@@ -19,7 +19,7 @@ from archloom.space.hardware import Hardware
 from archloom.space.hardware_space import HardwareSpace
 from archloom.space.infeasible import Infeasible, InfeasibleError
 from archloom.space.networks import network
-from archloom.space.presets import preset
+from archloom.space.presets import preset, with_technology
 
 NETWORKS = ("resnet18", "mobilenetv2")
 PLANS = (16, 30, 60, 120)
@@ -31,7 +31,7 @@ def designs() -> list[Hardware]:
     """Eyeriss, and two designs of the CASCO edge space."""
     space = HardwareSpace.load("casco_edge")
     point = {"input_spad_bytes": 32, "output_spad_bytes": 32, "dram_channels": 1, "clock_mhz": 400}
-    found = [preset("eyeriss")]
+    found = [with_technology(preset("eyeriss"), "cacti_45nm")]
     for pe_x, pe_y, spad, l2_kib in ((16, 16, 128, 512), (14, 12, 256, 128)):
         size = {"pe_x": pe_x, "pe_y": pe_y, "weight_spad_bytes": spad, "l2_kib": l2_kib}
         built = space.build(point | size)
