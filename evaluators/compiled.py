@@ -20,6 +20,7 @@ _HERE = Path(__file__).parent
 #: files whose functions and constants other kernels compile into themselves
 _SHARED = (
     *(_HERE / f"{name}.py" for name in ("words", "noc", "extras", "setup", "kernel")),
+    _HERE / "clipped_words.py",
     _HERE.parent / "space" / "dims.py",
 )
 
