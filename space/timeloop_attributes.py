@@ -101,8 +101,11 @@ class Attributes:
         entry = self.find(names, faults)
         if entry is None:
             return None
+        # what is inherited was said around the component, and its names mean what they do there
+        here = any(entry is own for own in self.own.values())
+        scope = self.scope if here else self.scope.outer or self.scope
         try:
-            value = self.scope.number(entry.value)
+            value = scope.number(entry.value, (id(entry),))
         except NoValueError as error:
             faults.add(entry.place, str(error))
             return None
