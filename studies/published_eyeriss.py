@@ -189,5 +189,6 @@ the rows, and the numbers of filters, channels, rows and images of a pass from t
 paper. Strips of rows that do not fill the array are counted exactly. Energies are those of table
 `eyeriss_65nm`: 2 pJ for a MAC; 1, 4 and 15 pJ for 16 bits of a scratchpad, of a hop in the array
 and of the buffer; and 30 mW that do not depend on the work. Two switches are on, because the chip
-has both: `input_zeros: gated`, with the zeros in the inputs of table V, and `network: mesh`.
+has both: `input_zeros: gated`, with the zeros in the inputs of table V, and `network: mesh`. The
+mesh pays for every hop, where the chip has buses: an upper estimate of the array's wires.
 """
