@@ -21,11 +21,11 @@ from .clipped_words import (
     take,
     volume,
 )
-from .compiled import compiled, inlined
-from .kernel import VALID, evaluate_one
+from .compiled import compiled
+from .kernel import VALID, evaluate_batch
 from .noc import network_pj
-from .setup import EXPOSED, FILLS, MAX_LEVELS, READS, UPDATES, Setup
-from .words import OUTPUT_DIMS, SPATIAL_X, SPATIAL_Y, Float, Int
+from .setup import EXPOSED, FILLS, READS, UPDATES, Setup
+from .words import OUTPUT_DIMS, SPATIAL_X, SPATIAL_Y, TEMPORAL, Float, Int
 
 
 @dataclass(frozen=True)
@@ -65,26 +65,28 @@ def clipped_cost(setup: Setup, loops: Int, keep: NDArray[np.uint8]) -> ClippedCo
         ValueError: a dimension of which the factors cover less than its bound.
     """
     levels = loops.shape[0]
-    covered = loops[:, : SPATIAL_Y + 1].prod(axis=(0, 1))
-    if (covered < setup.bounds).any():
-        raise ValueError(f"factors cover {covered.tolist()}, the loops are {setup.bounds.tolist()}")
+    spread = loops[:, SPATIAL_X] * loops[:, SPATIAL_Y]
+    cum = np.ones((levels + 1, 8), np.int64)
+    cum[1:] = (loops[:, TEMPORAL] * spread).cumprod(axis=0)
+    if (cum[-1] < setup.bounds).any():
+        raise ValueError(f"factors cover {cum[-1].tolist()}, the loops are {setup.bounds.tolist()}")
+    # mesh and capacity are those of the full tiles
+    status = int(evaluate_batch(setup, loops[None], keep[None])[0][0])
     totals, busiest = np.zeros((2, levels, 3, 3), np.int64)
-    used = np.zeros(levels, np.int64)
-    energy = np.zeros((levels, 3))
-    scratch = np.zeros((2 * MAX_LEVELS + 2, 8), np.int64)
+    used, energy = np.zeros(levels, np.int64), np.zeros((levels, 3))
+    if status != VALID:
+        return ClippedCost(status, totals, busiest, used, energy, np.inf, np.inf, np.inf)
     modes = np.zeros((levels, 2, 8), np.int64)
-    status, dynamic, chip, dram = evaluate_clipped(
-        setup, loops, keep, totals, busiest, used, energy, scratch, modes
-    )
-    return ClippedCost(status, totals, busiest, used, energy, dynamic, chip, dram)
+    nest = Nest(loops, cum, spread, setup.bounds, setup.window, modes)
+    figures = evaluate_clipped(setup, nest, keep, totals, busiest, used, energy)
+    return ClippedCost(status, totals, busiest, used, energy, *figures)
 
 
-@inlined
+@compiled
 def _count(setup: Setup, nest: Nest, keep: NDArray[np.uint8], others: int, counts: Int) -> None:
-    """Fill ``counts[L, 3, 3]`` over all instances (``others`` EVERY) or of the first (FIRST)."""
+    """Add to ``counts[L, 3, 3]``: all instances (``others`` EVERY) or the first one (FIRST)."""
     levels = counts.shape[0]
     alone = setup.fanout[levels - 1, 0] * setup.fanout[levels - 1, 1] == 1
-    counts[:] = 0
     for t in range(3):
         multicast = setup.multicast[:, t]
         below = -1
@@ -115,20 +117,19 @@ def _count(setup: Setup, nest: Nest, keep: NDArray[np.uint8], others: int, count
                 counts[level, t, FILLS] = max(0, enters - part)
 
 
-@inlined
+@compiled
 def _price(
     setup: Setup,
     keep: NDArray[np.uint8],
     totals: Int,
     busiest: Int,
     used: Int,
-    met: Int,
     energy: Float,
 ) -> tuple[float, float, float]:
     """Fill ``energy[L, 3]``; return its sum and the cycles of on-chip levels and of DRAM."""
     levels = totals.shape[0]
     dynamic, chip, dram = 0.0, 0.0, 0.0
-    met[:] = 0
+    met = np.zeros(3, np.int64)
     for level in range(levels):
         read, written = 0.0, 0.0
         active = min(used[level], setup.instances[level] // setup.cluster[level])
@@ -158,7 +159,7 @@ def _price(
     return dynamic, chip, dram
 
 
-@inlined
+@compiled
 def _array_cycles(setup: Setup, nest: Nest, keep: NDArray[np.uint8], steps: int) -> float:
     """Cycles in which the array of a PE fills, drains or loads what it holds still.
 
@@ -184,7 +185,7 @@ def _array_cycles(setup: Setup, nest: Nest, keep: NDArray[np.uint8], steps: int)
     return rows + skew + (changes - 1.0) * max(0, rows - steps // changes)
 
 
-@inlined
+@compiled
 def _extras_pj(
     setup: Setup, nest: Nest, keep: NDArray[np.uint8], totals: Int, used: Int, cycles: float
 ) -> Float:
@@ -239,38 +240,29 @@ def _extras_pj(
 @compiled
 def evaluate_clipped(
     setup: Setup,
-    loops: Int,
+    nest: Nest,
     keep: NDArray[np.uint8],
     totals: Int,
     busiest: Int,
     used: Int,
     energy: Float,
-    scratch: Int,
-    modes: Int,
-) -> tuple[int, float, float, float]:
-    """Evaluate one mapping; :func:`clipped_cost` says what the arrays hold.
+) -> tuple[float, float, float]:
+    """Fill the arrays that :class:`ClippedCost` describes for a mapping that fits.
 
-    ``scratch[2 L + 2, 8]`` and ``modes[L, 2, 8]`` are overwritten. Returns status, dynamic
-    energy in pJ, cycles on chip and cycles of DRAM.
+    Returns dynamic energy in pJ, cycles on chip and cycles of DRAM.
     """
-    levels = loops.shape[0]
-    # mesh and capacity are those of the full tiles, and so are the extents it leaves behind
-    status, _, chip, dram = evaluate_one(setup, loops, keep, totals, used, scratch)
-    if status != VALID:
-        totals[:], used[:] = 0, 0
-        return status, np.inf, np.inf, np.inf
-    cum, spread = scratch[: levels + 1], scratch[levels + 1 : 2 * levels + 1]
-    nest = Nest(loops, cum, spread, setup.bounds, setup.window, modes)
+    levels = totals.shape[0]
     take(nest, 0, EVERY)
     for level in range(levels):
         used[level] = volume(nest, ALL_DIMS, 0, level)
-    _count(setup, nest, keep, EVERY, totals)
-    _count(setup, nest, keep, FIRST, busiest)
-    dynamic, chip, dram = _price(setup, keep, totals, busiest, used, scratch[-1], energy)
+    for others in (FIRST, EVERY):
+        _count(setup, nest, keep, others, totals if others == EVERY else busiest)
+    dynamic, chip, dram = _price(setup, keep, totals, busiest, used, energy)
     macs = 1.0
     for d in range(8):
         macs *= setup.bounds[d]
     dynamic += macs * setup.working * setup.mac_pj
+    # a step takes a cycle if any MAC works in it, and the first one always does
     take(nest, ALL_DIMS, FIRST)
     steps = volume(nest, ALL_DIMS, 0, -1)
     chip = max(chip, np.ceil(steps * setup.busy))
@@ -282,4 +274,4 @@ def evaluate_clipped(
             for t in range(3):
                 energy[level, t] += extras[level, t]
                 dynamic += extras[level, t]
-    return VALID, dynamic, chip, dram
+    return dynamic, chip, dram

@@ -120,7 +120,9 @@ def _share_pairs(nest: Nest, axis: int, level: int, pairs: Int, rests: Int) -> N
                 below[0, 1] += pairs[a, b] * across
             if a == 1 and b == 1 and left_out and left_kernel:
                 below[1, 1] += pairs[a, b]
-    pairs[:] = below
+    for a in range(2):
+        for b in range(2):
+            pairs[a, b] = below[a, b]
     rests[0], rests[1] = left_out, left_kernel
 
 
@@ -135,8 +137,9 @@ def _pairs(nest: Nest, axis: int, tile: int, pairs: Int, rests: Int) -> None:
         rests[side] = 0
         if nest.bounds[d] < nest.cum[levels, d]:
             rests[side], start[side] = nest.bounds[d], 1
-    pairs[:] = 0
-    pairs[start[0], start[1]] = 1
+    for a in range(2):
+        for b in range(2):
+            pairs[a, b] = a == start[0] and b == start[1]
     for level in range(levels - 1, tile, -1):
         modes = nest.modes[level]
         for side in range(2):
