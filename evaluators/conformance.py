@@ -7,9 +7,8 @@ import numpy as np
 
 from ..space.case_problem import CASE_TENSORS
 from ..space.cases import Case
-from ..space.mapping import Mapping
 from .kernel import OVER_CAPACITY, VALID, evaluate_one
-from .layer_cost import energy_by_level
+from .layer_cost import energy_by_level, setup_for
 from .problem import MappingProblem
 from .setup import MAX_LEVELS, Setup
 from .words import Float, Int, tile_words
@@ -97,12 +96,6 @@ class Agreement:
     def agrees(self) -> bool:
         """Whether everything is equal."""
         return not self.failure and not self.differences
-
-
-def setup_for(problem: MappingProblem, mapping: Mapping) -> Setup:
-    """Return the setup with the orders of the mapping's unrolled loops."""
-    orders = [[level.order_x, level.order_y] for level in mapping.levels]
-    return problem.setup._replace(across=np.array(orders, np.int64))
 
 
 def evaluated(case: Case) -> Evaluated:

@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from ..space.dims import OUTPUTS
 from .compiled import compiled
 from .noc import network_pj
-from .setup import EXPOSED, FILLS, Setup
+from .setup import EXPOSED, FILLS, READS, UPDATES, Setup
 from .words import (
     SPATIAL_X,
     SPATIAL_Y,
@@ -100,7 +101,8 @@ def extras_pj(
                 )
             if keep[level, t]:
                 # one address for each access of a word, in a cluster as a whole (Timeloop)
-                made = asked[t] + counts[level, t, FILLS]
+                made = counts[level, t, UPDATES if t == OUTPUTS else READS]
+                made += counts[level, t, FILLS]
                 energy[level, t] += made * clusters * setup.address_pj[level]
                 asked[t] = float(fetched(t, level, loops, spread, cum, window))
     return energy

@@ -71,6 +71,12 @@ class LayerCost:
         return float(self.energy_pj.sum() + self.compute_pj)
 
 
+def setup_for(problem: MappingProblem, mapping: Mapping) -> Setup:
+    """Return the setup with the orders of the mapping's unrolled loops."""
+    orders = [[level.order_x, level.order_y] for level in mapping.levels]
+    return problem.setup._replace(across=np.array(orders, np.int64))
+
+
 def mapped_cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
     """Return the breakdown of a mapping, from the same kernel that searches use.
 
@@ -81,11 +87,8 @@ def mapped_cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
         raise ValueError(
             f"mapping covers {mapping.factors}, the layer's loops are {problem.bounds}"
         )
-    setup, levels = problem.setup, len(problem.hardware.levels)
-    loops = np.array(
-        [[v.temporal, v.spatial_x, v.spatial_y, v.order] for v in mapping.levels], np.int64
-    )
-    keep = np.array([v.keeps for v in mapping.levels], np.uint8)
+    setup, levels = setup_for(problem, mapping), len(problem.hardware.levels)
+    loops, keep = mapping.arrays()
     counts, used = np.zeros((levels, 3, 3), np.int64), np.zeros(levels, np.int64)
     scratch = np.zeros((2 * MAX_LEVELS + 2, 8), np.int64)
     status, _, chip, dram = evaluate_one(setup, loops, keep, counts, used, scratch)

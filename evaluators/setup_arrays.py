@@ -96,7 +96,10 @@ def effect_arrays(hardware: Hardware, density: tuple[float, float]) -> dict[str,
 
 
 def _array_levels(hardware: Hardware) -> int:
-    """Innermost levels that feed children inside one PE."""
-    pes = hardware.pe_mesh
-    inside = [v for v in hardware.levels if v.mesh[0] >= pes[0] and v.mesh[1] >= pes[1]]
-    return max(1, len(inside))
+    """Innermost levels that have children inside one PE.
+
+    The outermost of them may feed several PEs as well; the kernel takes no more rows and columns
+    of its children than a PE has.
+    """
+    children = (hardware.mac_mesh, *(level.mesh for level in hardware.levels))
+    return sum(x > hardware.pe_mesh[0] or y > hardware.pe_mesh[1] for x, y in children[:-1])

@@ -283,15 +283,32 @@ def gathered(requests: Sequence[Request], shared: bool) -> Request:
     return tuple(chain.from_iterable(dict.fromkeys(requests) if shared else requests))
 
 
-def move(nest: Nest, tensor: int) -> list[Instance | None]:
-    """Move a tensor; return what one used instance of each level did, None where it bypasses."""
+@dataclass
+class Moved:
+    """What one used instance of a level did for a tensor.
+
+    Attributes:
+        provided: words that it gave to its children or took from them, its own or passed on.
+        kept: whether it held the tensor; else the rest is empty.
+        counts: reads, fills and updates.
+        loads: how often it got another tile.
+    """
+
+    provided: int = 0
+    kept: bool = False
+    counts: Row = field(default_factory=lambda: [0, 0, 0])
+    loads: int = 0
+
+
+def move(nest: Nest, tensor: int) -> list[Moved]:
+    """Move a tensor through all levels."""
     step = Layout(nest, tensor).step
     offsets = times(nest, -1, step)[0]
     # each MAC asks for a word in every step
     asked: list[list[Request]] = [
         [(1 << (offset + place),) for offset in offsets] for place in places(nest, -1, step)
     ]
-    found: list[Instance | None] = [None] * nest.levels
+    found = [Moved() for _ in range(nest.levels)]
     for level in range(nest.top[tensor] + 1):
         n, shared = len(children(nest, level, step)), nest.shares(level, tensor)
         if n > 1:
@@ -299,19 +316,22 @@ def move(nest: Nest, tensor: int) -> list[Instance | None]:
                 [gathered(requests, shared) for requests in zip(*asked[i : i + n], strict=True)]
                 for i in range(0, len(asked), n)
             ]
+        found[level].provided = sum(w.bit_count() for request in asked[0] for w in request)
         if nest.keep[level][tensor]:
             where = places(nest, level, step)
-            feeds = tensor == INPUTS and nest.alone and level == nest.levels - 2
             whole = level == nest.top[tensor]
+            feeds = tensor == INPUTS and nest.alone and level == nest.levels - 2
             made = [
                 hold(nest, tensor, level, place, arrivals, feeds and not whole)
                 for place, arrivals in zip(where, asked, strict=True)
             ]
             assert all(other.counts == made[0].counts for other in made), "instances differ"
-            asked, found[level] = [one.asked for one in made], made[0]
+            asked = [one.asked for one in made]
+            counts = made[0].counts
             if whole:
                 # it is there from the start and stays
-                made[0].counts[FILLS] = 0
+                counts[FILLS] = 0
+            found[level] = Moved(found[level].provided, True, counts, made[0].loads)
     return found
 
 
@@ -324,9 +344,8 @@ def count(nest: Nest) -> Any:
     """Return int[L, 3, 3]: reads, fills and updates of each tensor in one used instance."""
     counts = np.zeros((nest.levels, 3, 3), int)
     for tensor in (WEIGHTS, INPUTS, OUTPUTS):
-        for level, made in enumerate(move(nest, tensor)):
-            if made is not None:
-                counts[level, tensor] = made.counts
+        for level, moved in enumerate(move(nest, tensor)):
+            counts[level, tensor] = moved.counts
     return counts
 
 

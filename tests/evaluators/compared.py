@@ -1,0 +1,175 @@
+"""The closed form beside the walked nest, case by case, and the smallest case that differs."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+
+from archloom.evaluators.kernel import VALID, evaluate_one
+from archloom.evaluators.layer_cost import (
+    energy_by_level,
+    mapped_cost,
+    setup_for,
+    whole_grains,
+    whole_pj,
+)
+from archloom.evaluators.problem import MappingProblem
+from archloom.space.dims import TENSORS
+from archloom.space.effects import PLAIN
+from archloom.space.mapping import Mapping
+
+from .bill import Bill, bill
+from .generated import Drawn
+
+
+def differences(case: Drawn) -> list[str]:
+    """Return every figure of the closed form that is not the one of the walked nest."""
+    problem, mapping = case.problem, case.mapping
+    walked = bill(problem, mapping)
+    setup, levels = setup_for(problem, mapping), len(mapping.levels)
+    loops, keep = mapping.arrays()
+    counts, used = np.zeros((levels, 3, 3), np.int64), np.zeros(levels, np.int64)
+    scratch = np.zeros((2 * levels + 2, 8), np.int64)
+    status, energy, chip, dram = evaluate_one(setup, loops, keep, counts, used, scratch)
+    if status != VALID or walked.broken:
+        return _refusals(problem, mapping, walked, (status, energy, chip, dram))
+    latency = max(chip, dram)
+    by_level = energy_by_level(setup, loops, keep, counts, used, scratch, latency)
+    total = float(walked.energy_pj.sum()) + walked.compute_pj
+    pairs: list[tuple[str, Any, Any]] = [
+        ("counts", counts.tolist(), walked.counts.tolist()),
+        ("used", used.tolist(), walked.used),
+        ("energy", energy, total),
+        ("energy by level", by_level.tolist(), walked.energy_pj.tolist()),
+        ("chip cycles", chip, walked.chip_cycles),
+        ("dram cycles", dram, walked.dram_cycles),
+        *_report(problem, mapping, walked),
+    ]
+    return [f"{what}: {ours}, walked {theirs}" for what, ours, theirs in pairs if ours != theirs]
+
+
+def _refusals(
+    problem: MappingProblem, mapping: Mapping, walked: Bill, ours: tuple[float, ...]
+) -> list[str]:
+    status, *figures = ours
+    found = []
+    if (status != VALID) != bool(walked.broken) or (walked.broken and status not in walked.broken):
+        found.append(f"status: {status}, walked {sorted(walked.broken)}")
+    if status != VALID and figures != [inf] * 3:
+        found.append(f"figures of a refused mapping: {figures}")
+    if status != VALID:
+        try:
+            mapped_cost(problem, mapping)
+            found.append("a report of a refused mapping")
+        except ValueError:
+            pass
+    return found
+
+
+def _report(
+    problem: MappingProblem, mapping: Mapping, walked: Bill
+) -> Iterator[tuple[str, Any, Any]]:
+    """Yield what reports say beside what they should."""
+    cost, bits = mapped_cost(problem, mapping), problem.hardware.word_bits
+    instances = np.array(walked.used)[:, None]
+    yield "words", cost.words.tolist(), (walked.counts.sum(axis=2) * instances).tolist()
+    yield "reported energy", cost.energy_pj.tolist(), whole_grains(walked.energy_pj).tolist()
+    yield "reported compute", cost.compute_pj, whole_pj(walked.compute_pj)
+    yield "reported chip cycles", cost.chip_cycles, walked.chip_cycles
+    yield "reported dram cycles", cost.dram_cycles, walked.dram_cycles
+    outermost = len(walked.counts) - 1
+    wide = [problem.hardware.bits(outermost, tensor) for tensor in TENSORS]
+    for what, ours, kind in (("reads", cost.dram_reads, 0), ("writes", cost.dram_writes, 2)):
+        moved = sum(int(n) * b for n, b in zip(walked.counts[-1, :, kind], wide, strict=True))
+        yield f"dram {what}", ours, -(-moved // bits)
+
+
+def simpler(case: Drawn) -> Iterator[Drawn]:
+    """Yield the case with one thing less, the largest steps first."""
+    problem, hardware = case.problem, case.problem.hardware
+    for i in range(len(hardware.levels) - 1):
+        yield from _without_level(case, i)
+    for v, level in enumerate(case.mapping.levels):
+        for name in ("temporal", "spatial_x", "spatial_y"):
+            factors = getattr(level, name)
+            for d, factor in enumerate(factors):
+                if factor > 1:
+                    one = tuple(1 if i == d else f for i, f in enumerate(factors))
+                    yield _mapped(case, v, **{name: one})
+        for name in ("order", "order_x", "order_y"):
+            if getattr(level, name) != tuple(range(8)):
+                yield _mapped(case, v, **{name: tuple(range(8))})
+    for bare in (
+        replace(hardware, effects=PLAIN),
+        replace(hardware, mac_pj=0.0),
+        replace(hardware, pe_mesh=hardware.mac_mesh, array=(1, 1)),
+    ):
+        if bare != hardware:
+            yield replace(case, problem=replace(problem, hardware=bare))
+    yield from _without_switches(case)
+    whole: dict[str, Any] = {
+        "stride": (1, 1),
+        "dilation": (1, 1),
+        "padding": (0, 0),
+        "staged": (False,) * 3,
+        "free_words": None,
+        "density": (1.0, 1.0),
+    }
+    for name, value in whole.items():
+        if getattr(problem, name) != value:
+            yield replace(case, problem=replace(problem, **{name: value}))
+
+
+def _mapped(case: Drawn, level: int, **changes: Any) -> Drawn:
+    levels = list(case.mapping.levels)
+    levels[level] = replace(levels[level], **changes)
+    mapping = Mapping(tuple(levels))
+    return replace(case, mapping=mapping, problem=replace(case.problem, bounds=mapping.factors))
+
+
+def _without_level(case: Drawn, i: int) -> Iterator[Drawn]:
+    levels, loops = case.problem.hardware.levels, case.mapping.levels
+    below, here = case.problem.hardware.fanouts[i], loops[i]
+    if len(levels) == 2 or below != (1, 1) or prod(here.temporal) > 1:
+        return
+    hardware = replace(case.problem.hardware, levels=(*levels[:i], *levels[i + 1 :]))
+    mapping = Mapping((*loops[:i], *loops[i + 1 :]))
+    try:
+        yield replace(case, problem=replace(case.problem, hardware=hardware), mapping=mapping)
+    except ValueError:
+        return  # an operand lives there
+
+
+def _without_switches(case: Drawn) -> Iterator[Drawn]:
+    hardware = case.problem.hardware
+    plain: dict[str, Any] = {
+        "bandwidth_words": inf,
+        "read_bandwidth_words": inf,
+        "write_bandwidth_words": inf,
+        "width_words": 1,
+        "multiple_buffering": 1.0,
+        "multicast": TENSORS,
+        "cluster_size": 1,
+        "tensor_bits": (),
+    }
+    for i, level in enumerate(hardware.levels):
+        for name, value in plain.items():
+            if getattr(level, name) == value:
+                continue
+            levels = list(hardware.levels)
+            levels[i] = replace(level, **{name: value})
+            changed = replace(hardware, levels=tuple(levels))
+            yield replace(case, problem=replace(case.problem, hardware=changed))
+
+
+def smallest(case: Drawn) -> Drawn:
+    """Return a case that differs too and from which nothing can be taken."""
+    while True:
+        for other in simpler(case):
+            if differences(other):
+                case = other
+                break
+        else:
+            return case
