@@ -69,9 +69,13 @@ class MappingProblem:
 
     @cached_property
     def key(self) -> str:
-        """Everything but the hardware, as one canonical string: the memo key of a trial."""
+        """Everything but the hardware, as one canonical string: the memo key of a trial.
+
+        Seeds derive from it too, so what is not the plain case is named only where it is there.
+        """
         window = (self.stride, self.dilation, self.padding, self.input_size)
-        return repr((self.bounds, *window, self.staged, self.free_words, self.density))
+        special = () if self.density == (1.0, 1.0) else (("density", self.density),)
+        return repr((self.bounds, *window, self.staged, self.free_words, *special))
 
     @cached_property
     def setup(self) -> Setup:
