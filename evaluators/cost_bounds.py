@@ -1,0 +1,294 @@
+"""Lower bounds on words, cycles and energy of one layer on one hardware.
+
+Each level serves what is inside it and is filled from outside. Both have a bound of their own
+(:mod:`archloom.evaluators.traffic_bounds`), and a sum of bounds is a bound.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS
+from .compiled import compiled
+from .level_room import Design, Limits, limits_of
+from .setup import Setup
+from .traffic_bounds import AGAIN, Room, least_cost, least_shared
+from .words import Float, Int
+from .work import PADDED, REAL, Work, work_of
+
+#: who takes or brings the words that have a price: MACs, levels inside, or the level outside
+BY_MACS, BY_INNER, FILLED = range(3)
+
+#: where a tensor is kept next inside a level, if only the MACs are there
+_MACS: Final = -1
+
+#: bounds stay below the truth by this much, against rounding
+_SLACK: Final = 1.0 - 1e-11
+
+
+class Prices(NamedTuple):
+    """What is bounded: prices of words are float64[L, 3, 4] by level, :data:`BY_MACS` and so on,
+    and :data:`archloom.evaluators.traffic_bounds.AGAIN`.
+
+    Attributes:
+        accesses_pj: energy of moving a word.
+        ports: float64[3, L, 3, 4], units through the ports of a level (reads, writes, both).
+        rates: float64[3, L], units per cycle of one instance.
+        busy: share of the cycles that zeros leave.
+        macs_pj: one multiply-accumulate.
+        leakage_pj: float64[L], one instance in use, per cycle.
+    """
+
+    accesses_pj: Float
+    ports: Float
+    rates: Float
+    busy: float
+    macs_pj: float
+    leakage_pj: Float
+
+
+def prices_of(setup: Setup) -> Prices:
+    """Return the prices of a problem's setup."""
+    levels = len(setup.shared)
+    words, units = np.zeros((levels, 3, 4)), np.zeros((3, levels, 3, 4))
+    cluster = setup.cluster[:, None]
+    address = setup.address_pj[:, None] / cluster
+    read, fill, update = (
+        pj / (setup.width * cluster) for pj in (setup.read_pj, setup.fill_pj, setup.update_pj)
+    )
+    for who in (BY_MACS, BY_INNER):
+        # zeros spare what MACs ask for
+        share = setup.served if who == BY_MACS else np.ones(3)
+        words[:, who, :OUTPUTS] = (share * read + address)[:, :OUTPUTS]
+        words[:, who, OUTPUTS] = (share * update + address)[:, OUTPUTS]
+        words[:, who, AGAIN] = (share * read)[:, OUTPUTS]
+        units[0, :, who, :OUTPUTS] = (share * setup.unit)[:, :OUTPUTS]
+        units[0, :, who, AGAIN] = units[1, :, who, OUTPUTS] = (share * setup.unit)[:, OUTPUTS]
+    fills = [WEIGHTS, INPUTS, AGAIN]
+    words[:, FILLED, fills] = fill + address
+    units[1, :, FILLED, fills] = setup.unit.T
+    units[2] = units[0] + units[1]
+    return Prices(
+        words,
+        units,
+        setup.bandwidth.T.copy(),
+        setup.busy,
+        setup.working * setup.mac_pj,
+        setup.used_leakage_pj,
+    )
+
+
+@compiled
+def _room_inside(design: Design, limits: Limits, p: int, inner: Int) -> Room:
+    """Return the room of what is kept inside one instance of level ``p``.
+
+    ``inner[3]`` are the levels that keep each tensor next inside it.
+    """
+    stays, passes, unit = np.full(3, np.inf), np.full(3, np.inf), np.zeros(3)
+    together = np.inf
+    for t in range(3):
+        v = inner[t]
+        if p > design.top[t] or v == _MACS:
+            continue
+        stays[t] = limits.apart[v, p, t] * limits.stays[v, t]
+        if v == p - 1:
+            # no temporal loop stands between the two levels: the tile is what is kept
+            passes[t], unit[t] = limits.apart[v, p, t] * limits.passes[v, t], design.unit[v, t]
+            together = design.shared[v] * limits.apart[v, p, AGAIN]
+    return Room(stays, passes, unit, together)
+
+
+class _Task(NamedTuple):
+    """What to bound: J kinds of cost of a layer on a design.
+
+    Attributes:
+        work, design, limits: the layer, the hardware, and what that leaves to the layer.
+        prices: float64[J, L, 3, 4].
+        per: float64[J, L], factor of each kind at each level; 0 leaves it out.
+        summed: whether costs of levels add up; if not, the largest counts.
+    """
+
+    work: Work
+    design: Design
+    limits: Limits
+    prices: Float
+    per: Float
+    summed: bool
+
+
+@compiled
+def _serving(
+    task: _Task, j: int, p: int, kept: Int, inner: Int, enough: float, useless: float
+) -> float:
+    """Return the least cost of the words that level ``p`` reads and takes from inside.
+
+    ``kept[3]`` says what it keeps, ``inner[3]`` which level keeps each tensor next inside it.
+    """
+    work, limits = task.work, task.limits
+    by_macs, by_inner = np.zeros(4), np.zeros(4)
+    for i in range(4):
+        t = min(i, OUTPUTS)
+        if kept[t] and inner[t] == _MACS:
+            by_macs[i] = task.prices[j, p, BY_MACS, i]
+        elif kept[t]:
+            by_inner[i] = task.prices[j, p, BY_INNER, i]
+    owned = min(work.macs, work.words[PADDED, OUTPUTS] * limits.copies[p])
+    cost = 0.0
+    if by_macs.any():
+        cost = least_shared(work.macs, by_macs, owned, limits.shares[p], limits.shared[p])
+    if by_inner.any():
+        real = REAL if task.design.alone and p == len(limits.used) - 1 else PADDED
+        room = _room_inside(task.design, limits, p, inner)
+        cost += least_cost(work, real, by_inner, owned, room, enough - cost, useless - cost)
+    return cost
+
+
+@compiled
+def _filling(task: _Task, j: int, p: int, kept: Int) -> float:
+    """Return the least cost of the words that all instances of level ``p`` get from outside."""
+    work, design, limits = task.work, task.design, task.limits
+    price, unit = np.zeros(4), np.zeros(3)
+    stays, passes = np.full(3, np.inf), np.full(3, np.inf)
+    for i in range(4):
+        t = min(i, OUTPUTS)
+        if kept[t] and design.tiled[p, t]:
+            price[i] = task.prices[j, p, FILLED, i]
+            stays[t], passes[t] = limits.stays[p, t], limits.passes[p, t]
+            unit[t] = design.unit[p, t]
+    if not price.any():
+        return 0.0
+    owned = min(work.macs, work.words[PADDED, OUTPUTS] * limits.copies[p])
+    real = REAL if design.alone and p == len(limits.used) - 2 else PADDED
+    room = Room(stays, passes, unit, design.shared[p])
+    return least_cost(work, real, price, owned, room, 0.0, np.inf)
+
+
+@compiled
+def _fills(task: _Task, p: int) -> Float:
+    """Return float64[8, J], the least cost of filling level ``p`` for each set of kept tensors.
+
+    Infinite for a set that no mapping may keep.
+    """
+    design, per = task.design, task.per
+    fills = np.full((8, len(per)), np.inf)
+    kept = np.empty(3, np.int64)
+    for mask in range(8):
+        allowed = True
+        for t in range(3):
+            kept[t] = mask >> t & 1
+            allowed = allowed and design.must[p, t] <= kept[t] <= design.may[p, t]
+        for j in range(len(per) if allowed else 0):
+            fills[mask, j] = _filling(task, j, p, kept) if per[j, p] > 0 else 0.0
+    return fills
+
+
+@compiled
+def _decode(state: int, mask: int, p: int, levels: int, kept: Int, inner: Int) -> int:
+    """Fill what level ``p`` keeps and what is kept next inside it; return the state outside it.
+
+    A state says for each tensor which level (or the MACs) keeps it outermost so far.
+    """
+    following, place = 0, 1
+    for t in range(3):
+        kept[t], inner[t] = mask >> t & 1, state % (levels + 1) - 1
+        following += place * ((p if kept[t] else inner[t]) + 1)
+        state //= levels + 1
+        place *= levels + 1
+    return following
+
+
+@compiled
+def _with_level(
+    task: _Task, fills: Float, p: int, kept: Int, inner: Int, cost: float, limit: float
+) -> float:
+    """Return ``cost`` and that of level ``p``, or about ``limit`` or more if it exceeds that."""
+    for j in range(len(fills)):
+        if cost >= limit or fills[j] == np.inf:
+            return np.inf
+        factor = task.per[j, p]
+        if factor > 0 and task.summed:
+            room = (limit - cost) / factor - fills[j]
+            cost += factor * (fills[j] + _serving(task, j, p, kept, inner, 0.0, room))
+        elif factor > 0:
+            enough, room = cost / factor - fills[j], limit / factor - fills[j]
+            units = fills[j] + _serving(task, j, p, kept, inner, enough, room)
+            cost = max(cost, units * factor)
+    return cost
+
+
+@compiled
+def _least(task: _Task, start: float) -> float:
+    """Return the least cost over all ways to bypass optional levels, added to ``start``.
+
+    Dynamic programming from the inside: what a level costs depends on where each tensor is kept
+    next inside it, and on what the level keeps.
+    """
+    levels = len(task.limits.used)
+    least = np.full((levels + 1) ** 3, np.inf)
+    least[0] = start
+    kept, inner = np.empty(3, np.int64), np.empty(3, np.int64)
+    for p in range(levels):
+        after = np.full(len(least), np.inf)
+        fills = _fills(task, p)
+        # tensors that are kept far outside cost least, so their states come first
+        for state in range(len(least) - 1, -1, -1):
+            for mask in range(8 if least[state] < np.inf else 0):
+                following = _decode(state, mask, p, levels, kept, inner)
+                limit = after[following]
+                cost = _with_level(task, fills[mask], p, kept, inner, least[state], limit)
+                after[following] = min(limit, cost)
+        least = after
+    return float(least.min())
+
+
+@compiled
+def layer_costs(design: Design, prices: Prices, bounds: Int, windows: Int) -> Float:
+    """Return float64[B, 2]: energy in pJ without the chip's leakage, and cycles; none is lower.
+
+    ``bounds[B, 8]`` are the loop bounds of each layer, ``windows[B, 2, 4]`` its window as in
+    :class:`archloom.evaluators.setup.Setup`.
+    """
+    costs, levels = np.empty((len(bounds), 2)), len(design.shared)
+    accesses = np.empty((1, levels, 3, 4))
+    accesses[0] = prices.accesses_pj
+    every, per = np.ones((1, levels)), np.empty((3, levels))
+    for i in range(len(bounds)):
+        work, limits = work_of(bounds[i], windows[i]), limits_of(design, bounds[i])
+        for p in range(levels):
+            per[:, p] = 1.0 / (limits.used[p] * prices.rates[:, p])
+        steps = work.macs / limits.at_once * prices.busy
+        ports = _Task(work, design, limits, prices.ports, per, False)
+        cycles = np.ceil(_least(ports, steps) * _SLACK)
+        energy = work.macs * prices.macs_pj
+        energy += _least(_Task(work, design, limits, accesses, every, True), 0.0)
+        for p in range(levels):
+            # instances in use: all MACs that ever work stand below them
+            running = max(cycles, work.macs * prices.busy / limits.below[p])
+            energy += prices.leakage_pj[p] * running
+        costs[i] = energy * _SLACK, cycles
+    return costs
+
+
+@compiled
+def layer_words(design: Design, sizes: Float, bounds: Int, window: Int) -> Float:
+    """Return float64[L, 2] words of all tensors, none lower: moved by a level, and across it.
+
+    Moved are words read, filled and updated. Those across are words that fill a level and
+    results that leave it, over all its instances; 0 for DRAM. Each word of level and tensor
+    counts ``sizes[L, 3]``.
+    """
+    levels = len(design.shared)
+    work, limits = work_of(bounds, window), limits_of(design, bounds)
+    prices = np.empty((2, 1, levels, 3, 4))
+    prices[:, 0, :, :, AGAIN] = sizes[:, OUTPUTS].copy().reshape(levels, 1)
+    for t in range(3):
+        prices[:, 0, :, :, t] = sizes[:, t].copy().reshape(levels, 1)
+    prices[0, :, :, FILLED, OUTPUTS] = 0.0
+    prices[1, :, :, :FILLED] = 0.0
+    words, per = np.empty((levels, 2)), np.empty((1, levels))
+    for p in range(levels):
+        per[:] = 0.0
+        per[0, p] = 1.0
+        for kind in range(2):
+            words[p, kind] = _least(_Task(work, design, limits, prices[kind], per, True), 0.0)
+    return words * _SLACK

@@ -1,0 +1,199 @@
+"""What one hardware leaves to the mappings of one layer: sharing, replication and room.
+
+Everything here is an upper limit that every valid mapping respects; bounds divide by it.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
+from .compiled import compiled
+from .setup import Setup
+from .words import INPUT_DIMS, OUTPUT_DIMS, WEIGHT_DIMS, Float, Int
+
+_ALL = 255
+_SHARING_WEIGHTS = 1 << N | 1 << P | 1 << Q
+_SUMMING = 1 << C | 1 << R | 1 << S
+
+
+class Design(NamedTuple):
+    """What bounds need of a :class:`Setup`: L levels, tensors in the order of TENSORS.
+
+    Attributes:
+        fanout: int64[L, 2], children along x and y.
+        dims: int64[L, 2], bit d says whether dimension d may be unrolled over them.
+        multicast: int64[L, 3].
+        must, may: int64[L, 3], whether a mapping must, or may, keep a tensor in a level.
+        tiled: int64[L, 3], whether a tensor is cut in tiles there.
+        private, shared: float64[L, 3] and [L], units of capacity; infinite if unlimited.
+        unit: float64[L, 3], units of one word.
+        top: int64[3], outermost level with a part in a tensor.
+        alone: whether DRAM feeds a single instance.
+    """
+
+    fanout: Int
+    dims: Int
+    multicast: Int
+    must: Int
+    may: Int
+    tiled: Int
+    private: Float
+    shared: Float
+    unit: Float
+    top: Int
+    alone: bool
+
+
+class Limits(NamedTuple):
+    """What no mapping of a layer exceeds.
+
+    Attributes:
+        at_once: MACs that work in a cycle.
+        used: float64[L], instances of each level that work.
+        below: float64[L], MACs below one instance.
+        copies: float64[L], instances with a part of the same sum.
+        shares: float64[L, 3], MACs that one word read from a level serves in a cycle.
+        shared: float64[L], most that the three shares of a level can multiply to.
+        apart: float64[L, L, 4], [inner, outer]: instances of the inner level below one of the
+            outer that hold different words of each tensor; last, those that work at all.
+        stays: float64[L, 3], words of a tensor that one instance holds while the others change.
+        passes: float64[L, 3], words of a tensor that one instance holds at all.
+    """
+
+    at_once: float
+    used: Float
+    below: Float
+    copies: Float
+    shares: Float
+    shared: Float
+    apart: Float
+    stays: Float
+    passes: Float
+
+
+def design_of(setup: Setup) -> Design:
+    """Return what bounds need of a problem's setup, the layer aside."""
+    levels = np.arange(len(setup.shared))[:, None]
+    taking_part = (setup.allowed > 0) & (levels <= setup.top)
+    private = np.where(setup.capacity < 0, np.inf, setup.capacity)
+    return Design(
+        fanout=setup.fanout,
+        dims=(setup.spatial.astype(np.int64) << np.arange(8)).sum(axis=2),
+        multicast=setup.multicast.astype(np.int64),
+        must=(taking_part & (setup.optional == 0)).astype(np.int64),
+        may=taking_part.astype(np.int64),
+        tiled=(taking_part & (levels < setup.top)).astype(np.int64),
+        private=private.astype(np.float64),
+        shared=np.where(setup.shared < 0, np.inf, setup.shared).astype(np.float64),
+        unit=setup.unit.astype(np.float64),
+        top=setup.top,
+        alone=bool(setup.fanout[-1].prod() == 1),
+    )
+
+
+@compiled
+def unrolled(bounds: Int, dims: int, fanout: Int, allowed: Int, first: int, last: int) -> float:
+    """Return the largest product of spatial factors of ``dims`` at levels first to last.
+
+    In logarithms it is a flow, from axes with so many children to dimensions with such bounds.
+    So it is the least cut (Ford and Fulkerson, 1956): over all sets of dimensions, their bounds
+    times the children along axes that may unroll any other.
+    """
+    bits, children = np.empty(2 * len(fanout), np.int64), np.empty(2 * len(fanout))
+    axes, some, room = 0, 0, 1.0
+    for level in range(first, last + 1):
+        for axis in range(2):
+            usable = 0
+            for d in range(8):
+                if bounds[d] > 1 and (allowed[level, axis] & dims) >> d & 1:
+                    usable |= 1 << d
+            if usable and fanout[level, axis] > 1:
+                bits[axes], children[axes] = usable, fanout[level, axis]
+                axes += 1
+                some |= usable
+                room *= fanout[level, axis]
+    least, cut = room, some
+    while cut:
+        product = 1.0
+        for d in range(8):
+            if cut >> d & 1:
+                product *= bounds[d]
+        for i in range(axes):
+            if bits[i] & ~cut:
+                product *= children[i]
+        least = min(least, product)
+        cut = (cut - 1) & some
+    return least
+
+
+@compiled
+def _served(bounds: Int, design: Design, level: int, shares: Float) -> float:
+    """Fill ``shares[3]`` of one level; return the most that they can multiply to."""
+    dims = design.dims
+    most = np.empty(8)
+    for t in range(3):
+        fanout = design.fanout.copy()
+        for v in range(level + 1):
+            if not design.multicast[v, t]:
+                fanout[v] = 1
+        if t == WEIGHTS:
+            shares[t] = unrolled(bounds, _SHARING_WEIGHTS, fanout, dims, 0, level)
+        elif t == OUTPUTS:
+            shares[t] = unrolled(bounds, _SUMMING, fanout, dims, 0, level)
+        else:
+            for d in (K, P, Q, R, S):
+                most[d] = unrolled(bounds, 1 << d, fanout, dims, 0, level)
+    # a outputs and b taps along one axis read at least a + b - 1 rows
+    rows = most[P] * most[R] / (most[P] + most[R] - 1.0)
+    columns = most[Q] * most[S] / (most[Q] + most[S] - 1.0)
+    shares[INPUTS] = most[K] * rows * columns
+    children = unrolled(bounds, _ALL, design.fanout, dims, 0, level)
+    return float(children * rows * columns)
+
+
+@compiled
+def _largest_tiles(design: Design, level: int, stays: Float, passes: Float) -> None:
+    """Fill the largest tiles of one instance.
+
+    If tensor t stays, the tiles of the others hold at least a and b words with a b >= t, so
+    they take 2 sqrt(a b) units or more.
+    """
+    for t in range(3):
+        stays[t] = passes[t] = np.inf
+        if not design.tiled[level, t]:
+            continue
+        others, product, least = 0, 1.0, 0.0
+        for o in range(3):
+            if o != t and design.must[level, o] and design.tiled[level, o]:
+                others += 1
+                product *= design.unit[level, o]
+                least += design.unit[level, o]
+        own, shared = design.unit[level, t], design.shared[level]
+        private = np.floor(design.private[level, t] / own)
+        passes[t] = stays[t] = min(private, (shared - least) / own)
+        if others == 2 and shared < np.inf:
+            root = np.sqrt(product)
+            stays[t] = ((np.sqrt(product + own * shared) - root) / own) ** 2
+
+
+@compiled
+def limits_of(design: Design, bounds: Int) -> Limits:
+    """Return the limits of a design for a layer with loop bounds ``bounds[8]``."""
+    levels = len(design.shared)
+    fanout, dims, last = design.fanout, design.dims, len(design.shared) - 1
+    used, below, copies = np.empty(levels), np.empty(levels), np.empty(levels)
+    shares, shared = np.empty((levels, 3)), np.empty(levels)
+    apart = np.ones((levels, levels, 4))
+    stays, passes = np.empty((levels, 3)), np.empty((levels, 3))
+    for level in range(levels):
+        used[level] = unrolled(bounds, _ALL, fanout, dims, level + 1, last)
+        below[level] = unrolled(bounds, _ALL, fanout, dims, 0, level)
+        copies[level] = unrolled(bounds, _SUMMING, fanout, dims, level + 1, last)
+        shared[level] = _served(bounds, design, level, shares[level])
+        _largest_tiles(design, level, stays[level], passes[level])
+        for outer in range(level + 1, levels):
+            for i, indexed in enumerate((WEIGHT_DIMS, INPUT_DIMS, OUTPUT_DIMS, _ALL)):
+                apart[level, outer, i] = unrolled(bounds, indexed, fanout, dims, level + 1, outer)
+    at_once = unrolled(bounds, _ALL, fanout, dims, 0, last)
+    return Limits(at_once, used, below, copies, shares, shared, apart, stays, passes)

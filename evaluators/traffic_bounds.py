@@ -1,0 +1,229 @@
+"""The least that words cost between a level and what is inside it, for a given room: compiled.
+
+The theorems are in docs/bounds.md. In short: the first temporal loop outside a tile leaves at
+most one tensor where it is. Words of the other two follow from the shape of the tile alone, and
+the tile of the one that stays must fit. So a bound is the least of three trades between two
+numbers, each solved to within ``TOLERANCE`` from below.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS
+from .compiled import compiled, inlined
+from .words import Float
+from .work import OF_KERNEL, OF_OUTPUTS, PADDED, Work, words_per_mac
+
+#: how far below the true minimum of a trade a bound may stop, relative
+TOLERANCE: Final = 4e-3
+
+#: intervals that wait in a search; each split leaves one more, and halves ln x
+_WAITING: Final = 64
+
+#: prices of a word are float64[4]: of each tensor (of outputs, when they arrive from inside), and
+#: of outputs that must be fetched again before they are added to
+AGAIN: Final = 3
+
+
+class Room(NamedTuple):
+    """Where tiles must fit; infinite where nothing limits them.
+
+    Attributes:
+        stays: float64[3], words of each tensor that can stay while the others change.
+        passes: float64[3], words of each tensor that a tile can have at all.
+        unit: float64[3], units of one word; 0 for a tensor whose tile is elsewhere.
+        together: units that the tiles of all tensors take together.
+    """
+
+    stays: Float
+    passes: Float
+    unit: Float
+    together: float
+
+
+class _Trade(NamedTuple):
+    """Words of one tensor are macs / x, of another macs / y; x * y is limited.
+
+    If ``windowed``, the other words are multiplied by the rate of the window at x, and x * y is
+    at most ``product``. If not, x * y times that rate is.
+    """
+
+    macs: float
+    windowed: bool
+    x_most: float
+    y_most: float
+    product: float
+    together: float
+    unit_x: float
+    unit_y: float
+    price_x: float
+    again_x: float
+    floor_x: float
+    price_y: float
+    again_y: float
+    floor_y: float
+    owned: float
+
+
+@inlined
+def pay(words: float, price: float, again: float, owned: float) -> float:
+    """Return what words cost; all but ``owned`` of them cost ``again`` more."""
+    return price * words + again * max(0.0, words - owned)
+
+
+@inlined
+def _between(trade: _Trade, low: float, high: float, rate_low: float, rate_high: float) -> float:
+    """Return what no x from ``low`` to ``high`` can cost less than; exact if they are equal.
+
+    The rate of a window falls with x, and x times the rate grows: each part of the cost is taken
+    at that end of the interval where it is less.
+    """
+    paid = rate_high if trade.windowed else 1.0
+    most = max(paid / trade.y_most, low * rate_low / trade.product)
+    if trade.together < np.inf:
+        left = max(trade.unit_y, trade.together - trade.unit_x * low)
+        most = max(most, paid * trade.unit_y / left)
+    x_words = max(trade.floor_x, trade.macs / high)
+    y_words = max(trade.floor_y, trade.macs * most)
+    return pay(x_words, trade.price_x, trade.again_x, trade.owned) + pay(
+        y_words, trade.price_y, trade.again_y, trade.owned
+    )
+
+
+@compiled
+def _least(trade: _Trade, rates: Float, sides: Float, enough: float, useless: float) -> float:
+    """Return the least cost of a trade, or up to ``TOLERANCE`` less: branch and bound in ln x.
+
+    Stops early with a cost of at most ``enough``, if there is one, and where all costs are above
+    ``useless`` with about that.
+    """
+    top = trade.x_most
+    if trade.windowed:
+        top = min(top, trade.product)
+    if trade.together < np.inf:
+        top = min(top, (trade.together - trade.unit_y) / trade.unit_x)
+    top = max(1.0, top)
+    # x and the window's rate at both ends of each interval
+    ends = np.empty((_WAITING, 4))
+    rate, rate_top = words_per_mac(1.0, rates, sides), words_per_mac(top, rates, sides)
+    best = min(useless, _between(trade, 1.0, 1.0, rate, rate))
+    best = min(best, _between(trade, top, top, rate_top, rate_top))
+    ends[0] = 1.0, top, rate, rate_top
+    waiting, least = 1, best
+    while waiting and best > enough:
+        waiting -= 1
+        low, high, rate_low, rate_high = ends[waiting]
+        bound = _between(trade, low, high, rate_low, rate_high)
+        if bound >= (1.0 - TOLERANCE) * best or high <= 1.000001 * low:
+            least = min(least, bound)
+            continue
+        middle = np.sqrt(low * high)
+        rate = words_per_mac(middle, rates, sides)
+        best = min(best, _between(trade, middle, middle, rate, rate))
+        ends[waiting] = low, middle, rate_low, rate
+        ends[waiting + 1] = middle, high, rate, rate_high
+        waiting += 2
+    return min(least, best)
+
+
+@compiled
+def _trade(work: Work, real: int, price: Float, owned: float, room: Room, stays: int) -> _Trade:
+    """Return what is left to choose while one tensor stays where it is.
+
+    X, Y, Z are the MACs of a tile for each word of weights, inputs and outputs, windows aside. A
+    tile holds at least X words of inputs and of outputs, Y of weights and outputs, Z of weights
+    and inputs; X Y of outputs, Y Z of weights, X Z times the rate of the window of inputs.
+    """
+    one = OUTPUTS if stays == WEIGHTS else WEIGHTS
+    other = OUTPUTS if stays == INPUTS else INPUTS
+    # of which a tile holds at least x words, or y
+    in_x = OUTPUTS if stays == INPUTS else INPUTS
+    in_y = OUTPUTS if stays == WEIGHTS else WEIGHTS
+    return _Trade(
+        work.macs,
+        stays != INPUTS,
+        min(work.reuse[one], room.passes[in_x]),
+        max(1.0, min(work.reuse[other], room.passes[in_y])),
+        max(1.0, room.stays[stays]),
+        room.together if room.unit[in_x] * room.unit[in_y] > 0 else np.inf,
+        room.unit[in_x],
+        room.unit[in_y],
+        price[one],
+        price[AGAIN] if one == OUTPUTS else 0.0,
+        work.words[real, one],
+        price[other],
+        price[AGAIN] if other == OUTPUTS else 0.0,
+        work.words[real, other],
+        owned,
+    )
+
+
+@compiled
+def least_cost(
+    work: Work,
+    real: int,
+    price: Float,
+    owned: float,
+    room: Room,
+    enough: float,
+    useless: float,
+) -> float:
+    """Return what the words of all tensors cost at the least.
+
+    Args:
+        work: the layer.
+        real: whether inputs come without their padding (:mod:`archloom.evaluators.work`).
+        price: float64[4] of a word.
+        owned: words of outputs that arrive once without a fetch before.
+        room: where tiles must fit.
+        enough: stop at a cost of this or less; 0 never stops.
+        useless: do not tell costs above this apart.
+    """
+    least = useless
+    for stays in (OUTPUTS, WEIGHTS, INPUTS):
+        kind = OF_KERNEL if stays == WEIGHTS else OF_OUTPUTS
+        padding = PADDED if stays == INPUTS else real
+        again = price[AGAIN] if stays == OUTPUTS else 0.0
+        cost = pay(work.words[real, stays], price[stays], again, owned)
+        if cost < least:
+            trade = _trade(work, real, price, owned, room, stays)
+            rates, sides = work.rates[padding, kind], work.sides[kind]
+            least = min(least, cost + _least(trade, rates, sides, enough - cost, least - cost))
+        if least <= enough:
+            break
+    return least
+
+
+@compiled
+def least_shared(macs: float, price: Float, owned: float, most: Float, children: float) -> float:
+    """Return the least cost of tensors that MACs ask for in every cycle.
+
+    A word of tensor t serves at most ``most[t]`` MACs at once, and these numbers multiply to at
+    most ``children``. A price of zero takes a tensor out. The shares are prices times one
+    factor, clipped to [1, most] (the conditions of Karush, Kuhn and Tucker). The factor is found
+    by bisection from above, so the shares are too large if anything.
+    """
+    whole = price[:3].copy()
+    whole[OUTPUTS] += price[AGAIN]
+    low, high, product = 0.0, 0.0, 1.0
+    for t in range(3):
+        if whole[t] > 0:
+            high = max(high, most[t] / whole[t])
+            product *= most[t]
+    for _ in range(50 if product > children else 0):
+        middle = 0.5 * (low + high)
+        product = 1.0
+        for t in range(3):
+            product *= min(most[t], max(1.0, whole[t] * middle))
+        if product >= children:
+            high = middle
+        else:
+            low = middle
+    together, apart = -price[AGAIN] * owned, 0.0
+    for t in range(3):
+        if whole[t] > 0:
+            together += macs * whole[t] / min(most[t], max(1.0, whole[t] * high))
+            again = price[AGAIN] if t == OUTPUTS else 0.0
+            apart += pay(macs / most[t], price[t], again, owned)
+    return float(max(together, apart))
