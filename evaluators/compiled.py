@@ -21,6 +21,7 @@ _HERE = Path(__file__).parent
 _SHARED = (
     *(_HERE / f"{name}.py" for name in ("words", "noc", "extras", "setup", "kernel")),
     _HERE / "clipped_words.py",
+    *(_HERE / f"lane{name}.py" for name in ("_records", "_setup", "_tiles", "_prices", "s")),
     _HERE.parent / "space" / "dims.py",
 )
 
@@ -40,8 +41,23 @@ def _folder() -> str:
 
 
 def compiled(function: Function) -> Function:
-    """Compile on first call and cache on disk; division follows numpy (no checks)."""
+    """Compile on first call and cache on disk; division follows numpy (no checks).
+
+    While it runs, other threads run too.
+    """
     return _jit(function, inline="never")
+
+
+def part(function: Function) -> Function:
+    """Compile as a part of the kernels that call it: Python cannot, and nothing is cached.
+
+    Without the wrapper and the file of its own it takes a fraction of the time to compile.
+    """
+    jit: Any = numba.njit
+    jitted: Function = jit(
+        function, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+    )
+    return jitted
 
 
 def inlined(function: Function) -> Function:
@@ -59,7 +75,9 @@ def _jit(function: Function, inline: Literal["never", "always"]) -> Function:
     before = config.CACHE_DIR
     config.CACHE_DIR = _folder() or before
     try:
-        jitted: Function = numba.njit(function, cache=True, error_model="numpy", inline=inline)
+        jitted: Function = numba.njit(
+            function, cache=True, error_model="numpy", inline=inline, nogil=True
+        )
         return jitted
     finally:
         config.CACHE_DIR = before
