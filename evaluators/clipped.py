@@ -230,7 +230,8 @@ def _extras_pj(
                 )
             if keep[level, t]:
                 # one address for each access of a word, in a cluster as a whole (Timeloop)
-                made = asked + totals[level, t, FILLS] / used[level]
+                made = totals[level, t, UPDATES if t == OUTPUTS else READS]
+                made = (made + totals[level, t, FILLS]) / used[level]
                 energy[level, t] += made * clusters * setup.address_pj[level]
                 below[t] = level
         children = used[level]

@@ -8,7 +8,7 @@ start at the same words and have the same lengths; the read serves the one that 
 
 from collections import defaultdict
 from itertools import product
-from math import ceil, prod
+from math import ceil
 
 import numpy as np
 
@@ -85,13 +85,13 @@ def requests(walk, tensor, unpadded):
         yield index, asked
 
 
-def merged(walk, tensor, index, asked, multicast):
+def merged(walk, tensor, index, asked, shared):
     """Return the words that the parents of all these instances send in a step."""
     groups = defaultdict(dict)
     for path, amount in asked.items():
         start, size = walk.tile(index, path)
         key = path[-1]
-        if multicast:
+        if shared:
             corner = tuple(min(axis) for axis in box(walk.nest, tensor, start, size))
             key = (corner, *(size[d] for d in ALL if d in INDEXED_BY[tensor]))
         parent = groups[path[:-1]]
@@ -99,14 +99,14 @@ def merged(walk, tensor, index, asked, multicast):
     return {path: sum(group.values()) for path, group in groups.items()}
 
 
-def moved(nest, bounds, tensor, level, served, multicast, unpadded=False):
+def moved(nest, bounds, tensor, level, served, unpadded=False):
     """Words that ``served`` sends to tiles of ``level``: all its instances, and the first."""
     walk = Walk(nest, bounds, level)
     total, first = 0, 0
     origin = ((0,) * 8,) * (nest.levels - 1 - served)
     for index, asked in requests(walk, tensor, unpadded):
         for v in range(level + 1, served + 1):
-            asked = merged(walk, tensor, index, asked, multicast[v][tensor])
+            asked = merged(walk, tensor, index, asked, nest.shares(v, tensor))
         total += sum(asked.values())
         first += asked.get(origin, 0)
     return np.array([total, first])
@@ -142,7 +142,7 @@ def macs(nest, bounds):
     return sum(walk.tile(index, path) is not None for index in walk.steps() for path in walk.paths)
 
 
-def count(nest, bounds, multicast):
+def count(nest, bounds):
     """Return int[2, L, 3, 3]: reads, fills, updates over all instances, and in the first."""
     counts = np.zeros((2, nest.levels, 3, 3), int)
     for tensor in range(3):
@@ -153,10 +153,10 @@ def count(nest, bounds, multicast):
             feeds = [
                 tensor == INPUTS and nest.alone and v == nest.levels - 2 for v in (below, level)
             ]
-            content = moved(nest, bounds, tensor, below, level, multicast, feeds[0])
+            content = moved(nest, bounds, tensor, below, level, feeds[0])
             stream = np.zeros(2, int)
             if level < nest.top[tensor]:
-                stream = moved(nest, bounds, tensor, level, level, multicast, feeds[1])
+                stream = moved(nest, bounds, tensor, level, level, feeds[1])
             counts[:, level, tensor, 0] = content
             counts[:, level, tensor, 1] = stream
             if tensor == OUTPUTS:
@@ -185,8 +185,3 @@ def price(nest, bounds, setup, counts):
         rates = setup.bandwidth[level]
         needs.append(max(ceil(int(n) / rate) for n, rate in zip(ports, rates, strict=True)))
     return energy, max(cycles(nest, bounds), *needs[:-1]), needs[-1]
-
-
-def size_of(nest):
-    """Steps times children of the whole nest: what walking it takes."""
-    return nest.steps() * prod(nest.spatial(v, d) for v in range(nest.levels) for d in ALL)
