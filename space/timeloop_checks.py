@@ -17,7 +17,8 @@ def check_mapping(
     faults: Faults,
 ) -> None:
     """Name everything in a mapping that the architecture or a constraint does not allow."""
-    _check_products(resolved, problem, place, faults)
+    if resolved.whole:
+        _check_products(resolved, problem, place, faults)
     _check_fans(resolved, architecture, place, faults)
     _check_memories(resolved, architecture, place, faults)
     for slot, directive in resolved.limits:

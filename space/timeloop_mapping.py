@@ -55,12 +55,14 @@ class Resolved:
         keeps: tensors that each memory keeps.
         given: directives that the mapping's file has, by slot.
         limits: constraints, by slot.
+        whole: whether every directive of the mapping could be placed.
     """
 
     loops: dict[Slot, Loops] = field(default_factory=dict)
     keeps: dict[str, tuple[str, ...]] = field(default_factory=dict)
     given: dict[Slot, Directive] = field(default_factory=dict)
     limits: list[tuple[Slot, Directive]] = field(default_factory=list)
+    whole: bool = True
 
 
 def read_mapping(
@@ -82,11 +84,16 @@ def read_mapping(
     for item in items(entry, faults):
         keys = section(item, faults)
         kind = keys.get("type", Entry(item.place, None))
+        known = len(faults.sentences)
         directive = read_directive(item, kind, problem, faults)
         target = keys.get("target", Entry(item.place, None))
         slot = _slot(target, directive, architecture, faults) if directive else None
         if directive is None or slot is None:
+            # the loops of a directive without a place would only be missed
+            resolved.whole &= len(faults.sentences) == known
             continue
+        if directive.kind == "utilization":
+            faults.add(kind.place, f"{kind.value} is a constraint, and no part of a mapping")
         if any(f.sign != "=" for f in directive.factors):
             faults.add(item.place, "a mapping says its factors with = only")
         if slot in resolved.given:
@@ -158,8 +165,9 @@ def _fan(value: Any, target: Entry, architecture: Architecture, faults: Faults) 
     elif below is not None:
         faults.add(target.place, f"{value} has no fan-out below it")
     else:
-        known = [fan.names[0] for fan in fans]
-        faults.add(target.place, f"{shown(value)} is no fan-out; {nearest(str(value), known)}")
+        known = [fan.names[0] for fan in fans if fan.mesh != (1, 1)]
+        hint = f"; {nearest(str(value), known)}" if known else ""
+        faults.add(target.place, f"{shown(value)} is no fan-out{hint}")
     return None
 
 

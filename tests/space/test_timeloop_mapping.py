@@ -232,6 +232,7 @@ problem:
         ("target: DRAM, ", "", "mapping[0]: has no target"),
         ("type: temporal, factors: K", "factors: K", "mapping[0]: has no type; known: temporal"),
         ("type: datatype", "type: datatypes", "'datatypes' is no directive that is understood"),
+        ("type: datatype, bypass: [Weights], keep: [Inputs]", "type: utilization", "no part of"),
         ("type: datatype", "type: skew", "'skew' is no directive that is understood"),
         ("bypass: [Weights]", "bypass: [Weight]", "'Weight' is no data space; did you mean"),
         ("keep: [Inputs]", "keep: [Weights]", "both keeps and bypasses Weights"),
@@ -255,6 +256,11 @@ def test_mappings_that_are_refused(old, new, message, tmp_path):
     found = refused(tmp_path, MAPPING.replace(old, new, 1))
     assert any(message in fault for fault in found), found
     assert all(fault.startswith("mapping.yaml: mapping") for fault in found)
+
+
+def test_loops_without_a_place_are_not_missed_as_well(tmp_path):
+    found = refused(tmp_path, MAPPING.replace("target: DRAM", "target: DREAM"))
+    assert found == ["mapping.yaml: mapping[0].target: 'DREAM' is no memory; did you mean DRAM?"]
 
 
 def test_other_slips(tmp_path):
