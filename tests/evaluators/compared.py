@@ -1,7 +1,7 @@
 """The closed form beside the walked nest, case by case, and the smallest case that differs."""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from math import inf, prod
 from typing import Any
 
@@ -84,6 +84,55 @@ def _report(
     for what, ours, kind in (("reads", cost.dram_reads, 0), ("writes", cost.dram_writes, 2)):
         moved = sum(int(n) * b for n, b in zip(walked.counts[-1, :, kind], wide, strict=True))
         yield f"dram {what}", ours, -(-moved // bits)
+
+
+def shown(value: Any) -> str:
+    """Return a value as Python writes it, without fields that have their defaults."""
+    if isinstance(value, tuple):
+        inner = ", ".join(map(shown, value))
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    if not is_dataclass(value) or isinstance(value, type):
+        return repr(value)
+    given = [
+        f"{f.name}={shown(getattr(value, f.name))}"
+        for f in fields(value)
+        if getattr(value, f.name) != f.default
+    ]
+    return f"{type(value).__name__}({', '.join(given)})"
+
+
+def features(case: Drawn) -> list[str]:
+    """Return what a case has of what a cost model may get wrong."""
+    problem, rows = case.problem, case.mapping.levels
+    hardware = problem.hardware
+    spread = [v for v in rows if prod(v.spatial_x) * prod(v.spatial_y) > 1]
+    several = [sum(v.temporal[d] > 1 for v in rows) for d in range(8)]
+    windows = zip(problem.bounds[6:], problem.stride, strict=True)
+    has = {
+        "a stride": max(problem.stride) > 1,
+        "a dilation": max(problem.dilation) > 1,
+        "padding": max(problem.padding) > 0,
+        "a kernel below its stride": any(kernel < stride for kernel, stride in windows),
+        "groups": problem.bounds[1] > 1,
+        "unrolled loops": bool(spread),
+        "unrolled loops at several levels": len(spread) > 1,
+        "loops unrolled along x and y": any(
+            prod(v.spatial_x) > 1 and prod(v.spatial_y) > 1 for v in rows
+        ),
+        "one dimension at several levels": max(several) > 1,
+        "a bypass": any(not all(v.keeps) for v in rows[:-1]),
+        "an operand in the buffer": any(problem.staged),
+        "a level without multicast": any(len(v.multicast) < 3 for v in hardware.levels),
+        "words of several widths": any(v.tensor_bits for v in hardware.levels),
+        "clusters": any(v.cluster_size > 1 for v in hardware.levels),
+        "multiple buffering": any(v.multiple_buffering > 1 for v in hardware.levels),
+        "private buffers": any(v.private for v in hardware.levels),
+        "a mesh network": hardware.effects.network == "mesh",
+        "fill and drain": hardware.effects.fill_drain != "none",
+        "zeros": not {hardware.effects.weight_zeros, hardware.effects.input_zeros} <= {"computed"},
+        "five or six levels": len(rows) > 4,
+    }
+    return [name for name, holds in has.items() if holds]
 
 
 def simpler(case: Drawn) -> Iterator[Drawn]:

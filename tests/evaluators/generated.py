@@ -24,7 +24,7 @@ from .nest import ALL, Layout
 #: most multiply-accumulates of a case, each as likely as the others
 LARGEST = (16, 64, 160, 160, 400, 400, 1000)
 #: most children of one instance, and MACs of a chip
-MOST_MACS = 24
+MOST_MACS = 36
 
 Pair = tuple[int, int]
 
@@ -58,7 +58,7 @@ def drawn(seed: int, number: int) -> Drawn:
 
 
 def small(rng: Random) -> int:
-    return rng.choice((1, 1, 1, 2, 2, 3, 3, 4, 5, 6, 7))
+    return rng.choice((1, 1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 9))
 
 
 def sides(rng: Random, flat: bool = False) -> list[tuple[int, int, int, int, int, int]]:
@@ -68,7 +68,7 @@ def sides(rng: Random, flat: bool = False) -> list[tuple[int, int, int, int, int
         if flat and axis:
             found.append((1, 1, 1, 0, 1, 1))
             continue
-        out, kernel = rng.choice((1, 2, 3, 4, 5, 6)), rng.choice((1, 1, 2, 3, 3, 4))
+        out, kernel = rng.choice((1, 2, 3, 4, 5, 6, 8)), rng.choice((1, 1, 2, 3, 3, 4))
         stride, dilation = rng.choice((1, 1, 1, 2, 2, 3, 4)), rng.choice((1, 1, 1, 2, 3))
         reach = (kernel - 1) * dilation + 1
         spare = rng.randrange(stride)
@@ -154,8 +154,8 @@ def draw_hardware(rng: Random) -> Hardware:
     height = rng.choice((2, 3, 3, 3, 4, 4, 5, 6))
     meshes, fanouts, macs = [(1, 1)], [], 1
     for level in range(height):
-        options = (1, 1, 1, 1) if level == 0 else (1, 1, 2, 3, 4)
-        fan = (rng.choice((*options, 2)), rng.choice(options))
+        options = (1, 1, 1, 1, 2) if level == 0 else (1, 2, 2, 3, 4)
+        fan = (rng.choice(options), rng.choice(options))
         if macs * prod(fan) > MOST_MACS:
             fan = (1, 1)
         macs *= prod(fan)
@@ -166,6 +166,9 @@ def draw_hardware(rng: Random) -> Hardware:
     plain = rng.random() < 0.3
     bits = rng.choice((8, 8, 16))
     levels = [draw_level(rng, i, mesh, plain) for i, mesh in enumerate(reversed(storage))]
+    if rng.random() < 0.3:
+        # maps may live in a buffer whose words are as wide as those of DRAM
+        levels[-2:] = [replace(v, keeps=TENSORS, tensor_bits=()) for v in levels[-2:]]
     levels[-1] = replace(
         levels[-1], storage="dram", keeps=TENSORS, capacity_bytes=None, optional=False
     )
@@ -233,7 +236,7 @@ def some(rng: Random, share: float) -> tuple[Tensor, ...]:
 def draw_staged(rng: Random, hardware: Hardware) -> tuple[bool, bool, bool]:
     """Draw which operands live in the buffer, where there is one that may hold them."""
     buffer = hardware.fusion_level
-    keeps = hardware.levels[buffer].keeps if buffer is not None and rng.random() < 0.5 else ()
+    keeps = hardware.levels[buffer].keeps if buffer is not None and rng.random() < 0.7 else ()
     weights, inputs, outputs = (t in keeps and rng.random() < 0.6 for t in TENSORS)
     return weights, inputs, outputs
 
@@ -255,15 +258,21 @@ def draw_mapping(
     """Deal the prime factors of all bounds to loops; few of them where there is no room."""
     height = len(hardware.levels)
     rows = [[[1] * 8 for _ in range(3)] for _ in range(height)]
-    unrolled = rng.choice((0.2, 0.5, 0.9))
+    unrolled = rng.choice((0.2, 0.6, 0.9))
+    slots = [(level, axis) for level in range(height) for axis in (0, 1)]
     for d in ALL:
         for factor in primes(bounds[d]):
             level, kind = rng.randrange(height), 0
-            if rng.random() < unrolled:
-                at, axis = rng.randrange(height), rng.randrange(2)
-                room = hardware.fanouts[at][axis] >= factor * prod(rows[at][1 + axis])
-                if room or rng.random() < 0.03:
-                    level, kind = at, 1 + axis
+            free = [
+                (level, axis)
+                for level, axis in slots
+                if hardware.fanouts[level][axis] >= factor * prod(rows[level][1 + axis])
+            ]
+            if rng.random() < 0.005:
+                free = slots
+            if free and rng.random() < unrolled:
+                level, axis = rng.choice(free)
+                kind = 1 + axis
             rows[level][kind][d] *= factor
     keep_share = rng.choice((0.4, 0.7, 1.0))
     levels = []
