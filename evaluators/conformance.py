@@ -122,7 +122,7 @@ def evaluated(case: Case) -> Evaluated:
     cycles = max(chip, dram)
     level_pj = energy_by_level(setup, loops, keep, counts, used, scratch, cycles)
     prices = np.maximum(np.maximum(setup.read_pj, setup.fill_pj), setup.update_pj)
-    dearest = float((used[:, None] * prices * keep)[:-1].max())
+    dearest = float((used[:, None] * prices * keep)[:-1].max(initial=0.0))
     return Evaluated(
         counts=counts,
         tiles=tiles,

@@ -162,7 +162,7 @@ def _dram_pj(hardware: Hardware, tech: Technology) -> dict[Tensor, tuple[float, 
 
 
 def _mac_pj(hardware: Hardware, tech: Technology) -> float:
-    return tech.mac_pj(hardware.word_bits) if hardware.mac_pj is None else hardware.mac_pj
+    return tech.mac_pj(hardware.operand_bits) if hardware.mac_pj is None else hardware.mac_pj
 
 
 def _static_mw(hardware: Hardware, tech: Technology, levels: list[_Level]) -> float:
@@ -172,7 +172,7 @@ def _static_mw(hardware: Hardware, tech: Technology, levels: list[_Level]) -> fl
         core = sum(mm2 for part, mm2 in area.items() if part not in (_PHY, _CONTROL))
         power = tech.idle_mw_per_mm2 * core
     else:
-        logic_mm2 = hardware.macs * tech.mac_mm2(hardware.word_bits)
+        logic_mm2 = hardware.macs * tech.mac_mm2(hardware.operand_bits)
         logic_mm2 += hardware.vector_lanes * tech.vector_lane_mm2
         power = tech.logic_mw(logic_mm2) + sum(
             level.groups * sum(buffer.leakage_mw for buffer in level.buffers)
@@ -239,7 +239,7 @@ def area_mm2(hardware: Hardware) -> dict[str, float]:
 
 def _area_mm2(hardware: Hardware, tech: Technology, levels: list[_Level]) -> dict[str, float]:
     layout = tech.layout_factor
-    parts = {_MACS: hardware.macs * tech.mac_mm2(hardware.word_bits) * layout}
+    parts = {_MACS: hardware.macs * tech.mac_mm2(hardware.operand_bits) * layout}
     for level, costs in zip(hardware.levels, levels, strict=False):
         parts[level.name] = costs.area_mm2
     parts[_VECTOR] = hardware.vector_lanes * tech.vector_lane_mm2 * layout

@@ -156,6 +156,8 @@ def _exchange(rng: Word, fanout: Int, spatial: Flags, loops: Int) -> bool:
 @compiled
 def _swap_order(rng: Word, loops: Int) -> None:
     """Swap two loops of one level; the innermost level's order never matters."""
+    if loops.shape[0] == 1:
+        return
     level = 1 + _below(rng, loops.shape[0] - 1)
     i, j = _below(rng, 8), _below(rng, 8)
     a, b = loops[level, ORDER, i], loops[level, ORDER, j]

@@ -77,7 +77,7 @@ class Architecture(_Strict):
 
     name: str
     description: str = ""
-    levels: Annotated[list[Level], Field(min_length=2)]
+    levels: Annotated[list[Level], Field(min_length=1)]
     mac: Mac
 
 

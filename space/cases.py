@@ -123,8 +123,6 @@ def _hardware(record: Record, technology: str) -> Hardware:
     if arch.mac.instances != arch.mac.meshX * arch.mac.meshY:
         faults.append(f"arch.mac.instances: {arch.mac.instances} is not meshX * meshY")
     bits = gcd(*(level.word_bits for level in arch.levels))
-    if arch.mac.energy_pJ is None and len({level.word_bits for level in arch.levels}) > 1:
-        faults.append("arch.mac.energy_pJ: needed where levels differ in word_bits")
     if faults:
         raise RecordError(faults)
     last = len(arch.levels) - 1
@@ -148,6 +146,8 @@ def _hardware(record: Record, technology: str) -> Hardware:
         vector_lanes=mesh[0],
         mac_pj=arch.mac.energy_pJ,
         effects=Effects(network="mesh" if hops else "free"),
+        # wide words hold partial sums, narrow ones operands
+        mac_bits=min(level.word_bits for level in arch.levels),
     )
 
 

@@ -141,6 +141,7 @@ class Hardware:
         mac_pj: energy of one multiply-accumulate that the design gives; None for the
             technology's.
         effects: hardware effects that are switched on.
+        mac_bits: bits of the operands of a multiplier; None for ``word_bits``.
 
     Raises:
         ValueError: meshes that do not divide from level to level, no DRAM at the top or DRAM
@@ -159,6 +160,7 @@ class Hardware:
     native_batch: int = 1
     mac_pj: float | None = None
     effects: Effects = PLAIN
+    mac_bits: int | None = None
 
     def __post_init__(self) -> None:
         if not 0 < self.frequency_mhz < inf or min(*self.pe_mesh, *self.array, self.word_bits) < 1:
@@ -167,8 +169,10 @@ class Hardware:
             raise ValueError(f"hardware {self.name}: vector_lanes and native_batch must be >= 1")
         if self.mac_pj is not None and not 0 <= self.mac_pj < inf:
             raise ValueError(f"hardware {self.name}: mac_pj must be from 0 up, got {self.mac_pj}")
+        if self.mac_bits is not None and self.mac_bits < 1:
+            raise ValueError(f"hardware {self.name}: mac_bits must be positive")
         kinds = [level.storage for level in self.levels]
-        if len(kinds) < 2 or kinds[-1] != "dram" or "dram" in kinds[:-1]:
+        if not kinds or kinds[-1] != "dram" or "dram" in kinds[:-1]:
             raise ValueError(f"hardware {self.name}: the last level, and only it, must be DRAM")
         if set(self.levels[-1].keeps) != set(TENSORS):
             raise ValueError(f"hardware {self.name}: DRAM must keep every tensor")
@@ -192,6 +196,11 @@ class Hardware:
     def macs(self) -> int:
         """MACs on the chip."""
         return prod(self.mac_mesh)
+
+    @property
+    def operand_bits(self) -> int:
+        """Bits of the operands of a multiplier."""
+        return self.mac_bits or self.word_bits
 
     @property
     def datapath(self) -> Literal["scalar", "vector", "systolic"]:

@@ -165,6 +165,7 @@ class Template:
     levels: tuple[LevelTemplate, ...]
     mac_pj: Field | None = None
     effects: Fields = ()
+    mac_bits: Field | None = None
 
     def build(self, values: Mapping[str, Value], label: str) -> Hardware | Infeasible:
         """Return the hardware called ``label`` for one value of each parameter.
@@ -216,4 +217,5 @@ class Template:
             native_batch=_integer(self.native_batch, names),
             mac_pj=None if self.mac_pj is None else _number(self.mac_pj, names),
             effects=effects_of(self.effects, names),
+            mac_bits=None if self.mac_bits is None else _integer(self.mac_bits, names),
         )

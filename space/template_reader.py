@@ -29,7 +29,7 @@ _TOP: Final = {
     "required": ("technology", "dram", "frequency_mhz", "word_bits", "pe_mesh", "levels"),
     "optional": (
         *("description", "parameters", "define", "rules"),
-        *("array", "vector_lanes", "native_batch", "mac_pj", "effects"),
+        *("array", "vector_lanes", "native_batch", "mac_pj", "mac_bits", "effects"),
     ),
 }
 _LEVEL: Final = {
@@ -110,6 +110,7 @@ class _Reader:
             levels=tuple(self._level(lv, f"levels[{i}]") for i, lv in enumerate(levels)),
             mac_pj=self._number(top["mac_pj"], "mac_pj") if "mac_pj" in top else None,
             effects=self._effects(top.get("effects", {})),
+            mac_bits=self._number(top["mac_bits"], "mac_bits") if "mac_bits" in top else None,
         )
 
     def _effects(self, data: Any) -> Fields:

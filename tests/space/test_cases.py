@@ -200,6 +200,30 @@ def test_word_widths_of_levels_may_differ():
     assert plain.agrees
 
 
+def test_narrow_words_are_those_of_the_multipliers():
+    record = copy_of(TINY)
+    record["arch"]["levels"][0]["word_bits"] = 32
+    record["arch"]["levels"][1]["word_bits"] = 8
+    del record["arch"]["mac"]["energy_pJ"]
+    assert case_of(record).hardware.operand_bits == 8
+    assert evaluated(case_of(record)).mac_pj > 0
+
+
+def test_one_level_is_enough():
+    """Every MAC reads and updates words of the only level; first touches read nothing."""
+    record = copy_of(TINY)
+    record["arch"]["levels"] = record["arch"]["levels"][-1:]
+    record["arch"]["mac"].update(instances=1, meshX=1, meshY=1)
+    loops = record["mapping"][-1]
+    loops["temporal"]["factors"] = dict(record["problem"]["dims"])
+    record["mapping"] = [loops]
+    ours = evaluated(case_of(record))
+    macs = np.prod(list(record["problem"]["dims"].values()))
+    made = np.prod([record["problem"]["dims"][d] for d in "NKPQ"])
+    assert ours.cycles == macs
+    assert ours.counts[0].tolist() == [[macs, 0, 0], [macs, 0, 0], [macs - made, 0, macs]]
+
+
 def test_a_file_yields_cases_and_bad_lines_by_number(tmp_path):
     path = tmp_path / "cases.jsonl"
     path.write_text("\n".join([LINES[0], "", "{", '{"id": "x"}', "[]", LINES[1]]) + "\n")

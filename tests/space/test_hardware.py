@@ -84,7 +84,6 @@ def test_impossible_levels_are_refused(change: dict[str, object], message: str) 
         ({"frequency_mhz": 0}, "clock, meshes and word_bits must be positive"),
         ({"vector_lanes": 0}, "vector_lanes and native_batch must be >= 1"),
         ({"levels": (SPAD, GLB)}, "the last level, and only it, must be DRAM"),
-        ({"levels": (DRAM,)}, "the last level, and only it, must be DRAM"),
         ({"levels": (GLB, replace(GLB, name="glb"), DRAM)}, "level names must be unique"),
         ({"levels": (SPAD, replace(DRAM, keeps=("inputs",)))}, "DRAM must keep every tensor"),
         ({"pe_mesh": (6, 2)}, r"mesh \(4, 2\) of spad does not divide the mesh \(6, 2\)"),

@@ -19,6 +19,7 @@ frequency_mhz: 200
 word_bits: 8
 pe_mesh: [4, 4]
 mac_pj: 0.25
+mac_bits: "= 8 * depth"
 effects: {network: mesh, fill_drain: exposed, weight_zeros: "= zeros"}
 levels:
   - name: spad
@@ -54,6 +55,7 @@ def test_every_switch_reaches_the_hardware(tmp_path: Path) -> None:
     hardware = built(tmp_path, zeros="skipped")
     level = hardware.levels[0]
     assert hardware.mac_pj == 0.25
+    assert hardware.operand_bits == 16
     assert hardware.effects == Effects("mesh", "exposed", "skipped")
     assert (level.read_bandwidth_words, level.write_bandwidth_words) == (4, 4)
     assert level.multiple_buffering == 2
