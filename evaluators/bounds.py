@@ -7,9 +7,9 @@ layers may stay on the chip, so they count for nothing.
 """
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import exp, fsum, log, prod
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,23 +73,36 @@ def edp_bound(networks: Sequence[Network], hardware: Hardware) -> float:
     return exp(fsum(logs) / len(logs))
 
 
-# networks live as long as a study: each is summed up once, found again by identity, because
-# hashing some sixty layers costs more than the bound
-_SEEN: dict[tuple[int, int | None], tuple["weakref.ref[Network]", Demand]] = {}
+Sum = TypeVar("Sum")
+
+
+def remembered(sum_up: Callable[[Network], Sum]) -> Callable[[Network, int | None], Sum]:
+    """Sum each network up once for each batch, and find it again by identity.
+
+    Networks live as long as a study, and hashing some sixty layers costs more than a bound. The
+    function returned takes the network and a batch, None for the network's own.
+    """
+    seen: dict[tuple[int, int | None], tuple[weakref.ref[Network], Sum]] = {}
+
+    def find(network: Network, batch: int | None) -> Sum:
+        key = (id(network), batch)
+        found = seen.get(key)
+        if found is not None and found[0]() is network:
+            return found[1]
+        at_batch = network if batch in (None, network.batch) else network.with_batch(batch or 1)
+        result = sum_up(at_batch)
+        seen[key] = (weakref.ref(network, lambda _: seen.pop(key, None)), result)
+        return result
+
+    return find
 
 
 def demand(network: Network, batch: int | None = None) -> Demand:
     """Return what one pass takes, at the network's batch or at another."""
-    key = (id(network), batch)
-    seen = _SEEN.get(key)
-    if seen is not None and seen[0]() is network:
-        return seen[1]
-    at_batch = network if batch in (None, network.batch) else network.with_batch(batch or 1)
-    result = _demand(at_batch)
-    _SEEN[key] = (weakref.ref(network, lambda _: _SEEN.pop(key, None)), result)
-    return result
+    return _demand(network, batch)
 
 
+@remembered
 def _demand(network: Network) -> Demand:
     least = needed(network)
     pairs = list(zip(network.layers, least.outputs, strict=True))
@@ -111,18 +124,17 @@ def _demand(network: Network) -> Demand:
 def _bounds(need: Demand, hardware: Hardware) -> tuple[float, float]:
     """Return (energy_pj, latency_cycles)."""
     costs = access_costs(hardware)
-    dram = hardware.levels[-1]
-    compute = float((need.macs / _parallel(need.loops, hardware)).sum())
+    compute = float((need.macs / occupied(need.loops, hardware)).sum())
     compute += need.vector_ops / hardware.vector_lanes
-    cycles = max(compute, need.dram_words / dram.bandwidth_words)
-    dram_pj = min(costs.read_pj[-1].min(), costs.write_pj[-1].min()) / dram.width_words
-    energy = float(need.macs.sum()) * (costs.mac_pj + _operands_pj(hardware))
+    narrow = least_dram_bits(hardware) / hardware.word_bits
+    cycles = max(compute, need.dram_words * narrow / hardware.levels[-1].bandwidth_words)
+    energy = float(need.macs.sum()) * (costs.mac_pj + operands_pj(hardware))
     energy += need.vector_ops * costs.vector_op_pj
-    energy += need.dram_words * dram_pj + cycles * costs.leakage_pj_per_cycle
+    energy += need.dram_words * dram_word_pj(hardware) + cycles * costs.leakage_pj_per_cycle
     return energy, cycles
 
 
-def _parallel(loops: NDArray[np.int64], hardware: Hardware) -> NDArray[np.float64]:
+def occupied(loops: NDArray[np.int64], hardware: Hardware) -> NDArray[np.float64]:
     """MACs that each layer can occupy at once, float64[layers].
 
     On each axis of each level no more children work than there are, nor than the product of the
@@ -135,11 +147,11 @@ def _parallel(loops: NDArray[np.int64], hardware: Hardware) -> NDArray[np.float6
             if children > 1:
                 columns = [DIMS.index(d) for d in allowed]
                 parallel *= np.minimum(children, loops[:, columns].prod(axis=1, dtype=np.float64))
-    occupied: NDArray[np.float64] = np.minimum(parallel, loops.prod(axis=1, dtype=np.float64))
-    return occupied
+    at_most: NDArray[np.float64] = np.minimum(parallel, loops.prod(axis=1, dtype=np.float64))
+    return at_most
 
 
-def _operands_pj(hardware: Hardware) -> float:
+def operands_pj(hardware: Hardware) -> float:
     """Energy of the innermost accesses that each MAC makes, at the least.
 
     A tensor's innermost buffer serves each of its MACs in every cycle, and one access can serve
@@ -156,8 +168,26 @@ def _operands_pj(hardware: Hardware) -> float:
             continue
         pj = costs.write_pj[i, t] if tensor == "outputs" else costs.read_pj[i, t]
         served = prod(f for fanout in hardware.fanouts[: i + 1] for f in fanout)
-        total += float(pj) / (served * level.width_words)
+        width = _words_per_access(hardware, i, hardware.bits(i, tensor))
+        total += float(pj) / (served * width * level.cluster_size)
     return total
+
+
+def least_dram_bits(hardware: Hardware) -> int:
+    """Bits of the narrowest words in DRAM."""
+    return min(hardware.bits(-1, tensor) for tensor in TENSORS)
+
+
+def dram_word_pj(hardware: Hardware) -> float:
+    """Energy of moving one of those words over DRAM at the least."""
+    costs = access_costs(hardware)
+    access_pj = min(costs.read_pj[-1].min(), costs.write_pj[-1].min())
+    return float(access_pj) / _words_per_access(hardware, -1, least_dram_bits(hardware))
+
+
+def _words_per_access(hardware: Hardware, level: int, bits: int) -> int:
+    """Words of so many bits in one access to a level."""
+    return max(1, hardware.levels[level].width_words * hardware.word_bits // bits)
 
 
 def _innermost(hardware: Hardware, tensor: Tensor) -> int:

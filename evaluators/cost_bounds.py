@@ -270,25 +270,54 @@ def layer_costs(design: Design, prices: Prices, bounds: Int, windows: Int) -> Fl
 
 
 @compiled
-def layer_words(design: Design, sizes: Float, bounds: Int, window: Int) -> Float:
+def _prices_of_words(sizes: Float, across: bool) -> Float:
+    """Return float64[1, L, 3, 4]: each word of level and tensor counts ``sizes[L, 3]``.
+
+    Either all words that a level moves count, or those across its outer border: what fills it,
+    and results that leave it.
+    """
+    prices = np.zeros((1, len(sizes), 3, 4))
+    for who in range(3):
+        if across and who != FILLED:
+            continue
+        prices[0, :, who, :3] = sizes
+        prices[0, :, who, AGAIN] = sizes[:, OUTPUTS]
+        if who == FILLED and not across:
+            prices[0, :, who, OUTPUTS] = 0.0
+    return prices
+
+
+@compiled
+def layer_words(design: Design, bounds: Int, window: Int) -> Float:
     """Return float64[L, 2] words of all tensors, none lower: moved by a level, and across it.
 
     Moved are words read, filled and updated. Those across are words that fill a level and
-    results that leave it, over all its instances; 0 for DRAM. Each word of level and tensor
-    counts ``sizes[L, 3]``.
+    results that leave it, over all its instances; 0 for DRAM.
     """
     levels = len(design.shared)
     work, limits = work_of(bounds, window), limits_of(design, bounds)
-    prices = np.empty((2, 1, levels, 3, 4))
-    prices[:, 0, :, :, AGAIN] = sizes[:, OUTPUTS].copy().reshape(levels, 1)
-    for t in range(3):
-        prices[:, 0, :, :, t] = sizes[:, t].copy().reshape(levels, 1)
-    prices[0, :, :, FILLED, OUTPUTS] = 0.0
-    prices[1, :, :, :FILLED] = 0.0
     words, per = np.empty((levels, 2)), np.empty((1, levels))
-    for p in range(levels):
-        per[:] = 0.0
-        per[0, p] = 1.0
-        for kind in range(2):
-            words[p, kind] = _least(_Task(work, design, limits, prices[kind], per, True), 0.0)
+    for kind in range(2):
+        prices = _prices_of_words(np.ones((levels, 3)), kind == 1)
+        for p in range(levels):
+            per[:] = 0.0
+            per[0, p] = 1.0
+            words[p, kind] = _least(_Task(work, design, limits, prices, per, True), 0.0)
+    return words * _SLACK
+
+
+@compiled
+def dram_words(design: Design, sizes: Float, bounds: Int, windows: Int) -> Float:
+    """Return float64[B], words that DRAM moves for each layer, none lower.
+
+    Each word of a tensor counts ``sizes[3]``; ``bounds`` and ``windows`` as in
+    :func:`layer_costs`.
+    """
+    words, levels = np.empty(len(bounds)), len(design.shared)
+    per, all_sizes = np.zeros((1, levels)), np.ones((levels, 3))
+    per[0, levels - 1], all_sizes[levels - 1] = 1.0, sizes
+    prices = _prices_of_words(all_sizes, False)
+    for i in range(len(bounds)):
+        work, limits = work_of(bounds[i], windows[i]), limits_of(design, bounds[i])
+        words[i] = _least(_Task(work, design, limits, prices, per, True), 0.0)
     return words * _SLACK
