@@ -20,6 +20,7 @@ _HERE = Path(__file__).parent
 #: files whose functions and constants other kernels compile into themselves
 _SHARED = (
     *(_HERE / f"{name}.py" for name in ("words", "noc", "extras", "setup", "kernel")),
+    *(_HERE / f"{name}.py" for name in ("work", "level_room", "traffic_bounds")),
     _HERE / "clipped_words.py",
     *(_HERE / f"lane{name}.py" for name in ("_records", "_setup", "_tiles", "_prices", "s")),
     _HERE.parent / "space" / "dims.py",
