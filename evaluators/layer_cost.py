@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..space.dims import TENSORS
-from ..space.mapping import Mapping
+from ..space.mapping import Mapping, trimmed
+from .clipped import clipped_cost
 from .extras import extras_pj
 from .kernel import FILLS, MAX_LEVELS, READS, TEMPORAL, UPDATES, VALID, Setup, evaluate_one
 from .problem import MappingProblem
@@ -80,29 +81,59 @@ def setup_for(problem: MappingProblem, mapping: Mapping) -> Setup:
 def mapped_cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
     """Return the breakdown of a mapping, from the same kernel that searches use.
 
+    Factors that cover more than the bounds, as ``problem.loop_bounds`` allows, are trimmed, and
+    only what lies inside the bounds is priced.
+
     Raises:
         ValueError: the mapping covers other loop bounds, or breaks a capacity or the mesh.
     """
-    if mapping.factors != problem.bounds:
+    if mapping.factors != problem.covered:
         raise ValueError(
-            f"mapping covers {mapping.factors}, the layer's loops are {problem.bounds}"
+            f"mapping covers {mapping.factors}, the layer's loops are {problem.covered}"
         )
+    if problem.covered != problem.bounds:
+        return _clipped(problem, trimmed(mapping, problem.bounds))
     setup, levels = setup_for(problem, mapping), len(problem.hardware.levels)
     loops, keep = mapping.arrays()
     counts, used = np.zeros((levels, 3, 3), np.int64), np.zeros(levels, np.int64)
     scratch = np.zeros((2 * MAX_LEVELS + 2, 8), np.int64)
     status, _, chip, dram = evaluate_one(setup, loops, keep, counts, used, scratch)
     if status != VALID:
-        raise ValueError(f"mapping does not fit {problem.hardware.name}: status {status}")
+        raise _misfit(problem, status)
     energy = energy_by_level(setup, loops, keep, counts, used, scratch, max(chip, dram))
-    total = counts * used[:, None, None]
+    return _layer_cost(problem, mapping, counts * used[:, None, None], energy, chip, dram)
+
+
+def _clipped(problem: MappingProblem, mapping: Mapping) -> LayerCost:
+    setup = setup_for(problem, mapping)._replace(bounds=np.array(problem.bounds, np.int64))
+    cost = clipped_cost(setup, *mapping.arrays())
+    if cost.status != VALID:
+        raise _misfit(problem, cost.status)
+    cycles = (cost.chip_cycles, cost.dram_cycles)
+    return _layer_cost(problem, mapping, cost.totals, cost.energy_pj, *cycles)
+
+
+def _misfit(problem: MappingProblem, status: int) -> ValueError:
+    return ValueError(f"mapping does not fit {problem.hardware.name}: status {status}")
+
+
+def _layer_cost(
+    problem: MappingProblem,
+    mapping: Mapping,
+    total: Counts,
+    energy_pj: Energies,
+    chip_cycles: float,
+    dram_cycles: float,
+) -> LayerCost:
+    """Put together what reports hold from words [L, 3, 3] and energies [L, 3]."""
+    setup = problem.setup
     return LayerCost(
         mapping=mapping,
         words=total.sum(axis=2),
-        energy_pj=whole_grains(energy),
+        energy_pj=whole_grains(energy_pj),
         compute_pj=whole_pj(problem.macs * setup.working * setup.mac_pj),
-        chip_cycles=int(chip),
-        dram_cycles=int(dram),
+        chip_cycles=int(chip_cycles),
+        dram_cycles=int(dram_cycles),
         dram_reads=_dram_words(total[-1, :, READS], problem),
         dram_writes=_dram_words(total[-1, :, UPDATES], problem),
         operations=problem.macs,

@@ -31,10 +31,14 @@ class MappingProblem:
         free_words: words left in the fusion level for the tiles of the other operands; None
             for the whole level.
         density: share of weights and of inputs that are not zero.
+        loop_bounds: what the factors of a mapping multiply to, where that is more than
+            ``bounds``; None for the bounds themselves. Searches price all of that nest;
+            :func:`archloom.evaluators.layer_cost.mapped_cost` prices what lies inside ``bounds``.
 
     Raises:
         ValueError: a staged operand on hardware without a fusion level or one that the
-            fusion level cannot keep, or more levels than the kernel is compiled for.
+            fusion level cannot keep, more levels than the kernel is compiled for, or loop
+            bounds that are less than the bounds.
     """
 
     bounds: tuple[int, ...]
@@ -46,8 +50,12 @@ class MappingProblem:
     staged: Residency = STREAMED
     free_words: int | None = None
     density: tuple[float, float] = (1.0, 1.0)
+    loop_bounds: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
+        pairs = zip(self.covered, self.bounds, strict=False)
+        if len(self.covered) != len(self.bounds) or any(n < b for n, b in pairs):
+            raise ValueError(f"loop bounds {self.covered} do not cover the loops {self.bounds}")
         levels = self.hardware.levels
         if len(levels) > MAX_LEVELS:
             raise ValueError(f"{self.hardware.name}: {len(levels)} levels, at most {MAX_LEVELS}")
@@ -63,6 +71,11 @@ class MappingProblem:
         return cls(layer.bounds, *window, hardware, density=layer.density)
 
     @property
+    def covered(self) -> tuple[int, ...]:
+        """What the factors of a mapping multiply to."""
+        return self.loop_bounds or self.bounds
+
+    @property
     def macs(self) -> int:
         """Multiply-accumulates."""
         return prod(self.bounds)
@@ -75,6 +88,8 @@ class MappingProblem:
         """
         window = (self.stride, self.dilation, self.padding, self.input_size)
         special = () if self.density == (1.0, 1.0) else (("density", self.density),)
+        if self.covered != self.bounds:
+            special = (*special, ("covered", self.covered))
         return repr((self.bounds, *window, self.staged, self.free_words, *special))
 
     @cached_property
@@ -91,7 +106,7 @@ class MappingProblem:
         window = [
             [self.stride[a], self.dilation[a], self.padding[a], self.input_size[a]] for a in (0, 1)
         ]
-        base = unlimited(np.array(self.bounds, np.int64), np.array(window, np.int64), len(levels))
+        base = unlimited(np.array(self.covered, np.int64), np.array(window, np.int64), len(levels))
         return base._replace(
             allowed=allowed,
             optional=optional,

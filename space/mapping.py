@@ -1,7 +1,7 @@
 """How one layer's loop nest runs on one hardware, and when that is valid."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -121,20 +121,46 @@ def _ints(values: Any) -> Factors:
     return tuple(int(v) for v in np.asarray(values))
 
 
+def trimmed(mapping: Mapping, bounds: Factors) -> Mapping:
+    """Drop the steps and children that would start beyond the bounds.
+
+    From the outermost loop of each dimension inwards, a loop is cut to the steps that the bound
+    needs, until one is left that does more than one step. In a level the temporal loop is
+    outside, then come the children along y, then those along x.
+
+    Raises:
+        ValueError: factors that multiply to less than a bound.
+    """
+    loops = [[list(f) for f in (v.temporal, v.spatial_y, v.spatial_x)] for v in mapping.levels]
+    for d, (covered, bound) in enumerate(zip(mapping.factors, bounds, strict=True)):
+        if covered < bound:
+            raise ValueError(f"{DIMS[d]}: factors multiply to {covered}, the bound is {bound}")
+        inside = covered
+        for factors in (factors for level in reversed(loops) for factors in level):
+            inside //= factors[d]
+            factors[d] = -(-bound // inside)
+            if factors[d] > 1:
+                break
+    pairs = zip(mapping.levels, loops, strict=True)
+    return Mapping(
+        tuple(
+            replace(level, temporal=tuple(t), spatial_y=tuple(y), spatial_x=tuple(x))
+            for level, (t, y, x) in pairs
+        )
+    )
+
+
 def mapping_violations(mapping: Mapping, layer: Layer, hardware: Hardware) -> list[str]:
     """Return every rule that the mapping's structure breaks, with the numbers; empty if none.
 
+    Factors may multiply to more than a bound, as long as no loop has a step without work.
     Capacity is not looked at here: it depends on what else lives in a buffer, and the
     evaluators check it.
     """
     if len(mapping.levels) != len(hardware.levels):
         have, want = len(mapping.levels), len(hardware.levels)
         return [f"mapping has {have} levels, {hardware.name} has {want}"]
-    broken = [
-        f"{DIMS[d]}: factors multiply to {got}, the bound is {want}"
-        for d, (got, want) in enumerate(zip(mapping.factors, layer.bounds, strict=True))
-        if got != want
-    ]
+    broken = _bound_violations(mapping, layer.bounds)
     for level, loops, fanout in zip(hardware.levels, mapping.levels, hardware.fanouts, strict=True):
         for axis, factors, allowed, children in (
             ("x", loops.spatial_x, level.spatial_x, fanout[0]),
@@ -151,6 +177,18 @@ def mapping_violations(mapping: Mapping, layer: Layer, hardware: Hardware) -> li
             ]
         broken += _keep_violations(level.name, loops.keeps, level.keeps, level.optional)
     return broken
+
+
+def _bound_violations(mapping: Mapping, bounds: Factors) -> list[str]:
+    covered = mapping.factors
+    # a dimension that falls short has steps to spare nowhere
+    least = trimmed(mapping, tuple(map(min, covered, bounds))).factors
+    return [
+        f"{DIMS[d]}: factors multiply to {got}, the bound is {want}"
+        + (f"; {enough} would cover it" if got > want else "")
+        for d, (got, want, enough) in enumerate(zip(covered, bounds, least, strict=True))
+        if got < want or got > enough
+    ]
 
 
 def _keep_violations(
