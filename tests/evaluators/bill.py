@@ -270,7 +270,7 @@ def bill(problem: MappingProblem, mapping: Mapping) -> Bill:
         return Bill(wrong, counts, [], energy, 0.0, 0, 0)
     moves, zeros, instances = [move(nest, t) for t in range(3)], shares(problem), used(nest)
     *inner, dram = [level_cycles(problem, moves, level) for level in levels]
-    chip = max(*inner, ceil(nest.steps() * zeros.busy))
+    chip = max([*inner, ceil(nest.steps() * zeros.busy)])
     chip += array_cycles(nest, hardware, [found[0].loads for found in moves if found[0].kept])
     for level in levels:
         counts[level] = [found[level].counts for found in moves]

@@ -20,7 +20,7 @@ from archloom.space.dims import TENSORS
 from archloom.space.effects import PLAIN
 from archloom.space.mapping import Mapping
 
-from .bill import Bill, bill
+from .bill import Bill, bill, broken, nest_of
 from .generated import Drawn
 
 
@@ -101,6 +101,11 @@ def shown(value: Any) -> str:
     return f"{type(value).__name__}({', '.join(given)})"
 
 
+def refused(case: Drawn) -> bool:
+    """Return whether the walked nest breaks a rule of its hardware."""
+    return bool(broken(case.problem, case.mapping, nest_of(case.problem, case.mapping)))
+
+
 def features(case: Drawn) -> list[str]:
     """Return what a case has of what a cost model may get wrong."""
     problem, rows = case.problem, case.mapping.levels
@@ -116,6 +121,11 @@ def features(case: Drawn) -> list[str]:
         "groups": problem.bounds[1] > 1,
         "unrolled loops": bool(spread),
         "unrolled loops at several levels": len(spread) > 1,
+        "results and windows unrolled at one level": any(
+            v.spatial_x[d] * v.spatial_y[d] > 1 < v.spatial_x[d + 2] * v.spatial_y[d + 2]
+            for v in rows
+            for d in (4, 5)
+        ),
         "loops unrolled along x and y": any(
             prod(v.spatial_x) > 1 and prod(v.spatial_y) > 1 for v in rows
         ),

@@ -19,11 +19,13 @@ from archloom.space.mapping import LevelMapping, Mapping
 from archloom.space.operators import conv1d, conv2d, conv_transpose2d, linear, matmul
 
 from .bill import nest_of
-from .nest import ALL, Layout
+from .nest import ALL, Layout, P, R
 
 #: most multiply-accumulates of a case, each as likely as the others
 LARGEST = (16, 64, 160, 160, 400, 400, 1000)
-#: most children of one instance, and MACs of a chip
+#: strides and dilations
+STEPS = (*((1, 1),) * 4, (2, 1), (3, 1), (4, 1), (1, 2), (1, 3), (2, 2), (2, 3), (3, 3), (4, 2))
+#: most MACs of a chip
 MOST_MACS = 36
 
 Pair = tuple[int, int]
@@ -45,10 +47,10 @@ def drawn(seed: int, number: int) -> Drawn:
     layer = KINDS[kind](rng)
     while layer.macs > limit:
         layer = KINDS[kind](rng)
-    hardware = draw_hardware(rng)
+    met = draw_meeting(rng, layer.bounds) if rng.random() < 0.4 else None
+    hardware = draw_hardware(rng, met)
     staged = draw_staged(rng, hardware)
-    bounds = MappingProblem.of_layer(layer, hardware).bounds
-    mapping = draw_mapping(rng, bounds, hardware, staged)
+    mapping = draw_mapping(rng, layer.bounds, hardware, staged, met)
     free = rng.choice((None, rng.randrange(200))) if any(staged) else None
     density = (rng.choice((0.25, 0.5, 1.0)), rng.choice((0.5, 0.75, 1.0)))
     problem = replace(
@@ -69,7 +71,7 @@ def sides(rng: Random, flat: bool = False) -> list[tuple[int, int, int, int, int
             found.append((1, 1, 1, 0, 1, 1))
             continue
         out, kernel = rng.choice((1, 2, 3, 4, 5, 6, 8)), rng.choice((1, 1, 2, 3, 3, 4))
-        stride, dilation = rng.choice((1, 1, 1, 2, 2, 3, 4)), rng.choice((1, 1, 1, 2, 3))
+        stride, dilation = rng.choice(STEPS)
         reach = (kernel - 1) * dilation + 1
         spare = rng.randrange(stride)
         whole = (out - 1) * stride + reach + spare
@@ -149,17 +151,36 @@ KINDS = {
 }
 
 
-def draw_hardware(rng: Random) -> Hardware:
-    """Draw two to six levels, meshes, ports, word widths and effects; room for everything."""
-    height = rng.choice((2, 3, 3, 3, 4, 4, 5, 6))
-    meshes, fanouts, macs = [(1, 1)], [], 1
+@dataclass(frozen=True)
+class Meeting:
+    """A loop over results along x and one over their windows along y, of rows or of columns."""
+
+    side: int
+    out: int
+    kernel: int
+
+
+def draw_meeting(rng: Random, bounds: Sequence[int]) -> Meeting | None:
+    sides = [side for side in (0, 1) if bounds[P + side] > 1 < bounds[R + side]]
+    if not sides:
+        return None
+    side = rng.choice(sides)
+    return Meeting(side, rng.choice(primes(bounds[P + side])), rng.choice(primes(bounds[R + side])))
+
+
+def draw_hardware(rng: Random, met: Meeting | None) -> Hardware:
+    """Draw one to six levels, meshes, ports, word widths and effects; room for everything."""
+    height = rng.choice((1, *(2,) * 4, *(3,) * 8, *(4,) * 5, *(5, 6) * 3))
+    crossed = rng.randrange(height)
+    meshes, macs = [(1, 1)], 1
     for level in range(height):
         options = (1, 1, 1, 1, 2) if level == 0 else (1, 2, 2, 3, 4)
         fan = (rng.choice(options), rng.choice(options))
+        if met and level == crossed:
+            fan = (met.out, met.kernel)
         if macs * prod(fan) > MOST_MACS:
             fan = (1, 1)
         macs *= prod(fan)
-        fanouts.append(fan)
         meshes.append((meshes[-1][0] * fan[0], meshes[-1][1] * fan[1]))
     *storage, mac_mesh = meshes
     pes = rng.choice((*meshes, (part(rng, mac_mesh[0]), part(rng, mac_mesh[1]))))
@@ -253,16 +274,27 @@ def primes(number: int) -> list[int]:
 
 
 def draw_mapping(
-    rng: Random, bounds: Sequence[int], hardware: Hardware, staged: tuple[bool, ...]
+    rng: Random,
+    bounds: Sequence[int],
+    hardware: Hardware,
+    staged: tuple[bool, ...],
+    met: Meeting | None,
 ) -> Mapping:
     """Deal the prime factors of all bounds to loops; few of them where there is no room."""
     height = len(hardware.levels)
     rows = [[[1] * 8 for _ in range(3)] for _ in range(height)]
     unrolled = rng.choice((0.2, 0.6, 0.9))
     slots = [(level, axis) for level in range(height) for axis in (0, 1)]
+    left = {d: primes(bounds[d]) for d in ALL}
+    for level, fanout in enumerate(hardware.fanouts):
+        if met and fanout[0] >= met.out and fanout[1] >= met.kernel:
+            rows[level][1][P + met.side] = met.out
+            rows[level][2][R + met.side] = met.kernel
+            left[P + met.side].remove(met.out)
+            left[R + met.side].remove(met.kernel)
+            break
     for d in ALL:
-        for factor in primes(bounds[d]):
-            level, kind = rng.randrange(height), 0
+        for factor in left[d]:
             free = [
                 (level, axis)
                 for level, axis in slots
@@ -270,6 +302,7 @@ def draw_mapping(
             ]
             if rng.random() < 0.005:
                 free = slots
+            level, kind = rng.randrange(height), 0
             if free and rng.random() < unrolled:
                 level, axis = rng.choice(free)
                 kind = 1 + axis
