@@ -112,7 +112,7 @@ def layer_run(name: str, effects: Effects) -> tuple[LayerCost, float]:
     mapping = row_stationary(layer, shape, hardware)
     problem = MappingProblem.of_layer(layer, hardware)
     # 55 rows take 8 strips of 7, 27 rows two of 14: the last is not full
-    cost = mapped_cost(replace(problem, bounds=mapping.factors), mapping)
+    cost = mapped_cost(replace(problem, loop_bounds=mapping.factors), mapping)
     seconds = cost.latency_cycles / (hardware.frequency_mhz * 1e6)
     on_chip_pj = float(cost.energy_pj[:-1].sum()) + cost.compute_pj
     idle_pj = access_costs(hardware).leakage_pj_per_cycle * cost.latency_cycles

@@ -48,7 +48,7 @@ def test_steps_are_those_of_the_active_pes(name):
     """MACs over cycles are the PEs that work on average: at most those of the chip's table."""
     active = {"conv1": 154, "conv2": 135, "conv3": 156, "conv4": 156, "conv5": 156}[name]
     cost, _ = layer_run(name, Effects())
-    assert 0.93 * active < cost.operations / cost.chip_cycles <= 1.04 * active
+    assert 0.93 * active < cost.operations / cost.chip_cycles <= active
 
 
 def test_zeros_save_power_and_wires_cost_it():
