@@ -7,10 +7,10 @@ import numpy as np
 
 from ..space.case_problem import CASE_TENSORS
 from ..space.cases import Case
-from .kernel import OVER_CAPACITY, VALID, evaluate_one
+from .kernel import OVER_CAPACITY, TEMPORAL, VALID, evaluate_one
 from .layer_cost import energy_by_level, setup_for
 from .problem import MappingProblem
-from .setup import MAX_LEVELS, Setup
+from .setup import FILLS, MAX_LEVELS, READS, UPDATES, Setup
 from .words import Float, Int, tile_words
 
 #: our counts by the recorded names
@@ -50,9 +50,13 @@ class Evaluated:
         tiles: int64[L, 3], words of the tile that a level keeps; 0 where it keeps none.
         used: int64[L], instances in use.
         level_pj: float64[L, 3], energy of each tensor at each level, with its network.
+        leaked_pj: float64[L], what the instances in use leak.
         mac_pj: energy of the multiply-accumulates.
-        energy_pj: of everything, with leakage.
+        chip_leakage_pj: what the technology says that everything leaks.
+        energy_pj: of everything above.
         cycles: latency.
+        compute_cycles: steps of the multipliers.
+        port_cycles: float64[L], what the ports of one instance need for its words.
         dearest_pj: of one access, over all instances in use, at the dearest level.
     """
 
@@ -60,9 +64,13 @@ class Evaluated:
     tiles: Int
     used: Int
     level_pj: Float
+    leaked_pj: Float
     mac_pj: float
+    chip_leakage_pj: float
     energy_pj: float
     cycles: float
+    compute_cycles: int
+    port_cycles: Float
     dearest_pj: float
 
 
@@ -121,6 +129,9 @@ def evaluated(case: Case) -> Evaluated:
         raise ValueError(_misfit(case, setup, loops, tiles, status))
     cycles = max(chip, dram)
     level_pj = energy_by_level(setup, loops, keep, counts, used, scratch, cycles)
+    # reports spread the leakage of a level over the tensors, as the kernel does
+    leaked = setup.used_leakage_pj * cycles * used
+    level_pj -= leaked[:, None] / len(CASE_TENSORS)
     prices = np.maximum(np.maximum(setup.read_pj, setup.fill_pj), setup.update_pj)
     dearest = float((used[:, None] * prices * keep)[:-1].max(initial=0.0))
     return Evaluated(
@@ -128,11 +139,25 @@ def evaluated(case: Case) -> Evaluated:
         tiles=tiles,
         used=used,
         level_pj=level_pj,
+        leaked_pj=leaked,
         mac_pj=problem.macs * setup.working * setup.mac_pj,
+        chip_leakage_pj=setup.leakage_pj * cycles,
         energy_pj=energy + setup.leakage_pj * cycles,
         cycles=cycles,
+        compute_cycles=int(loops[:, TEMPORAL].prod()),
+        port_cycles=_port_cycles(setup, counts),
         dearest_pj=dearest,
     )
+
+
+def _port_cycles(setup: Setup, counts: Int) -> Float:
+    """Cycles that each level needs to read and write its words, as the kernel counts them."""
+    units = counts * setup.unit[:, :, None]
+    read = units[:, :, READS].sum(axis=1)
+    written = units[:, :, FILLS].sum(axis=1) + units[:, :, UPDATES].sum(axis=1)
+    asked = np.stack([read, written, read + written], axis=1)
+    cycles: Float = np.ceil((asked / setup.bandwidth).max(axis=1))
+    return cycles
 
 
 def _misfit(case: Case, setup: Setup, loops: Int, tiles: Int, status: int) -> str:
