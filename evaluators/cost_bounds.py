@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS
-from .compiled import compiled
+from .compiled import compiled, inlined, part
 from .level_room import Design, Limits, limits_of
 from .setup import Setup
 from .traffic_bounds import AGAIN, Room, least_cost, least_shared
@@ -78,7 +78,7 @@ def prices_of(setup: Setup) -> Prices:
     )
 
 
-@compiled
+@inlined
 def _room_inside(design: Design, limits: Limits, p: int, inner: Int) -> Room:
     """Return the room of what is kept inside one instance of level ``p``.
 
@@ -116,7 +116,7 @@ class _Task(NamedTuple):
     summed: bool
 
 
-@compiled
+@inlined
 def _serving(
     task: _Task, j: int, p: int, kept: Int, inner: Int, enough: float, useless: float
 ) -> float:
@@ -143,7 +143,7 @@ def _serving(
     return cost
 
 
-@compiled
+@inlined
 def _filling(task: _Task, j: int, p: int, kept: Int) -> float:
     """Return the least cost of the words that all instances of level ``p`` get from outside."""
     work, design, limits = task.work, task.design, task.limits
@@ -163,7 +163,7 @@ def _filling(task: _Task, j: int, p: int, kept: Int) -> float:
     return least_cost(work, real, price, owned, room, 0.0, np.inf)
 
 
-@compiled
+@inlined
 def _fills(task: _Task, p: int) -> Float:
     """Return float64[8, J], the least cost of filling level ``p`` for each set of kept tensors.
 
@@ -182,7 +182,7 @@ def _fills(task: _Task, p: int) -> Float:
     return fills
 
 
-@compiled
+@part
 def _decode(state: int, mask: int, p: int, levels: int, kept: Int, inner: Int) -> int:
     """Fill what level ``p`` keeps and what is kept next inside it; return the state outside it.
 
@@ -197,26 +197,25 @@ def _decode(state: int, mask: int, p: int, levels: int, kept: Int, inner: Int) -
     return following
 
 
-@compiled
+@inlined
 def _with_level(
     task: _Task, fills: Float, p: int, kept: Int, inner: Int, cost: float, limit: float
 ) -> float:
     """Return ``cost`` and that of level ``p``, or about ``limit`` or more if it exceeds that."""
     for j in range(len(fills)):
-        if cost >= limit or fills[j] == np.inf:
+        if cost >= limit:
             return np.inf
         factor = task.per[j, p]
-        if factor > 0 and task.summed:
-            room = (limit - cost) / factor - fills[j]
-            cost += factor * (fills[j] + _serving(task, j, p, kept, inner, 0.0, room))
-        elif factor > 0:
-            enough, room = cost / factor - fills[j], limit / factor - fills[j]
+        if factor > 0:
+            before = cost if task.summed else 0.0
+            enough = 0.0 if task.summed else cost / factor - fills[j]
+            room = (limit - before) / factor - fills[j]
             units = fills[j] + _serving(task, j, p, kept, inner, enough, room)
-            cost = max(cost, units * factor)
+            cost = max(cost, before + factor * units)
     return cost
 
 
-@compiled
+@part
 def _least(task: _Task, start: float) -> float:
     """Return the least cost over all ways to bypass optional levels, added to ``start``.
 
@@ -232,7 +231,11 @@ def _least(task: _Task, start: float) -> float:
         fills = _fills(task, p)
         # tensors that are kept far outside cost least, so their states come first
         for state in range(len(least) - 1, -1, -1):
-            for mask in range(8 if least[state] < np.inf else 0):
+            if least[state] == np.inf:
+                continue
+            for mask in range(8):
+                if fills[mask, 0] == np.inf:
+                    continue
                 following = _decode(state, mask, p, levels, kept, inner)
                 limit = after[following]
                 cost = _with_level(task, fills[mask], p, kept, inner, least[state], limit)
@@ -269,7 +272,7 @@ def layer_costs(design: Design, prices: Prices, bounds: Int, windows: Int) -> Fl
     return costs
 
 
-@compiled
+@part
 def _prices_of_words(sizes: Float, across: bool) -> Float:
     """Return float64[1, L, 3, 4]: each word of level and tensor counts ``sizes[L, 3]``.
 

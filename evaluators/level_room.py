@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
-from .compiled import compiled
+from .compiled import compiled, part
 from .setup import Setup
 from .words import INPUT_DIMS, OUTPUT_DIMS, WEIGHT_DIMS, Float, Int
 
@@ -99,15 +99,14 @@ def unrolled(bounds: Int, dims: int, fanout: Int, allowed: Int, first: int, last
     In logarithms it is a flow, from axes with so many children to dimensions with such bounds.
     So it is the least cut (Ford and Fulkerson, 1956): over all sets of dimensions, their bounds
     times the children along axes that may unroll any other.
+
+    ``dims`` are bits, of dimensions with a bound above 1; others only cost time.
     """
     bits, children = np.empty(2 * len(fanout), np.int64), np.empty(2 * len(fanout))
     axes, some, room = 0, 0, 1.0
     for level in range(first, last + 1):
         for axis in range(2):
-            usable = 0
-            for d in range(8):
-                if bounds[d] > 1 and (allowed[level, axis] & dims) >> d & 1:
-                    usable |= 1 << d
+            usable = allowed[level, axis] & dims
             if usable and fanout[level, axis] > 1:
                 bits[axes], children[axes] = usable, fanout[level, axis]
                 axes += 1
@@ -127,32 +126,32 @@ def unrolled(bounds: Int, dims: int, fanout: Int, allowed: Int, first: int, last
     return least
 
 
-@compiled
-def _served(bounds: Int, design: Design, level: int, shares: Float) -> float:
+@part
+def _served(bounds: Int, long: int, design: Design, level: int, shares: Float) -> float:
     """Fill ``shares[3]`` of one level; return the most that they can multiply to."""
-    dims = design.dims
+    dims, fanout = design.dims, design.fanout.copy()
     most = np.empty(8)
     for t in range(3):
-        fanout = design.fanout.copy()
         for v in range(level + 1):
-            if not design.multicast[v, t]:
-                fanout[v] = 1
+            # without multicast each child takes a word of its own
+            for axis in range(2):
+                fanout[v, axis] = design.fanout[v, axis] if design.multicast[v, t] else 1
         if t == WEIGHTS:
-            shares[t] = unrolled(bounds, _SHARING_WEIGHTS, fanout, dims, 0, level)
+            shares[t] = unrolled(bounds, long & _SHARING_WEIGHTS, fanout, dims, 0, level)
         elif t == OUTPUTS:
-            shares[t] = unrolled(bounds, _SUMMING, fanout, dims, 0, level)
+            shares[t] = unrolled(bounds, long & _SUMMING, fanout, dims, 0, level)
         else:
             for d in (K, P, Q, R, S):
-                most[d] = unrolled(bounds, 1 << d, fanout, dims, 0, level)
+                most[d] = unrolled(bounds, long & 1 << d, fanout, dims, 0, level)
     # a outputs and b taps along one axis read at least a + b - 1 rows
     rows = most[P] * most[R] / (most[P] + most[R] - 1.0)
     columns = most[Q] * most[S] / (most[Q] + most[S] - 1.0)
     shares[INPUTS] = most[K] * rows * columns
-    children = unrolled(bounds, _ALL, design.fanout, dims, 0, level)
+    children = unrolled(bounds, long, design.fanout, dims, 0, level)
     return float(children * rows * columns)
 
 
-@compiled
+@part
 def _largest_tiles(design: Design, level: int, stays: Float, passes: Float) -> None:
     """Fill the largest tiles of one instance.
 
@@ -186,14 +185,18 @@ def limits_of(design: Design, bounds: Int) -> Limits:
     shares, shared = np.empty((levels, 3)), np.empty(levels)
     apart = np.ones((levels, levels, 4))
     stays, passes = np.empty((levels, 3)), np.empty((levels, 3))
+    long = 0
+    for d in range(8):
+        long |= int(bounds[d] > 1) << d
     for level in range(levels):
-        used[level] = unrolled(bounds, _ALL, fanout, dims, level + 1, last)
-        below[level] = unrolled(bounds, _ALL, fanout, dims, 0, level)
-        copies[level] = unrolled(bounds, _SUMMING, fanout, dims, level + 1, last)
-        shared[level] = _served(bounds, design, level, shares[level])
+        used[level] = unrolled(bounds, long, fanout, dims, level + 1, last)
+        below[level] = unrolled(bounds, long, fanout, dims, 0, level)
+        copies[level] = unrolled(bounds, long & _SUMMING, fanout, dims, level + 1, last)
+        shared[level] = _served(bounds, long, design, level, shares[level])
         _largest_tiles(design, level, stays[level], passes[level])
         for outer in range(level + 1, levels):
             for i, indexed in enumerate((WEIGHT_DIMS, INPUT_DIMS, OUTPUT_DIMS, _ALL)):
-                apart[level, outer, i] = unrolled(bounds, indexed, fanout, dims, level + 1, outer)
-    at_once = unrolled(bounds, _ALL, fanout, dims, 0, last)
+                inside = level + 1, outer
+                apart[level, outer, i] = unrolled(bounds, long & indexed, fanout, dims, *inside)
+    at_once = unrolled(bounds, long, fanout, dims, 0, last)
     return Limits(at_once, used, below, copies, shares, shared, apart, stays, passes)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS
-from .compiled import compiled, inlined
+from .compiled import compiled, inlined, part
 from .words import Float
 from .work import OF_KERNEL, OF_OUTPUTS, PADDED, Work, words_per_mac
 
@@ -86,12 +86,19 @@ def _between(trade: _Trade, low: float, high: float, rate_low: float, rate_high:
         most = max(most, paid * trade.unit_y / left)
     x_words = max(trade.floor_x, trade.macs / high)
     y_words = max(trade.floor_y, trade.macs * most)
-    return pay(x_words, trade.price_x, trade.again_x, trade.owned) + pay(
-        y_words, trade.price_y, trade.again_y, trade.owned
-    )
+    cost = pay(x_words, trade.price_x, trade.again_x, trade.owned)
+    cost += pay(y_words, trade.price_y, trade.again_y, trade.owned)
+    # the same from below by a / x + b x, which has its minimum at sqrt(a / b)
+    falls = (trade.price_x + trade.again_x) * trade.macs
+    grows = (trade.price_y + trade.again_y) * trade.macs * rate_high / trade.product
+    if high > low and grows > 0:
+        x = min(high, max(low, np.sqrt(falls / grows)))
+        elided = (trade.again_x + trade.again_y) * trade.owned
+        cost = max(cost, falls / x + grows * x - elided)
+    return cost
 
 
-@compiled
+@part
 def _least(trade: _Trade, rates: Float, sides: Float, enough: float, useless: float) -> float:
     """Return the least cost of a trade, or up to ``TOLERANCE`` less: branch and bound in ln x.
 
@@ -127,7 +134,7 @@ def _least(trade: _Trade, rates: Float, sides: Float, enough: float, useless: fl
     return min(least, best)
 
 
-@compiled
+@part
 def _trade(work: Work, real: int, price: Float, owned: float, room: Room, stays: int) -> _Trade:
     """Return what is left to choose while one tensor stays where it is.
 
@@ -159,7 +166,7 @@ def _trade(work: Work, real: int, price: Float, owned: float, room: Room, stays:
     )
 
 
-@compiled
+@part
 def least_cost(
     work: Work,
     real: int,
@@ -195,7 +202,7 @@ def least_cost(
     return least
 
 
-@compiled
+@part
 def least_shared(macs: float, price: Float, owned: float, most: Float, children: float) -> float:
     """Return the least cost of tensors that MACs ask for in every cycle.
 

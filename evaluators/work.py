@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
-from .compiled import compiled
+from .compiled import compiled, part
 from .words import Float, Int, diagonals
 
 #: how a map is fetched: with its padding, or as it stands in DRAM
@@ -68,7 +68,7 @@ def inside_taps(outer: int, kernel: int, axis: Int) -> tuple[int, int]:
     return pairs, rows
 
 
-@compiled
+@part
 def _block_rates(
     outer: int, kernel: int, steps: Int, outside: Int, pairs: int, rows: int, rates: Float
 ) -> None:
