@@ -27,12 +27,14 @@ class Demand(NamedTuple):
     Attributes:
         macs: int64[layers] of the layers that run on MACs, whose results are read.
         loops: int64[layers, 8], their loop bounds (order of DIMS).
+        density: float64[layers, 2], their shares of nonzero weights and inputs.
         vector_ops: operations on the vector unit.
         dram_words: words that DRAM moves at the least.
     """
 
     macs: NDArray[np.int64]
     loops: NDArray[np.int64]
+    density: NDArray[np.float64]
     vector_ops: int
     dram_words: int
 
@@ -106,7 +108,7 @@ def demand(network: Network, batch: int | None = None) -> Demand:
 def _demand(network: Network) -> Demand:
     least = needed(network)
     pairs = list(zip(network.layers, least.outputs, strict=True))
-    macs = [(la.macs // (la.p * la.q) * out, la.bounds) for la, out in pairs if la.uses_macs]
+    macs = [(la.macs // (la.p * la.q) * out, la) for la, out in pairs if la.uses_macs]
     words = sum(layer.weight_words for layer in network.layers) + least.input_words
     words += sum(
         layer.output_words
@@ -115,7 +117,8 @@ def _demand(network: Network) -> Demand:
     )
     return Demand(
         np.array([count for count, _ in macs], dtype=np.int64),
-        np.array([bounds for _, bounds in macs], dtype=np.int64).reshape(-1, len(DIMS)),
+        np.array([layer.bounds for _, layer in macs], dtype=np.int64).reshape(-1, len(DIMS)),
+        np.array([layer.density for _, layer in macs], dtype=np.float64).reshape(-1, 2),
         sum(layer.vector_ops // (layer.p * layer.q) * out for layer, out in pairs),
         words,
     )
@@ -124,14 +127,26 @@ def _demand(network: Network) -> Demand:
 def _bounds(need: Demand, hardware: Hardware) -> tuple[float, float]:
     """Return (energy_pj, latency_cycles)."""
     costs = access_costs(hardware)
-    compute = float((need.macs / occupied(need.loops, hardware)).sum())
+    busy, working = nonzero(need.density, hardware)
+    compute = float((need.macs / occupied(need.loops, hardware) * busy).sum())
     compute += need.vector_ops / hardware.vector_lanes
     narrow = least_dram_bits(hardware) / hardware.word_bits
     cycles = max(compute, need.dram_words * narrow / hardware.levels[-1].bandwidth_words)
-    energy = float(need.macs.sum()) * (costs.mac_pj + operands_pj(hardware))
+    energy = float((need.macs * working).sum()) * (costs.mac_pj + operands_pj(hardware))
     energy += need.vector_ops * costs.vector_op_pj
     energy += need.dram_words * dram_word_pj(hardware) + cycles * costs.leakage_pj_per_cycle
     return energy, cycles
+
+
+def nonzero(
+    density: NDArray[np.float64], hardware: Hardware
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shares of cycles and of energy, float64[layers] each, that zeros leave at the least."""
+    zeros = (hardware.effects.weight_zeros, hardware.effects.input_zeros)
+    skipped, spared = ([z == "skipped" for z in zeros], [z != "computed" for z in zeros])
+    busy = np.where(skipped, density, 1.0).prod(axis=1)
+    working = np.where(spared, density, 1.0).prod(axis=1)
+    return busy, working
 
 
 def occupied(loops: NDArray[np.int64], hardware: Hardware) -> NDArray[np.float64]:

@@ -17,6 +17,7 @@ from archloom.evaluators.hardware_cost import access_costs, edp_js
 from archloom.evaluators.layer_cost import mapped_cost
 from archloom.evaluators.network_cost import NetworkCost, network_cost
 from archloom.space.dims import DIMS, TENSORS
+from archloom.space.effects import Effects
 from archloom.space.fusion import FusionGroup, FusionPlan, layer_by_layer, plan_violations
 from archloom.space.layer import Layer
 from archloom.space.mapping import LevelMapping, Mapping
@@ -133,6 +134,18 @@ def test_no_random_mapping_is_below_the_bounds(name, hardware):
         cost = priced(net, layer_by_layer(net), hardware, seed)
         assert isinstance(cost, NetworkCost)
         check(cost, net, hardware)
+
+
+@pytest.mark.parametrize("zeros", [("gated", "computed"), ("skipped", "gated"), ("gated", "gated")])
+def test_zeros_that_are_gated_or_skipped_lower_the_bounds(zeros):
+    hardware = replace(edge(), effects=Effects(weight_zeros=zeros[0], input_zeros=zeros[1]))
+    net = network("tiny_cnn").with_density(0.3, 0.6)
+    for seed in range(6):
+        check(priced(net, layer_by_layer(net), hardware, seed), net, hardware)
+    dense = network("tiny_cnn")
+    assert energy_bound_pj(net, hardware) < energy_bound_pj(dense, hardware)
+    skips = "skipped" in zeros
+    assert (latency_bound_cycles(net, hardware) < latency_bound_cycles(dense, hardware)) == skips
 
 
 @pytest.mark.parametrize("name", NETWORKS)
