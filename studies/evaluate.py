@@ -7,12 +7,14 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..evaluators.conformance import COUNTS, Evaluated, evaluated
+from ..evaluators.conformance import Evaluated, evaluated
+from ..evaluators.technology import technology
 from ..space.case_problem import CASE_TENSORS
 from ..space.case_record import RecordError
 from ..space.cases import Case, case_of
 from ..space.timeloop import TimeloopError, read_timeloop
 from .errors import UserError
+from .evaluate_view import print_evaluated
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -55,81 +57,82 @@ def evaluate(files: Files, as_json: bool, console: "Console") -> None:
     """Evaluate the mapping and print what it costs.
 
     Raises:
-        UserError: a fault of the files, or a mapping that does not fit; with the numbers.
+        UserError: a fault of the files, a technology that does not exist or has no price for
+            something, or a mapping that does not fit; with the numbers.
     """
+    try:
+        technology(files.technology)
+    except ValueError as error:
+        raise UserError(f"--technology: {error}") from None
     case, names = read_case(files)
     try:
         result = evaluated(case)
     except ValueError as error:
-        raise UserError(f"{files.mapping}: {error}") from None
+        raise UserError(f"{files.mapping}: {error}{_in_files(str(error))}") from None
+    table = None if _priced(case) else case.hardware.technology
     if as_json:
-        print(json.dumps(_json(case, result, names)))
+        print(json.dumps(evaluated_json(case, result, names, table), allow_nan=False))
     else:
-        _print(case, result, names, console)
+        print_evaluated(case, result, names, table, console)
 
 
-def _json(case: Case, result: Evaluated, names: dict[str, str]) -> dict[str, Any]:
-    levels = []
-    for v, level in enumerate(case.hardware.levels):
-        tensors = {
-            names.get(tensor, tensor): {
-                **dict(zip(COUNTS, map(int, result.counts[v, t]), strict=True)),
-                "tile_words": int(result.tiles[v, t]),
-                "energy_pj": float(result.level_pj[v, t]),
-            }
-            for t, tensor in enumerate(CASE_TENSORS)
-        }
-        levels.append({"name": level.name, "instances": int(result.used[v]), "tensors": tensors})
+def _in_files(message: str) -> str:
+    """Say a key of ours in the words of Timeloop's files."""
+    if "bandwidth_words" not in message:
+        return ""
+    return "; in the architecture's file that is shared_bandwidth, in words a cycle"
+
+
+def _priced(case: Case) -> bool:
+    """Whether the files gave every energy."""
+    return case.hardware.mac_pj is not None and all(v.energy for v in case.hardware.levels)
+
+
+def evaluated_json(
+    case: Case, result: Evaluated, names: dict[str, str], table: str | None
+) -> dict[str, Any]:
+    """Return what ``--json`` prints, levels from the innermost.
+
+    Args:
+        case: what was evaluated.
+        result: what it costs.
+        names: the user's name of each tensor.
+        table: technology that priced something; None if the files gave every energy.
+    """
     macs = prod(case.layer.bounds)
     return {
+        "layer": case.layer.name,
+        "architecture": case.hardware.name,
         "energy_pj": result.energy_pj,
         "cycles": int(result.cycles),
+        "compute_cycles": result.compute_cycles,
         "edp_pj_cycles": result.energy_pj * result.cycles,
         "macs": macs,
         "mac_energy_pj": result.mac_pj,
+        "leakage_pj": result.chip_leakage_pj,
         "utilisation": macs / (result.cycles * case.hardware.macs),
-        "technology": _technology(case),
-        "levels": levels,
+        "technology": table,
+        "levels": [_level_json(case, result, names, v) for v in range(len(case.hardware.levels))],
     }
 
 
-def _technology(case: Case) -> str | None:
-    """Name of the table that priced something; None if the files gave every energy."""
-    own = case.hardware.mac_pj is not None and all(v.energy for v in case.hardware.levels)
-    return None if own else case.hardware.technology
-
-
-def _print(case: Case, result: Evaluated, names: dict[str, str], console: "Console") -> None:
-    from rich.table import Table
-
-    table = Table(title=f"{case.layer.name} on {case.hardware.name}", title_justify="left")
-    for column in ("level", "used", "tensor", "tile", "reads", "fills", "updates", "energy, pJ"):
-        table.add_column(column, justify="left" if column in ("level", "tensor") else "right")
-    for v in reversed(range(len(case.hardware.levels))):
-        level = case.hardware.levels[v]
-        first = True
-        for t, tensor in enumerate(CASE_TENSORS):
-            if result.tiles[v, t] == 0 and result.level_pj[v, t] == 0:
-                continue
-            head = (level.name, f"{result.used[v]} of {level.instances}") if first else ("", "")
-            words = (result.tiles[v, t], *result.counts[v, t])
-            table.add_row(
-                *head,
-                names.get(tensor, tensor),
-                *(f"{int(n):,}" for n in words),
-                f"{result.level_pj[v, t]:,.6g}",
-            )
-            first = False
-        table.add_section()
-    table.add_row("MACs", "", "", "", "", "", "", f"{result.mac_pj:,.6g}")
-    console.print(table)
-    macs = prod(case.layer.bounds)
-    console.print(
-        f"{result.energy_pj:,.10g} pJ ({result.energy_pj / macs:.4g} a MAC), "
-        f"{result.cycles:,.0f} cycles, {macs / (result.cycles * case.hardware.macs):.1%} of "
-        f"{case.hardware.macs} MACs, EDP {result.energy_pj * result.cycles:.6e} pJ cycles"
-    )
-    console.print("reads, fills and updates are words of one instance; energy is that of all")
-    table_name = _technology(case)
-    if table_name:
-        console.print(f"energies that the files leave open are those of table {table_name}")
+def _level_json(case: Case, result: Evaluated, names: dict[str, str], v: int) -> dict[str, Any]:
+    level = case.hardware.levels[v]
+    tensors = {}
+    for t, tensor in enumerate(CASE_TENSORS):
+        reads, fills, updates = map(int, result.counts[v, t])
+        tensors[names.get(tensor, tensor)] = {
+            "tile_words": int(result.tiles[v, t]),
+            "reads_per_instance": reads,
+            "fills_per_instance": fills,
+            "updates_per_instance": updates,
+            "energy_pj": float(result.level_pj[v, t]),
+        }
+    return {
+        "name": level.name,
+        "instances": level.instances,
+        "used_instances": int(result.used[v]),
+        "port_cycles": int(result.port_cycles[v]),
+        "leakage_pj": float(result.leaked_pj[v]),
+        "tensors": tensors,
+    }
