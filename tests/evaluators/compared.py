@@ -1,7 +1,7 @@
 """The closed form beside the walked nest, case by case, and the smallest case that differs."""
 
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from math import inf, prod
 from typing import Any
 
@@ -24,42 +24,65 @@ from .bill import Bill, bill, broken, nest_of
 from .generated import Drawn
 
 
-def differences(case: Drawn) -> list[str]:
-    """Return every figure of the closed form that is not the one of the walked nest."""
-    problem, mapping = case.problem, case.mapping
-    walked = bill(problem, mapping)
+@dataclass(frozen=True)
+class Closed:
+    """What the kernel says of a mapping; ``by_level`` is what reports break its energy into."""
+
+    status: int
+    energy: float
+    chip: float
+    dram: float
+    counts: Any
+    used: Any
+    by_level: Any
+
+    @property
+    def cycles(self) -> float:
+        return max(self.chip, self.dram)
+
+
+def closed(problem: MappingProblem, mapping: Mapping) -> Closed:
+    """Evaluate a mapping with the compiled kernel."""
     setup, levels = setup_for(problem, mapping), len(mapping.levels)
     loops, keep = mapping.arrays()
     counts, used = np.zeros((levels, 3, 3), np.int64), np.zeros(levels, np.int64)
     scratch = np.zeros((2 * levels + 2, 8), np.int64)
-    status, energy, chip, dram = evaluate_one(setup, loops, keep, counts, used, scratch)
-    if status != VALID or walked.broken:
-        return _refusals(problem, mapping, walked, (status, energy, chip, dram))
-    latency = max(chip, dram)
-    by_level = energy_by_level(setup, loops, keep, counts, used, scratch, latency)
-    total = float(walked.energy_pj.sum()) + walked.compute_pj
+    status, *figures = evaluate_one(setup, loops, keep, counts, used, scratch)
+    by_level = np.full((levels, 3), inf)
+    if status == VALID:
+        latency = max(figures[1:])
+        by_level = energy_by_level(setup, loops, keep, counts, used, scratch, latency)
+    return Closed(status, *figures, counts, used, by_level)
+
+
+def differences(case: Drawn) -> list[str]:
+    """Return every figure of the closed form that is not the one of the walked nest."""
+    problem, mapping = case.problem, case.mapping
+    walked, ours = bill(problem, mapping), closed(problem, mapping)
+    if ours.status != VALID or walked.broken:
+        return _refusals(problem, mapping, walked, ours)
     pairs: list[tuple[str, Any, Any]] = [
-        ("counts", counts.tolist(), walked.counts.tolist()),
-        ("used", used.tolist(), walked.used),
-        ("energy", energy, total),
-        ("energy by level", by_level.tolist(), walked.energy_pj.tolist()),
-        ("chip cycles", chip, walked.chip_cycles),
-        ("dram cycles", dram, walked.dram_cycles),
+        ("counts", ours.counts.tolist(), walked.counts.tolist()),
+        ("used", ours.used.tolist(), walked.used),
+        ("energy", ours.energy, float(walked.energy_pj.sum()) + walked.compute_pj),
+        ("energy by level", ours.by_level.tolist(), walked.energy_pj.tolist()),
+        ("chip cycles", ours.chip, walked.chip_cycles),
+        ("dram cycles", ours.dram, walked.dram_cycles),
         *_report(problem, mapping, walked),
     ]
-    return [f"{what}: {ours}, walked {theirs}" for what, ours, theirs in pairs if ours != theirs]
+    return [f"{what}: {mine}, walked {theirs}" for what, mine, theirs in pairs if mine != theirs]
 
 
-def _refusals(
-    problem: MappingProblem, mapping: Mapping, walked: Bill, ours: tuple[float, ...]
-) -> list[str]:
-    status, *figures = ours
+def _refusals(problem: MappingProblem, mapping: Mapping, walked: Bill, ours: Closed) -> list[str]:
     found = []
-    if (status != VALID) != bool(walked.broken) or (walked.broken and status not in walked.broken):
-        found.append(f"status: {status}, walked {sorted(walked.broken)}")
-    if status != VALID and figures != [inf] * 3:
+    if (ours.status != VALID) != bool(walked.broken) or (
+        walked.broken and ours.status not in walked.broken
+    ):
+        found.append(f"status: {ours.status}, walked {sorted(walked.broken)}")
+    figures = (ours.energy, ours.chip, ours.dram)
+    if ours.status != VALID and figures != (inf,) * 3:
         found.append(f"figures of a refused mapping: {figures}")
-    if status != VALID:
+    if ours.status != VALID:
         try:
             mapped_cost(problem, mapping)
             found.append("a report of a refused mapping")
