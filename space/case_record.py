@@ -171,15 +171,27 @@ def _path(location: tuple[int | str, ...]) -> str:
 
 
 def _rule(error: Any) -> str:
-    known = {"extra_forbidden": "is not a key of the format", "missing": "is missing"}
-    return known.get(error["type"], str(error["msg"]))
+    known = {
+        "extra_forbidden": "is not a key of the format",
+        "missing": "is missing",
+        **dict.fromkeys(("model_type", "dict_type"), "must be keys with values"),
+        **dict.fromkeys(("int_type", "int_parsing", "int_from_float"), "must be a whole number"),
+        **dict.fromkeys(("float_type", "float_parsing"), "must be a number"),
+        **dict.fromkeys(("bool_type", "bool_parsing"), "must be true or false"),
+        "string_type": "must be a text",
+        "list_type": "must be a list",
+    }
+    message = str(error["msg"]).replace("Input should be", "must be")
+    return known.get(error["type"], message)
 
 
 def _got(error: Any) -> str:
     if error["type"] == "extra_forbidden":
         parts = (Level, Architecture, Mac, Problem, Loops, Temporal, Spatial, LevelEnergy)
         known = sorted({key for model in parts for key in model.model_fields})
-        return f"; {did_you_mean(str(error['loc'][-1]), known)}"
+        hint = did_you_mean(str(error["loc"][-1]), known)
+        # without a near one the list of all keys would bury the fault
+        return f"; {hint}" if hint.startswith("did you mean") else ""
     if error["type"] == "missing":
         return ""
     return f", got {str(error['input'])[:60]!r}"

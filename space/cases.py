@@ -62,13 +62,15 @@ def read_cases(path: Path, technology: str = DEFAULT_TECHNOLOGY) -> Iterator[Cas
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                yield _case_of_line(line, f"line {number}", technology)
+                yield _case_of_line(line.rstrip("\n"), f"line {number}", technology)
 
 
 def _case_of_line(line: str, where: str, technology: str) -> Case | BadCase:
     try:
         data = json.loads(line)
-    except (ValueError, RecursionError) as error:
+    except json.JSONDecodeError as error:
+        return BadCase(where, (f"is not JSON: {error.msg}, column {error.colno}",))
+    except (ValueError, RecursionError) as error:  # a number of too many digits, or too deep
         return BadCase(where, (f"is not JSON: {error}",))
     name = data.get("id") if isinstance(data, dict) else None
     name = name if isinstance(name, str) and name else where

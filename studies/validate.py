@@ -1,17 +1,23 @@
 """``archloom validate``: recorded cases of another tool against our counts, energy and cycles."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..evaluators.conformance import Agreement, agreement
 from ..space.cases import BadCase, read_cases
 from .errors import UserError
+from .whole_table import new_table, plain, print_line, print_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
+
+#: figures of a case that the table shows
+_SHOWN: Final = 3
 
 
 @dataclass(frozen=True)
@@ -89,9 +95,14 @@ def _failure_json(case: Agreement) -> dict[str, Any]:
         "closed_form_agrees": case.expected,
         "failure": case.failure,
         "differences": [
-            {"what": d.what, "ours": d.ours, "theirs": d.theirs} for d in case.differences
+            {"what": d.what, "ours": d.ours, "theirs": _finite(d.theirs)} for d in case.differences
         ],
     }
+
+
+def _finite(figure: float) -> float | str:
+    """JSON has no NaN; a record may have one."""
+    return figure if isfinite(figure) else str(figure)
 
 
 def validate(path: Path, as_json: bool, rows: int, console: "Console") -> bool:
@@ -105,7 +116,7 @@ def validate(path: Path, as_json: bool, rows: int, console: "Console") -> bool:
     )
     result = summary(every)
     if as_json:
-        print(json.dumps(result.to_json()))
+        print(json.dumps(result.to_json(), allow_nan=False))
         return not result.unexpected
     if result.failures:
         _print_failures(result, rows, console)
@@ -114,42 +125,53 @@ def validate(path: Path, as_json: bool, rows: int, console: "Console") -> bool:
 
 
 def _print_failures(result: Summary, rows: int, console: "Console") -> None:
-    from rich.table import Table
+    shown = result.failures[:rows]
+    # a case that cannot be evaluated has a sentence, the others have figures
+    for case in (c for c in shown if c.failure):
+        print_line(f"{case.name}: {case.failure}", console)
+    different = [c for c in shown if not c.failure]
+    if different:
+        print_whole(_differences(different), console)
+    if any(not c.expected for c in shown):
+        print_line("* the record says itself that its figures are off", console)
+    if len(result.failures) > rows:
+        print_line(f"and {len(result.failures) - rows} more cases; --rows shows more", console)
 
-    table = Table(title="Disagreements, the worst first", title_justify="left")
-    for name in ("case", "what", "ours", "recorded", "difference", ""):
-        table.add_column(name, justify="right" if name in ("ours", "recorded") else "left")
-    for case in result.failures[:rows]:
-        note = "" if case.expected else "the record is known to be off"
-        if case.failure:
-            table.add_row(case.name, case.failure, "", "", "", note)
-        for i, d in enumerate(case.differences[:3]):
+
+def _differences(cases: Sequence[Agreement]) -> "Table":
+    columns = ("case", "what", "ours", "recorded", "difference")
+    table = new_table("Disagreements, the worst first", columns, columns[:2])
+    for case in cases:
+        for i, d in enumerate(case.differences[:_SHOWN]):
             table.add_row(
-                case.name if i == 0 else "",
-                d.what,
+                plain(case.name) + ("" if case.expected else " *") if i == 0 else "",
+                plain(d.what),
                 f"{d.ours:,.10g}",
                 f"{d.theirs:,.10g}",
                 f"{d.relative:.2%}" if d.relative > 1e-4 else f"{d.relative:.1e}",
-                note if i == 0 else "",
             )
-    console.print(table)
-    if len(result.failures) > rows:
-        console.print(f"and {len(result.failures) - rows} more cases; --rows shows more")
+        if len(case.differences) > _SHOWN:
+            table.add_row("", f"and {len(case.differences) - _SHOWN} more figures")
+    return table
 
 
 def _print_summary(path: Path, result: Summary, console: "Console") -> None:
     known = len(result.failures) - len(result.unexpected)
-    console.print(
-        f"{path}: {result.cases} cases; counts equal in {result.counts_equal}, energy in "
-        f"{result.energy_equal}, cycles in {result.cycles_equal}"
+    print_line(
+        f"{path}: {result.cases} case{'s' if result.cases > 1 else ''}; counts equal in "
+        f"{result.counts_equal}, energy in {result.energy_equal}, cycles in {result.cycles_equal}",
+        console,
     )
     if known:
-        console.print(f"{known} of the others are records that are known to be off")
+        print_line(f"{known} of the others are records that are known to be off", console)
     for case in result.truncated:
         d = case.truncated[0]
-        console.print(
+        print_line(
             f"{case.name}: {d.what} is recorded one word short ({d.theirs:,.0f} for "
-            f"{d.ours:,.0f}), cut to an integer; counted as equal"
+            f"{d.ours:,.0f}), cut to an integer; counted as equal",
+            console,
         )
-    if result.unexpected:
-        console.print(f"{len(result.unexpected)} cases differ that should agree")
+    unexpected = len(result.unexpected)
+    if unexpected:
+        verb = "case differs" if unexpected == 1 else "cases differ"
+        print_line(f"{unexpected} {verb} that should agree", console)
