@@ -62,9 +62,12 @@ class LayerBound:
 
 
 @lru_cache(maxsize=1024)
-def design_and_prices(hardware: Hardware, staged: Residency = STREAMED) -> tuple[Design, Prices]:
-    """Return what bounds need of a hardware, whatever the layer."""
-    one = MappingProblem((1,) * 8, (1, 1), (1, 1), (0, 0), (1, 1), hardware, staged)
+def design_and_prices(
+    hardware: Hardware, density: tuple[float, float], staged: Residency = STREAMED
+) -> tuple[Design, Prices]:
+    """Return what bounds need of a hardware, whatever the layer but for its density."""
+    window = ((1, 1), (1, 1), (0, 0), (1, 1))
+    one = MappingProblem((1,) * 8, *window, hardware, staged, density=density)
     return design_of(one.setup), prices_of(one.setup)
 
 
@@ -76,7 +79,7 @@ def layer_bound(layer: Layer, hardware: Hardware) -> LayerBound:
     if not layer.uses_macs:
         return _vector_bound(layer, hardware)
     problem = MappingProblem.of_layer(layer, hardware)
-    return _bound(problem, *design_and_prices(hardware))
+    return _bound(problem, *design_and_prices(hardware, layer.density))
 
 
 def problem_bound(problem: MappingProblem) -> LayerBound:

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..space.hardware import Hardware
 from ..space.layer import Layer
@@ -15,13 +16,14 @@ from .bounds import (
     energy_bound_pj,
     latency_bound_cycles,
     least_dram_bits,
+    nonzero,
     occupied,
     operands_pj,
     remembered,
 )
 from .cost_bounds import Prices, dram_words, layer_costs
 from .hardware_cost import access_costs, edp_js
-from .layer_bounds import design_and_prices, layer_bound, nest_arrays, word_bytes
+from .layer_bounds import design_and_prices, layer_bound, word_bytes
 from .level_room import Design
 from .needed import needed
 from .words import Int
@@ -45,60 +47,70 @@ class NetworkBound:
 
 
 class _Nests(NamedTuple):
-    """The distinct layers of a network, and the layers of which only a part is read.
+    """Distinct layers on MACs that have the same density.
 
     Attributes:
-        bounds, windows: int64[B, 8] and int64[B, 2, 4], distinct layers that run on MACs.
+        bounds, windows: int64[B, 8] and int64[B, 2, 4].
         times: int64[B], how often each runs.
         whole: int64[B], how often each runs and every result is read.
-        vector: layers on the vector unit.
-        partly: bool over all layers that run on MACs: only a part of the result is read.
     """
 
     bounds: Int
     windows: Int
     times: Int
     whole: Int
+
+
+class _Work(NamedTuple):
+    """What a network has to run.
+
+    Attributes:
+        nests: layers on MACs, by density.
+        partly: bool, over all layers on MACs: only a part of the result is read.
+        vector: layers on the vector unit.
+    """
+
+    nests: dict[tuple[float, float], _Nests]
+    partly: NDArray[np.bool_]
     vector: tuple[Layer, ...]
-    partly: np.ndarray
 
 
 @remembered
-def _nests(network: Network) -> _Nests:
+def _work(network: Network) -> _Work:
     read = needed(network).outputs
-    rows: dict[bytes, tuple[Int, Int]] = {}
-    times: dict[bytes, list[int]] = {}
+    # what makes a nest, as often as it runs and as often as all of it is read
+    counts: dict[tuple[float, float], dict[tuple[Any, ...], list[int]]] = {}
     partly = []
     for layer, outputs in zip(network.layers, read, strict=True):
         if layer.uses_macs:
-            arrays = nest_arrays(layer)
-            key = arrays[0].tobytes() + arrays[1].tobytes()
-            whole = outputs == layer.p * layer.q
-            rows.setdefault(key, arrays)
-            often = times.setdefault(key, [0, 0])
-            often[0] += 1
-            often[1] += int(whole)
-            partly.append(not whole)
-    counts = np.array(list(times.values()), np.int64).reshape(-1, 2)
-    return _Nests(
-        np.array([bounds for bounds, _ in rows.values()], np.int64).reshape(-1, 8),
-        np.array([window for _, window in rows.values()], np.int64).reshape(-1, 2, 4),
-        counts[:, 0],
-        counts[:, 1],
-        tuple(layer for layer in network.layers if not layer.uses_macs),
-        np.array(partly, np.bool_),
-    )
+            window = zip(layer.stride, layer.dilation, layer.padding, layer.input_size, strict=True)
+            count = counts.setdefault(layer.density, {}).setdefault(
+                (layer.bounds, tuple(window)), [0, 0]
+            )
+            partly.append(outputs < layer.p * layer.q)
+            count[0] += 1
+            count[1] += int(not partly[-1])
+    nests = {}
+    for density, found in counts.items():
+        bounds, windows = (np.array(part, np.int64) for part in zip(*found, strict=True))
+        times, whole = np.array(list(found.values()), np.int64).T
+        nests[density] = _Nests(bounds, windows, times, whole)
+    vector = tuple(layer for layer in network.layers if not layer.uses_macs)
+    return _Work(nests, np.array(partly, np.bool_), vector)
 
 
 def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
     """Return what no mappings go below if every layer runs by itself, its maps in DRAM."""
-    nests = _nests(network, None)
-    design, prices = design_and_prices(hardware)
-    costs = nests.times @ layer_costs(design, prices, nests.bounds, nests.windows)
-    sizes = word_bytes(hardware)
-    moved = nests.times @ dram_words(design, sizes, nests.bounds, nests.windows)
-    energy_pj, cycles, dram_bytes = float(costs[0]), float(costs[1]), float(moved)
-    for layer in nests.vector:
+    work, sizes = _work(network, None), word_bytes(hardware)
+    energy_pj = cycles = dram_bytes = 0.0
+    for density, nests in work.nests.items():
+        design, prices = design_and_prices(hardware, density)
+        costs = nests.times @ layer_costs(design, prices, nests.bounds, nests.windows)
+        energy_pj += float(costs[0])
+        cycles += float(costs[1])
+        moved = dram_words(design, sizes, nests.bounds, nests.windows)
+        dram_bytes += float(nests.times @ moved)
+    for layer in work.vector:
         bound = layer_bound(layer, hardware)
         energy_pj += bound.dynamic_pj
         cycles += bound.latency_cycles
@@ -117,14 +129,17 @@ def any_plan_bound(network: Network, hardware: Hardware) -> NetworkBound:
     """
     if hardware.fusion_level is None:
         return layer_by_layer_bound(network, hardware)
-    nests, need, costs = _nests(network, None), demand(network), access_costs(hardware)
-    whole = nests.whole @ layer_costs(*_in_buffer(hardware), nests.bounds, nests.windows)
-    partly = float(need.macs[nests.partly].sum())
-    parallel = occupied(need.loops[nests.partly], hardware)
-    cycles = float(whole[1]) + float((need.macs[nests.partly] / parallel).sum())
-    cycles += need.vector_ops / hardware.vector_lanes
+    work, need, costs = _work(network, None), demand(network), access_costs(hardware)
+    energy_pj = cycles = 0.0
+    for density, nests in work.nests.items():
+        inside = layer_costs(*_in_buffer(hardware, density), nests.bounds, nests.windows)
+        energy_pj += float(nests.whole @ inside[:, 0])
+        cycles += float(nests.whole @ inside[:, 1])
+    busy, working = nonzero(need.density[work.partly], hardware)
+    macs, parallel = need.macs[work.partly], occupied(need.loops[work.partly], hardware)
+    cycles += float((macs / parallel * busy).sum()) + need.vector_ops / hardware.vector_lanes
     cycles = max(cycles, latency_bound_cycles(network, hardware))
-    energy_pj = float(whole[0]) + partly * (costs.mac_pj + operands_pj(hardware))
+    energy_pj += float((macs * working).sum()) * (costs.mac_pj + operands_pj(hardware))
     energy_pj += need.vector_ops * costs.vector_op_pj
     energy_pj += need.dram_words * dram_word_pj(hardware) + cycles * costs.leakage_pj_per_cycle
     energy_pj = max(energy_pj, energy_bound_pj(network, hardware))
@@ -134,10 +149,11 @@ def any_plan_bound(network: Network, hardware: Hardware) -> NetworkBound:
 
 
 @lru_cache(maxsize=1024)
-def _in_buffer(hardware: Hardware) -> tuple[Design, Prices]:
+def _in_buffer(hardware: Hardware, density: tuple[float, float]) -> tuple[Design, Prices]:
     """Design and prices as if all operands lived in the fusion level, and DRAM cost nothing."""
     level = hardware.levels[-2]
-    design, prices = design_and_prices(hardware, ("weights" in level.keeps, True, True))
+    staged = ("weights" in level.keeps, True, True)
+    design, prices = design_and_prices(hardware, density, staged)
     accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
     if level.optional:
         # a layer that runs by itself may let operands pass the buffer, and DRAM serves them

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS
-from .compiled import compiled, inlined, part
+from .compiled import inlined, part
 from .words import Float
 from .work import OF_KERNEL, OF_OUTPUTS, PADDED, Work, words_per_mac
 
