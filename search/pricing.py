@@ -18,6 +18,7 @@ from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.mapping import Mapping
 from ..space.network import Network
+from .factors import nest_of, nests, objective, shares
 from .mapping_search import LocalMapping, RandomMapping
 from .partition import Group, Partition, normalise
 from .seeds import derived_seed
@@ -32,12 +33,21 @@ class Mapper:
         evaluations: mappings tried for each problem.
         seed: together with the problem it seeds the search, so that the result depends
             neither on the order of problems nor on what was mapped before.
+        factors: one of :data:`archloom.search.factors.FACTORS`; where two nests are searched,
+            each gets half of the evaluations.
     """
 
-    def __init__(self, search: LocalMapping | RandomMapping, evaluations: int, seed: int) -> None:
+    def __init__(
+        self,
+        search: LocalMapping | RandomMapping,
+        evaluations: int,
+        seed: int,
+        factors: str = "exact",
+    ) -> None:
         self._search = search
         self._evaluations = evaluations
         self._seed = seed
+        self._factors = factors
         self._memo: dict[str, LayerCost | Infeasible] = {}
 
     def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
@@ -50,8 +60,15 @@ class Mapper:
         impossible = problem.impossible()
         if impossible is not None:
             return impossible
+        problems = nests(problem, self._factors)
+        budgets = shares(self._evaluations, len(problems))
+        pairs = zip(problems, budgets, strict=True)
+        costs = [self._found(nest, budget) for nest, budget in pairs if budget]
+        return min(costs, key=lambda cost: objective(problem, cost))
+
+    def _found(self, problem: MappingProblem, evaluations: int) -> LayerCost:
         start = self._search.start(problem, derived_seed(self._seed, problem.key))
-        state = self._search.advance(problem, start, self._evaluations)
+        state = self._search.advance(problem, start, evaluations)
         found = self._search.best(problem, state)
         if found.infeasible is not None or found.mapping is None:
             raise AssertionError(f"no mapping for {problem.key}, though one must exist")
@@ -76,19 +93,25 @@ class Recorder:
 class RecordedMapper:
     """Gives back mappings of :meth:`PlanPricer.record`, priced anew.
 
+    Args:
+        mappings: as recorded.
+        factors: as they were searched.
+
     Raises:
         ValueError: when asked for a problem that was not recorded.
     """
 
-    def __init__(self, mappings: Dict[str, str]) -> None:
+    def __init__(self, mappings: Dict[str, str], factors: str = "exact") -> None:
         self._mappings = mappings
+        self._factors = factors
 
     def __call__(self, problem: MappingProblem) -> LayerCost:
         """Return the cost of the recorded mapping."""
         text = self._mappings.get(_short(problem.key))
         if text is None:
             raise ValueError(f"no mapping was recorded for {problem.key}")
-        return mapped_cost(problem, Mapping.from_text(text))
+        mapping = Mapping.from_text(text)
+        return mapped_cost(nest_of(problem, mapping.factors, self._factors), mapping)
 
 
 def _short(key: str) -> str:

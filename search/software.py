@@ -14,6 +14,7 @@ from ..space.fusion import FusionPlan, layer_by_layer
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.network import Network
+from .factors import FACTORS
 from .fusion_state import FusionState
 from .genetic import GeneticFusion
 from .mapping_search import MAPPING_SEARCHES
@@ -34,22 +35,26 @@ class SoftwareSettings:
         population: individuals of the genetic search.
         mapping: ``local`` (annealing with restarts) or ``random``.
         mapping_evaluations: mappings tried for each layer, tile and residency.
+        factors: ``exact`` (they multiply to the loop bounds), ``padded`` (to bounds that suit
+            the meshes, and all of that runs) or ``clipped`` (either, and the true bounds run).
 
     The defaults are what ``benchmarks/fusion_search.py`` found best at equal CPU time.
 
     Raises:
-        ValueError: a search that is not known, or a number that is too small.
+        ValueError: a search or factors that are not known, or a number that is too small.
     """
 
     fusion: str = "genetic"
     population: int = 8
     mapping: str = "local"
     mapping_evaluations: int = 4000
+    factors: str = "exact"
 
     def __post_init__(self) -> None:
         for name, value, known in (
             ("fusion", self.fusion, FUSION_SEARCHES),
             ("mapping", self.mapping, tuple(MAPPING_SEARCHES)),
+            ("factors", self.factors, FACTORS),
         ):
             if value not in known:
                 raise ValueError(f"{name} is {value!r}, must be one of {', '.join(known)}")
@@ -161,13 +166,19 @@ def _pricer(
 ) -> PlanPricer:
     """Return the pricer of one network; a trial that goes on in this process keeps its memo."""
     search = MAPPING_SEARCHES[settings.mapping]()
-    mapper = Mapper(search, settings.mapping_evaluations, derived_seed(seed, "mapping"))
+    seed = derived_seed(seed, "mapping")
+    mapper = Mapper(search, settings.mapping_evaluations, seed, settings.factors)
     return PlanPricer(network.with_batch(hardware.native_batch), hardware, mapper)
 
 
-def recorded_pricer(hardware: Hardware, network: Network, mappings: dict[str, str]) -> PlanPricer:
-    """Return a pricer for the plans of a :class:`NetworkResult`, from its mappings alone."""
-    mapper = RecordedMapper(mappings)
+def recorded_pricer(
+    hardware: Hardware, network: Network, mappings: dict[str, str], factors: str = "exact"
+) -> PlanPricer:
+    """Return a pricer for the plans of a :class:`NetworkResult`, from its mappings alone.
+
+    ``factors`` is the setting that they were searched with.
+    """
+    mapper = RecordedMapper(mappings, factors)
     return PlanPricer(network.with_batch(hardware.native_batch), hardware, mapper)
 
 

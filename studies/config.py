@@ -134,6 +134,7 @@ class Software(_Section):
     population: Annotated[int, Field(ge=2)] = 8
     mapping: Literal["local", "random"] = "local"
     mapping_evaluations: Count = 4000
+    factors: Literal["exact", "padded", "clipped"] = "exact"
 
 
 class Density(_Section):

@@ -133,9 +133,12 @@ def _network_details(header: Header, record: Record, hardware: "Hardware", name:
     from ..space.infeasible import Infeasible
     from ..space.networks import network as network_named
 
-    network = network_named(name)
+    # studies that were begun before there was a choice are exact and dense
+    factors = header.config["software"].get("factors", "exact")
+    density = header.config.get("density", {"weights": 1.0, "inputs": 1.0})
+    network = network_named(name).with_density(**density)
     recorded = record["networks"][name]
-    pricer = recorded_pricer(hardware, network, recorded["mappings"])
+    pricer = recorded_pricer(hardware, network, recorded["mappings"], factors)
     cost: NetworkCost | Infeasible | None
     unfused: NetworkCost | Infeasible | None
     try:

@@ -201,7 +201,8 @@ def _facts(config: dict[str, Any], records: Sequence[Record]) -> Facts:
         ("fusion search", f"{software['fusion']} (population {software['population']})"),
         (
             "mapping search",
-            f"{software['mapping']} ({software['mapping_evaluations']:,} per layer)",
+            f"{software['mapping']} ({software['mapping_evaluations']:,} per layer, "
+            f"{software.get('factors', 'exact')} factors)",
         ),
         ("seed", str(config["seed"])),
     )

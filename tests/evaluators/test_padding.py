@@ -35,6 +35,10 @@ def share(bound: int, b: int, children: int) -> Fraction:
     return max(Fraction(bound, b // f * children) for f in factors)
 
 
+def is_prime(number: int) -> bool:
+    return number > 1 and all(number % p for p in range(2, isqrt(number) + 1))
+
+
 @pytest.mark.parametrize(
     ("children", "bound", "expected"),
     [
@@ -49,19 +53,29 @@ def share(bound: int, b: int, children: int) -> Fraction:
         (4, 1, 1),
         (4, 2, 2),
         (2, 3, 3),  # 4 would be a third more work
-        (128, 57, 60),  # takes one step either way, and 57 is 3 * 19
+        (128, 57, 57),  # 57 is 3 * 19, but none of it is left for tiles
     ],
 )
 def test_bounds_divide_over_the_axis(children: int, bound: int, expected: int) -> None:
     assert padded_bounds(problem(mesh(children), K=bound))[K] == expected
 
 
-def test_the_widest_axis_decides_first() -> None:
-    # 55 = 5 * 11 suits 12 children best, 56 suits 14
+def test_one_bound_is_padded_for_an_axis_that_none_fills() -> None:
+    # 14 columns take 14 of 56 rows; 12 rows of PEs are left with 4 * 4, and 11 * 12 is 132
     assert padded_bounds(problem(eyeriss_like(), P=55))[P] == 56
-    assert padded_bounds(problem(mesh(12), P=55))[P] == 55
-    # 13 takes one step on 14 columns, padded or not; on 12 rows it takes 13, and 14 only 2
-    assert padded_bounds(problem(eyeriss_like(), P=13))[P] == 14
+    assert padded_bounds(problem(mesh(14), P=55, K=64, C=7)) == (1, 1, 64, 7, 55, 1, 1, 1)
+    assert padded_bounds(problem(mesh(14), P=55, K=64, C=5)) == (1, 1, 64, 5, 56, 1, 1, 1)
+    assert padded_bounds(problem(mesh(14, 12), K=128, C=64, P=14)) == (
+        *(1, 1, 132, 64, 14),
+        *(1, 1, 1),
+    )
+
+
+def test_what_the_widest_axis_takes_is_gone_for_the_next() -> None:
+    # 8 columns take all of K = 8, whatever would suit 6 rows
+    assert padded_bounds(problem(mesh(8, 6), K=8)) == (1, 1, 8, 1, 1, 1, 1, 1)
+    assert padded_bounds(problem(mesh(8, 6), K=40)) == (1, 1, 40, 1, 1, 1, 1, 1)
+    assert padded_bounds(problem(mesh(8, 6), K=44)) == (1, 1, 48, 1, 1, 1, 1, 1)
 
 
 def test_only_axes_that_a_dimension_may_take_count() -> None:
@@ -87,15 +101,16 @@ def test_padding_is_never_worse_than_none(bound: int, children: int, slack: Frac
         return
     best = share(bound, found, children)
     assert best >= share(bound, bound, children)
-    largest = max([1, *(p for p in range(2, isqrt(bound) + 2) if bound % p == 0)])
     if found > bound and best == share(bound, bound, children):
-        assert bound // largest > 13  # a prime was in the way
+        # a prime was in the way of tiles
+        assert any(bound % p == 0 for p in range(17, bound + 1) if is_prime(p))
 
 
 def test_no_slack_is_no_padding_and_odd_slacks_are_refused() -> None:
-    prime = problem(edge(), K=1009, R=5)
+    prime = problem(mesh(4), R=13)
     assert padded_bounds(prime, 0) == prime.bounds
-    assert padded_bounds(prime)[R] == 6
+    assert padded_bounds(prime)[R] == 15
+    assert padded_bounds(prime, 1)[R] == 16
     for slack in (-0.1, nan, inf):
         with pytest.raises(ValueError, match=f"slack must be from 0 up, got {slack}"):
             padded_bounds(prime, slack)
