@@ -11,7 +11,8 @@ from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.layer import Layer
 from .hardware_cost import access_costs
-from .setup import MAX_LEVELS, Setup, unlimited
+from .problem_checks import too_large, wrong_place, wrong_sizes
+from .setup import Setup, unlimited
 from .setup_arrays import effect_arrays, price_arrays, storage_arrays
 
 Residency = tuple[bool, bool, bool]
@@ -36,9 +37,10 @@ class MappingProblem:
             :func:`archloom.evaluators.layer_cost.mapped_cost` prices what lies inside ``bounds``.
 
     Raises:
-        ValueError: a staged operand on hardware without a fusion level or one that the
-            fusion level cannot keep, more levels than the kernel is compiled for, or loop
-            bounds that are less than the bounds.
+        ValueError: numbers that are no sizes or shares, a staged operand on hardware without a
+            fusion level or one that the fusion level cannot keep, more levels than the kernel is
+            compiled for, loop bounds that are less than the bounds, or more to count than the
+            kernel's numbers hold.
     """
 
     bounds: tuple[int, ...]
@@ -53,16 +55,11 @@ class MappingProblem:
     loop_bounds: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
-        pairs = zip(self.covered, self.bounds, strict=False)
-        if len(self.covered) != len(self.bounds) or any(n < b for n, b in pairs):
-            raise ValueError(f"loop bounds {self.covered} do not cover the loops {self.bounds}")
-        levels = self.hardware.levels
-        if len(levels) > MAX_LEVELS:
-            raise ValueError(f"{self.hardware.name}: {len(levels)} levels, at most {MAX_LEVELS}")
-        buffer = self.hardware.fusion_level
-        for tensor, staged in zip(TENSORS, self.staged, strict=True):
-            if staged and (buffer is None or tensor not in levels[buffer].keeps):
-                raise ValueError(f"{self.hardware.name}: no shared buffer can hold {tensor}")
+        # each line takes for granted what the one before it found right
+        for wrong in (wrong_sizes, wrong_place, too_large):
+            message = "; ".join(wrong(self))
+            if message:
+                raise ValueError(f"{self.hardware.name}: {message}")
 
     @classmethod
     def of_layer(cls, layer: Layer, hardware: Hardware) -> "MappingProblem":
