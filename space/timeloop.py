@@ -10,7 +10,8 @@ from typing import Any, Final
 from .timeloop_arch import Architecture, read_architecture
 from .timeloop_checks import check_mapping
 from .timeloop_energy import apply_energies
-from .timeloop_mapping import mapping_record, read_mapping
+from .timeloop_fans import separated
+from .timeloop_mapping import Resolved, mapping_record, read_mapping
 from .timeloop_parts import Constraint, Context
 from .timeloop_problem import Problem, read_problem
 from .timeloop_values import Entry, Scope, items, mentions, nearest, section
@@ -65,23 +66,27 @@ def read_timeloop(
             apply_energies(entry, architecture, faults)
     if ert_path is not None and not ("ERT" in documents or "ERT_summary" in documents):
         faults.add(Place(str(ert_path)), "has no ERT")
-    mapping = None
+    resolved = None
     if mapping_path is not None or "mapping" in documents:
-        mapping = _mapping(documents, mapping_path, architecture, problem, context)
+        resolved = _mapping(documents, mapping_path, architecture, problem, context)
     if faults or architecture is None or problem is None:
         raise TimeloopError(faults.sentences)
-    return _record(architecture, problem, mapping)
+    return _record(architecture, problem, resolved)
 
 
 def _record(
-    architecture: Architecture, problem: Problem, mapping: list[dict[str, Any]] | None
+    architecture: Architecture, problem: Problem, resolved: Resolved | None
 ) -> dict[str, Any]:
+    if resolved is not None:
+        architecture = separated(architecture, resolved, problem)
     record = {
         "arch": architecture.record,
         "problem": problem.record,
         "data_space_names": {ours: theirs for theirs, ours in problem.tensors.items()},
     }
-    return record if mapping is None else {**record, "mapping": mapping}
+    if resolved is None:
+        return record
+    return {**record, "mapping": mapping_record(resolved, architecture)}
 
 
 def _load(paths: Sequence[Path], faults: Faults) -> Documents:
@@ -169,7 +174,7 @@ def _mapping(
     architecture: Architecture | None,
     problem: Problem | None,
     context: Context,
-) -> list[dict[str, Any]] | None:
+) -> Resolved | None:
     found = documents.get("mapping", [])
     if not found:
         context.faults.add(Place(str(path)), "has no mapping")
@@ -180,7 +185,7 @@ def _mapping(
         constraints += _constraints(entry, context.faults)
     resolved = read_mapping(found[0], architecture, problem, constraints, context.faults)
     check_mapping(resolved, architecture, problem, found[0].place, context.faults)
-    return mapping_record(resolved, architecture)
+    return resolved
 
 
 def _constraints(entry: Entry, faults: Faults) -> list[Constraint]:

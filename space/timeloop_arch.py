@@ -24,12 +24,14 @@ class Level:
         record: its fields in a case record.
         fans: fan-outs below it, from the innermost.
         place: where the memory stands.
+        hollow: whether it holds nothing, and is there for its fan-out only.
     """
 
     name: str
     record: dict[str, Any]
     fans: tuple[Fan, ...]
     place: Place
+    hollow: bool = False
 
     @property
     def fanout(self) -> tuple[int, int]:

@@ -60,7 +60,7 @@ _NO_EFFECT: Final = """
 NO_EFFECT: Final = frozenset(_NO_EFFECT.split())
 
 STORAGE_NAMES: Final = (*_READ, *_NEUTRAL)
-COMPUTE_NAMES: Final = (*MESH, "energy", "technology", *WORD_BITS, *WIDTH)
+COMPUTE_NAMES: Final = (*MESH, "energy", "technology", "has_power_gating", *WORD_BITS, *WIDTH)
 
 
 @dataclass(frozen=True)
@@ -130,10 +130,14 @@ class Attributes:
 def refuse_unknown(
     own: Mapping[str, Entry], known: Iterable[str], mentioned: set[str], faults: Faults
 ) -> None:
-    """Name each attribute that is neither known nor read by any expression."""
+    """Name each attribute that is neither known nor read by any expression.
+
+    Attributes in capitals are a user's own variables: Timeloop has none, and its front end leaves
+    them in the files that it writes, where nothing reads them any more.
+    """
     names = [*known, *NO_EFFECT]
     for name, entry in own.items():
-        if name not in names and name not in mentioned:
+        if name not in names and name not in mentioned and not name.isupper():
             faults.add(entry.place, f"is not understood; {nearest(name, names)}")
 
 
@@ -166,8 +170,15 @@ def storage_fields(attributes: Attributes, kind: str, faults: Faults) -> dict[st
     }
 
 
-def _refuse_active(attributes: Attributes, faults: Faults) -> None:
-    for name, (neutral, reason) in _NEUTRAL.items():
+def compute_energy(attributes: Attributes, faults: Faults) -> int | float | None:
+    """Return the energy of one multiply-accumulate, if the file gives it."""
+    _refuse_active(attributes, faults, ("has_power_gating",))
+    return attributes.number(("energy",), faults)
+
+
+def _refuse_active(attributes: Attributes, faults: Faults, names: Iterable[str] = _NEUTRAL) -> None:
+    for name in names:
+        neutral, reason = _NEUTRAL[name]
         entry = attributes.find((name,), faults)
         if entry is None or entry.value in ({}, []):
             continue
@@ -212,7 +223,7 @@ def _size_words(
 ) -> int | None:
     """Return words of one instance; 0 holds nothing, None has no limit.
 
-    Source: BufferLevel::ParseSpecs, "Size".
+    Source: BufferLevel::ParseSpecs, "Size": entries count before a depth.
     """
     stated = {
         "entries": attributes.whole(("entries",), faults, low=0),
@@ -220,7 +231,7 @@ def _size_words(
         "sizeKB": attributes.number(("sizeKB",), faults),
     }
     given = {name: value for name, value in stated.items() if value is not None}
-    if len(given) > 1:
+    if len(given) > 1 and "sizeKB" in given:
         faults.add(attributes.at.place, f"has several sizes: {', '.join(given)}")
     if not given:
         if not dram and not any(attributes.find((n,), Faults()) for n in (*stated, *DEPTH)):

@@ -263,8 +263,10 @@ def mapping_record(resolved: Resolved, architecture: Architecture) -> list[dict[
 
 
 def _level_record(level: Level, resolved: Resolved) -> dict[str, Any]:
-    temporal = resolved.loops["temporal", level.name]
-    keeps = resolved.keeps[level.name]
+    temporal = Loops({}, (), 0, ())
+    if not level.hollow:
+        temporal = resolved.loops["temporal", level.name]
+    keeps = () if level.hollow else resolved.keeps[level.name]
     fans = [(fan, resolved.loops["spatial", fan.names[0]]) for fan in level.fans]
     wide = [loops for fan, loops in fans if fan.mesh != (1, 1)]
     reuse = {t for loops in wide for t in loops.no_reuse}

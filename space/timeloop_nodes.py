@@ -14,6 +14,7 @@ from .timeloop_attributes import (
     MESH,
     STORAGE_NAMES,
     Attributes,
+    compute_energy,
     network_energies,
     refuse_unknown,
     storage_fields,
@@ -199,7 +200,7 @@ def _component(
         walk.parts.chain.append(Memory(name, walk.mesh, fields, node.place))
     elif kind == "compute":
         refuse_unknown(own, COMPUTE_NAMES, context.mentioned, faults)
-        energy = attributes.number(("energy",), faults)
+        energy = compute_energy(attributes, faults)
         walk.parts.add_compute(Compute(walk.mesh, energy, node.place, name), faults)
     elif kind == "network":
         refuse_network_energy(own, context)

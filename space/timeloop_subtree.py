@@ -11,6 +11,7 @@ from .timeloop_attributes import (
     NETWORK,
     STORAGE_NAMES,
     Attributes,
+    compute_energy,
     refuse_unknown,
     storage_fields,
 )
@@ -170,7 +171,7 @@ def _compute(
     attributes = Attributes(at, own, around.inherited, Scope(own, around.scope))
     refuse_unknown(own, COMPUTE_NAMES, context.mentioned, context.faults)
     mesh = mesh_of(attributes, around.count, context.faults)
-    return Compute(mesh, attributes.number(("energy",), context.faults), at.place, name)
+    return Compute(mesh, compute_energy(attributes, context.faults), at.place, name)
 
 
 def _link(memories: list[Memory], parts: Parts, faults: Faults) -> None:

@@ -218,7 +218,7 @@ architecture:
     [
         ("depth: 64, dpeth: 64", "attributes.dpeth: is not understood; the nearest that is: depth"),
         ("width: 16", "has no size: give depth, entries or sizeKB"),
-        ("depth: 64, entries: 64", "has several sizes: entries, depth"),
+        ("depth: 64, sizeKB: 1", "has several sizes: depth, sizeKB"),
         ("depth: -1", "attributes.depth: must be 0 or more, got -1"),
         ("depth: 1.5", "attributes.depth: must be a whole number, got 1.5"),
         ("depth: many", "attributes.depth: 'many' reads 'many', which has no value"),
