@@ -125,7 +125,8 @@ def any_plan_bound(network: Network, hardware: Hardware) -> NetworkBound:
 
     Maps between layers may stay in the buffer, and weights may live there: what DRAM and that
     buffer exchange counts only where each word must pass once. What the buffer serves counts
-    as if all operands lived in it. Without such a buffer layers run one by one.
+    as if all operands lived in it, or not at all if they may bypass it. Without such a buffer
+    layers run one by one.
     """
     if hardware.fusion_level is None:
         return layer_by_layer_bound(network, hardware)
@@ -156,8 +157,7 @@ def _in_buffer(hardware: Hardware, density: tuple[float, float]) -> tuple[Design
     design, prices = design_and_prices(hardware, density, staged)
     accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
     if level.optional:
-        # a layer that runs by itself may let operands pass the buffer, and DRAM serves them
-        accesses[-2] = np.minimum(accesses[-2], accesses[-1])
-        ports[:, -2] = 0.0
+        # operands of a layer that runs by itself may pass the buffer, and cost nothing there
+        accesses[-2] = ports[:, -2] = 0.0
     accesses[-1] = ports[:, -1] = 0.0
     return design, prices._replace(accesses_pj=accesses, ports=ports)

@@ -1,5 +1,4 @@
 from dataclasses import replace
-from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -15,8 +14,8 @@ from archloom.evaluators.group_cost import group_cost
 from archloom.evaluators.group_shape import group_shape
 from archloom.evaluators.hardware_cost import access_costs, edp_js
 from archloom.evaluators.layer_cost import mapped_cost
-from archloom.evaluators.network_cost import NetworkCost, network_cost
-from archloom.space.dims import DIMS, TENSORS
+from archloom.evaluators.network_bounds import any_plan_bound, layer_by_layer_bound
+from archloom.evaluators.network_cost import NetworkCost
 from archloom.space.effects import Effects
 from archloom.space.fusion import FusionGroup, FusionPlan, layer_by_layer, plan_violations
 from archloom.space.layer import Layer
@@ -26,104 +25,29 @@ from archloom.space.networks import network
 
 from .designs import edge, eyeriss_like, tpu_like
 from .groups import POLICIES, any_tile, random_group
+from .random_plans import priced, random_plan
 
 NETWORKS = ["tiny_cnn", "tiny_mobile", "tiny_mlp"]
 DESIGNS = [edge(), edge(8 << 10), edge(channels=16), eyeriss_like(), tpu_like()]
 IDS = ["edge", "edge-small", "edge-fast-dram", "eyeriss", "tpu"]
 
 
-def primes(n):
-    """Return the prime factors of n."""
-    found, p = [], 2
-    while n > 1:
-        while n % p == 0:
-            found.append(p)
-            n //= p
-        p += 1
-    return found
-
-
-class RandomMapper:
-    """Maps by throwing each prime factor of each bound into a random slot that still fits."""
-
-    def __init__(self, seed):
-        self.rng = np.random.default_rng(seed)
-
-    def __call__(self, problem):
-        levels = problem.hardware.levels
-        rows = np.ones((len(levels), 3, len(DIMS)), int)
-        rows[-1, 0] = problem.bounds
-        keeps = self.keeps(problem)
-        cost = mapped_cost(problem, self.mapping(rows, keeps))
-        for d, bound in enumerate(problem.bounds):
-            for p in primes(bound):
-                trial = rows.copy()
-                trial[-1, 0, d] //= p
-                trial[self.rng.integers(len(levels)), self.rng.integers(3), d] *= p
-                if self.allowed(problem.hardware, trial):
-                    try:
-                        cost = mapped_cost(problem, self.mapping(trial, keeps))
-                        rows = trial
-                    except ValueError:
-                        continue  # some buffer is too small for this factor
-        return cost
-
-    def keeps(self, problem):
-        rows = []
-        for level in problem.hardware.levels:
-            held = [t in level.keeps for t in TENSORS]
-            if level.optional and not any(problem.staged):
-                held = [h and bool(self.rng.random() < 0.7) for h in held]
-            rows.append(tuple(held))
-        return rows
-
-    def mapping(self, rows, keeps):
-        return Mapping(
-            tuple(
-                LevelMapping(
-                    tuple(map(int, t)),
-                    tuple(map(int, self.rng.permutation(8))),
-                    tuple(map(int, x)),
-                    tuple(map(int, y)),
-                    k,
-                )
-                for (t, x, y), k in zip(rows, keeps, strict=True)
-            )
-        )
-
-    def allowed(self, hardware, rows):
-        for level, (_, x, y), fanout in zip(hardware.levels, rows, hardware.fanouts, strict=True):
-            for factors, dims, children in (
-                (x, level.spatial_x, fanout[0]),
-                (y, level.spatial_y, fanout[1]),
-            ):
-                unrolled = {DIMS[d] for d in range(8) if factors[d] > 1}
-                if prod(map(int, factors)) > children or not unrolled <= set(dims):
-                    return False
-        return True
-
-
-def priced(net, plan, hardware, seed):
-    mapper = RandomMapper(seed)
-    return network_cost(net, plan, hardware, lambda g: group_cost(net, g, hardware, mapper))
-
-
-def random_plan(net, rng):
-    """Return neighbours in the layer list, fused at random, with random tiles and halos."""
-    cuts = [0, *sorted(rng.choice(range(1, len(net.layers)), 2, replace=False)), len(net.layers)]
-    groups = []
-    for a, b in pairwise(cuts):
-        tile = (int(rng.integers(1, 17)), int(rng.integers(1, 17)))
-        halo = str(rng.choice(["recompute", "keep_inner", "keep_all"]))
-        resident = tuple(i for i in range(a, b) if net.layers[i].uses_macs and rng.random() < 0.5)
-        groups.append(FusionGroup(tuple(range(a, b)), tile, halo, resident))
-    return FusionPlan(tuple(groups))
-
-
 def check(cost, net, hardware):
     # an energy of a report is rounded to 2**-8 pJ, a few hundred times
     assert cost.energy_pj >= energy_bound_pj(net, hardware) - 1
     assert cost.latency_cycles >= latency_bound_cycles(net, hardware)
+    bounds = [any_plan_bound(net, hardware)]
+    if all(group.peak_words == 0 for group in cost.groups):
+        bounds.append(layer_by_layer_bound(net, hardware))
+    for bound in bounds:
+        assert cost.energy_pj >= bound.energy_pj - 1
+        assert cost.latency_cycles >= bound.latency_cycles
+        assert cost.dram_bytes >= bound.dram_bytes
+        assert cost.edp_js >= bound.edp_js * (1 - 1e-9)
+    # the sharper the more is known
+    assert bounds[0].energy_pj >= energy_bound_pj(net, hardware)
+    assert bounds[0].latency_cycles >= latency_bound_cycles(net, hardware)
+    assert bounds[-1].edp_js >= bounds[0].edp_js * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("name", NETWORKS)
@@ -257,6 +181,26 @@ def test_two_readers_of_the_input_may_share_its_fetch():
     a, b = conv(name="a", c=3, k=2), conv(name="b", c=3, k=5)
     net = Network("fork", (a, b), (("input",), ("input",)))
     assert demand(net).dram_words == 3 + (6 + 15) + (2 + 5)
+
+
+def test_narrow_words_and_clusters_lower_the_bounds():
+    """Half as wide in DRAM: half the cycles, two words in an access. A cluster of four: one."""
+    hardware, net = edge(), single(conv(k=4, c=8, p=8, q=8, input_size=(8, 8)))
+    levels, words = hardware.levels, demand(net).dram_words
+    half = tuple((tensor, hardware.word_bits // 2) for tensor in levels[-1].keeps)
+    slow = replace(levels[-1], bandwidth_words=0.25, width_words=1)
+    narrow = [
+        replace(hardware, levels=(*levels[:-1], replace(slow, tensor_bits=bits)))
+        for bits in ((), half)
+    ]
+    assert latency_bound_cycles(net, narrow[0]) == words * 4
+    assert latency_bound_cycles(net, narrow[1]) == words * 2
+    clustered = replace(hardware, levels=(replace(levels[0], cluster_size=4), *levels[1:]))
+    saved = 4 * 8 * 64 * sum(access_costs(hardware).read_pj[0, :2] * 0.75)
+    assert energy_bound_pj(net, clustered) < energy_bound_pj(net, hardware) - saved
+    for seed in range(4):
+        for built in (*narrow, clustered):
+            check(priced(net, layer_by_layer(net), built, seed), net, built)
 
 
 def test_maps_between_layers_cost_nothing():
