@@ -107,6 +107,11 @@ def _level_of(text: str) -> LevelMapping:
     if len(held) != len(TENSORS) or len(parts) != 3:
         raise ValueError(f"{text!r} is no level of a mapping, such as 'WI-:C2.K4/K8/Q2'")
     order, order_x, order_y = (full_order([d for d, _ in part]) for part in parts)
+    # loops that stand as in DIMS are in the plain order, wherever those of one step are
+    order_x, order_y = (
+        _AS_DIMS if part == sorted(part) else given
+        for part, given in zip(parts[1:], (order_x, order_y), strict=True)
+    )
     temporal, x, y = (tuple(dict(p).get(d, 1) for d in range(len(DIMS))) for p in parts)
     keeps = (held[0] != "-", held[1] != "-", held[2] != "-")
     return LevelMapping(temporal, order, x, y, keeps, order_x, order_y)
