@@ -6,6 +6,7 @@ those of the study, and a test compares them to the last digit.
 """
 
 from collections.abc import Mapping as Dict
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +94,7 @@ def hardware_details(hardware: "Hardware") -> Details:
         "datapath": hardware.datapath,
         "macs": hardware.macs,
         "vector_lanes": hardware.vector_lanes,
+        "effects": asdict(hardware.effects),
         "levels": [_level_details(level) for level in hardware.levels],
         "area_mm2": dict(cost.area_breakdown_mm2),
         "tdp_w": dict(cost.tdp_breakdown_w),

@@ -172,13 +172,7 @@ def _renderables(details: Details) -> "Iterator[RenderableType]":
 
 
 def _switched_on(details: Details) -> Iterator[str]:
-    """Yield the hardware effects that are on, and what levels have beyond the plain model."""
-    from ..space.effects import PLAIN
-
-    plain = asdict(PLAIN)
-    effects = [f"{name} {on}" for name, on in details["effects"].items() if on != plain[name]]
-    if effects:
-        yield "  " + ", ".join(effects)
+    """Yield what levels have beyond the plain model."""
     for level in details["levels"]:
         if said := list(_beyond(level, details)):
             yield f"  {level['name']}: {'; '.join(said)}"

@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Iterator
+from dataclasses import asdict
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..space.effects import PLAIN
 from .details import Details, trial_details, trial_number
 
 if TYPE_CHECKING:
@@ -91,7 +93,15 @@ def design_text(hardware: Details) -> str:
         f"{hardware['frequency_mhz']:g} MHz, {hardware['vector_lanes']} vector lanes, "
         f"{hardware['dram']} at {hardware['dram_gbytes_per_s']:.3g} GB/s and "
         f"{hardware['dram_pj_per_bit']:g} pJ/bit, priced with {hardware['technology']}"
+        f"{_switched_on(hardware['effects'])}"
     )
+
+
+def _switched_on(effects: dict[str, str]) -> str:
+    """Say which effects are on, as the end of a sentence."""
+    plain = asdict(PLAIN)
+    on = [f"{name.replace('_', ' ')} {v}" for name, v in effects.items() if v != plain[name]]
+    return f"; {', '.join(on)}" if on else ""
 
 
 def _heading(details: Details) -> str:
