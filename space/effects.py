@@ -1,8 +1,10 @@
 """Hardware effects beyond the plain loop-nest model; each is a switch that is off by default."""
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import Final, Literal, get_args
+
+from .amounts import amount_fault
+from .suggest import did_you_mean
 
 #: what a datapath does with a zero operand
 Zeros = Literal["computed", "gated", "skipped"]
@@ -10,6 +12,10 @@ Zeros = Literal["computed", "gated", "skipped"]
 Network = Literal["free", "mesh"]
 #: what of an array's fill, drain and weight loading shows in the latency
 FillDrain = Literal["none", "overlapped", "exposed"]
+
+
+#: most energy of one event, a joule: beyond it energies of long runs are no finite numbers
+MOST_PJ: Final = 1e12
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +31,7 @@ class AccessEnergy:
         address_pj: making one address.
 
     Raises:
-        ValueError: an energy that is negative, infinite or not a number.
+        ValueError: an energy that is negative, more than a joule or not a number.
     """
 
     read_pj: float
@@ -37,10 +43,9 @@ class AccessEnergy:
     address_pj: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in self.__slots__:
-            value = getattr(self, name)
-            if not (isfinite(value) and value >= 0):
-                raise ValueError(f"{name} must be a number from 0 up, got {value}")
+        faults = [amount_fault(name, getattr(self, name), 0, MOST_PJ) for name in self.__slots__]
+        if any(faults):
+            raise ValueError("; ".join(filter(None, faults)))
 
 
 #: values of each field of Effects
@@ -79,10 +84,14 @@ class Effects:
     input_zeros: Zeros = "computed"
 
     def __post_init__(self) -> None:
+        faults = []
         for name, known in EFFECT_CHOICES.items():
-            value = getattr(self, name)
-            if value not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
+            value: object = getattr(self, name)
+            if not isinstance(value, str) or value not in known:
+                near = did_you_mean(str(value), known)
+                faults.append(f"{name} must be one of {', '.join(known)}, got {value!r}; {near}")
+        if faults:
+            raise ValueError("; ".join(faults))
 
 
 #: the plain loop-nest model

@@ -1,11 +1,20 @@
 """One concrete accelerator."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from math import inf, isfinite, prod
-from typing import Literal
+from itertools import chain
+from math import inf, prod
+from typing import Literal, get_args
 
 from .dims import DIMS, TENSORS, Dim, Tensor
 from .effects import PLAIN, AccessEnergy, Effects
+from .hardware_checks import (
+    wrong_hardware_values,
+    wrong_level_numbers,
+    wrong_level_parts,
+    wrong_levels,
+    wrong_names,
+)
 
 Storage = Literal["register", "sram", "dram"]
 Pair = tuple[int, int]
@@ -42,7 +51,9 @@ class StorageLevel:
         energy: energies that replace those of the technology table.
 
     Raises:
-        ValueError: a size or bandwidth that is not positive, or an unknown tensor or dimension.
+        ValueError: a number that is no size or rate, clusters that do not divide the mesh,
+            private buffers of other tensors than it keeps, or an unknown tensor, dimension or
+            storage; all that is wrong at once.
     """
 
     name: str
@@ -64,40 +75,14 @@ class StorageLevel:
     energy: AccessEnergy | None = None
 
     def __post_init__(self) -> None:
-        if not self.keeps or any(t not in TENSORS for t in self.keeps):
-            raise ValueError(f"level {self.name}: keeps must name some of {', '.join(TENSORS)}")
-        if any(d not in DIMS for d in (*self.spatial_x, *self.spatial_y)):
-            raise ValueError(f"level {self.name}: spatial dimensions are {', '.join(DIMS)}")
-        self._check_numbers()
-        if (self.capacity_bytes is None) != (self.storage == "dram"):
-            raise ValueError(f"level {self.name}: all levels but DRAM need capacity_bytes")
-        if isinstance(self.capacity_bytes, tuple):
-            if {t for t, _ in self.capacity_bytes} != set(self.keeps):
-                raise ValueError(f"level {self.name}: private buffers must match keeps")
-            if not all(b > 0 and isfinite(b) for _, b in self.capacity_bytes):
-                raise ValueError(f"level {self.name}: capacities must be positive")
-        elif self.capacity_bytes is not None and not 0 < self.capacity_bytes < inf:
-            raise ValueError(f"level {self.name}: capacity_bytes must be positive")
+        # each line takes for granted what the one before it found right
+        self._refuse(wrong_names(self, get_args(Storage)), wrong_level_numbers(self))
+        self._refuse(wrong_level_parts(self))
 
-    def _check_numbers(self) -> None:
-        bandwidths = (
-            self.bandwidth_words,
-            self.read_bandwidth_words,
-            self.write_bandwidth_words,
-        )
-        if min(*self.mesh, self.width_words) < 1 or not all(b > 0 for b in bandwidths):
-            raise ValueError(f"level {self.name}: mesh, width and bandwidth must be positive")
-        if not (isfinite(self.multiple_buffering) and self.multiple_buffering >= 1):
-            raise ValueError(f"level {self.name}: multiple_buffering must be at least 1")
-        if self.cluster_size < 1 or self.instances % self.cluster_size:
-            raise ValueError(
-                f"level {self.name}: clusters of {self.cluster_size} do not divide "
-                f"{self.instances} instances"
-            )
-        if any(t not in TENSORS for t in self.multicast):
-            raise ValueError(f"level {self.name}: multicast must name some of {', '.join(TENSORS)}")
-        if any(t not in TENSORS or bits < 1 for t, bits in self.tensor_bits):
-            raise ValueError(f"level {self.name}: tensor_bits must be (tensor, bits from 1 up)")
+    def _refuse(self, *wrong: Iterable[str]) -> None:
+        message = "; ".join(filter(None, chain(*wrong)))
+        if message:
+            raise ValueError(f"level {self.name}: {message}")
 
     @property
     def instances(self) -> int:
@@ -145,7 +130,7 @@ class Hardware:
 
     Raises:
         ValueError: meshes that do not divide from level to level, no DRAM at the top or DRAM
-            elsewhere, or a size that is not positive.
+            elsewhere, or a number that is no size, rate or energy; all that is wrong at once.
     """
 
     name: str
@@ -163,29 +148,13 @@ class Hardware:
     mac_bits: int | None = None
 
     def __post_init__(self) -> None:
-        if not 0 < self.frequency_mhz < inf or min(*self.pe_mesh, *self.array, self.word_bits) < 1:
-            raise ValueError(f"hardware {self.name}: clock, meshes and word_bits must be positive")
-        if self.vector_lanes < 1 or self.native_batch < 1:
-            raise ValueError(f"hardware {self.name}: vector_lanes and native_batch must be >= 1")
-        if self.mac_pj is not None and not 0 <= self.mac_pj < inf:
-            raise ValueError(f"hardware {self.name}: mac_pj must be from 0 up, got {self.mac_pj}")
-        if self.mac_bits is not None and self.mac_bits < 1:
-            raise ValueError(f"hardware {self.name}: mac_bits must be positive")
-        kinds = [level.storage for level in self.levels]
-        if not kinds or kinds[-1] != "dram" or "dram" in kinds[:-1]:
-            raise ValueError(f"hardware {self.name}: the last level, and only it, must be DRAM")
-        if set(self.levels[-1].keeps) != set(TENSORS):
-            raise ValueError(f"hardware {self.name}: DRAM must keep every tensor")
-        if len({level.name for level in self.levels}) != len(self.levels):
-            raise ValueError(f"hardware {self.name}: level names must be unique")
-        child: Pair = self.mac_mesh
-        for level in self.levels:
-            if child[0] % level.mesh[0] or child[1] % level.mesh[1]:
-                raise ValueError(
-                    f"hardware {self.name}: mesh {level.mesh} of {level.name} does not divide "
-                    f"the mesh {child} below it"
-                )
-            child = level.mesh
+        self._refuse(wrong_hardware_values(self, StorageLevel))
+        self._refuse(wrong_levels(self))
+
+    def _refuse(self, wrong: Iterable[str]) -> None:
+        message = "; ".join(filter(None, wrong))
+        if message:
+            raise ValueError(f"hardware {self.name}: {message}")
 
     @property
     def mac_mesh(self) -> Pair:

@@ -62,14 +62,14 @@ def test_only_a_shared_buffer_for_maps_fuses(outermost: StorageLevel) -> None:
         ({"keeps": ()}, "keeps must name some of weights, inputs, outputs"),
         ({"keeps": ("biases",)}, "keeps must name some of"),
         ({"spatial_x": ("X",)}, "spatial dimensions are N, G, K"),
-        ({"mesh": (0, 1)}, "mesh, width and bandwidth must be positive"),
-        ({"bandwidth_words": 0}, "mesh, width and bandwidth must be positive"),
+        ({"mesh": (0, 1)}, r"mesh must be instances along x and y, .* got \(0, 1\)"),
+        ({"bandwidth_words": 0}, "bandwidth_words must be a number from 1e-09 .* got 0"),
         ({"capacity_bytes": None}, "all levels but DRAM need capacity_bytes"),
-        ({"capacity_bytes": 0}, "capacity_bytes must be positive"),
+        ({"capacity_bytes": 0}, "capacity_bytes must be a number from 0.125 .* got 0"),
         ({"capacity_bytes": (("weights", 1),)}, "private buffers must match keeps"),
         (
             {"capacity_bytes": (("weights", 1), ("inputs", 0), ("outputs", 1))},
-            "capacities must be positive",
+            "capacities must be from 0.125 up",
         ),
     ],
 )
@@ -81,8 +81,8 @@ def test_impossible_levels_are_refused(change: dict[str, object], message: str) 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"frequency_mhz": 0}, "clock, meshes and word_bits must be positive"),
-        ({"vector_lanes": 0}, "vector_lanes and native_batch must be >= 1"),
+        ({"frequency_mhz": 0}, "frequency_mhz must be a number from 0.001 .* got 0"),
+        ({"vector_lanes": 0}, "vector_lanes must be a whole number from 1 .* got 0"),
         ({"levels": (SPAD, GLB)}, "the last level, and only it, must be DRAM"),
         ({"levels": (GLB, replace(GLB, name="glb"), DRAM)}, "level names must be unique"),
         ({"levels": (SPAD, replace(DRAM, keeps=("inputs",)))}, "DRAM must keep every tensor"),
