@@ -216,6 +216,6 @@ def _outermost_faults(arch: Architecture, layer: Layer) -> list[str]:
     if level.size_words is None or words <= level.size_words // level.multiple_buffering:
         return []
     return [
-        f"arch.levels[{len(arch.levels) - 1}].size_words: {level.name} must hold all "
-        f"{words} words of the problem, has {level.size_words}"
+        f"arch.levels[{len(arch.levels) - 1}].size_words: {level.name} is the outermost memory and "
+        f"must hold all {words} words of the problem, has {level.size_words}"
     ]

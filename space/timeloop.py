@@ -4,6 +4,7 @@ docs/timeloop.md says what is read and what is refused.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,15 +58,17 @@ def read_timeloop(
     """
     faults = Faults()
     paths = [*arch_paths, problem_path, *([mapping_path] if mapping_path else [])]
-    documents = _load([*paths, *component_paths, *([ert_path] if ert_path else [])], faults)
-    context = _context(documents, faults)
+    paths += [*component_paths, *([ert_path] if ert_path else [])]
+    documents = _load(paths, faults)
+    unread = frozenset(path for path in paths if faults.about(str(path)))
+    context = replace(_context(documents, faults), unread=unread)
     architecture = _architecture(documents, arch_paths, context)
     problem = _problem(documents, problem_path, context)
     if architecture is not None:
         for entry in (documents.get("ERT") or documents.get("ERT_summary") or [])[:1]:
             apply_energies(entry, architecture, faults)
     if ert_path is not None and not ("ERT" in documents or "ERT_summary" in documents):
-        faults.add(Place(str(ert_path)), "has no ERT")
+        context.miss("ERT", [ert_path])
     resolved = None
     if mapping_path is not None or "mapping" in documents:
         resolved = _mapping(documents, mapping_path, architecture, problem, context)
@@ -153,7 +156,7 @@ def _architecture(
 ) -> Architecture | None:
     found = [*documents.get("architecture", []), *documents.get("arch", [])]
     if not found:
-        context.faults.add(Place(", ".join(map(str, paths)) or "files"), "has no architecture")
+        context.miss("architecture", paths)
         return None
     if len(found) > 1 and "arch" in documents:
         context.faults.add(found[-1].place, f"stands beside {found[0].place.path}")
@@ -163,7 +166,7 @@ def _architecture(
 def _problem(documents: Documents, path: Path, context: Context) -> Problem | None:
     found = documents.get("problem", [])
     if not found:
-        context.faults.add(Place(str(path)), "has no problem")
+        context.miss("problem", [path])
         return None
     return read_problem(found[0], context.variables, context.faults)
 
@@ -176,15 +179,17 @@ def _mapping(
     context: Context,
 ) -> Resolved | None:
     found = documents.get("mapping", [])
-    if not found:
-        context.faults.add(Place(str(path)), "has no mapping")
+    if not found and path is not None:
+        context.miss("mapping", [path])
     if not found or architecture is None or problem is None:
         return None
     constraints = [*architecture.parts.constraints]
     for entry in documents.get("constraints", []):
         constraints += _constraints(entry, context.faults)
     resolved = read_mapping(found[0], architecture, problem, constraints, context.faults)
-    check_mapping(resolved, architecture, problem, found[0].place, context.faults)
+    # what a mapping obeys can be told only once every name in it has been understood
+    if not context.faults:
+        check_mapping(resolved, architecture, problem, found[0].place, context.faults)
     return resolved
 
 

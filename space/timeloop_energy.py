@@ -32,6 +32,8 @@ def apply_energies(entry: Entry, architecture: Architecture, faults: Faults) -> 
         faults: where to note what is wrong.
     """
     tables = _tables(entry, faults)
+    if not tables:
+        return
     names = list(tables)
     for level in architecture.levels:
         found = tables.get(level.name)
@@ -69,9 +71,12 @@ def _energy(actions: tuple[str, ...], table: Table) -> float:
 def _tables(entry: Entry, faults: Faults) -> dict[str, Table]:
     """Return energies by component and action; of equal actions the most expensive one."""
     keys = section(entry, faults)
+    if "ERT summaries" in keys:
+        faults.add(entry.place, "is a summary of v0.2, which is not read; give the ERT itself")
+        return {}
     refuse_others(keys, ("version", "tables", "table_summary"), faults)
     given = keys.get("tables", keys.get("table_summary"))
-    if given is None:
+    if given is None or not given.value:
         faults.add(entry.place, "has no tables")
         return {}
     found: dict[str, Table] = {}

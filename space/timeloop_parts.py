@@ -1,8 +1,9 @@
 """What a Timeloop architecture consists of, whichever of its formats it is written in."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from .timeloop_attributes import MESH, Attributes
@@ -140,12 +141,19 @@ class Context:
         mentioned: words in attribute values anywhere, which may be names of attributes.
         classes: names of attributes that a compound component class declares.
         faults: where to note what is wrong.
+        unread: files of which something could not be read, so that what they lack may be there.
     """
 
     variables: Scope
     mentioned: set[str]
     classes: Mapping[str, set[str]]
     faults: Faults
+    unread: frozenset[Path] = frozenset()
+
+    def miss(self, part: str, paths: Sequence[Path]) -> None:
+        """Note that files lack a part, unless it may stand in what could not be read."""
+        if self.unread.isdisjoint(paths):
+            self.faults.add(Place(", ".join(map(str, paths)) or "files"), f"has no {part}")
 
     def class_names(self, *kinds: Entry | None) -> set[str]:
         """Return attributes that the classes of a component declare."""
