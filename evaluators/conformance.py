@@ -22,6 +22,10 @@ CAPACITY = "utilized_capacity_words"
 TRUNCATION = 1e-6
 
 
+class MisfitError(ValueError):
+    """A mapping that the hardware has no room for; with the numbers."""
+
+
 @dataclass(frozen=True)
 class Difference:
     """One figure that is not the recorded one."""
@@ -110,7 +114,8 @@ def evaluated(case: Case) -> Evaluated:
     """Evaluate the mapping of a case.
 
     Raises:
-        ValueError: it has no mapping, or the mapping does not fit; with the numbers.
+        MisfitError: the mapping does not fit.
+        ValueError: it has no mapping, or the hardware is none that can be priced.
     """
     if case.mapping is None:
         raise ValueError("the case has no mapping")
@@ -126,7 +131,7 @@ def evaluated(case: Case) -> Evaluated:
     )
     tiles *= keep
     if status != VALID:
-        raise ValueError(_misfit(case, setup, loops, tiles, status))
+        raise MisfitError(_misfit(case, setup, loops, tiles, status))
     cycles = max(chip, dram)
     level_pj = energy_by_level(setup, loops, keep, counts, used, scratch, cycles)
     # reports spread the leakage of a level over the tensors, as the kernel does

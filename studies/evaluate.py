@@ -7,7 +7,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..evaluators.conformance import Evaluated, evaluated
+from ..evaluators.conformance import Evaluated, MisfitError, evaluated
 from ..evaluators.technology import technology
 from ..space.case_problem import CASE_TENSORS
 from ..space.case_record import RecordError
@@ -67,8 +67,11 @@ def evaluate(files: Files, as_json: bool, console: "Console") -> None:
     case, names = read_case(files)
     try:
         result = evaluated(case)
+    except MisfitError as error:
+        raise UserError(f"{files.mapping}: {error}") from None
     except ValueError as error:
-        raise UserError(f"{files.mapping}: {error}{_in_files(str(error))}") from None
+        named = ", ".join(map(str, files.arch))
+        raise UserError(f"{named}: {error}{_in_files(str(error))}") from None
     table = None if _priced(case) else case.hardware.technology
     if as_json:
         print(json.dumps(evaluated_json(case, result, names, table), allow_nan=False))
