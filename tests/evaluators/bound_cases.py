@@ -7,6 +7,7 @@ import numpy as np
 
 from archloom.evaluators.kernel import VALID, evaluate_batch, evaluate_one
 from archloom.evaluators.problem import MappingProblem
+from archloom.search.annealing import anneal, reset
 from archloom.space.dims import DIMS, TENSORS
 from archloom.space.effects import AccessEnergy, Effects
 from archloom.space.hardware import Hardware, StorageLevel
@@ -207,3 +208,45 @@ def run_of(problem, loops, keep):
 def drained(counts, level):
     """Words of results that leave one instance: those that come back, and those it ever owns."""
     return counts[level, 2, 2] - counts[level, 2, 0] + counts[level, 2, 1]
+
+
+def annealed(problem, goal, level, seed, budget):
+    """Return the best run that annealing finds for one goal, or None if nothing is valid.
+
+    ``goal`` is ``energy``, ``cycles`` or ``edp``, or words at a level, ``moved`` or ``crossing``.
+    """
+    setup = _aimed(problem.setup, goal, level)
+    levels = len(problem.hardware.levels)
+    loops, keep = np.empty((levels, 4, 8), np.int64), np.empty((levels, 3), np.uint8)
+    reset(setup, loops, keep)
+    best_loops, best_keep, scores = loops.copy(), keep.copy(), np.full(2, inf)
+    word = np.array([seed], np.uint64)
+    anneal(setup, loops, keep, best_loops, best_keep, scores, word, 0, budget)
+    return run_of(problem, best_loops, best_keep) if scores[1] < inf else None
+
+
+def _aimed(setup, goal, level):
+    """Return a setup whose objective is the goal."""
+    if goal == "edp":
+        return setup
+    if goal == "cycles":
+        return setup._replace(weights=np.array([0.0, 1.0]))
+    base = setup._replace(weights=np.array([1.0, 0.0]), leakage_pj=0.0)
+    if goal == "energy":
+        return base
+    read, fill, update = np.zeros((3, *setup.read_pj.shape))
+    fill[level] = 1.0
+    if goal == "moved":
+        read[level] = update[level] = 1.0
+    else:  # results that leave are those that come in, less those that are read again
+        update[level, 2], read[level, 2] = 1.0, -1.0
+    return base._replace(
+        read_pj=read,
+        fill_pj=fill,
+        update_pj=update,
+        mac_pj=1.0,
+        width=np.ones_like(setup.width),
+        cluster=np.ones_like(setup.cluster),
+        served=np.ones(3),
+        extras=0,
+    )
