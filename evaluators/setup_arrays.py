@@ -6,9 +6,12 @@ from typing import Any
 import numpy as np
 
 from ..space.dims import INPUTS, OUTPUTS, TENSORS, WEIGHTS
-from ..space.hardware import Hardware
+from ..space.hardware import Hardware, StorageLevel
 from .hardware_cost import AccessCosts
 from .setup import EXPOSED, NO_FILL, OVERLAPPED
+
+#: more units than any mapping that is counted needs
+_UNLIMITED = 2.0**62
 
 _FILL_DRAIN = {"none": NO_FILL, "overlapped": OVERLAPPED, "exposed": EXPOSED}
 
@@ -38,9 +41,9 @@ def storage_arrays(hardware: Hardware, free_words: int | None) -> dict[str, Any]
         # copies of each tile share the capacity (Timeloop: size over multiple buffering, floored)
         if level.private:
             sizes = [(level.buffer_bytes(tensor) or 0) * 8 for tensor in TENSORS]
-            capacity[i] = [int(s // unit_bits // level.multiple_buffering) for s in sizes]
+            capacity[i] = [_units(s, unit_bits, level) for s in sizes]
         elif level.capacity_bytes is not None:
-            shared[i] = int(level.total_bytes * 8 // unit_bits // level.multiple_buffering)
+            shared[i] = _units(level.total_bytes * 8, unit_bits, level)
     buffer = hardware.fusion_level
     if free_words is not None and buffer is not None:
         shared[buffer] = free_words * unit[buffer, INPUTS]
@@ -51,6 +54,11 @@ def storage_arrays(hardware: Hardware, free_words: int | None) -> dict[str, Any]
         "width": width,
         "bandwidth": bandwidth,
     }
+
+
+def _units(bits: float, unit_bits: int, level: StorageLevel) -> int:
+    """Units that one of the copies of all tiles has in a buffer of so many bits."""
+    return int(min(bits // unit_bits // level.multiple_buffering, _UNLIMITED))
 
 
 def price_arrays(costs: AccessCosts) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..space.dims import INPUTS, OUTPUTS, RELEVANT, WEIGHTS, C, G, K, N, P, Q, R, S
-from .compiled import compiled, inlined
+from .compiled import inlined, part
 
 TEMPORAL, SPATIAL_X, SPATIAL_Y, ORDER = range(4)
 
@@ -41,7 +41,7 @@ def tile_words(tensor: int, cum: Int, row: int, window: Int) -> int:
     return cum[row, G] * cum[row, K] * cum[row, C] * cum[row, R] * cum[row, S]
 
 
-@compiled
+@part
 def diagonals(a: int, step_a: int, b: int, step_b: int) -> int:
     """Distinct values of i*step_a + j*step_b for i < a and j < b."""
     if a == 1 or b == 1:
@@ -88,7 +88,7 @@ def distinct_children(tensor: int, cum: Int, level: int, spread: Int, window: In
     return planes * spread[level, R] * spread[level, S]
 
 
-@compiled
+@part
 def fetched(tensor: int, level: int, loops: Int, spread: Int, cum: Int, window: Int) -> int:
     """Words that enter one instance of ``level`` over the run.
 
@@ -127,7 +127,23 @@ def fetched(tensor: int, level: int, loops: Int, spread: Int, cum: Int, window: 
     return words
 
 
-@compiled
+@part
+def clamped_sum(start: int, step: int, count: int, size: int) -> int:
+    """Sum of ``start + i * step`` for i below ``count``, each cut to lie from 0 to ``size``."""
+    if count < 4:
+        total = 0
+        for i in range(count):
+            total += max(0, min(size, start + i * step))
+        return total
+    # from the first that is not below 0 to the last below size they are a series
+    first = min(count, max(0, -(start // step)))
+    past = min(count, max(0, -((start - size) // step)))
+    terms = past - first
+    series = terms * (start + first * step) + terms * (terms - 1) // 2 * step
+    return series + (count - past) * size
+
+
+@part
 def axis_words(loops: Int, cum: Int, row: int, window: Int, axis: int, slide: int) -> int:
     """Rows (or columns) of the real map fetched over all tiles of one axis, without padding.
 
@@ -153,17 +169,21 @@ def axis_words(loops: Int, cum: Int, row: int, window: Int, axis: int, slide: in
         if inside_from <= i <= inside_to:
             i = min(n_out - 1, inside_to)
             continue
-        first = i * step_out - pad
-        for j in range(n_kernel):
-            start = first + j * step_kernel
-            end = start + reach
-            start += saved_out if i > 0 else 0
-            start += saved_kernel if j > 0 else 0
-            total -= end - start - max(0, min(end, size) - max(start, 0))
+        start = i * step_out - pad
+        end = start + reach
+        start += saved_out if i > 0 else 0
+        total -= end - start - max(0, min(end, size) - max(start, 0))
+        # the tiles of the kernel loop after its first
+        start += step_kernel + saved_kernel
+        end += step_kernel
+        more = n_kernel - 1
+        total -= more * (end - start)
+        total += clamped_sum(end, step_kernel, more, size)
+        total -= clamped_sum(start, step_kernel, more, size)
     return total
 
 
-@compiled
+@part
 def fetched_unpadded(level: int, loops: Int, cum: Int, window: Int) -> int:
     """Input words fetched into the level below DRAM, counting no padding.
 
@@ -190,13 +210,14 @@ def fetched_unpadded(level: int, loops: Int, cum: Int, window: Int) -> int:
         elif not closed:
             slide_columns = 1 if d == Q else 2
         closed = True
-    row = level + 1
-    rows = axis_words(loops, cum, row, window, 0, slide_rows)
-    columns = axis_words(loops, cum, row, window, 1, slide_columns)
-    return cum[row, N] * cum[row, G] * cum[row, C] * rows * columns * repeat
+    words = cum[dram, N] * cum[dram, G] * cum[dram, C] * repeat
+    for axis in range(2):
+        slide = slide_columns if axis else slide_rows
+        words *= axis_words(loops, cum, dram, window, axis, slide)
+    return words
 
 
-@compiled
+@part
 def tile_changes(tensor: int, level: int, loops: Int) -> int:
     """Times that one instance of ``level`` gets another tile, the first one included."""
     relevant = OUTPUT_DIMS if tensor == OUTPUTS else INPUT_DIMS
@@ -212,14 +233,3 @@ def tile_changes(tensor: int, level: int, loops: Int) -> int:
             if moving:
                 changes *= n
     return changes
-
-
-@compiled
-def owned(level: int, loops: Int, cum: Int, window: Int) -> int:
-    """Output words that one instance ever owns: its tile, times the loops that move it."""
-    words = tile_words(OUTPUTS, cum, level + 1, window)
-    for above in range(level + 1, loops.shape[0]):
-        for d in range(8):
-            if OUTPUT_DIMS >> d & 1:
-                words *= loops[above, TEMPORAL, d]
-    return words

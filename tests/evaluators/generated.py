@@ -75,7 +75,7 @@ def sides(rng: Random, flat: bool = False) -> list[tuple[int, int, int, int, int
         reach = (kernel - 1) * dilation + 1
         spare = rng.randrange(stride)
         whole = (out - 1) * stride + reach + spare
-        pad = rng.choice((0, min(reach - 1, (whole - 1) // 2), rng.randrange(reach)))
+        pad = rng.choice((0, reach - 1, reach - 1, rng.randrange(reach)))
         pad = min(pad, (whole - 1) // 2)
         found.append((whole - 2 * pad, kernel, stride, pad, dilation, out))
     return found
@@ -285,6 +285,8 @@ def draw_mapping(
     rows = [[[1] * 8 for _ in range(3)] for _ in range(height)]
     unrolled = rng.choice((0.2, 0.6, 0.9))
     slots = [(level, axis) for level in range(height) for axis in (0, 1)]
+    # now and then windows move outside alone, over the borders of a map
+    bordered = rng.random() < 0.3
     left = {d: primes(bounds[d]) for d in ALL}
     for level, fanout in enumerate(hardware.fanouts):
         if met and fanout[0] >= met.out and fanout[1] >= met.kernel:
@@ -303,6 +305,8 @@ def draw_mapping(
             if rng.random() < 0.005:
                 free = slots
             level, kind = rng.randrange(height), 0
+            if bordered and d >= P:
+                level, free = rng.choice((0, height - 1, height - 1)), []
             if free and rng.random() < unrolled:
                 level, axis = rng.choice(free)
                 kind = 1 + axis
@@ -311,8 +315,9 @@ def draw_mapping(
     levels = []
     for i, (level, (temporal, x, y)) in enumerate(zip(hardware.levels, rows, strict=True)):
         home = [lives and i == hardware.fusion_level for lives in staged]
+        whole = i == height - 1 or (bordered and i == height - 2)
         keeps = [
-            t in level.keeps and (i == height - 1 or lives or rng.random() < keep_share)
+            t in level.keeps and (whole or lives or rng.random() < keep_share)
             for t, lives in zip(TENSORS, home, strict=True)
         ]
         orders = [tuple(rng.sample(ALL, 8)) for _ in range(3)]
