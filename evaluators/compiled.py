@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import numba
 
@@ -46,17 +46,23 @@ def compiled(function: Function) -> Function:
 
     While it runs, other threads run too.
     """
-    return _jit(function, inline="never")
+    return _jit(function, inline="never", _nrt=True)
+
+
+def lean(function: Function) -> Function:
+    """Like :func:`compiled`, but it counts no references, as a :func:`part`."""
+    return _jit(function, inline="never", _nrt=False)
 
 
 def part(function: Function) -> Function:
-    """Compile as a part of the kernels that call it: Python cannot, and nothing is cached.
+    """Compile as a part of the kernels that call it, with no wrapper for Python and no cache.
 
-    Without the wrapper and the file of its own it takes a fraction of the time to compile.
+    It allocates nothing and counts no references to arrays: what it is passed outlives the call,
+    and counting takes longer than all else that a short function does with an array.
     """
     jit: Any = numba.njit
     jitted: Function = jit(
-        function, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+        function, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
     )
     return jitted
 
@@ -64,20 +70,25 @@ def part(function: Function) -> Function:
 def inlined(function: Function) -> Function:
     """Like :func:`compiled`, copied into each caller.
 
-    For helpers of a line or two, and for what takes a tuple of arrays: every call with one
-    counts the references of all its arrays, which costs more than the work of a short function.
+    For helpers of a line or two, and for what one kernel calls in one place.
     """
-    return _jit(function, inline="always")
+    return _jit(function, inline="always", _nrt=True)
 
 
-def _jit(function: Function, inline: Literal["never", "always"]) -> Function:
+def _jit(function: Function, **options: Any) -> Function:
     # numba reads the folder while it decorates; other users of numba keep theirs
     config: Any = numba.config
+    jit: Any = numba.njit
     before = config.CACHE_DIR
     config.CACHE_DIR = _folder() or before
     try:
-        jitted: Function = numba.njit(
-            function, cache=True, error_model="numpy", inline=inline, nogil=True
+        jitted: Function = jit(
+            function,
+            cache=True,
+            error_model="numpy",
+            nogil=True,
+            no_cfunc_wrapper=True,
+            **options,
         )
         return jitted
     finally:

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..space.dims import OUTPUTS
-from .compiled import compiled
+from .compiled import compiled, part
 from .noc import network_pj
 from .setup import EXPOSED, FILLS, READS, UPDATES, Setup
 from .words import (
@@ -19,7 +19,7 @@ from .words import (
 )
 
 
-@compiled
+@part
 def array_cycles(
     fill_drain: int, array: Int, loops: Int, keep: NDArray[np.uint8], steps: int
 ) -> float:
@@ -105,4 +105,25 @@ def extras_pj(
                 made += counts[level, t, FILLS]
                 energy[level, t] += made * clusters * setup.address_pj[level]
                 asked[t] = float(fetched(t, level, loops, spread, cum, window))
+    return energy
+
+
+@compiled
+def with_extras(
+    energy: float,
+    setup: Setup,
+    loops: Int,
+    keep: NDArray[np.uint8],
+    steps: int,
+    cum: Int,
+    spread: Int,
+    counts: Int,
+    used: Int,
+    cycles: float,
+) -> float:
+    """Add the energy of :func:`extras_pj`, level by level."""
+    extra = extras_pj(setup, loops, keep, steps, cum, spread, counts, used, cycles)
+    for level in range(extra.shape[0]):
+        for t in range(3):
+            energy += extra[level, t]
     return energy

@@ -12,21 +12,23 @@ Energy and cycles of search and the counts of reports come from the same code.
 import numpy as np
 from numpy.typing import NDArray
 
-from ..space.dims import INPUTS, OUTPUTS
-from .compiled import compiled, inlined
-from .extras import array_cycles, extras_pj
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, G, N, P, Q, R, S
+from .compiled import compiled, inlined, lean, part
+from .extras import array_cycles, with_extras
 from .setup import FILLS, MAX_LEVELS, READS, UPDATES, Setup
 from .words import (
+    INPUT_DIMS,
     ORDER,
+    OUTPUT_DIMS,
     SPATIAL_X,
     SPATIAL_Y,
     TEMPORAL,
+    WEIGHT_DIMS,
     Float,
     Int,
     distinct_children,
-    fetched,
+    extent,
     fetched_unpadded,
-    owned,
     tile_words,
     used_children,
 )
@@ -80,7 +82,7 @@ def _fits(setup: Setup, loops: Int, keep: NDArray[np.uint8], cum: Int) -> int:
     return VALID
 
 
-@compiled
+@part
 def _extents(loops: Int, spread: Int, cum: Int) -> int:
     """Fill tile extents and spatial factors; return the product of all temporal factors."""
     steps = 1
@@ -101,6 +103,65 @@ def _accesses(words: int, width: int) -> int:
 
 
 @inlined
+def _enter(setup: Setup, loops: Int, cum: Int, spread: Int, counts: Int) -> None:
+    """Set the words that enter one instance of each level (FILLS), and the outputs it ever owns
+    (UPDATES): its tile, times the loops that move it.
+
+    Temporal loops above the tile, innermost first: irrelevant ones are free until the first
+    relevant one, which re-fetches only what its window does not share; the rest multiply. Here
+    they are walked outermost first, and the last relevant one seen is that first one.
+    """
+    window, outermost = setup.window, loops.shape[0] - 1
+    turns, owners, whole, run_w, run_i, run_o = 1, 1, 1, 1, 1, 1
+    slide, at = 0, 0
+    for level in range(outermost, -1, -1):
+        row = level + 1
+        counts[level, WEIGHTS, FILLS] = tile_words(WEIGHTS, cum, row, window) * run_w
+        outputs = tile_words(OUTPUTS, cum, row, window)
+        counts[level, OUTPUTS, FILLS] = outputs * run_o
+        counts[level, OUTPUTS, UPDATES] = outputs * owners
+        rows = extent(cum[row, P], cum[row, R], window[0, 0], window[0, 1])
+        columns = extent(cum[row, Q], cum[row, S], window[1, 0], window[1, 1])
+        words = whole * rows * columns
+        if slide >= P:
+            axis, kind = (slide - P) % 2, (slide - P) // 2
+            step = cum[at, slide] * spread[at, slide] * window[axis, kind]
+            rows = min(rows, step) if axis == 0 else rows
+            columns = min(columns, step) if axis == 1 else columns
+        words += (run_i - whole) * rows * columns
+        counts[level, INPUTS, FILLS] = cum[row, N] * cum[row, G] * cum[row, C] * words
+        for i in range(7, -1, -1):
+            d = loops[level, ORDER, i]
+            n = loops[level, TEMPORAL, d]
+            bit = 1 << d if n > 1 else 0
+            fresh = INPUT_DIMS & bit != 0
+            whole = turns if fresh else whole
+            slide = d if fresh else slide
+            at = level if fresh else at
+            turns *= n
+            run_w = turns if WEIGHT_DIMS & bit else run_w
+            run_i = turns if fresh else run_i
+            run_o = turns if OUTPUT_DIMS & bit else run_o
+            owners *= n if OUTPUT_DIMS & bit else 1
+
+
+@part
+def _unpadded(setup: Setup, cum: Int) -> bool:
+    """Whether the level inside DRAM is fed alone and the input map is padded."""
+    outermost, window = cum.shape[0] - 2, setup.window
+    if outermost == 0 or setup.top[INPUTS] < outermost:
+        return False
+    if setup.fanout[outermost, 0] * setup.fanout[outermost, 1] != 1:
+        return False
+    for axis in range(2):
+        outputs, kernel = cum[outermost + 1, P + axis], cum[outermost + 1, R + axis]
+        reach = extent(outputs, kernel, window[axis, 0], window[axis, 1])
+        if window[axis, 2] > 0 or reach > window[axis, 3]:
+            return True
+    return False
+
+
+@inlined
 def _count(
     setup: Setup,
     loops: Int,
@@ -112,39 +173,32 @@ def _count(
     counts: Int,
 ) -> None:
     """Fill ``counts``; ``asked[3]`` starts as what the MACs ask for and moves outwards."""
-    levels = loops.shape[0]
-    window, top, fanout, multicast = setup.window, setup.top, setup.fanout, setup.multicast
-    alone = fanout[levels - 1, 0] * fanout[levels - 1, 1] == 1
+    levels, window = loops.shape[0], setup.window
+    _enter(setup, loops, cum, spread, counts)
+    if _unpadded(setup, cum):
+        counts[levels - 2, INPUTS, FILLS] = fetched_unpadded(levels - 2, loops, cum, window)
     # a MAC reads its operands and updates its result every cycle
     for t in range(3):
         asked[t] = steps
-    counts[:] = 0
     for level in range(levels):
+        children = used_children(level, spread)
         for t in range(3):
-            if level > top[t]:
-                continue
-            if multicast[level, t]:
-                content = asked[t] * distinct_children(t, cum, level, spread, window)
-            else:
-                content = asked[t] * used_children(level, spread)
-            asked[t] = content
-            if not keep[level, t]:
-                continue
-            enters = 0
-            if level < top[t]:
-                if t == INPUTS and level == levels - 2 and alone:
-                    enters = fetched_unpadded(level, loops, cum, window)
+            content, enters, owned = 0, 0, 0
+            if level <= setup.top[t]:
+                content = asked[t] * children
+                if children > 1 and setup.multicast[level, t]:
+                    content = asked[t] * distinct_children(t, cum, level, spread, window)
+                asked[t] = content
+                if keep[level, t]:
+                    enters = counts[level, t, FILLS] if level < setup.top[t] else 0
+                    owned = counts[level, t, UPDATES] if t == OUTPUTS else 0
+                    asked[t] = enters
                 else:
-                    enters = fetched(t, level, loops, spread, cum, window)
-            asked[t] = enters
-            counts[level, t, READS] = content
-            counts[level, t, FILLS] = enters
-            if t == OUTPUTS:
-                # the first touch of a partial sum neither reads it nor fetches it from above
-                part = owned(level, loops, cum, window)
-                counts[level, t, UPDATES] = content
-                counts[level, t, READS] = content - part
-                counts[level, t, FILLS] = max(0, enters - part)
+                    content = 0
+            # the first touch of a partial sum neither reads it nor fetches it from above
+            counts[level, t, READS] = content - owned
+            counts[level, t, FILLS] = max(0, enters - owned)
+            counts[level, t, UPDATES] = content if t == OUTPUTS else 0
 
 
 @inlined
@@ -160,7 +214,8 @@ def _price(
     read_pj, fill_pj, update_pj = setup.read_pj, setup.fill_pj, setup.update_pj
     cluster, instances, served = setup.cluster, setup.instances, setup.served
     energy, chip, dram = 0.0, 0.0, 0.0
-    met[:] = 0
+    for t in range(3):
+        met[t] = 0
     for level in range(levels):
         read, written = 0.0, 0.0
         # with clusters, energies are those of one access to all of a cluster (Timeloop)
@@ -192,7 +247,7 @@ def _price(
     return energy, chip, dram
 
 
-@inlined
+@lean
 def evaluate_one(
     setup: Setup, loops: Int, keep: NDArray[np.uint8], counts: Int, used: Int, scratch: Int
 ) -> tuple[int, float, float, float]:
@@ -225,10 +280,9 @@ def evaluate_one(
     if setup.fill_drain:
         chip += array_cycles(setup.fill_drain, setup.array, loops, keep, steps)
     if setup.extras:
-        extra = extras_pj(setup, loops, keep, steps, cum, spread, counts, used, max(chip, dram))
-        for level in range(levels):
-            for t in range(3):
-                energy += extra[level, t]
+        energy = with_extras(
+            energy, setup, loops, keep, steps, cum, spread, counts, used, max(chip, dram)
+        )
     return VALID, energy, chip, dram
 
 

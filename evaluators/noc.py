@@ -9,7 +9,7 @@ and fill the rows of the mesh in that order.
 import numpy as np
 
 from ..space.dims import INPUTS, OUTPUTS, P, R
-from .compiled import compiled
+from .compiled import compiled, part
 from .words import INPUT_DIMS, OUTPUT_DIMS, SPATIAL_X, WEIGHT_DIMS, Float, Int
 
 
@@ -32,7 +32,7 @@ def _places(loops: Int, level: int, across: Int, at: Int) -> None:
             numbered *= n
 
 
-@compiled
+@part
 def _position(
     tensor: int, at: Int, child: int, cum: Int, level: int, spread: Int, window: Int
 ) -> int:
@@ -56,7 +56,7 @@ def _position(
     return key
 
 
-@compiled
+@part
 def _sort(keys: Int, order: Int) -> None:
     """Sort ``order`` by the keys of its entries, equal ones by number (Shell, CACM 1959).
 
@@ -77,7 +77,7 @@ def _sort(keys: Int, order: Int) -> None:
         gap //= 2
 
 
-@compiled
+@part
 def _group_hops(members: Int, width: int, height: int, low: Int, high: Int) -> float:
     """Hops that serve one group of children with one word.
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluators.compiled import compiled
+from ..evaluators.compiled import compiled, part
 from ..evaluators.kernel import (
     MAX_LEVELS,
     ORDER,
@@ -33,7 +33,7 @@ HOT: Final = 2.0
 COLD: Final = 0.02
 
 
-@compiled
+@part
 def _random(rng: Word) -> float:
     """Uniform in [0, 1)."""
     rng[0] += np.uint64(0x9E3779B97F4A7C15)
@@ -44,12 +44,12 @@ def _random(rng: Word) -> float:
     return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
-@compiled
+@part
 def _below(rng: Word, n: int) -> int:
     return int(_random(rng) * n)
 
 
-@compiled
+@part
 def _random_prime(rng: Word, value: int) -> int:
     """A prime factor of ``value`` > 1; each distinct one is equally likely."""
     chosen, seen, rest, p = 1, 0, value, 2
@@ -66,7 +66,7 @@ def _random_prime(rng: Word, value: int) -> int:
     return chosen
 
 
-@compiled
+@part
 def _slot_open(fanout: Int, spatial: Flags, level: int, kind: int, d: int) -> bool:
     """Whether a factor of dimension ``d`` may stand at the slot at all."""
     if kind == TEMPORAL:
@@ -75,7 +75,7 @@ def _slot_open(fanout: Int, spatial: Flags, level: int, kind: int, d: int) -> bo
     return bool(fanout[level, axis] > 1 and spatial[level, axis, d])
 
 
-@compiled
+@part
 def _pick_slot(rng: Word, fanout: Int, spatial: Flags, levels: int, d: int, taken: int) -> int:
     """A random slot (level * 3 + kind) that may hold ``d``, other than ``taken``."""
     chosen, seen = taken, 0
@@ -87,7 +87,7 @@ def _pick_slot(rng: Word, fanout: Int, spatial: Flags, levels: int, d: int, take
     return chosen
 
 
-@compiled
+@part
 def _move_factor(rng: Word, bounds: Int, fanout: Int, spatial: Flags, loops: Int) -> None:
     """Move one prime factor of one dimension to another slot."""
     d, seen = 0, 0
@@ -111,7 +111,7 @@ def _move_factor(rng: Word, bounds: Int, fanout: Int, spatial: Flags, loops: Int
         loops[target // 3, target % 3, d] *= p
 
 
-@compiled
+@part
 def _pick_loop(rng: Word, loops: Int, other_slot: int, other_d: int) -> int:
     """A random factor above 1 of another slot and dimension, as slot * 8 + d; -1 if none."""
     chosen, seen = -1, 0
@@ -125,7 +125,7 @@ def _pick_loop(rng: Word, loops: Int, other_slot: int, other_d: int) -> int:
     return chosen
 
 
-@compiled
+@part
 def _exchange(rng: Word, fanout: Int, spatial: Flags, loops: Int) -> bool:
     """Let prime factors of two dimensions change places; False if the draw allows none.
 
@@ -153,7 +153,7 @@ def _exchange(rng: Word, fanout: Int, spatial: Flags, loops: Int) -> bool:
     return True
 
 
-@compiled
+@part
 def _swap_order(rng: Word, loops: Int) -> None:
     """Swap two loops of one level; the innermost level's order never matters."""
     if loops.shape[0] == 1:
@@ -164,7 +164,7 @@ def _swap_order(rng: Word, loops: Int) -> None:
     loops[level, ORDER, i], loops[level, ORDER, j] = b, a
 
 
-@compiled
+@part
 def _toggle_keep(rng: Word, optional: Flags, keep: Flags) -> bool:
     """Flip one bit of the bypass mask; False if no bit is free."""
     chosen, seen = -1, 0
@@ -179,7 +179,7 @@ def _toggle_keep(rng: Word, optional: Flags, keep: Flags) -> bool:
     return True
 
 
-@compiled
+@part
 def _move(rng: Word, setup: Setup, loops: Int, keep: Flags) -> None:
     """Change one thing: an order, a bypass bit, two factors against each other, or a factor."""
     kind = _random(rng)
@@ -195,7 +195,7 @@ def _move(rng: Word, setup: Setup, loops: Int, keep: Flags) -> None:
         _move_factor(rng, setup.bounds, setup.fanout, setup.spatial, loops)
 
 
-@compiled
+@part
 def _objective(setup: Setup, energy: float, cycles: float) -> float:
     """Ln of energy and latency to the powers that the setup asks for (EDP: 1 and 1)."""
     total = energy + setup.leakage_pj * cycles
@@ -205,17 +205,28 @@ def _objective(setup: Setup, energy: float, cycles: float) -> float:
 @compiled
 def reset(setup: Setup, loops: Int, keep: Flags) -> None:
     """Set the mapping that fits wherever any does: every loop at the outermost level."""
-    loops[:, :ORDER, :] = 1
+    outermost = loops.shape[0] - 1
+    for level in range(outermost + 1):
+        for d in range(8):
+            for kind in range(ORDER):
+                loops[level, kind, d] = 1
+            loops[level, ORDER, d] = d
+        for t in range(3):
+            # where bypass is free it is also what fits best
+            keep[level, t] = 0 if setup.optional[level, t] else setup.allowed[level, t]
+    for d in range(8):
+        loops[outermost, TEMPORAL, d] = setup.bounds[d]
+
+
+@part
+def _copy(loops: Int, keep: Flags, to_loops: Int, to_keep: Flags) -> None:
+    """Copy a mapping, element by element: copies of slices take a second to compile."""
     for level in range(loops.shape[0]):
         for d in range(8):
-            loops[level, ORDER, d] = d
-    loops[loops.shape[0] - 1, TEMPORAL, :] = setup.bounds
-    keep[:] = setup.allowed
-    # where bypass is free it is also what fits best
-    for level in range(loops.shape[0]):
+            for kind in range(4):
+                to_loops[level, kind, d] = loops[level, kind, d]
         for t in range(3):
-            if setup.optional[level, t]:
-                keep[level, t] = 0
+            to_keep[level, t] = keep[level, t]
 
 
 @compiled
@@ -245,11 +256,12 @@ def anneal(
         restart, position = step // RESTART, step % RESTART
         warm = restart % 2 == 1
         if position == 0 and warm:
-            loops[:], keep[:], scores[0] = best_loops, best_keep, scores[1]
+            _copy(best_loops, best_keep, loops, keep)
+            scores[0] = scores[1]
         elif position == 0:
             reset(setup, loops, keep)
             scores[0] = np.inf
-        trial[:], trial_keep[:] = loops, keep
+        _copy(loops, keep, trial, trial_keep)
         if position > 0 or warm:
             _move(rng, setup, trial, trial_keep)
         status, energy, chip, dram = evaluate_one(setup, trial, trial_keep, counts, used, scratch)
@@ -259,9 +271,11 @@ def anneal(
         hot = HOT / 2 if warm else HOT
         heat = hot * (COLD / hot) ** (position / RESTART)
         if score <= scores[0] or _random(rng) < np.exp((scores[0] - score) / heat):
-            loops[:], keep[:], scores[0] = trial, trial_keep, score
+            _copy(trial, trial_keep, loops, keep)
+            scores[0] = score
         if score < scores[1]:
-            best_loops[:], best_keep[:], scores[1] = trial, trial_keep, score
+            _copy(trial, trial_keep, best_loops, best_keep)
+            scores[1] = score
 
 
 @compiled
@@ -304,4 +318,5 @@ def sample(
         if status == VALID:
             score = _objective(setup, energy, max(chip, dram))
             if score < scores[1]:
-                best_loops[:], best_keep[:], scores[1] = loops, keep, score
+                _copy(loops, keep, best_loops, best_keep)
+                scores[1] = score
