@@ -128,7 +128,11 @@ class Attributes:
 
 
 def refuse_unknown(
-    own: Mapping[str, Entry], known: Iterable[str], mentioned: set[str], faults: Faults
+    own: Mapping[str, Entry],
+    known: Iterable[str],
+    mentioned: set[str],
+    faults: Faults,
+    hint: str = "",
 ) -> None:
     """Name each attribute that is neither known nor read by any expression.
 
@@ -138,7 +142,7 @@ def refuse_unknown(
     names = [*known, *NO_EFFECT]
     for name, entry in own.items():
         if name not in names and name not in mentioned and not name.isupper():
-            faults.add(entry.place, f"is not understood; {nearest(name, names)}")
+            faults.add(entry.place, f"is not understood; {nearest(name, names)}{hint}")
 
 
 def storage_fields(attributes: Attributes, kind: str, faults: Faults) -> dict[str, Any]:

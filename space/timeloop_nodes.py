@@ -6,7 +6,7 @@ attributes of a container hold for every component behind it.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from .timeloop_attributes import (
@@ -191,15 +191,14 @@ def _component(
         faults.add(node.place, f"{shown(name)}: v0.4 says how many by spatial, not by a range")
     class_name = word(keys.get("class"), node.place, "class", faults)
     kind = kind_of(class_name)
-    declared = walk.context.class_names(keys.get("class"), keys.get("subclass"))
-    context = replace(walk.context, mentioned=walk.context.mentioned | declared)
+    context = walk.context.of_classes(keys.get("class"), keys.get("subclass"))
     attributes = Attributes(node, own, walk.inherited, Scope(own, walk.scope))
     if kind == "memory":
-        refuse_unknown(own, STORAGE_NAMES, context.mentioned, faults)
+        refuse_unknown(own, STORAGE_NAMES, context.mentioned, faults, context.hint)
         fields = storage_fields(attributes, class_name, faults)
         walk.parts.chain.append(Memory(name, walk.mesh, fields, node.place))
     elif kind == "compute":
-        refuse_unknown(own, COMPUTE_NAMES, context.mentioned, faults)
+        refuse_unknown(own, COMPUTE_NAMES, context.mentioned, faults, context.hint)
         energy = compute_energy(attributes, faults)
         walk.parts.add_compute(Compute(walk.mesh, energy, node.place, name), faults)
     elif kind == "network":

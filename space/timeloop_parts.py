@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -22,6 +22,10 @@ _KINDS: Final[tuple[tuple[Kind, tuple[str, ...]], ...]] = (
     ("compute", ("mac", "compute")),
     ("network", ("XY_NoC", "Legacy", "ReductionTree", "SimpleMulticast")),
 )
+#: classes that declare nothing of their own
+_PLAIN: Final = """
+    DRAM SRAM regfile storage dummy_storage intmac fpmac mac compute Legacy
+"""
 #: parts without loops or tensors of their own, as in Accelergy's library of primitives
 _LOOSE: Final = """
     adder and_gate bitwise comparator counter crossbar decoder fifo fpadder fpmultiplier intadder
@@ -141,6 +145,7 @@ class Context:
         mentioned: words in attribute values anywhere, which may be names of attributes.
         classes: names of attributes that a compound component class declares.
         faults: where to note what is wrong.
+        hint: what an attribute that nothing knows may be, besides a slip.
         unread: files of which something could not be read, so that what they lack may be there.
     """
 
@@ -148,6 +153,7 @@ class Context:
     mentioned: set[str]
     classes: Mapping[str, set[str]]
     faults: Faults
+    hint: str = ""
     unread: frozenset[Path] = frozenset()
 
     def miss(self, part: str, paths: Sequence[Path]) -> None:
@@ -155,10 +161,13 @@ class Context:
         if self.unread.isdisjoint(paths):
             self.faults.add(Place(", ".join(map(str, paths)) or "files"), f"has no {part}")
 
-    def class_names(self, *kinds: Entry | None) -> set[str]:
-        """Return attributes that the classes of a component declare."""
+    def of_classes(self, *kinds: Entry | None) -> "Context":
+        """Return the context of a component, in which its classes declare attributes."""
         names = [str(kind.value) for kind in kinds if kind is not None]
-        return set().union(*(self.classes.get(name, set()) for name in names))
+        declared = set().union(*(self.classes.get(name, set()) for name in names))
+        plain = all(name in self.classes or name in _PLAIN.split() for name in names)
+        hint = "" if plain else f"; or give --component with what {names[-1]} declares"
+        return replace(self, mentioned=self.mentioned | declared, hint=hint)
 
 
 def kind_of(class_name: str) -> Kind:

@@ -126,8 +126,7 @@ def _component(
     around = replace(around, count=around.count * count)
     class_name = word(keys.get("class"), local.place, "class", faults)
     kind = kind_of(class_name)
-    declared = context.class_names(keys.get("class"), keys.get("subclass"))
-    context = replace(context, mentioned=context.mentioned | declared)
+    context = context.of_classes(keys.get("class"), keys.get("subclass"))
     if kind == "memory":
         memories.append(_memory(local, name, own, class_name, around, context))
     elif kind == "compute":
@@ -144,7 +143,7 @@ def _component(
 def refuse_network_energy(own: Mapping[str, Entry], context: Context) -> None:
     """Accept a network component that costs nothing by itself."""
     names = {*STORAGE_NAMES, *COMPUTE_NAMES} - {*NETWORK, "wire_energy", "energy_per_ingress"}
-    refuse_unknown(own, names, context.mentioned, context.faults)
+    refuse_unknown(own, names, context.mentioned, context.faults, context.hint)
 
 
 def _memory(
@@ -156,7 +155,7 @@ def _memory(
     context: Context,
 ) -> Memory:
     attributes = Attributes(at, own, around.inherited, Scope(own, around.scope))
-    refuse_unknown(own, STORAGE_NAMES, context.mentioned, context.faults)
+    refuse_unknown(own, STORAGE_NAMES, context.mentioned, context.faults, context.hint)
     fields = storage_fields(attributes, class_name, context.faults)
     if class_name == "dummy_storage":
         # what Timeloop's front end writes for a fan-out; its size of one word is made up
@@ -169,7 +168,7 @@ def _compute(
     at: Entry, name: str, own: Mapping[str, Entry], around: _Around, context: Context
 ) -> Compute:
     attributes = Attributes(at, own, around.inherited, Scope(own, around.scope))
-    refuse_unknown(own, COMPUTE_NAMES, context.mentioned, context.faults)
+    refuse_unknown(own, COMPUTE_NAMES, context.mentioned, context.faults, context.hint)
     mesh = mesh_of(attributes, around.count, context.faults)
     return Compute(mesh, compute_energy(attributes, context.faults), at.place, name)
 

@@ -74,3 +74,13 @@ def test_the_products_of_an_unknown_dimension_are_not_blamed(tmp_path):
 def test_a_table_without_tables_is_one_fault(tmp_path, table, message):
     (fault,) = faults(tmp_path, arch=arch(), problem=GEMM, ert=table)
     assert fault.endswith(message)
+
+
+def test_attributes_of_a_compound_class_are_asked_for(tmp_path):
+    text = arch().replace(
+        "class: regfile, attributes: {", "class: buffet_SRAM, attributes: {n: 2, "
+    )
+    (fault,) = faults(tmp_path, arch=text, problem=GEMM)
+    assert fault.endswith("; or give --component with what buffet_SRAM declares")
+    classes = "compound_components: {classes: [{name: buffet_SRAM, attributes: {n: 1}}]}"
+    read(tmp_path, arch=text, problem=GEMM, components=classes)
