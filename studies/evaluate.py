@@ -47,10 +47,27 @@ def read_case(files: Files) -> tuple[Case, dict[str, str]]:
             component_paths=files.components,
         )
         return case_of(record, files.mapping.stem, files.technology), record["data_space_names"]
-    except (TimeloopError, RecordError) as error:
-        count = len(error.faults)
-        head = f"{count} thing{'s' if count > 1 else ''} cannot be evaluated"
-        raise UserError("\n".join([head, *(f"  {fault}" for fault in error.faults)])) from None
+    except TimeloopError as error:
+        raise _refusal(error.faults) from None
+    except RecordError as error:
+        raise _refusal([_in_file(fault, files) for fault in error.faults]) from None
+
+
+def _refusal(faults: Sequence[str]) -> UserError:
+    head = f"{len(faults)} thing{'s' if len(faults) > 1 else ''} cannot be evaluated"
+    return UserError("\n".join([head, *(f"  {fault}" for fault in faults)]))
+
+
+def _in_file(fault: str, files: Files) -> str:
+    """Say which file a fault of the record comes from, in place of a key that is in none."""
+    key, _, rest = fault.partition(": ")
+    parts = {"arch": files.arch, "problem": [files.problem], "mapping": [files.mapping]}
+    for part, paths in parts.items():
+        if key.startswith(part):
+            # levels are named in the sentence, dimensions in the key
+            where = key.removeprefix("problem.dims.") if part == "problem" else ""
+            return f"{', '.join(map(str, paths))}: {where}{' ' if where else ''}{rest}"
+    return fault
 
 
 def evaluate(files: Files, as_json: bool, console: "Console") -> None:

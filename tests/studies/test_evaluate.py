@@ -234,6 +234,24 @@ def test_a_folder_and_junk_are_no_files(here):
     assert "ert.yaml: cannot be read: Is a directory" in here.refused()
 
 
+def test_what_files_say_together_is_told_of_the_file_that_can_change_it(here):
+    here.write(TILED, arch=TILED.arch.replace("32 * 1024", "4"))
+    wrong = "arch.yaml: store is the outermost memory and must hold all 626 words of the problem"
+    assert f"\n  {wrong}, has 32\n" in here.refused()
+    # four dimensions that move inputs and results alone, where the model has three
+    crowded = TILED.problem
+    for old, new in (
+        ("[K, R, P]", "[K, R, P, A, B, T]"),
+        ("[[R], [P]]", "[[R], [P]], [[A]], [[B]], [[T]]"),
+        ("projection: [K, P]", "projection: [K, P, A, B, T]"),
+        ("P: 16", "P: 16, A: 2, B: 2, T: 2"),
+    ):
+        assert old in crowded
+        crowded = crowded.replace(old, new)
+    here.write(TILED, problem=crowded, mapping=TILED.mapping.replace("K16", "K16 A2 B2 T2"))
+    assert "problem.yaml: T indexes Inputs, Outputs; " in here.refused()
+
+
 def test_all_slips_come_at_once(here):
     here.write(
         TILED, problem=TILED.problem.replace("P: 16", ""), arch=TILED.arch.replace("depth", "dpth")
