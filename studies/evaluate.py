@@ -64,9 +64,10 @@ def _in_file(fault: str, files: Files) -> str:
     parts = {"arch": files.arch, "problem": [files.problem], "mapping": [files.mapping]}
     for part, paths in parts.items():
         if key.startswith(part):
-            # levels are named in the sentence, dimensions in the key
-            where = key.removeprefix("problem.dims.") if part == "problem" else ""
-            return f"{', '.join(map(str, paths))}: {where}{' ' if where else ''}{rest}"
+            # levels are named in the sentence, dimensions and ranks in the key
+            dim = key.removeprefix("problem.dims.")
+            text = rest if part != "problem" else f"{dim} {rest}" if dim != key else fault
+            return f"{', '.join(map(str, paths))}: {text}"
     return fault
 
 
