@@ -16,6 +16,7 @@ from archloom.evaluators.kernel import (
     evaluate_one,
 )
 from archloom.evaluators.setup import unlimited
+from archloom.evaluators.words import clamped_sum
 
 from . import nest as oracle
 from .nest import INPUTS, OUTPUTS, WEIGHTS, G, N, Nest, P, Q, R, S
@@ -170,6 +171,14 @@ def test_counts_energy_and_cycles_are_those_of_the_walked_nest(nest):
         assert counts[level].tolist() == expected[level].tolist(), f"level {level}"
     assert used.tolist() == oracle.used(nest)
     assert (energy, chip, dram) == oracle.price(nest, setup)
+
+
+@settings(max_examples=500)
+@given(st.integers(-80, 80), st.integers(1, 9), st.integers(0, 30), st.integers(0, 60))
+def test_a_clamped_series_is_summed(start, step, terms, size):
+    expected = sum(max(0, min(size, start + i * step)) for i in range(terms))
+    # parts of kernels are compiled for other kernels alone
+    assert clamped_sum.py_func(start, step, terms, size) == expected
 
 
 @settings(max_examples=100)
