@@ -142,7 +142,7 @@ def evaluate(
     ] = "cacti_45nm",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
 ) -> None:
-    """Evaluate one mapping from Timeloop's YAML files (v0.3 and v0.4).
+    """Evaluate one mapping from Timeloop's YAML files (v0.2 to v0.4).
 
     What is read, and what is refused by name, is in docs/timeloop.md.
     """
