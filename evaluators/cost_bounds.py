@@ -9,12 +9,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS
-from .compiled import compiled, inlined, part
-from .level_room import Design, Limits, limits_of
+from .compiled import compiled, part
+from .level_room import ANY, Design, Limits, limits_of
 from .setup import Setup
-from .traffic_bounds import AGAIN, Room, least_cost, least_shared
+from .traffic_bounds import AGAIN, TOGETHER, WAITING, Room, least_cost, least_shared
 from .words import Float, Int
-from .work import PADDED, REAL, Work, work_of
+from .work import PADDED, REAL, SCATTERED, Work, work_of
 
 #: who takes or brings the words that have a price: MACs, levels inside, or the level outside
 BY_MACS, BY_INNER, FILLED = range(3)
@@ -78,26 +78,6 @@ def prices_of(setup: Setup) -> Prices:
     )
 
 
-@inlined
-def _room_inside(design: Design, limits: Limits, p: int, inner: Int) -> Room:
-    """Return the room of what is kept inside one instance of level ``p``.
-
-    ``inner[3]`` are the levels that keep each tensor next inside it.
-    """
-    stays, passes, unit = np.full(3, np.inf), np.full(3, np.inf), np.zeros(3)
-    together = np.inf
-    for t in range(3):
-        v = inner[t]
-        if p > design.top[t] or v == _MACS:
-            continue
-        stays[t] = limits.apart[v, p, t] * limits.stays[v, t]
-        if v == p - 1:
-            # no temporal loop stands between the two levels: the tile is what is kept
-            passes[t], unit[t] = limits.apart[v, p, t] * limits.passes[v, t], design.unit[v, t]
-            together = design.shared[v] * limits.apart[v, p, AGAIN]
-    return Room(stays, passes, unit, together)
-
-
 class _Task(NamedTuple):
     """What to bound: J kinds of cost of a layer on a design.
 
@@ -116,78 +96,135 @@ class _Task(NamedTuple):
     summed: bool
 
 
-@inlined
-def _serving(
-    task: _Task, j: int, p: int, kept: Int, inner: Int, enough: float, useless: float
-) -> float:
-    """Return the least cost of the words that level ``p`` reads and takes from inside.
-
-    ``kept[3]`` says what it keeps, ``inner[3]`` which level keeps each tensor next inside it.
+class _Scratch(NamedTuple):
+    """Arrays that are overwritten: ``kept[3]`` says what a level keeps, ``inner[3]`` which level
+    keeps each tensor next inside it; prices are float64[4]; ``fills[8, J]`` by set of kept tensors;
+    of ``ends`` see :func:`archloom.evaluators.traffic_bounds.least_cost`.
     """
-    work, limits = task.work, task.limits
-    by_macs, by_inner = np.zeros(4), np.zeros(4)
+
+    kept: Int
+    inner: Int
+    by_macs: Float
+    by_inner: Float
+    room: Room
+    ends: Float
+    fills: Float
+
+
+@part
+def _room_inside(design: Design, limits: Limits, p: int, inner: Int, room: Room) -> int:
+    """Fill the room of what is kept inside one instance of level ``p``; return how inputs come.
+
+    The tile is all that is inside the level. Only where nothing is kept next to the level is it
+    that of the outermost level which keeps anything, in all its instances (docs/bounds.md, lemma
+    3): their positions may be far apart.
+    """
+    near, top = max(inner[0], inner[1], inner[2]), design.top
+    if min(inner[0], inner[1], inner[2]) == _MACS or p > min(top[0], top[1], top[2]):
+        near = p - 1
+    room.units[TOGETHER] = np.inf
+    for t in range(3):
+        v = inner[t]
+        room.stays[t] = room.passes[t] = np.inf
+        room.units[t] = 0.0
+        if p > design.top[t] or v == _MACS:
+            continue
+        room.stays[t] = limits.apart[v, p, t] * limits.stays[v, t]
+        if v == near:
+            # no temporal loop of the tile stands between: it is what is kept
+            room.passes[t] = limits.apart[v, p, t] * limits.passes[v, t]
+            room.units[t] = design.unit[v, t]
+            room.units[TOGETHER] = design.shared[v] * limits.apart[v, p, ANY]
+    if near + 1 < p and limits.apart[near + 1, p, ANY] > 1:
+        return SCATTERED
+    last = len(limits.used) - 1
+    return REAL if design.alone and p == last and inner[INPUTS] == last - 1 else PADDED
+
+
+@part
+def _owned(task: _Task, p: int) -> float:
+    """Words of results whose first arrival at level ``p`` elides a read, at the most."""
+    return float(min(task.work.macs, task.work.words[PADDED, OUTPUTS] * task.limits.copies[p]))
+
+
+@part
+def _serving(
+    task: _Task, scratch: _Scratch, j: int, p: int, enough: float, useless: float
+) -> float:
+    """Return the least cost of the words that level ``p`` reads and takes from inside."""
+    by_macs, by_inner = scratch.by_macs, scratch.by_inner
+    some_macs, some_inner = False, False
     for i in range(4):
         t = min(i, OUTPUTS)
-        if kept[t] and inner[t] == _MACS:
+        by_macs[i] = by_inner[i] = 0.0
+        if scratch.kept[t] and scratch.inner[t] == _MACS:
             by_macs[i] = task.prices[j, p, BY_MACS, i]
-        elif kept[t]:
+            some_macs = some_macs or by_macs[i] > 0
+        elif scratch.kept[t]:
             by_inner[i] = task.prices[j, p, BY_INNER, i]
-    owned = min(work.macs, work.words[PADDED, OUTPUTS] * limits.copies[p])
-    cost = 0.0
-    if by_macs.any():
-        cost = least_shared(work.macs, by_macs, owned, limits.shares[p], limits.shared[p])
-    if by_inner.any():
-        real = REAL if task.design.alone and p == len(limits.used) - 1 else PADDED
-        room = _room_inside(task.design, limits, p, inner)
-        cost += least_cost(work, real, by_inner, owned, room, enough - cost, useless - cost)
+            some_inner = some_inner or by_inner[i] > 0
+    owned, cost, limits = _owned(task, p), 0.0, task.limits
+    if some_macs:
+        cost = least_shared(task.work.macs, by_macs, owned, limits.shares[p], limits.shared[p])
+    if some_inner:
+        room = scratch.room
+        real = _room_inside(task.design, limits, p, scratch.inner, room)
+        enough, useless, ends = enough - cost, useless - cost, scratch.ends
+        cost += least_cost(task.work, real, by_inner, owned, room, enough, useless, ends)
     return cost
 
 
-@inlined
-def _filling(task: _Task, j: int, p: int, kept: Int) -> float:
-    """Return the least cost of the words that all instances of level ``p`` get from outside."""
-    work, design, limits = task.work, task.design, task.limits
-    price, unit = np.zeros(4), np.zeros(3)
-    stays, passes = np.full(3, np.inf), np.full(3, np.inf)
+@part
+def _filling(task: _Task, scratch: _Scratch, j: int, p: int, mask: int) -> float:
+    """Return the least cost of the words that all instances of level ``p`` get from outside.
+
+    Bit t of ``mask`` says that the level keeps tensor t.
+    """
+    design, limits, price, room = task.design, task.limits, scratch.by_inner, scratch.room
+    some = False
     for i in range(4):
         t = min(i, OUTPUTS)
-        if kept[t] and design.tiled[p, t]:
+        price[i] = room.units[i] = 0.0
+        room.stays[t] = room.passes[t] = np.inf
+        if mask >> t & 1 and design.tiled[p, t]:
             price[i] = task.prices[j, p, FILLED, i]
-            stays[t], passes[t] = limits.stays[p, t], limits.passes[p, t]
-            unit[t] = design.unit[p, t]
-    if not price.any():
+            some = some or price[i] > 0
+    if not some:
         return 0.0
-    owned = min(work.macs, work.words[PADDED, OUTPUTS] * limits.copies[p])
+    for t in range(3):
+        if mask >> t & 1 and design.tiled[p, t]:
+            room.stays[t], room.passes[t] = limits.stays[p, t], limits.passes[p, t]
+            room.units[t] = design.unit[p, t]
+    room.units[TOGETHER] = design.shared[p]
     real = REAL if design.alone and p == len(limits.used) - 2 else PADDED
-    room = Room(stays, passes, unit, design.shared[p])
-    return least_cost(work, real, price, owned, room, 0.0, np.inf)
+    return least_cost(task.work, real, price, _owned(task, p), room, 0.0, np.inf, scratch.ends)
 
 
-@inlined
-def _fills(task: _Task, p: int) -> Float:
-    """Return float64[8, J], the least cost of filling level ``p`` for each set of kept tensors.
+@part
+def _fill_all(task: _Task, scratch: _Scratch, p: int) -> None:
+    """Fill ``scratch.fills``: the least cost of filling level ``p`` for each set of kept tensors.
 
     Infinite for a set that no mapping may keep.
     """
     design, per = task.design, task.per
-    fills = np.full((8, len(per)), np.inf)
-    kept = np.empty(3, np.int64)
     for mask in range(8):
         allowed = True
         for t in range(3):
-            kept[t] = mask >> t & 1
-            allowed = allowed and design.must[p, t] <= kept[t] <= design.may[p, t]
-        for j in range(len(per) if allowed else 0):
-            fills[mask, j] = _filling(task, j, p, kept) if per[j, p] > 0 else 0.0
-    return fills
+            kept = mask >> t & 1
+            allowed = allowed and design.must[p, t] <= kept <= design.may[p, t]
+        for j in range(len(per)):
+            scratch.fills[mask, j] = 0.0 if allowed else np.inf
+            if allowed and per[j, p] > 0:
+                scratch.fills[mask, j] = _filling(task, scratch, j, p, mask)
 
 
 @part
-def _decode(state: int, mask: int, p: int, levels: int, kept: Int, inner: Int) -> int:
+def _decode(state: int, mask: int, p: int, levels: int, scratch: _Scratch) -> int:
     """Fill what level ``p`` keeps and what is kept next inside it; return the state outside it.
 
     A state says for each tensor which level (or the MACs) keeps it outermost so far.
     """
+    kept, inner = scratch.kept, scratch.inner
     following, place = 0, 1
     for t in range(3):
         kept[t], inner[t] = mask >> t & 1, state % (levels + 1) - 1
@@ -197,25 +234,25 @@ def _decode(state: int, mask: int, p: int, levels: int, kept: Int, inner: Int) -
     return following
 
 
-@inlined
+@part
 def _with_level(
-    task: _Task, fills: Float, p: int, kept: Int, inner: Int, cost: float, limit: float
+    task: _Task, scratch: _Scratch, mask: int, p: int, cost: float, limit: float
 ) -> float:
     """Return ``cost`` and that of level ``p``, or about ``limit`` or more if it exceeds that."""
-    for j in range(len(fills)):
+    for j in range(len(task.per)):
         if cost >= limit:
             return np.inf
-        factor = task.per[j, p]
+        factor, filled = task.per[j, p], scratch.fills[mask, j]
         if factor > 0:
             before = cost if task.summed else 0.0
-            enough = 0.0 if task.summed else cost / factor - fills[j]
-            room = (limit - before) / factor - fills[j]
-            units = fills[j] + _serving(task, j, p, kept, inner, enough, room)
+            enough = 0.0 if task.summed else cost / factor - filled
+            useless = (limit - before) / factor - filled
+            units = filled + _serving(task, scratch, j, p, enough, useless)
             cost = max(cost, before + factor * units)
     return cost
 
 
-@part
+@compiled
 def _least(task: _Task, start: float) -> float:
     """Return the least cost over all ways to bypass optional levels, added to ``start``.
 
@@ -223,24 +260,33 @@ def _least(task: _Task, start: float) -> float:
     next inside it, and on what the level keeps.
     """
     levels = len(task.limits.used)
+    scratch = _Scratch(
+        np.empty(3, np.int64),
+        np.empty(3, np.int64),
+        np.empty(4),
+        np.empty(4),
+        Room(np.empty(3), np.empty(3), np.empty(4)),
+        np.empty((WAITING, 4)),
+        np.empty((8, len(task.per))),
+    )
     least = np.full((levels + 1) ** 3, np.inf)
+    after = np.empty((levels + 1) ** 3)
     least[0] = start
-    kept, inner = np.empty(3, np.int64), np.empty(3, np.int64)
     for p in range(levels):
-        after = np.full(len(least), np.inf)
-        fills = _fills(task, p)
+        after[:] = np.inf
+        _fill_all(task, scratch, p)
         # tensors that are kept far outside cost least, so their states come first
         for state in range(len(least) - 1, -1, -1):
             if least[state] == np.inf:
                 continue
             for mask in range(8):
-                if fills[mask, 0] == np.inf:
+                if scratch.fills[mask, 0] == np.inf:
                     continue
-                following = _decode(state, mask, p, levels, kept, inner)
+                following = _decode(state, mask, p, levels, scratch)
                 limit = after[following]
-                cost = _with_level(task, fills[mask], p, kept, inner, least[state], limit)
+                cost = _with_level(task, scratch, mask, p, least[state], limit)
                 after[following] = min(limit, cost)
-        least = after
+        least, after = after, least
     return float(least.min())
 
 
@@ -272,7 +318,7 @@ def layer_costs(design: Design, prices: Prices, bounds: Int, windows: Int) -> Fl
     return costs
 
 
-@part
+@compiled
 def _prices_of_words(sizes: Float, across: bool) -> Float:
     """Return float64[1, L, 3, 4]: each word of level and tensor counts ``sizes[L, 3]``.
 

@@ -3,14 +3,17 @@
 Everything here is an upper limit that every valid mapping respects; bounds divide by it.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
-from .compiled import compiled, part
+from .compiled import compiled, lean, part
 from .setup import Setup
 from .words import INPUT_DIMS, OUTPUT_DIMS, WEIGHT_DIMS, Float, Int
+
+#: place of what holds for any word, after those of the three tensors
+ANY: Final = 3
 
 _ALL = 255
 _SHARING_WEIGHTS = 1 << N | 1 << P | 1 << Q
@@ -23,7 +26,7 @@ class Design(NamedTuple):
     Attributes:
         fanout: int64[L, 2], children along x and y.
         dims: int64[L, 2], bit d says whether dimension d may be unrolled over them.
-        multicast: int64[L, 3].
+        multicast: int64[4, L], by tensor; last, ones.
         must, may: int64[L, 3], whether a mapping must, or may, keep a tensor in a level.
         tiled: int64[L, 3], whether a tensor is cut in tiles there.
         private, shared: float64[L, 3] and [L], units of capacity; infinite if unlimited.
@@ -80,7 +83,7 @@ def design_of(setup: Setup) -> Design:
     return Design(
         fanout=setup.fanout,
         dims=(setup.spatial.astype(np.int64) << np.arange(8)).sum(axis=2),
-        multicast=setup.multicast.astype(np.int64),
+        multicast=np.pad(setup.multicast.T.astype(np.int64), ((0, 1), (0, 0)), constant_values=1),
         must=(taking_part & (setup.optional == 0)).astype(np.int64),
         may=taking_part.astype(np.int64),
         tiled=(taking_part & (levels < setup.top)).astype(np.int64),
@@ -92,35 +95,36 @@ def design_of(setup: Setup) -> Design:
     )
 
 
-@compiled
-def unrolled(bounds: Int, dims: int, fanout: Int, allowed: Int, first: int, last: int) -> float:
+@lean
+def unrolled(
+    bounds: Int, dims: int, fanout: Int, allowed: Int, multicast: Int, first: int, last: int
+) -> float:
     """Return the largest product of spatial factors of ``dims`` at levels first to last.
 
     In logarithms it is a flow, from axes with so many children to dimensions with such bounds.
     So it is the least cut (Ford and Fulkerson, 1956): over all sets of dimensions, their bounds
     times the children along axes that may unroll any other.
 
-    ``dims`` are bits, of dimensions with a bound above 1; others only cost time.
+    ``dims`` are bits, of dimensions with a bound above 1; others only cost time. Levels where
+    ``multicast[L]`` is zero count as if they had one child.
     """
-    bits, children = np.empty(2 * len(fanout), np.int64), np.empty(2 * len(fanout))
-    axes, some, room = 0, 0, 1.0
+    some, least = 0, 1.0
     for level in range(first, last + 1):
         for axis in range(2):
             usable = allowed[level, axis] & dims
-            if usable and fanout[level, axis] > 1:
-                bits[axes], children[axes] = usable, fanout[level, axis]
-                axes += 1
+            if usable and multicast[level]:
                 some |= usable
-                room *= fanout[level, axis]
-    least, cut = room, some
+                least *= fanout[level, axis]
+    cut = some
     while cut:
         product = 1.0
         for d in range(8):
             if cut >> d & 1:
                 product *= bounds[d]
-        for i in range(axes):
-            if bits[i] & ~cut:
-                product *= children[i]
+        for level in range(first, last + 1):
+            for axis in range(2):
+                if allowed[level, axis] & dims & ~cut and multicast[level]:
+                    product *= fanout[level, axis]
         least = min(least, product)
         cut = (cut - 1) & some
     return least
@@ -128,27 +132,23 @@ def unrolled(bounds: Int, dims: int, fanout: Int, allowed: Int, first: int, last
 
 @part
 def _served(bounds: Int, long: int, design: Design, level: int, shares: Float) -> float:
-    """Fill ``shares[3]`` of one level; return the most that they can multiply to."""
-    dims, fanout = design.dims, design.fanout.copy()
-    most = np.empty(8)
-    for t in range(3):
-        for v in range(level + 1):
-            # without multicast each child takes a word of its own
-            for axis in range(2):
-                fanout[v, axis] = design.fanout[v, axis] if design.multicast[v, t] else 1
-        if t == WEIGHTS:
-            shares[t] = unrolled(bounds, long & _SHARING_WEIGHTS, fanout, dims, 0, level)
-        elif t == OUTPUTS:
-            shares[t] = unrolled(bounds, long & _SUMMING, fanout, dims, 0, level)
-        else:
-            for d in (K, P, Q, R, S):
-                most[d] = unrolled(bounds, long & 1 << d, fanout, dims, 0, level)
-    # a outputs and b taps along one axis read at least a + b - 1 rows
-    rows = most[P] * most[R] / (most[P] + most[R] - 1.0)
-    columns = most[Q] * most[S] / (most[Q] + most[S] - 1.0)
-    shares[INPUTS] = most[K] * rows * columns
-    children = unrolled(bounds, long, design.fanout, dims, 0, level)
-    return float(children * rows * columns)
+    """Fill ``shares[3]`` of one level; return the most that they can multiply to.
+
+    Without multicast each child takes a word of its own.
+    """
+    dims, fanout, sent = design.dims, design.fanout, design.multicast
+    weights, inputs, outputs = sent[WEIGHTS], sent[INPUTS], sent[OUTPUTS]
+    shares[WEIGHTS] = unrolled(bounds, long & _SHARING_WEIGHTS, fanout, dims, weights, 0, level)
+    shares[OUTPUTS] = unrolled(bounds, long & _SUMMING, fanout, dims, outputs, 0, level)
+    shares[INPUTS] = unrolled(bounds, long & 1 << K, fanout, dims, inputs, 0, level)
+    windows = 1.0
+    for axis in range(2):
+        # a outputs and b taps along one axis read at least a + b - 1 rows
+        a = unrolled(bounds, long & 1 << P + axis, fanout, dims, inputs, 0, level)
+        b = unrolled(bounds, long & 1 << R + axis, fanout, dims, inputs, 0, level)
+        windows *= a * b / (a + b - 1.0)
+    shares[INPUTS] *= windows
+    return unrolled(bounds, long, fanout, dims, sent[ANY], 0, level) * windows
 
 
 @part
@@ -185,18 +185,19 @@ def limits_of(design: Design, bounds: Int) -> Limits:
     shares, shared = np.empty((levels, 3)), np.empty(levels)
     apart = np.ones((levels, levels, 4))
     stays, passes = np.empty((levels, 3)), np.empty((levels, 3))
-    long = 0
+    long, every = 0, design.multicast[ANY]
     for d in range(8):
         long |= int(bounds[d] > 1) << d
     for level in range(levels):
-        used[level] = unrolled(bounds, long, fanout, dims, level + 1, last)
-        below[level] = unrolled(bounds, long, fanout, dims, 0, level)
-        copies[level] = unrolled(bounds, long & _SUMMING, fanout, dims, level + 1, last)
+        outside = level + 1
+        used[level] = unrolled(bounds, long, fanout, dims, every, outside, last)
+        below[level] = unrolled(bounds, long, fanout, dims, every, 0, level)
+        copies[level] = unrolled(bounds, long & _SUMMING, fanout, dims, every, outside, last)
         shared[level] = _served(bounds, long, design, level, shares[level])
         _largest_tiles(design, level, stays[level], passes[level])
-        for outer in range(level + 1, levels):
-            for i, indexed in enumerate((WEIGHT_DIMS, INPUT_DIMS, OUTPUT_DIMS, _ALL)):
-                inside = level + 1, outer
-                apart[level, outer, i] = unrolled(bounds, long & indexed, fanout, dims, *inside)
-    at_once = unrolled(bounds, long, fanout, dims, 0, last)
+        for outer in range(outside, levels):
+            for i, bits in enumerate((WEIGHT_DIMS, INPUT_DIMS, OUTPUT_DIMS, _ALL)):
+                most = unrolled(bounds, long & bits, fanout, dims, every, outside, outer)
+                apart[level, outer, i] = most
+    at_once = unrolled(bounds, long, fanout, dims, every, 0, last)
     return Limits(at_once, used, below, copies, shares, shared, apart, stays, passes)

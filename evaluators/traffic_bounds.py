@@ -13,17 +13,20 @@ import numpy as np
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS
 from .compiled import inlined, part
 from .words import Float
-from .work import OF_KERNEL, OF_OUTPUTS, PADDED, Work, words_per_mac
+from .work import OF_KERNEL, OF_OUTPUTS, PADDED, SCATTERED, Work, words_per_mac
 
 #: how far below the true minimum of a trade a bound may stop, relative
 TOLERANCE: Final = 4e-3
 
-#: intervals that wait in a search; each split leaves one more, and halves ln x
-_WAITING: Final = 64
+#: intervals that may wait in a search; each split leaves one more, and halves ln x
+WAITING: Final = 64
 
 #: prices of a word are float64[4]: of each tensor (of outputs, when they arrive from inside), and
 #: of outputs that must be fetched again before they are added to
 AGAIN: Final = 3
+
+#: place in ``Room.units`` of what all tensors share
+TOGETHER: Final = 3
 
 
 class Room(NamedTuple):
@@ -32,14 +35,13 @@ class Room(NamedTuple):
     Attributes:
         stays: float64[3], words of each tensor that can stay while the others change.
         passes: float64[3], words of each tensor that a tile can have at all.
-        unit: float64[3], units of one word; 0 for a tensor whose tile is elsewhere.
-        together: units that the tiles of all tensors take together.
+        units: float64[4], units of one word, 0 for a tensor whose tile is elsewhere; and units
+            that the tiles of all tensors take together.
     """
 
     stays: Float
     passes: Float
-    unit: Float
-    together: float
+    units: Float
 
 
 class _Trade(NamedTuple):
@@ -99,11 +101,14 @@ def _between(trade: _Trade, low: float, high: float, rate_low: float, rate_high:
 
 
 @part
-def _least(trade: _Trade, rates: Float, sides: Float, enough: float, useless: float) -> float:
+def _least(
+    trade: _Trade, rates: Float, sides: Float, enough: float, useless: float, ends: Float
+) -> float:
     """Return the least cost of a trade, or up to ``TOLERANCE`` less: branch and bound in ln x.
 
     Stops early with a cost of at most ``enough``, if there is one, and where all costs are above
-    ``useless`` with about that.
+    ``useless`` with about that. ``ends[WAITING, 4]`` is overwritten: x and the window's rate at
+    both ends of each interval that waits.
     """
     top = trade.x_most
     if trade.windowed:
@@ -111,16 +116,15 @@ def _least(trade: _Trade, rates: Float, sides: Float, enough: float, useless: fl
     if trade.together < np.inf:
         top = min(top, (trade.together - trade.unit_y) / trade.unit_x)
     top = max(1.0, top)
-    # x and the window's rate at both ends of each interval
-    ends = np.empty((_WAITING, 4))
     rate, rate_top = words_per_mac(1.0, rates, sides), words_per_mac(top, rates, sides)
     best = min(useless, _between(trade, 1.0, 1.0, rate, rate))
     best = min(best, _between(trade, top, top, rate_top, rate_top))
-    ends[0] = 1.0, top, rate, rate_top
+    ends[0, 0], ends[0, 1], ends[0, 2], ends[0, 3] = 1.0, top, rate, rate_top
     waiting, least = 1, best
     while waiting and best > enough:
         waiting -= 1
-        low, high, rate_low, rate_high = ends[waiting]
+        low, high = ends[waiting, 0], ends[waiting, 1]
+        rate_low, rate_high = ends[waiting, 2], ends[waiting, 3]
         bound = _between(trade, low, high, rate_low, rate_high)
         if bound >= (1.0 - TOLERANCE) * best or high <= 1.000001 * low:
             least = min(least, bound)
@@ -128,13 +132,15 @@ def _least(trade: _Trade, rates: Float, sides: Float, enough: float, useless: fl
         middle = np.sqrt(low * high)
         rate = words_per_mac(middle, rates, sides)
         best = min(best, _between(trade, middle, middle, rate, rate))
-        ends[waiting] = low, middle, rate_low, rate
-        ends[waiting + 1] = middle, high, rate, rate_high
-        waiting += 2
+        ends[waiting, 1], ends[waiting, 3] = middle, rate
+        waiting += 1
+        ends[waiting, 0], ends[waiting, 1] = middle, high
+        ends[waiting, 2], ends[waiting, 3] = rate, rate_high
+        waiting += 1
     return min(least, best)
 
 
-@part
+@inlined
 def _trade(work: Work, real: int, price: Float, owned: float, room: Room, stays: int) -> _Trade:
     """Return what is left to choose while one tensor stays where it is.
 
@@ -147,15 +153,16 @@ def _trade(work: Work, real: int, price: Float, owned: float, room: Room, stays:
     # of which a tile holds at least x words, or y
     in_x = OUTPUTS if stays == INPUTS else INPUTS
     in_y = OUTPUTS if stays == WEIGHTS else WEIGHTS
+    both = room.units[in_x] * room.units[in_y] > 0
     return _Trade(
         work.macs,
         stays != INPUTS,
         min(work.reuse[one], room.passes[in_x]),
         max(1.0, min(work.reuse[other], room.passes[in_y])),
         max(1.0, room.stays[stays]),
-        room.together if room.unit[in_x] * room.unit[in_y] > 0 else np.inf,
-        room.unit[in_x],
-        room.unit[in_y],
+        room.units[TOGETHER] if both else np.inf,
+        room.units[in_x],
+        room.units[in_y],
         price[one],
         price[AGAIN] if one == OUTPUTS else 0.0,
         work.words[real, one],
@@ -175,28 +182,32 @@ def least_cost(
     room: Room,
     enough: float,
     useless: float,
+    ends: Float,
 ) -> float:
     """Return what the words of all tensors cost at the least.
 
     Args:
         work: the layer.
-        real: whether inputs come without their padding (:mod:`archloom.evaluators.work`).
+        real: how inputs come: padded, real or scattered (:mod:`archloom.evaluators.work`).
         price: float64[4] of a word.
         owned: words of outputs that arrive once without a fetch before.
         room: where tiles must fit.
         enough: stop at a cost of this or less; 0 never stops.
         useless: do not tell costs above this apart.
+        ends: float64[WAITING, 4], overwritten.
     """
     least = useless
     for stays in (OUTPUTS, WEIGHTS, INPUTS):
         kind = OF_KERNEL if stays == WEIGHTS else OF_OUTPUTS
-        padding = PADDED if stays == INPUTS else real
+        # a tile takes room for its padding
+        rate = PADDED if stays == INPUTS and real != SCATTERED else real
         again = price[AGAIN] if stays == OUTPUTS else 0.0
         cost = pay(work.words[real, stays], price[stays], again, owned)
         if cost < least:
             trade = _trade(work, real, price, owned, room, stays)
-            rates, sides = work.rates[padding, kind], work.sides[kind]
-            least = min(least, cost + _least(trade, rates, sides, enough - cost, least - cost))
+            rates, sides = work.rates[rate, kind], work.sides[kind]
+            found = _least(trade, rates, sides, enough - cost, least - cost, ends)
+            least = min(least, cost + found)
         if least <= enough:
             break
     return least
@@ -211,26 +222,27 @@ def least_shared(macs: float, price: Float, owned: float, most: Float, children:
     factor, clipped to [1, most] (the conditions of Karush, Kuhn and Tucker). The factor is found
     by bisection from above, so the shares are too large if anything.
     """
-    whole = price[:3].copy()
-    whole[OUTPUTS] += price[AGAIN]
     low, high, product = 0.0, 0.0, 1.0
     for t in range(3):
-        if whole[t] > 0:
-            high = max(high, most[t] / whole[t])
+        whole = price[t] + (price[AGAIN] if t == OUTPUTS else 0.0)
+        if whole > 0:
+            high = max(high, most[t] / whole)
             product *= most[t]
     for _ in range(50 if product > children else 0):
         middle = 0.5 * (low + high)
         product = 1.0
         for t in range(3):
-            product *= min(most[t], max(1.0, whole[t] * middle))
+            whole = price[t] + (price[AGAIN] if t == OUTPUTS else 0.0)
+            product *= min(most[t], max(1.0, whole * middle))
         if product >= children:
             high = middle
         else:
             low = middle
     together, apart = -price[AGAIN] * owned, 0.0
     for t in range(3):
-        if whole[t] > 0:
-            together += macs * whole[t] / min(most[t], max(1.0, whole[t] * high))
-            again = price[AGAIN] if t == OUTPUTS else 0.0
+        again = price[AGAIN] if t == OUTPUTS else 0.0
+        whole = price[t] + again
+        if whole > 0:
+            together += macs * whole / min(most[t], max(1.0, whole * high))
             apart += pay(macs / most[t], price[t], again, owned)
     return float(max(together, apart))

@@ -14,8 +14,9 @@ from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 from .compiled import compiled, part
 from .words import Float, Int, diagonals
 
-#: how a map is fetched: with its padding, or as it stands in DRAM
-PADDED, REAL = range(2)
+#: how a map is fetched: with its padding, as it stands in DRAM, or with its padding by blocks
+#: whose positions need not be neighbours
+PADDED, REAL, SCATTERED = range(3)
 
 #: what a block is a block of
 OF_OUTPUTS, OF_KERNEL = range(2)
@@ -27,9 +28,9 @@ class Work(NamedTuple):
     Attributes:
         macs: multiply-accumulates.
         reuse: most MACs for one word of weights, inputs (window aside), outputs: N P Q, K, C R S.
-        words: float64[2, 3], distinct words of each tensor, with padding and without.
+        words: float64[3, 3], distinct words of each tensor; padded, real, scattered.
         sides: float64[2, 2], (P, Q) and (R, S).
-        rates: float64[2, 2, 2, 3]: with padding or without; blocks of outputs or of the kernel;
+        rates: float64[3, 2, 2, 3]: padded, real, scattered; blocks of outputs or of the kernel;
             rows or columns; then (apart, slope, edge). A block of ``a`` positions touches at
             least min(apart, slope + edge / a) rows for each MAC of its axis.
     """
@@ -70,7 +71,14 @@ def inside_taps(outer: int, kernel: int, axis: Int) -> tuple[int, int]:
 
 @part
 def _block_rates(
-    outer: int, kernel: int, steps: Int, outside: Int, pairs: int, rows: int, rates: Float
+    outer: int,
+    kernel: int,
+    steps: Int,
+    outside: Int,
+    pairs: int,
+    rows: int,
+    scattered: bool,
+    rates: Float,
 ) -> None:
     """Fill (apart, slope, edge) of one axis for blocks of ``outer`` positions.
 
@@ -86,6 +94,8 @@ def _block_rates(
     rates[1], rates[2] = rates[0], 0.0
     if outer <= apart or kernel <= step:
         return  # no two pairs share a row
+    if scattered:
+        apart = 1
     # each row of padding is left out once for each block that would touch it; blocks need not
     # end where the map ends
     often, again = 0.0, 0.0
@@ -112,8 +122,8 @@ def work_of(bounds: Int, window: Int) -> Work:
     reuse[WEIGHTS] = float(bounds[N]) * bounds[P] * bounds[Q]
     reuse[INPUTS] = bounds[K]
     reuse[OUTPUTS] = float(bounds[C]) * bounds[R] * bounds[S]
-    words, sides = np.empty((2, 3)), np.empty((2, 2))
-    rates = np.empty((2, 2, 2, 3))
+    words, sides = np.empty((3, 3)), np.empty((2, 2))
+    rates = np.empty((3, 2, 2, 3))
     channels = float(bounds[N]) * bounds[G] * bounds[C]
     words[:, WEIGHTS] = macs / reuse[WEIGHTS]
     words[:, INPUTS] = channels
@@ -123,17 +133,19 @@ def work_of(bounds: Int, window: Int) -> Work:
         outer, kernel = bounds[P + i], bounds[R + i]
         sides[OF_OUTPUTS, i], sides[OF_KERNEL, i] = outer, kernel
         reach = (outer - 1) * window[i, 0] + (kernel - 1) * window[i, 1] + 1
-        for real in range(2):
+        for real in range(3):
             axis[:] = window[i]
-            if real == PADDED:
+            far = real == SCATTERED
+            if real != REAL:
                 axis[2], axis[3] = 0, reach
             pairs, rows = inside_taps(outer, kernel, axis)
             outside[0], outside[1] = axis[2], max(0, reach - axis[2] - axis[3])
             words[real, INPUTS] *= rows
             steps[0], steps[1] = axis[0], axis[1]
-            _block_rates(outer, kernel, steps, outside, pairs, rows, rates[real, OF_OUTPUTS, i])
+            into = rates[real, :, i]
+            _block_rates(outer, kernel, steps, outside, pairs, rows, far, into[OF_OUTPUTS])
             steps[0], steps[1] = axis[1], axis[0]
-            _block_rates(kernel, outer, steps, outside, pairs, rows, rates[real, OF_KERNEL, i])
+            _block_rates(kernel, outer, steps, outside, pairs, rows, far, into[OF_KERNEL])
     return Work(macs, reuse, words, sides, rates)
 
 

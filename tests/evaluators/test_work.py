@@ -1,7 +1,7 @@
 """Blocks of outputs and of kernel positions against sets of coordinates."""
 
 from itertools import product
-from math import ceil, prod
+from math import prod
 
 import numpy as np
 import pytest
@@ -14,11 +14,15 @@ from archloom.evaluators.work import (
     OF_OUTPUTS,
     PADDED,
     REAL,
+    SCATTERED,
     inside_taps,
     words_per_mac,
     work_of,
 )
 from archloom.space.dims import INPUTS, OUTPUTS, WEIGHTS
+
+#: multicast everywhere
+ONE = np.ones(1, np.int64)
 
 
 @st.composite
@@ -82,6 +86,21 @@ def test_blocks_along_an_axis_touch_what_their_rate_says_or_more(drawn, size, da
         assert touched >= rate * outer * kernel - 1e-9
 
 
+@settings(max_examples=300)
+@given(axes(), st.data())
+def test_positions_that_are_no_neighbours_touch_what_the_scattered_rate_says(drawn, data):
+    """Any set of outputs with all taps, any set of taps with all outputs."""
+    outer, kernel, axis = drawn
+    work = nest_of(drawn, (1, 1, (1, 1, 0, 1)))
+    for kind, length in ((OF_OUTPUTS, outer), (OF_KERNEL, kernel)):
+        block = data.draw(st.sets(st.integers(0, length - 1), min_size=1))
+        sides = (block, range(kernel)) if kind == OF_OUTPUTS else (range(outer), block)
+        touched = len(taps(*sides, axis, inside=False))
+        apart, slope, edge = work.rates[SCATTERED, kind, 0]
+        rate = min(apart, slope + edge / len(block))
+        assert touched >= rate * outer * kernel * len(block) / length - 1e-9
+
+
 @given(axes())
 def test_rates_are_exact_where_nothing_is_padded(drawn):
     outer, kernel, axis = drawn
@@ -116,7 +135,7 @@ def test_words_per_mac_is_below_every_rectangle_and_near_the_best(rows, columns,
 def test_rates_fall_and_words_of_blocks_grow(rows, columns):
     """What the search of intervals rests on: docs/bounds.md, lemma 2."""
     work = nest_of(rows, columns)
-    for real, kind in product((PADDED, REAL), (OF_OUTPUTS, OF_KERNEL)):
+    for real, kind in product((PADDED, REAL, SCATTERED), (OF_OUTPUTS, OF_KERNEL)):
         rates, sides = work.rates[real, kind], work.sides[kind]
         xs = np.geomspace(1, 400, 60)
         each = np.array([words_per_mac(float(x), rates, sides) for x in xs])
@@ -168,7 +187,7 @@ def test_no_factors_unroll_more_than_the_cut(bounds, mesh):
     fanout = np.array([[children for children, _ in mesh]])
     dims = np.array([[sum(1 << d for d in allowed) for _, allowed in mesh]])
     padded = np.array([*bounds, 1, 1, 1, 1, 1])
-    most = unrolled(padded, 0b111, fanout, dims, 0, 0)
+    most = unrolled(padded, 0b111, fanout, dims, ONE, 0, 0)
     found = greatest(bounds, mesh)
     assert most >= found
     # whole numbers lose less than half on each of two axes
@@ -179,7 +198,8 @@ def test_a_cut_by_hand():
     """Of 16 x 16 children, along x any of K = 2, P = 4, Q = 4, along y K and P: 2 * 4 * 4."""
     bounds = np.array([1, 1, 2, 9, 4, 4, 1, 1])
     fanout, dims = np.array([[16, 16]]), np.array([[0b110100, 0b010100]])
-    assert unrolled(bounds, 255, fanout, dims, 0, 0) == 32
-    assert unrolled(bounds, 0b000100, fanout, dims, 0, 0) == 2
-    assert unrolled(bounds, 0b001000, fanout, dims, 0, 0) == 1
-    assert ceil(unrolled(bounds * 9, 255, fanout, dims, 0, 0)) == 256
+    assert unrolled(bounds, 255, fanout, dims, ONE, 0, 0) == 32
+    assert unrolled(bounds, 0b000100, fanout, dims, ONE, 0, 0) == 2
+    assert unrolled(bounds, 0b001000, fanout, dims, ONE, 0, 0) == 1
+    assert unrolled(bounds * 9, 255, fanout, dims, ONE, 0, 0) == 256
+    assert unrolled(bounds, 255, fanout, dims, 0 * ONE, 0, 0) == 1
