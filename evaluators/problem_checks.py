@@ -68,7 +68,10 @@ def too_large(problem: "MappingProblem") -> Iterator[str]:
     """
     macs = prod(problem.covered)
     if macs > EXACT:
-        yield f"{macs} multiply-accumulates, at most {EXACT} are counted exactly"
+        yield (
+            f"bounds {problem.covered} make {macs} multiply-accumulates, at most {EXACT} are "
+            "counted exactly"
+        )
     holes = prod(max(pair) for pair in zip(problem.stride, problem.dilation, strict=True))
     own = [bits for level in problem.hardware.levels for _, bits in level.tensor_bits]
     widest = max([problem.hardware.word_bits, *own])

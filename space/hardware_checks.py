@@ -69,7 +69,10 @@ def wrong_level_parts(level: "StorageLevel") -> Iterator[str]:
         yield f"clusters of {level.cluster_size} do not divide {level.instances} instances"
     size: object = level.capacity_bytes
     if (size is None) != (level.storage == "dram"):
-        yield f"all levels but DRAM need capacity_bytes, {level.storage} has {size!r}"
+        yield (
+            f"all levels but DRAM need capacity_bytes, DRAM has none; storage is {level.storage}, "
+            f"capacity_bytes {size!r}"
+        )
     elif isinstance(size, tuple):
         if not _paired(size, level.keeps) or len(size) != len(level.keeps):
             yield f"private buffers must match keeps {level.keeps}, got {size!r}"

@@ -12,6 +12,7 @@ from .layer_checks import (
     wrong_interleave,
     wrong_maps,
     wrong_numbers,
+    wrong_values,
     wrong_windows,
 )
 from .vector_operators import VECTOR_OPERATORS, VectorName, VectorOperator
@@ -108,7 +109,9 @@ class Layer:
 
     def __post_init__(self) -> None:
         # each line takes for granted what the ones before it found right
-        self._refuse(unknown_names(self, OPERATORS), wrong_numbers(self))
+        self._refuse(
+            unknown_names(self, OPERATORS), wrong_numbers(self), wrong_values(self, Interleave)
+        )
         self._refuse(wrong_windows(self), wrong_maps(self))
         self._refuse(wrong_interleave(self), too_large(self))
 

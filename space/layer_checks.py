@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from .amounts import is_amount
 from .suggest import did_you_mean
 from .vector_operators import ACTIVATIONS
 
@@ -22,31 +23,49 @@ def unknown_names(layer: "Layer", operators: tuple[str, ...]) -> Iterator[str]:
         ("operator", layer.operator, operators),
         ("activation", layer.activation, ("", *ACTIVATIONS)),
     ):
-        if name not in known:
+        if not isinstance(name, str) or name not in known:
             yield f"{kind} {name!r} is not known; {did_you_mean(str(name), filter(None, known))}"
 
 
 def wrong_numbers(layer: "Layer") -> Iterator[str]:
     """Say which numbers are no sizes; without these the other checks make sense."""
     sizes: list[tuple[str, object]] = [(name, getattr(layer, name)) for name in _NUMBERS]
-    for name in _PAIRS:
-        sizes += [(name, value) for value in getattr(layer, name)]
-    sizes += [("parts", value) for value in layer.parts]
+    for name in (*_PAIRS, "padding", "parts"):
+        values: object = getattr(layer, name)
+        pair = name != "parts"
+        if not isinstance(values, tuple) or (pair and len(values) != 2):
+            yield f"{name} is {values!r}, it must be a tuple{' of two' * pair}"
+        else:
+            sizes += [(name, value) for value in values]
     for name, value in sizes:
-        if not isinstance(value, int) or value < 1:
-            yield f"{name} is {value!r}, it must be a whole number, at least 1"
-    if isinstance(layer.operands, int) and layer.operands > _MOST_OPERANDS:
+        least = name != "padding"
+        if type(value) is not int or (least and value < 1):
+            yield f"{name} is {value!r}, it must be a whole number{', at least 1' * least}"
+    if _is_whole(layer.operands, _MOST_OPERANDS + 1):
         yield f"operands is {layer.operands}, it must be at most {_MOST_OPERANDS}"
-    shares: tuple[object, ...] = layer.density
-    if len(shares) != 2 or not all(isinstance(d, int | float) and 0 < d <= 1 for d in shares):
-        yield f"density is {layer.density!r}, it must be two shares above 0 and up to 1"
-    extra: object = layer.extra_params
-    if not isinstance(extra, int) or extra < 0:
-        yield f"extra_params is {extra!r}, it must be a whole number, at least 0"
-    pads: tuple[object, ...] = layer.padding
-    yield from (
-        f"padding is {pad!r}, it must be a whole number" for pad in pads if not isinstance(pad, int)
-    )
+    if not _is_whole(layer.extra_params, 0):
+        yield f"extra_params is {layer.extra_params!r}, it must be a whole number, at least 0"
+
+
+def wrong_values(layer: "Layer", spread_class: type) -> Iterator[str]:
+    """Say which other fields hold no such thing."""
+    shares: object = layer.density
+    if not (
+        isinstance(shares, tuple)
+        and len(shares) == 2
+        and all(is_amount(share, 0, 1) and share > 0 for share in shares)
+    ):
+        yield f"density is {shares!r}, it must be two shares above 0 and up to 1"
+    broadcast: object = layer.broadcast
+    if not isinstance(broadcast, bool):
+        yield f"broadcast is {broadcast!r}, it must be true or false"
+    spread: object = layer.interleave
+    if spread is not None and not isinstance(spread, spread_class):
+        yield f"interleave is {spread!r}, it must be an {spread_class.__name__}"
+
+
+def _is_whole(value: object, least: int) -> bool:
+    return type(value) is int and value >= least
 
 
 def wrong_windows(layer: "Layer") -> Iterator[str]:
