@@ -9,6 +9,8 @@ spatial reduction, bypass, first-touch elision of partial sums. No fill or drain
 Energy and cycles of search and the counts of reports come from the same code.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -53,6 +55,7 @@ __all__ = [
     "Setup",
     "evaluate_batch",
     "evaluate_one",
+    "ln_objective",
 ]
 
 
@@ -307,3 +310,11 @@ def evaluate_batch(
             setup, loops[i], keep[i], counts, used, scratch
         )
     return status, energy, chip, dram
+
+
+def ln_objective(weights: Float, leakage_pj: float, energy_pj: Any, cycles: Any) -> Any:
+    """Ln of energy, leakage (pJ per cycle) included, and of latency to the powers ``weights``.
+
+    Of numbers or of arrays; compiled callers make a part of it.
+    """
+    return weights[0] * np.log(energy_pj + leakage_pj * cycles) + weights[1] * np.log(cycles)

@@ -1,7 +1,7 @@
-"""Compiled moves over mappings: annealing with restarts, and uniform sampling.
+"""Compiled moves over mappings: annealing with restarts.
 
-Both work on ``loops[L, 4, 8]`` and ``keep[L, 3]`` of the batch kernel, carry their own
-generator (splitmix64, Steele et al., OOPSLA 2014) in a one-word array, and evaluate every
+It works on ``loops[L, 4, 8]`` and ``keep[L, 3]`` of the batch kernel, carries its own
+generator (splitmix64, Steele et al., OOPSLA 2014) in a one-word array, and evaluates every
 candidate with the kernel, so that nothing runs in Python per candidate.
 """
 
@@ -21,6 +21,7 @@ from ..evaluators.kernel import (
     Int,
     Setup,
     evaluate_one,
+    ln_objective,
 )
 
 Flags = NDArray[np.uint8]
@@ -31,6 +32,8 @@ Word = NDArray[np.uint64]
 RESTART: Final = 1000
 HOT: Final = 2.0
 COLD: Final = 0.02
+
+_score = part(ln_objective)
 
 
 @part
@@ -195,13 +198,6 @@ def _move(rng: Word, setup: Setup, loops: Int, keep: Flags) -> None:
         _move_factor(rng, setup.bounds, setup.fanout, setup.spatial, loops)
 
 
-@part
-def _objective(setup: Setup, energy: float, cycles: float) -> float:
-    """Ln of energy and latency to the powers that the setup asks for (EDP: 1 and 1)."""
-    total = energy + setup.leakage_pj * cycles
-    return setup.weights[0] * np.log(total) + setup.weights[1] * np.log(cycles)
-
-
 @compiled
 def reset(setup: Setup, loops: Int, keep: Flags) -> None:
     """Set the mapping that fits wherever any does: every loop at the outermost level."""
@@ -267,7 +263,7 @@ def anneal(
         status, energy, chip, dram = evaluate_one(setup, trial, trial_keep, counts, used, scratch)
         if status != VALID:
             continue
-        score = _objective(setup, energy, max(chip, dram))
+        score = _score(setup.weights, setup.leakage_pj, energy, max(chip, dram))
         hot = HOT / 2 if warm else HOT
         heat = hot * (COLD / hot) ** (position / RESTART)
         if score <= scores[0] or _random(rng) < np.exp((scores[0] - score) / heat):
@@ -276,47 +272,3 @@ def anneal(
         if score < scores[1]:
             _copy(trial, trial_keep, best_loops, best_keep)
             scores[1] = score
-
-
-@compiled
-def sample(
-    setup: Setup,
-    best_loops: Int,
-    best_keep: Flags,
-    scores: Float,
-    rng: Word,
-    done: int,
-    budget: int,
-) -> None:
-    """Evaluate ``budget`` uniformly drawn candidates; the very first one is the trivial one."""
-    levels = best_loops.shape[0]
-    counts = np.empty((levels, 3, 3), np.int64)
-    used = np.empty(levels, np.int64)
-    scratch = np.empty((2 * MAX_LEVELS + 2, 8), np.int64)
-    loops, keep = np.empty_like(best_loops), np.empty_like(best_keep)
-    fanout, spatial = setup.fanout, setup.spatial
-    for step in range(done, done + budget):
-        reset(setup, loops, keep)
-        if step > 0:
-            for level in range(levels):
-                for t in range(3):
-                    if setup.optional[level, t]:
-                        keep[level, t] = _below(rng, 2)
-                for i in range(7, 0, -1):
-                    j = _below(rng, i + 1)
-                    a, b = loops[level, ORDER, i], loops[level, ORDER, j]
-                    loops[level, ORDER, i], loops[level, ORDER, j] = b, a
-            for d in range(8):
-                rest = setup.bounds[d]
-                loops[levels - 1, TEMPORAL, d] = 1
-                while rest > 1:
-                    p = _random_prime(rng, rest)
-                    rest //= p
-                    slot = _pick_slot(rng, fanout, spatial, levels, d, -1)
-                    loops[slot // 3, slot % 3, d] *= p
-        status, energy, chip, dram = evaluate_one(setup, loops, keep, counts, used, scratch)
-        if status == VALID:
-            score = _objective(setup, energy, max(chip, dram))
-            if score < scores[1]:
-                _copy(loops, keep, best_loops, best_keep)
-                scores[1] = score

@@ -5,11 +5,13 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..evaluators.kernel import VALID, Float, Int, evaluate_batch
+from ..evaluators.kernel import VALID, Float, Int, evaluate_batch, ln_objective
 from ..evaluators.problem import MappingProblem
 from ..space.mapping import Mapping
-from .annealing import Flags, anneal, reset, sample
+from .annealing import Flags, anneal, reset
+from .draws import draw_candidates
 from .protocols import MappedLayer
+from .sampling import sample
 
 
 @dataclass(frozen=True)
@@ -82,19 +84,29 @@ class LocalMapping(_CompiledSearch):
 
 
 class RandomMapping(_CompiledSearch):
-    """Uniform draws of factors, orders and bypass, as Timeloop's random mapper does."""
+    """Uniform draws of factors, orders and bypass, as Timeloop's random mapper does.
+
+    The very first candidate is the trivial one, which fits wherever any does.
+    """
 
     name: ClassVar[str] = "random"
 
     def advance(self, problem: MappingProblem, state: MappingState, budget: int) -> MappingState:
         """Evaluate ``budget`` more mappings."""
-        best_loops, best_keep = state.best_loops.copy(), state.best_keep.copy()
-        scores, rng = state.scores.copy(), np.array([state.rng], np.uint64)
-        sample(problem.setup, best_loops, best_keep, scores, rng, state.evaluations, budget)
-        done = state.evaluations + budget
-        return MappingState(
-            done, state.loops, state.keep, best_loops, best_keep, scores, int(rng[0])
-        )
+        setup, done = problem.setup, state.evaluations
+        loops, keep, scores = state.best_loops, state.best_keep, state.scores
+        if done == 0 and budget > 0:
+            status, energy, chip, dram = evaluate_batch(setup, loops[None], keep[None])
+            if status[0] == VALID:
+                cycles = max(chip[0], dram[0])
+                score = ln_objective(setup.weights, setup.leakage_pj, energy[0], cycles)
+                scores = np.array([np.inf, score])
+        first = max(1, done)
+        found = sample(setup, state.rng, first, done + budget - first)
+        if found.score < scores[1]:
+            drawn, kept = draw_candidates(setup, state.rng, found.number, 1)
+            loops, keep, scores = drawn[0], kept[0], np.array([np.inf, found.score])
+        return MappingState(done + budget, state.loops, state.keep, loops, keep, scores, state.rng)
 
 
 MAPPING_SEARCHES: dict[str, type[LocalMapping] | type[RandomMapping]] = {

@@ -11,8 +11,8 @@ PRIMES = (2, 2, 2, 2, 3, 3, 5, 7)
 
 
 def random_setup(rng: np.random.Generator, largest: int = 4000) -> Setup:
-    """Return a setup of 2 to 6 levels; about a third of its limits bind now and then."""
-    levels = int(rng.integers(2, 7))
+    """Return a setup of 1 to 6 levels; about a third of its limits bind now and then."""
+    levels = int(rng.integers(1, 7))
     bounds = _bounds(rng, largest)
     base = unlimited(bounds, _window(rng, bounds), levels)
     return base._replace(
@@ -65,7 +65,7 @@ def _storage(rng: np.random.Generator, levels: int, bounds: Int) -> dict[str, ob
     optional[-1] = 0
     top = np.full(3, levels - 1)
     buffer = levels - 2
-    if rng.random() < 0.3:
+    if levels > 1 and rng.random() < 0.3:
         staged = rng.integers(0, 2, 3) > 0
         top[staged], allowed[buffer, staged], optional[buffer, staged] = buffer, 1, 0
     limit = rng.random((levels, 4)) < 0.12

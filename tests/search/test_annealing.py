@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 
 from archloom.evaluators.kernel import ORDER, VALID, Setup, evaluate_batch
 from archloom.evaluators.problem import MappingProblem
-from archloom.search.annealing import RESTART, anneal, reset, sample
+from archloom.search.annealing import RESTART, anneal, reset
 from archloom.space.presets import preset
 
 from .small_cases import casco_edge, conv, resnet_conv, three_levels, two_levels
@@ -35,11 +35,6 @@ class Walk:
     def anneal(self, budget: int) -> None:
         walk, best = (self.loops, self.keep), (self.best_loops, self.best_keep)
         anneal(self.setup, *walk, *best, self.scores, self.rng, self.done, budget)
-        self.done += budget
-
-    def sample(self, budget: int) -> None:
-        best = (self.best_loops, self.best_keep)
-        sample(self.setup, *best, self.scores, self.rng, self.done, budget)
         self.done += budget
 
 
@@ -85,16 +80,6 @@ def test_a_walk_stays_well_formed_and_knows_its_scores(name: str) -> None:
         now = [score(setup, walk.loops, walk.keep), score(setup, walk.best_loops, walk.best_keep)]
         assert walk.scores == pytest.approx(now, rel=1e-12)
         assert walk.scores[1] <= walk.scores[0]
-
-
-@pytest.mark.parametrize("name", PROBLEMS)
-def test_samples_are_well_formed(name: str) -> None:
-    setup = PROBLEMS[name].setup
-    for seed in range(20):
-        walk = Walk(setup, seed)
-        walk.sample(60)
-        assert well_formed(setup, walk.best_loops, walk.best_keep)
-        assert walk.scores[1] == pytest.approx(score(setup, walk.best_loops, walk.best_keep))
 
 
 def test_a_walk_changes_every_kind_of_choice() -> None:
