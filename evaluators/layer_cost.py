@@ -85,8 +85,10 @@ def mapped_cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
     only what lies inside the bounds is priced.
 
     Raises:
-        ValueError: the mapping covers other loop bounds, or breaks a capacity or the mesh.
+        ValueError: the mapping covers other loop bounds, holds a tensor where there is no room
+            for it or nowhere outermost, or breaks a capacity or the mesh.
     """
+    _check_holders(problem, mapping)
     if mapping.factors != problem.covered:
         raise ValueError(
             f"mapping covers {mapping.factors}, the layer's loops are {problem.covered}"
@@ -102,6 +104,21 @@ def mapped_cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
         raise _misfit(problem, status)
     energy = energy_by_level(setup, loops, keep, counts, used, scratch, max(chip, dram))
     return _layer_cost(problem, mapping, counts * used[:, None, None], energy, chip, dram)
+
+
+def _check_holders(problem: MappingProblem, mapping: Mapping) -> None:
+    """Refuse a mapping that moves words which nothing would be paid for."""
+    levels, setup = problem.hardware.levels, problem.setup
+    if len(mapping.levels) != len(levels):
+        raise ValueError(
+            f"mapping has {len(mapping.levels)} levels, {problem.hardware.name} has {len(levels)}"
+        )
+    for i, (level, loops) in enumerate(zip(levels, mapping.levels, strict=True)):
+        for t, tensor in enumerate(TENSORS):
+            if loops.keeps[t] and not setup.allowed[i, t]:
+                raise ValueError(f"mapping: {level.name} cannot hold {tensor}")
+            if i == setup.top[t] and not loops.keeps[t]:
+                raise ValueError(f"mapping: {level.name} is where {tensor} live, it must hold them")
 
 
 def _clipped(problem: MappingProblem, mapping: Mapping) -> LayerCost:

@@ -19,6 +19,7 @@ from archloom.space.effects import AccessEnergy, Effects
 from archloom.space.hardware import Hardware, StorageLevel
 from archloom.space.infeasible import InfeasibleError
 from archloom.space.layer import Layer
+from archloom.space.mapping import Mapping
 
 from .compared import closed
 from .designs import edge
@@ -181,3 +182,23 @@ def test_all_that_is_wrong_is_said_at_once():
         replace(PRICED, read_pj=-1, address_pj=nan)
     with pytest.raises(ValueError, match=r"fill_drain .*did you mean exposed\?"):
         Effects(network="mash", fill_drain="expose")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("WIO:// WIO:{0}//", "mapping has 2 levels, edge has 3"),
+        ("WIO:// WIO:// --O:// WIO:{0}//", "mapping has 4 levels, edge has 3"),
+        ("WIO:// W--:// WIO:{0}//", "glb cannot hold weights"),
+        ("WIO:// -IO:// WI-:{0}//", "dram is where outputs live, it must hold them"),
+        ("WIO:// -IO:// WIO://", "mapping covers"),
+    ],
+)
+def test_a_mapping_never_moves_words_for_nothing(text, message):
+    glb = replace(CHIP.levels[1], keeps=("inputs", "outputs"))
+    chip = replace(CHIP, levels=(CHIP.levels[0], glb, CHIP.levels[2]))
+    problem = MappingProblem.of_layer(LAYER, chip)
+    loops = "K4.C3.P5.Q4.R3.S2"
+    assert mapped_cost(problem, Mapping.from_text(f"WIO:// -IO:// WIO:{loops}//")).dynamic_pj > 0
+    with pytest.raises(ValueError, match=message):
+        mapped_cost(problem, Mapping.from_text(text.format(loops)))
