@@ -12,6 +12,7 @@ import argparse
 import sys
 import time
 from collections import Counter
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from multiprocessing import Pool
@@ -19,8 +20,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.evaluators.compared import differences, features, refused, shown, smallest  # noqa: E402
-from tests.evaluators.generated import drawn  # noqa: E402
+from tests.evaluators.compared import differences, features, refused, shown, smallest
+from tests.evaluators.generated import drawn
 
 #: cases that a process takes at once
 BATCH = 500
@@ -64,18 +65,19 @@ def compared(seed: int, numbers: range) -> Tally:
     return tally
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
-    given = parser.parse_args()
+    given = parser.parse_args(arguments)
     batches = [
         range(start, min(start + BATCH, given.cases)) for start in range(0, given.cases, BATCH)
     ]
     total, began = Tally(), time.monotonic()
-    with Pool(given.jobs) as pool:
-        for tally in pool.imap_unordered(partial(compared, given.seed), batches):
+    work = partial(compared, given.seed)
+    with Pool(given.jobs) if given.jobs > 1 else nullcontext() as pool:
+        for tally in pool.imap_unordered(work, batches) if pool else map(work, batches):
             total.add(tally)
     wall_s = time.monotonic() - began
     for kind, cases in sorted(total.kinds.items()):

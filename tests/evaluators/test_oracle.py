@@ -1,8 +1,10 @@
 """The closed form against nests that are walked word by word, on random small cases."""
 
+import importlib
 from collections import Counter
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -100,6 +102,24 @@ def test_a_case_that_differs_is_cut_down_to_what_makes_it_differ(monkeypatch):
     assert sum(len(v.multicast) < 3 for v in found.problem.hardware.levels) == 1
     assert "multicast=" in shown(found)
     assert "dilation" not in shown(replace(found.problem.hardware.levels[0]))
+
+
+def test_the_script_fails_where_a_figure_differs(monkeypatch, capsys):
+    root = Path(__file__).parents[2]
+    monkeypatch.syspath_prepend(str(root))
+    script = importlib.import_module("benchmarks.oracle_agreement")
+    assert script.main(["--cases", "20"]) == 0
+    assert "20 agree in every figure, 0 do not" in capsys.readouterr().out
+
+    def slipped(problem, mapping):
+        setup = setup_for(problem, mapping)
+        return setup._replace(mac_pj=setup.mac_pj + 1)
+
+    monkeypatch.setattr(compared, "setup_for", slipped)
+    assert script.main(["--cases", "20"]) == 1
+    out = capsys.readouterr().out
+    assert ", cut down: energy: " in out
+    assert "Drawn(kind=" in out
 
 
 ONES = [1] * 8
