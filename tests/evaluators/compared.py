@@ -246,11 +246,17 @@ def _without_switches(case: Drawn) -> Iterator[Drawn]:
             yield replace(case, problem=replace(case.problem, hardware=changed))
 
 
+def _lives_somewhere(case: Drawn) -> bool:
+    """Whether each tensor is held where it lives, as a mapping must."""
+    nest = nest_of(case.problem, case.mapping)
+    return all(nest.keep[level][tensor] for tensor, level in enumerate(nest.top))
+
+
 def smallest(case: Drawn) -> Drawn:
     """Return a case that differs too and from which nothing can be taken."""
     while True:
         for other in simpler(case):
-            if differences(other):
+            if _lives_somewhere(other) and differences(other):
                 case = other
                 break
         else:
