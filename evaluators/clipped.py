@@ -86,7 +86,8 @@ def clipped_cost(setup: Setup, loops: Int, keep: NDArray[np.uint8]) -> ClippedCo
 def _count(setup: Setup, nest: Nest, keep: NDArray[np.uint8], others: int, counts: Int) -> None:
     """Add to ``counts[L, 3, 3]``: all instances (``others`` EVERY) or the first one (FIRST)."""
     levels = counts.shape[0]
-    alone = setup.fanout[levels - 1, 0] * setup.fanout[levels - 1, 1] == 1
+    # MACs that DRAM feeds itself take padding like any word
+    alone = levels > 1 and setup.fanout[levels - 1, 0] * setup.fanout[levels - 1, 1] == 1
     for t in range(3):
         multicast = setup.multicast[:, t]
         below = -1

@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from archloom.evaluators.clipped import clipped_cost
+from archloom.evaluators.kernel import VALID
 from archloom.evaluators.layer_cost import setup_for
 
 from . import compared
 from .bill import bill
-from .compared import differences, features, shown, smallest
+from .compared import closed, differences, features, shown, smallest
 from .generated import KINDS, drawn
 from .nest import INPUTS, OUTPUTS, WEIGHTS, Nest, entering, move
 
@@ -28,6 +30,19 @@ def test_closed_form_and_walked_nest_agree_on_every_figure(batch):
         if differences(case):
             found = smallest(case)
             pytest.fail(f"case {number}: {'; '.join(differences(found))}\n{shown(found)}")
+
+
+def test_the_form_for_imperfect_factors_gives_the_same_where_they_are_perfect():
+    for number in range(500):
+        problem, mapping = drawn(SEED, number).problem, drawn(SEED, number).mapping
+        exact = closed(problem, mapping)
+        if exact.status != VALID:
+            continue
+        cut = clipped_cost(setup_for(problem, mapping), *mapping.arrays())
+        assert cut.totals.tolist() == (exact.counts * exact.used[:, None, None]).tolist()
+        assert cut.energy_pj.tolist() == exact.by_level.tolist()
+        figures = (cut.dynamic_pj, cut.chip_cycles, cut.dram_cycles)
+        assert figures == (exact.energy, exact.chip, exact.dram)
 
 
 def test_cases_have_everything_that_may_go_wrong():
