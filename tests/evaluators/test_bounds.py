@@ -28,8 +28,25 @@ from .groups import POLICIES, any_tile, random_group
 from .random_plans import priced, random_plan
 
 NETWORKS = ["tiny_cnn", "tiny_mobile", "tiny_mlp"]
-DESIGNS = [edge(), edge(8 << 10), edge(channels=16), eyeriss_like(), tpu_like()]
-IDS = ["edge", "edge-small", "edge-fast-dram", "eyeriss", "tpu"]
+
+
+def strict(hardware):
+    """Return the hardware with a buffer that nothing may bypass."""
+    levels = list(hardware.levels)
+    levels[-2] = replace(levels[-2], optional=False, bandwidth_words=2.0)
+    return replace(hardware, levels=tuple(levels))
+
+
+DESIGNS = [
+    edge(),
+    edge(8 << 10),
+    edge(channels=16),
+    strict(edge()),
+    strict(edge(channels=64)),
+    eyeriss_like(),
+    tpu_like(),
+]
+IDS = ["edge", "edge-small", "edge-fast-dram", "strict", "strict-fast-dram", "eyeriss", "tpu"]
 
 
 def check(cost, net, hardware):
@@ -73,7 +90,7 @@ def test_zeros_that_are_gated_or_skipped_lower_the_bounds(zeros):
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.parametrize("hardware", DESIGNS[:3], ids=IDS[:3])
+@pytest.mark.parametrize("hardware", DESIGNS[:5], ids=IDS[:5])
 def test_no_fused_plan_is_below_the_bounds(name, hardware):
     net = network(name)
     rng = np.random.default_rng(1)
@@ -113,6 +130,7 @@ def test_no_group_of_a_random_network_is_below_the_bounds(seed, kind):
     tile = any_tile(group_shape(net, members), rng)
     rest = tuple(FusionGroup((i,)) for i in range(len(members), len(net.layers)))
     hardware = edge(1 << 20, channels=int(rng.choice([1, 64])))
+    hardware = strict(hardware) if seed % 2 else hardware
     resident = tuple(i for i in members if net.layers[i].uses_macs and rng.random() < 0.5)
     plan = FusionPlan((FusionGroup(members, tile, policy, resident), *rest))
     check(priced(net, plan, hardware, seed), net, hardware)
