@@ -24,6 +24,7 @@ _SHARED = (
     _HERE / "clipped_words.py",
     *(_HERE / f"lane{name}.py" for name in ("_records", "_setup", "_tiles", "_prices", "s")),
     _HERE.parent / "space" / "dims.py",
+    _HERE.parent / "search" / "draws.py",
 )
 
 

@@ -108,8 +108,9 @@ def extras_pj(
     return energy
 
 
-@compiled
-def with_extras(
+@part
+def add_extras(
+    extras: int | None,
     energy: float,
     setup: Setup,
     loops: Int,
@@ -121,7 +122,28 @@ def with_extras(
     used: Int,
     cycles: float,
 ) -> float:
-    """Add the energy of :func:`extras_pj`, level by level."""
+    """Add the energy of :func:`extras_pj`, if ``setup.extras`` asks for it.
+
+    Apart as an argument it decides whether that compiles at all.
+    """
+    if extras is None:
+        return energy
+    return _with_extras(energy, setup, loops, keep, steps, cum, spread, counts, used, cycles)
+
+
+@compiled
+def _with_extras(
+    energy: float,
+    setup: Setup,
+    loops: Int,
+    keep: NDArray[np.uint8],
+    steps: int,
+    cum: Int,
+    spread: Int,
+    counts: Int,
+    used: Int,
+    cycles: float,
+) -> float:
     extra = extras_pj(setup, loops, keep, steps, cum, spread, counts, used, cycles)
     for level in range(extra.shape[0]):
         for t in range(3):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, G, N, P, Q, R, S
 from .compiled import compiled, inlined, lean, part
-from .extras import array_cycles, with_extras
+from .extras import add_extras, array_cycles
 from .setup import FILLS, MAX_LEVELS, READS, UPDATES, Setup
 from .words import (
     INPUT_DIMS,
@@ -282,10 +282,10 @@ def evaluate_one(
     chip = max(chip, np.ceil(steps * setup.busy))
     if setup.fill_drain:
         chip += array_cycles(setup.fill_drain, setup.array, loops, keep, steps)
-    if setup.extras:
-        energy = with_extras(
-            energy, setup, loops, keep, steps, cum, spread, counts, used, max(chip, dram)
-        )
+    cycles = max(chip, dram)
+    energy = add_extras(
+        setup.extras, energy, setup, loops, keep, steps, cum, spread, counts, used, cycles
+    )
     return VALID, energy, chip, dram
 
 

@@ -127,12 +127,17 @@ def price_block(problem: Any, levels: Records, nests: Records, tiles: Records, t
 
 
 @part
-def cost_block(lanes: Lanes, nests: Records, room: Room) -> None:
-    """Set energy and cycles of candidates that are valid (of others they mean nothing)."""
+def cost_block(lanes: Lanes, nests: Records, room: Room, filtered: bool) -> None:
+    """Set energy and cycles of candidates that are valid (of others they mean nothing).
+
+    ``filtered`` says that :func:`filter_block` has just left its tiles of the same block.
+    """
     problem, levels = lanes.problem[0], lanes.levels
-    shape_block(problem, levels, nests, room.tiles)
+    if not filtered:
+        shape_block(problem, levels, nests, room.tiles)
     for level in range(levels.shape[0]):
-        measure(room.tiles[level + 1], problem.window)
+        if not (filtered and levels[level].limited):
+            measure(room.tiles[level + 1], problem.window)
     move_block(problem, levels, lanes.clips, lanes.apart, nests, room.tiles)
     price_block(problem, levels, nests, room.tiles, room.total[0])
 
@@ -217,7 +222,7 @@ def evaluate_blocks(
                 gather_keys(lanes, blocks[b], picks, block, waiting)
             taken, waiting = taken + many, waiting + many
             if waiting == LANES or b == count_:
-                cost_block(lanes, block, room)
+                cost_block(lanes, block, room, many == LANES)
                 for i in range(waiting):
                     energy[room.where[i]] = total.energy[i]
                     cycles[0, room.where[i]] = total.cycles[0, i]

@@ -30,9 +30,10 @@ class Setup(NamedTuple):
     which matters for hops alone. ``served[3]`` is the share of the MACs' accesses to each tensor
     that zeros leave, ``busy`` that of their cycles, ``working`` that of their energy.
     ``array`` are the rows and columns of a PE, whose fill and drain is ``fill_drain``, and the
-    number of levels in it. ``extras`` says whether anything has a price that
-    :func:`archloom.evaluators.extras.extras_pj` counts. ``weights`` are the exponents of energy
-    and of latency in the objective.
+    number of levels in it. ``extras`` is 1 if anything has a price that
+    :func:`archloom.evaluators.extras.extras_pj` counts, else None: a type of its own, for which
+    kernels compile without all of that. ``weights`` are the exponents of energy and of latency
+    in the objective.
     """
 
     bounds: Int
@@ -64,7 +65,7 @@ class Setup(NamedTuple):
     busy: float
     mac_pj: float
     leakage_pj: float
-    extras: int
+    extras: int | None
     fill_drain: int
     array: Int
     weights: Float
@@ -104,7 +105,7 @@ def unlimited(bounds: Int, window: Int, levels: int) -> Setup:
         busy=1.0,
         mac_pj=0.0,
         leakage_pj=0.0,
-        extras=0,
+        extras=None,
         fill_drain=NO_FILL,
         array=np.ones(3, np.int64),
         weights=np.ones(2),

@@ -74,7 +74,7 @@ def price_arrays(costs: AccessCosts) -> dict[str, Any]:
         "used_leakage_pj": costs.used_leakage_pj,
         "mac_pj": costs.mac_pj,
         "leakage_pj": costs.leakage_pj_per_cycle,
-        "extras": int(any(bool(np.any(prices)) for prices in levels)),
+        "extras": 1 if any(bool(np.any(prices)) for prices in levels) else None,
     }
 
 

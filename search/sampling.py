@@ -91,7 +91,7 @@ def sample_lanes(
             if waiting < LANES and b < blocks:
                 continue
             draw_orders(draws, seed, room.where, room.pending, hat.bits)
-            cost_block(lanes, room.pending, room)
+            cost_block(lanes, room.pending, room, False)
             for i in range(waiting):
                 cycles = max(total.cycles[0, i], total.cycles[1, i])
                 energy = total.energy[i]
