@@ -58,8 +58,8 @@ def lean(function: Function) -> Function:
 def part(function: Function) -> Function:
     """Compile as a part of the kernels that call it, with no wrapper for Python and no cache.
 
-    It allocates nothing and counts no references to arrays: what it is passed outlives the call,
-    and counting takes longer than all else that a short function does with an array.
+    It allocates nothing and counts no references to arrays (numba's ``_nrt``): what it is passed
+    outlives the call, and counting takes longer than all else that a short function does.
     """
     jit: Any = numba.njit
     jitted: Function = jit(

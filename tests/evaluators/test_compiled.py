@@ -5,13 +5,14 @@ from pathlib import Path
 import pytest
 
 from archloom.evaluators import compiled as module
-from archloom.evaluators import kernel, words
+from archloom.evaluators import kernel, lane_prices, lane_tiles, lanes, words
+from archloom.search import draws
 
 
 def test_the_cache_is_named_after_every_file_that_kernels_share(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shared = {Path(str(m.__file__)) for m in (kernel, words)}
+    shared = {Path(str(m.__file__)) for m in (kernel, words, lanes, lane_tiles, lane_prices, draws)}
     assert shared <= set(module._SHARED)
     source = tmp_path / "words.py"
     monkeypatch.setattr(module, "_SHARED", (source,))
