@@ -171,6 +171,7 @@ def features(case: Drawn) -> list[str]:
 def simpler(case: Drawn) -> Iterator[Drawn]:
     """Yield the case with one thing less, the largest steps first."""
     problem, hardware = case.problem, case.problem.hardware
+    yield from _without_idle_children(case)
     for i in range(len(hardware.levels) - 1):
         yield from _without_level(case, i)
     for v, level in enumerate(case.mapping.levels):
@@ -209,6 +210,21 @@ def _mapped(case: Drawn, level: int, **changes: Any) -> Drawn:
     levels[level] = replace(levels[level], **changes)
     mapping = Mapping(tuple(levels))
     return replace(case, mapping=mapping, problem=replace(case.problem, bounds=mapping.factors))
+
+
+def _without_idle_children(case: Drawn) -> Iterator[Drawn]:
+    """Yield the case on a hardware that has only the children which its mapping uses."""
+    hardware = case.problem.hardware
+    mesh, levels = (1, 1), []
+    for level, rows in zip(reversed(hardware.levels), reversed(case.mapping.levels), strict=True):
+        levels.append(replace(level, mesh=mesh, cluster_size=1))
+        mesh = (mesh[0] * prod(rows.spatial_x), mesh[1] * prod(rows.spatial_y))
+    snug = replace(hardware, levels=tuple(reversed(levels)), pe_mesh=mesh, array=(1, 1))
+    if snug != hardware:
+        try:
+            yield replace(case, problem=replace(case.problem, hardware=snug))
+        except ValueError:
+            return  # an operand lived in a buffer that was not shared
 
 
 def _without_level(case: Drawn, i: int) -> Iterator[Drawn]:
