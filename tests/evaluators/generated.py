@@ -111,10 +111,10 @@ def lopsided(rng: Random) -> Layer:
     """Draw a convolution whose last windows end inside or outside the map, on each axis."""
     p, r = zip(*((out, kernel) for _, kernel, _, _, _, out in sides(rng)), strict=True)
     stride, dilation = ((rng.randint(1, 4), rng.randint(1, 4)) for _ in range(2))
-    padding, size, bare = [], [], rng.random() < 0.4
+    padding, size = [], []
     for axis in (0, 1):
         window = (r[axis] - 1) * dilation[axis] + 1
-        pad = 0 if bare else rng.randrange(window)
+        pad = rng.randrange(window)
         least = max(1, (p[axis] - 1) * stride[axis] - pad + 1)
         exact = (p[axis] - 1) * stride[axis] + window - pad
         padding.append(pad)
