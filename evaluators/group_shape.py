@@ -4,9 +4,11 @@ Numbering inside a group: its layers are 0..m-1 in topological order, each stand
 the map that it makes; the maps that come from outside are m, m+1, ...
 """
 
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 
 from ..space.network import Network, Shape, is_input
+from ..space.slices import Slice
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +20,7 @@ class Edge:
         full: the reader needs the whole map for any part of its output (a flattened map, or
             the second factor of a product).
         patch, start: rows and columns of the map as it is read for one position of the map as
-            it is made, and how many of them are cut off before the first (an interleave).
+            it is made (an interleave), and how many are left out before the first that is read.
     """
 
     source: int
@@ -66,30 +68,47 @@ class GroupShape:
 
 
 def group_shape(network: Network, layers: tuple[int, ...]) -> GroupShape:
-    """Return the maps and edges of the group made of ``layers`` (ascending positions)."""
+    """Return the maps and edges of the group made of ``layers`` (ascending positions).
+
+    A box of a map from outside is a map of its own: no more of it is fetched.
+    """
     number = {i: m for m, i in enumerate(layers)}
     shapes = [_made(network, network.layers[i].name) for i in layers]
-    outside: dict[str, int] = {}
-    edges: list[Edge] = []
+    outside: dict[tuple[str, Slice | None], int] = {}
+    edges: dict[Edge, None] = {}
     for i in layers:
-        for source in dict.fromkeys(network.reads[i]):
-            tensor = None if is_input(source) else number.get(network.index(source))
-            if tensor is None:
-                if source not in outside:
-                    outside[source] = len(shapes)
-                    shapes.append(_made(network, source))
-                tensor = outside[source]
-            edges.append(_edge(network, i, source, tensor, number[i]))
+        for operand, source in enumerate(network.reads[i]):
+            member = None if is_input(source) else number.get(network.index(source))
+            if member is not None:
+                edges[_inner(network, i, operand, member, number[i])] = None
+                continue
+            box = network.layers[i].slice_of(operand)
+            if (source, box) not in outside:
+                outside[source, box] = len(shapes)
+                shapes.append(_made(network, source) if box is None else box.size)
+            tensor = outside[source, box]
+            edges[_outer(network, i, operand, tensor, number[i])] = None
     channels = tuple(channels for channels, _, _ in shapes)
     sizes = tuple((rows, columns) for _, rows, columns in shapes)
-    exported = tuple(
-        m
-        for m, i in enumerate(layers)
-        if not network.consumers[i] or any(c not in number for c in network.consumers[i])
-    )
+    exported = tuple(m for m, i in enumerate(layers) if _leaves(network, i, number))
     sinks = [m for m in exported if all(e.source != m for e in edges)]
     anchor = max(sinks, key=lambda m: (sizes[m][0] * sizes[m][1], channels[m], m))
-    return GroupShape(layers, channels, sizes, tuple(edges), exported, anchor)
+    return GroupShape(layers, channels, sizes, _telling(edges), exported, anchor)
+
+
+def _telling(edges: Iterable[Edge]) -> tuple[Edge, ...]:
+    """Leave out edges beside one by which the same layer needs all of the same map."""
+    wholes = {(edge.source, edge.reader) for edge in edges if edge.full}
+    kept = (e for e in edges if e.full or (e.source, e.reader) not in wholes)
+    return tuple(kept)
+
+
+def _leaves(network: Network, i: int, group: Container[int]) -> bool:
+    """Whether the result of layer ``i`` is read outside the group, or leaves the network."""
+    readers = network.consumers[i]
+    if not readers or network.layers[i].name in network.outputs:
+        return True
+    return any(c not in group for c in readers)
 
 
 def _made(network: Network, source: str) -> Shape:
@@ -100,12 +119,37 @@ def _made(network: Network, source: str) -> Shape:
     return (layer.output_channels, layer.p, layer.q)
 
 
-def _edge(network: Network, i: int, source: str, tensor: int, reader: int) -> Edge:
-    """The edge from a map to layer ``i``, by their numbers in the group."""
+def _full(network: Network, i: int, operand: int) -> bool:
+    """Whether layer ``i`` needs all that it reads of a map for any part of its result."""
     layer = network.layers[i]
-    whole = layer.whole_words > 0 and network.reads[i][-1] == source
-    full = whole or network.map_shape(source)[1:] != layer.input_size
+    if operand >= len(layer.map_channels):
+        return True
+    box = layer.slice_of(operand)
+    read = network.map_shape(network.reads[i][operand]) if box is None else box.size
+    return read[1:] != layer.input_size
+
+
+def _inner(network: Network, i: int, operand: int, tensor: int, reader: int) -> Edge:
+    """The edge from a map that the group makes to layer ``i``, by their numbers in the group."""
+    full = _full(network, i, operand)
+    patch, start = _patch(network, network.reads[i][operand])
+    box = network.layers[i].slice_of(operand)
+    if box is not None:
+        start = (start[0] + box.start[1], start[1] + box.start[2])
+    return Edge(tensor, reader, full, patch, start)
+
+
+def _outer(network: Network, i: int, operand: int, tensor: int, reader: int) -> Edge:
+    """The edge from a map, or a box of a map, that comes from outside."""
+    full = _full(network, i, operand)
+    if network.layers[i].slice_of(operand) is not None:
+        return Edge(tensor, reader, full)
+    return Edge(tensor, reader, full, *_patch(network, network.reads[i][operand]))
+
+
+def _patch(network: Network, source: str) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Rows and columns of a map for one position as it is made, and how many are cut off."""
     spread = None if is_input(source) else network.layers[network.index(source)].interleave
     if spread is None:
-        return Edge(tensor, reader, full)
-    return Edge(tensor, reader, full, (spread.rows, spread.columns), spread.start)
+        return (1, 1), (0, 0)
+    return (spread.rows, spread.columns), spread.start

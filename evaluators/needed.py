@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..space.layer import Layer
 from ..space.network import Network, is_input
+from ..space.slices import Slice
 
 Flags = NDArray[np.bool_]
 Rectangle = tuple[Flags, Flags]
@@ -41,7 +42,7 @@ def needed(network: Network) -> Needed:
     for layer, sources, consumers in reversed(
         list(zip(network.layers, network.reads, network.consumers, strict=True))
     ):
-        if consumers:
+        if consumers and layer.name not in network.outputs:
             made = max(parts[layer.name], key=_size)
         else:
             made = (np.ones(layer.p, np.bool_), np.ones(layer.q, np.bool_))
@@ -60,23 +61,33 @@ def _size(rectangle: Rectangle) -> int:
     return int(rectangle[0].sum()) * int(rectangle[1].sum())
 
 
+def _box(network: Network, layer: Layer, operand: int, source: str) -> Slice:
+    """What ``layer`` reads of a map."""
+    shape = network.map_shape(source)
+    return layer.slice_of(operand) or Slice((0, 0, 0), shape, shape)
+
+
 def _windows(network: Network, layer: Layer, operand: int, source: str) -> bool:
     """Whether ``layer`` reads windows of a map, not all of it for every output."""
     whole = operand >= len(layer.map_channels)
-    return not whole and network.map_shape(source)[1:] == layer.input_size
+    return not whole and _box(network, layer, operand, source).size[1:] == layer.input_size
 
 
 def _channels(network: Network, layer: Layer, operand: int, source: str) -> int:
     windows = _windows(network, layer, operand, source)
-    return layer.read_channels[operand] if windows else network.map_shape(source)[0]
+    return (
+        layer.read_channels[operand] if windows else _box(network, layer, operand, source).size[0]
+    )
 
 
 def _read(network: Network, layer: Layer, operand: int, source: str, made: Rectangle) -> Rectangle:
     """Rows and columns of one map, as it is made, that ``layer`` reads for what it makes."""
+    box = _box(network, layer, operand, source)
     if _windows(network, layer, operand, source):
-        rows, columns = (_taps(layer, axis, made[axis]) for axis in (0, 1))
+        read = tuple(_taps(layer, axis, made[axis]) for axis in (0, 1))
     else:
-        rows, columns = (np.ones(size, np.bool_) for size in network.map_shape(source)[1:])
+        read = tuple(np.ones(size, np.bool_) for size in box.size[1:])
+    rows, columns = (_placed(read[axis], box, axis + 1) for axis in (0, 1))
     if is_input(source):
         return rows, columns
     maker = network.layers[network.index(source)]
@@ -87,6 +98,13 @@ def _read(network: Network, layer: Layer, operand: int, source: str, made: Recta
         _patches(rows, maker.p, spread.rows, spread.start[0]),
         _patches(columns, maker.q, spread.columns, spread.start[1]),
     )
+
+
+def _placed(read: Flags, box: Slice, axis: int) -> Flags:
+    """Flags of a whole axis, from those of a box."""
+    flags = np.zeros(box.of[axis], np.bool_)
+    flags[box.start[axis] : box.start[axis] + len(read)] = read
+    return flags
 
 
 def _patches(read: Flags, made: int, patch: int, start: int) -> Flags:

@@ -119,8 +119,8 @@ def _back(edge: Ints, size: int, lo: int, hi: int) -> tuple[int, int]:
     # (hi-1)*stride - pad + (kernel-1)*dilation + 1, clamped at the map's end
     start, end = max(0, lo * stride - pad), min(length, (hi - 1) * stride - pad + reach + 1)
     patch, cut = edge[7], edge[8]
-    if patch > 1 and end > start:
-        # positions of an interleaved map lie in patches, after what is cut off
+    if end > start:
+        # positions of an interleaved map lie in patches, after what is left out
         return (start + cut) // patch, (end - 1 + cut) // patch + 1
     return start, end
 

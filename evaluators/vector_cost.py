@@ -60,7 +60,9 @@ def _move_maps(
     buffer = hardware.fusion_level
     # a broadcast value is read once for its channel, not for every word
     windowed = layer.taps - (1 if layer.broadcast else 0)
-    taken = made * windowed + images * layer.whole_words
+    # what is gathered is read once for each word that it makes
+    whole = 0 if vector.gathers else layer.whole_words
+    taken = made * windowed + images * whole
     if buffer is not None:
         moved[buffer, INPUTS, _READ] = taken * vector.passes
         moved[buffer, OUTPUTS, _WRITE] = made * vector.writes

@@ -12,9 +12,11 @@ from .layer_checks import (
     wrong_interleave,
     wrong_maps,
     wrong_numbers,
+    wrong_reads,
     wrong_values,
     wrong_windows,
 )
+from .slices import Slice
 from .vector_operators import VECTOR_OPERATORS, VectorName, VectorOperator
 
 MacName = Literal["conv", "gemm", "matmul"]
@@ -78,6 +80,11 @@ class Layer:
         interleave: what becomes of the result, if others read it in another shape.
         density: shares of weights and of inputs that are not zero; only hardware whose
             ``effects`` gate or skip zeros gains by them.
+        slices: for each map that it reads the box of it that it reads, None for all; empty if
+            it reads all of every map.
+        whole_parts: words of each map that together make what every part of the result needs
+            all of: the second map of a product that comes in pieces, all maps of a copy.
+        weights_of: name of an earlier layer whose weights it uses again; they count once.
 
     Raises:
         ValueError: an unknown operator or activation, a bound below 1, padding as large as the
@@ -106,6 +113,9 @@ class Layer:
     broadcast: bool = False
     interleave: Interleave | None = None
     density: tuple[float, float] = (1.0, 1.0)
+    slices: tuple[Slice | None, ...] = ()
+    whole_parts: tuple[int, ...] = ()
+    weights_of: str = ""
 
     def __post_init__(self) -> None:
         # each line takes for granted what the ones before it found right
@@ -113,7 +123,7 @@ class Layer:
             unknown_names(self, OPERATORS), wrong_numbers(self), wrong_values(self, Interleave)
         )
         self._refuse(wrong_windows(self), wrong_maps(self))
-        self._refuse(wrong_interleave(self), too_large(self))
+        self._refuse(wrong_interleave(self), wrong_reads(self, Slice), too_large(self))
 
     def _refuse(self, *wrong: Iterable[str]) -> None:
         message = "; ".join(chain(*wrong))
@@ -184,6 +194,8 @@ class Layer:
         vector = self.vector
         if vector is not None and vector.maps:
             return sum(read for _, read in vector.maps)
+        if vector is not None and vector.gathers:
+            return vector.gathers
         return self.r * self.s * (1 if self.parts else self.operands)
 
     @property
@@ -197,7 +209,9 @@ class Layer:
 
     @property
     def params(self) -> int:
-        """Learned parameters, without running statistics."""
+        """Learned parameters, without running statistics and weights of an earlier layer."""
+        if self.weights_of:
+            return self.extra_params
         zeros = self.interleave.zero_weights if self.interleave else 0
         return self.weight_words - zeros + self.extra_params
 
@@ -229,7 +243,9 @@ class Layer:
         vector = self.vector
         if vector is not None and vector.maps:
             return tuple(have * self.g for have, _ in vector.maps)
-        whole = int(self.multiplies_maps or self.broadcast)
+        if vector is not None and vector.gathers:
+            return ()
+        whole = len(self.whole_parts) or int(self.multiplies_maps or self.broadcast)
         return self.parts or (self.input_channels,) * (self.operands - whole)
 
     @property
@@ -244,8 +260,11 @@ class Layer:
     def whole_words(self) -> int:
         """Words of the map that every part of the result needs all of; 0 if there is none.
 
-        That is the second map of a product or of a broadcast, in one image.
+        That is the second map of a product or of a broadcast, or all maps of a copy, in one
+        image.
         """
+        if self.whole_parts:
+            return sum(self.whole_parts)
         if self.multiplies_maps:
             return self.g * self.k * self.c
         return self.g if self.broadcast else 0
@@ -255,7 +274,13 @@ class Layer:
         """Words of each map that it reads, in one image, in the order of ``reads``."""
         size = self.input_size[0] * self.input_size[1]
         windowed = tuple(channels * size for channels in self.map_channels)
-        return (*windowed, self.whole_words) if self.whole_words else windowed
+        if not self.whole_words:
+            return windowed
+        return (*windowed, *(self.whole_parts or (self.whole_words,)))
+
+    def slice_of(self, operand: int) -> Slice | None:
+        """Box of its ``operand``-th map that it reads; None for all of it."""
+        return self.slices[operand] if self.slices else None
 
     @property
     def input_words(self) -> int:
@@ -276,6 +301,20 @@ class Layer:
     def output_words(self) -> int:
         """Words of the result."""
         return self.n * self.output_channels * self.p * self.q
+
+    def __str__(self) -> str:
+        """Return what people say of a layer: operator, result, window, work."""
+        channels, rows, columns = self.map_shape
+        text = f"{self.operator:<11} {channels:>6} x {rows} x {columns}"
+        if (self.r, self.s) != (1, 1):
+            text += f", {self.r}x{self.s}"
+        if self.stride != (1, 1):
+            text += f" / {self.stride[0]}" + f"x{self.stride[1]}" * (len(set(self.stride)) > 1)
+        if self.g > 1 and self.uses_macs:
+            text += f", {self.g} groups"
+        if self.activation:
+            text += f", {self.activation}"
+        return f"{text}, {self.macs / 1e6:,.1f} M MACs" if self.uses_macs else text
 
     def with_batch(self, n: int) -> "Layer":
         """Return the same layer over a batch of ``n``."""

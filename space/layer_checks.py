@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 _NUMBERS: Final = ("n", "g", "k", "c", "p", "q", "r", "s", "operands")
 _PAIRS: Final = ("stride", "dilation", "input_size")
+_LISTS: Final = ("parts", "whole_parts")
 _MOST_OPERANDS: Final = 1024
 #: floating point holds every whole number up to here
 _EXACT: Final = 2**53
@@ -30,9 +31,9 @@ def unknown_names(layer: "Layer", operators: tuple[str, ...]) -> Iterator[str]:
 def wrong_numbers(layer: "Layer") -> Iterator[str]:
     """Say which numbers are no sizes; without these the other checks make sense."""
     sizes: list[tuple[str, object]] = [(name, getattr(layer, name)) for name in _NUMBERS]
-    for name in (*_PAIRS, "padding", "parts"):
+    for name in (*_PAIRS, "padding", *_LISTS):
         values: object = getattr(layer, name)
-        pair = name != "parts"
+        pair = name not in _LISTS
         if not isinstance(values, tuple) or (pair and len(values) != 2):
             yield f"{name} is {values!r}, it must be a tuple{' of two' * pair}"
         else:
@@ -83,14 +84,17 @@ def wrong_windows(layer: "Layer") -> Iterator[str]:
     vector = layer.vector
     windowed = not layer.multiplies_maps if vector is None else vector.windowed
     still = (layer.r, layer.s, *layer.stride) == (1, 1, 1, 1)
-    if not windowed and not (still and layer.input_size == (layer.p, layer.q)):
+    gathers = vector is not None and vector.gathers > 0
+    if not windowed and not (still and (gathers or layer.input_size == (layer.p, layer.q))):
         yield f"{layer.operator} has no windows: its result is as large as its input"
 
 
 def wrong_maps(layer: "Layer") -> Iterator[str]:
     """Say which maps the operator cannot read or make."""
     vector, reads = layer.vector, layer.operands
-    takes = vector.operands if vector else 2 if layer.multiplies_maps else 1
+    takes = vector.operands if vector else 1
+    if layer.multiplies_maps:
+        takes = 1 + max(1, len(layer.whole_parts))
     if layer.parts:
         if takes != 1:
             yield f"parts are for operators with one input, {layer.operator} is none"
@@ -103,11 +107,50 @@ def wrong_maps(layer: "Layer") -> Iterator[str]:
         yield f"operands is {reads}, {layer.operator} reads {takes}"
     if layer.broadcast and (reads != 2 or takes is not None):
         yield f"broadcast is for an add or mul of 2 maps, not for {layer.operator} of {reads}"
+    yield from _wrong_wholes(layer)
     if vector is not None:
         depth = layer.c if vector.whole_vectors else 1
         if (layer.k, layer.c) != (depth, depth):
             rule = "the length of a vector" if vector.whole_vectors else "1: channels are in g"
             yield f"k and c are {layer.k} and {layer.c}, for {layer.operator} both must be {rule}"
+
+
+def _wrong_wholes(layer: "Layer") -> Iterator[str]:
+    """Say why pieces do not make what every part of the result needs all of."""
+    vector, pieces = layer.vector, layer.whole_parts
+    if vector is not None and vector.gathers:
+        if len(pieces) != layer.operands:
+            yield (
+                f"whole_parts {pieces} must be the words of each of the {layer.operands} maps "
+                f"that {layer.operator} reads"
+            )
+    elif pieces and not layer.multiplies_maps:
+        yield f"whole_parts are for matmul, copy and bilinear, {layer.operator} is none"
+    elif pieces and sum(pieces) != layer.g * layer.k * layer.c:
+        yield (
+            f"whole_parts {pieces} must add up to the {layer.g * layer.k * layer.c} words of the "
+            "second map"
+        )
+
+
+def wrong_reads(layer: "Layer", slice_class: type) -> Iterator[str]:
+    """Say which boxes of maps, or weights of another layer, it cannot read."""
+    slices: object = layer.slices
+    if not isinstance(slices, tuple) or len(slices) not in (0, layer.operands):
+        yield f"slices is {slices!r}, it must hold one entry for each of {layer.operands} maps"
+        return
+    for box, words in zip(layer.slices, layer.map_words, strict=False):
+        if box is None:
+            continue
+        if not isinstance(box, slice_class):
+            yield f"slices holds {box!r}, it must be a {slice_class.__name__} or None"
+        elif box.words != words:
+            yield f"a slice has {box.words} words where the layer reads {words}"
+    again: object = layer.weights_of
+    if not isinstance(again, str):
+        yield f"weights_of is {again!r}, it must be the name of a layer"
+    elif again and not layer.weight_words:
+        yield f"weights_of is {again!r}, but {layer.operator} has no weights"
 
 
 def too_large(layer: "Layer") -> Iterator[str]:

@@ -5,11 +5,11 @@ from functools import cached_property
 from math import prod
 
 from .layer import Layer
+from .slices import Shape
+
+__all__ = ["INPUT", "Network", "Shape", "is_input"]
 
 INPUT = "input"
-
-#: Channels, rows and columns of a map.
-Shape = tuple[int, int, int]
 
 
 def is_input(source: str) -> bool:
@@ -17,7 +17,7 @@ def is_input(source: str) -> bool:
     return source == INPUT or source.startswith(f"{INPUT}:")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Network:
     """Layers in a stable topological order, and what each of them reads.
 
@@ -27,15 +27,19 @@ class Network:
         reads: for each layer the names of the maps that it reads: names of earlier layers,
             ``"input"`` for the network's input, or ``"input:NAME"`` for one of several inputs
             (a state, a cache).
+        outputs: names of layers whose results leave the network although others of its layers
+            read them (new rows of a cache); what no layer reads leaves anyway.
 
     Raises:
         ValueError: names that repeat, an edge to a layer that is not earlier, a wrong number
-            of operands, or a map whose shape is not the one that its reader expects.
+            of operands, a map whose shape is not the one that its reader expects, or an output
+            or shared weights of no such layer.
     """
 
     name: str
     layers: tuple[Layer, ...]
     reads: tuple[tuple[str, ...], ...]
+    outputs: tuple[str, ...] = ()
     _index: dict[str, int] = field(init=False, repr=False, compare=False, hash=False)
     _shapes: dict[str, Shape] = field(init=False, repr=False, compare=False, hash=False)
 
@@ -51,35 +55,102 @@ class Network:
                 raise ValueError(f"layer {layer.name} reads {layer.operands} maps, got {sources}")
         shapes = self._input_shapes() | {layer.name: layer.map_shape for layer in self.layers}
         object.__setattr__(self, "_shapes", shapes)
-        for i, (layer, sources) in enumerate(zip(self.layers, self.reads, strict=True)):
-            for source, words in zip(sources, layer.map_words, strict=True):
-                self._check_edge(source, i, words)
+        for i, layer in enumerate(self.layers):
+            for operand in range(layer.operands):
+                self._check_edge(i, operand)
+            if layer.weights_of:
+                self._check_shared(i)
+        unknown = [name for name in self.outputs if name not in index]
+        if unknown:
+            raise ValueError(f"network {self.name}: {unknown[0]!r} is an output and no layer")
 
     def _input_shapes(self) -> dict[str, Shape]:
         """Inputs have the shape that the first reader with a window expects, else that of a list.
 
-        Others must read as many words.
+        A box says what shape it is cut from. Others must read as many words.
         """
         windowed: dict[str, Shape] = {}
         whole: dict[str, Shape] = {}
         for layer, sources in zip(self.layers, self.reads, strict=True):
-            for source, channels in zip(sources, layer.map_channels, strict=False):
-                windowed.setdefault(source, (channels, *layer.input_size))
-            if layer.whole_words:
-                whole.setdefault(sources[-1], (layer.whole_words, 1, 1))
+            channels, words = layer.map_channels, layer.map_words
+            for operand, source in enumerate(sources):
+                box = layer.slice_of(operand)
+                if box is not None:
+                    windowed.setdefault(source, box.of)
+                elif operand < len(channels):
+                    windowed.setdefault(source, (channels[operand], *layer.input_size))
+                else:
+                    whole.setdefault(source, (words[operand], 1, 1))
         return {source: shape for source, shape in (whole | windowed).items() if is_input(source)}
 
-    def _check_edge(self, source: str, reader: int, words: int) -> None:
-        layer = self.layers[reader]
+    def _check_edge(self, reader: int, operand: int) -> None:
+        layer, source = self.layers[reader], self.reads[reader][operand]
         producer = -1 if is_input(source) else self._index.get(source, len(self.layers))
         if producer >= reader:
             raise ValueError(f"layer {layer.name} reads {source!r}, which is no earlier layer")
-        have = (self.layers[max(producer, 0)].n, prod(self._shapes[source]))
+        shape, box = self._shapes[source], layer.slice_of(operand)
+        if box is not None and box.of != shape:
+            raise ValueError(
+                f"layer {layer.name} reads a box of a map of {box.of} from {source}, "
+                f"which {'has' if producer < 0 else 'makes'} {shape}"
+            )
+        words = layer.map_words[operand]
+        have = (self.layers[max(producer, 0)].n, prod(shape) if box is None else box.words)
         if have != (layer.n, words):
             raise ValueError(
                 f"layer {layer.name} expects {words} words x batch {layer.n} from {source}, "
                 f"which {'has' if producer < 0 else 'makes'} {have[1]} x {have[0]}"
             )
+
+    def _check_shared(self, position: int) -> None:
+        layer = self.layers[position]
+        owner = self._index.get(layer.weights_of, position)
+        if owner >= position:
+            raise ValueError(
+                f"layer {layer.name} uses the weights of {layer.weights_of!r}, "
+                "which is no earlier layer"
+            )
+        if self.layers[owner].weight_words != layer.weight_words:
+            raise ValueError(
+                f"layer {layer.name} has {layer.weight_words} words of weights, "
+                f"{layer.weights_of}, whose weights it uses, {self.layers[owner].weight_words}"
+            )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.layers, self.reads, self.outputs))
+
+    def __reduce__(self) -> tuple[type["Network"], tuple[object, ...]]:
+        # hashes of texts differ between processes: what is cached stays behind
+        return Network, (self.name, self.layers, self.reads, self.outputs)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Network {self.name}: {len(self.layers)} layers, {self.macs / 1e6:,.1f} M MACs, "
+            f"{self.params:,} params>"
+        )
+
+    def __str__(self) -> str:
+        """Return a line for the network and one for each layer."""
+        rows = [
+            f"{layer.name:<{self._width}}  {layer}  <- {', '.join(sources)}"
+            for layer, sources in zip(self.layers, self._read_texts, strict=True)
+        ]
+        return "\n".join([f"{self!r}"[1:-1], *rows])
+
+    @property
+    def _width(self) -> int:
+        return max(len(layer.name) for layer in self.layers)
+
+    @property
+    def _read_texts(self) -> list[list[str]]:
+        return [
+            [f"{source}{layer.slice_of(i) or ''}" for i, source in enumerate(sources)]
+            for layer, sources in zip(self.layers, self.reads, strict=True)
+        ]
 
     def map_shape(self, source: str) -> Shape:
         """Shape of an input, or of a layer's result, as others read it.
@@ -148,8 +219,8 @@ class Network:
             replace(layer, density=(inputs if layer.multiplies_maps else weights, inputs))
             for layer in self.layers
         )
-        return Network(self.name, layers, self.reads)
+        return replace(self, layers=layers)
 
     def with_batch(self, n: int) -> "Network":
         """Return the same network over a batch of ``n``."""
-        return Network(self.name, tuple(layer.with_batch(n) for layer in self.layers), self.reads)
+        return replace(self, layers=tuple(layer.with_batch(n) for layer in self.layers))

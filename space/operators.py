@@ -174,15 +174,28 @@ def linear(
     )
 
 
-def matmul(name: str, batch_heads: int, m: int, k: int, n: int) -> Layer:
+def matmul(
+    name: str, batch_heads: int, m: int, k: int, n: int, *, second: tuple[int, ...] = ()
+) -> Layer:
     """Return ``batch_heads`` products of an (m, k) and a (k, n) matrix, both of them maps.
 
     The first map that it reads has ``batch_heads * k`` channels and m rows, its result
     ``batch_heads * n`` channels and m rows. The second has ``batch_heads * k * n`` words; however
-    they lie, turning them is free (assumption: the buffer is read in any order).
+    they lie, turning them is free (assumption: the buffer is read in any order). ``second`` are
+    the words of its pieces, if it comes in several (a cache and what is new).
     """
     check_numbers(name, {"batch_heads": batch_heads, "m": m, "k": k, "n": n})
-    return Layer(name, "matmul", g=batch_heads, k=n, c=k, p=m, input_size=(m, 1), operands=2)
+    return Layer(
+        name,
+        "matmul",
+        g=batch_heads,
+        k=n,
+        c=k,
+        p=m,
+        input_size=(m, 1),
+        operands=1 + max(1, len(second)),
+        whole_parts=second,
+    )
 
 
 def max_pool2d(

@@ -1,7 +1,11 @@
 """A small network in which every operator stands at least once."""
 
+from dataclasses import replace
+
 from archloom.space import operators as ops
+from archloom.space import vector_layers as vectors
 from archloom.space.network import Network
+from archloom.space.slices import Slice
 from archloom.space.vector_operators import ACTIVATIONS
 
 
@@ -48,11 +52,22 @@ def _images(net):
     net.append(ops.conv2d("excite", 4, 4, 1, 1, activation="sigmoid"))
     net.append(ops.mul("scale", 4, (3, 2), broadcast=True), "tanh", "excite")
     net.append(ops.add("sum", 4, (3, 2)), "scale", "means")
+    net.append(vectors.scale_shift("affine", 8, (3, 2), parts=(4, 4)), "sum", "means")
+    net.append(vectors.bilinear("smooth", (8, 6, 4), 48))
+    crop = Slice((0, 1, 1), (8, 3, 2), (8, 6, 4))
+    net.append(replace(vectors.copy("crop", (8, 3, 2), (48,)), slices=(crop,)))
+    net.append(vectors.group_norm("groups", 8, (3, 2), 2))
+    part = Slice((4, 0, 0), (4, 3, 2), (8, 3, 2))
+    net.append(replace(ops.mul("share", 4, (3, 2)), slices=(None, part)), "sum", "crop")
+    net.append(ops.conv2d("half", 4, 4, (3, 2), 1), "share")
+    net.append(replace(vectors.div("ratio", 4, (3, 2)), slices=(None, part)), "half", "crop")
 
 
 def _attention(net):
     net.append(ops.conv1d("tokens", 24, 8, 1, 1))
     net.append(ops.conv_transpose2d("spread", 8, 8, (1, 1), (6, 1), (6, 1)))
+    net.append(vectors.rms_norm("scaled", 8, 6))
+    net.append(vectors.rotary("turned", 8, 6))
     net.append(ops.layer_norm("norm", 8, 6))
     for name in ("query", "key", "value"):
         net.append(ops.linear(name, 8, 8, 6), "norm")
