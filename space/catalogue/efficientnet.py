@@ -9,8 +9,8 @@ are folded into the convolutions before them; pool and scaling are layers.
 from math import ceil
 from typing import Final
 
-from .builder import Builder
-from .network import INPUT, Network
+from ..builder import Builder
+from ..network import INPUT, Network
 
 #: expansion, kernel, stride, channels, blocks of each stage of B0 (Tan and Le, Table 1)
 _STAGES: Final = (

@@ -1,0 +1,28 @@
+"""AlexNet (Krizhevsky et al., NeurIPS 2012)."""
+
+from functools import partial
+
+from ..builder import Builder
+from ..network import INPUT, Network
+
+
+def alexnet_original() -> Network:
+    """AlexNet as it was trained, in two towers (Krizhevsky et al., NeurIPS 2012, section 3.5).
+
+    The input is 227x227, from which the sizes that the paper states follow. Its two local
+    response normalisations are left out (they have no parameters; Eyeriss counts none either).
+    """
+    net = Builder((3, 227, 227))
+    conv = partial(net.conv, batch_norm=False, activation="relu")
+    x = conv("conv1", INPUT, 96, kernel=11, stride=4, padding=0)
+    x = net.maxpool("pool1", x, kernel=3, stride=2)
+    x = conv("conv2", x, 256, kernel=5, groups=2)
+    x = net.maxpool("pool2", x, kernel=3, stride=2)
+    x = conv("conv3", x, 384, kernel=3)
+    x = conv("conv4", x, 384, kernel=3, groups=2)
+    x = conv("conv5", x, 256, kernel=3, groups=2)
+    x = net.maxpool("pool5", x, kernel=3, stride=2)
+    x = net.flatten("fc6", x, 4096, activation="relu")
+    x = net.gemm("fc7", x, 4096, activation="relu")
+    net.gemm("fc8", x, 1000)
+    return net.network("alexnet_original")
