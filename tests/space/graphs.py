@@ -1,0 +1,44 @@
+"""Small networks of sums, for tests of facts about graphs."""
+
+from collections.abc import Iterable, Sequence
+
+from hypothesis import strategies as st
+
+from archloom.space.layer import Layer
+from archloom.space.network import INPUT, Network
+
+
+def graph(reads: Sequence[Iterable[int | str]]) -> Network:
+    """Return sums of maps of one word: layer ``i`` reads ``reads[i]``, where -1 is the input."""
+    names = [
+        tuple(r if isinstance(r, str) else f"l{r}" if r >= 0 else INPUT for r in sources)
+        for sources in reads
+    ]
+    layers = (Layer(f"l{i}", "add", operands=len(sources)) for i, sources in enumerate(names))
+    return Network("graph", tuple(layers), tuple(names))
+
+
+@st.composite
+def graphs(draw: st.DrawFn, most: int = 9) -> Network:
+    """Draw any graph: several sources and sinks, maps read twice by one layer."""
+    reads = [
+        draw(st.lists(st.integers(-1, i - 1), min_size=1, max_size=3))
+        for i in range(draw(st.integers(1, most)))
+    ]
+    return graph(reads)
+
+
+def descending(network: Network, start: int, avoid: int | None = None) -> set[int]:
+    """Layers that depend on ``start``, itself included, by ways that do not use ``avoid``."""
+    found: set[int] = set()
+    frontier = [] if start == avoid else [start]
+    while frontier:
+        layer = frontier.pop()
+        found.add(layer)
+        name = network.layers[layer].name
+        frontier += [
+            i
+            for i, sources in enumerate(network.reads)
+            if name in sources and i != avoid and i not in found
+        ]
+    return found
