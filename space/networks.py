@@ -102,14 +102,18 @@ def network(name: str, **chosen: Option) -> Network:
             names the nearest that there are.
     """
     known, found = entry(name)
-    wrong = [_wrong(key, value, found.options) for key, value in chosen.items()]
+    wrong = [option_fault(key, value, found.options) for key, value in chosen.items()]
     message = "; ".join(filter(None, wrong))
     if message:
         raise ValueError(f"network {known}: {message}")
     return found.build(**chosen)
 
 
-def _wrong(key: str, value: object, options: Mapping[str, Option]) -> str:
+def option_fault(key: str, value: object, options: Mapping[str, Option]) -> str:
+    """Say what is wrong with the choice of an option; empty if nothing is.
+
+    ``options`` are those of the network with their defaults.
+    """
     if key not in options:
         near = did_you_mean(key, options) if options else "it has none"
         return f"option {key!r} is not known; {near}"
