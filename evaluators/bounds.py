@@ -109,11 +109,13 @@ def _demand(network: Network) -> Demand:
     least = needed(network)
     pairs = list(zip(network.layers, least.outputs, strict=True))
     macs = [(la.macs // (la.p * la.q) * out, la) for la, out in pairs if la.uses_macs]
-    words = sum(layer.weight_words for layer in network.layers) + least.input_words
+    # layers that share weights may share one fetch of them
+    words = sum(layer.weight_words for layer in network.layers if not layer.weights_of)
+    words += least.input_words
     words += sum(
         layer.output_words
         for layer, consumers in zip(network.layers, network.consumers, strict=True)
-        if not consumers
+        if not consumers or layer.name in network.outputs
     )
     return Demand(
         np.array([count for count, _ in macs], dtype=np.int64),

@@ -4,6 +4,7 @@ Each layer of each distinct tile is priced by the layer model with the operands 
 the shared buffer staged there; the group adds what moves between DRAM and that buffer.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import ceil
@@ -99,7 +100,7 @@ def group_cost(
     free = _free_words(network, tiles, group, hardware)
     if isinstance(free, Infeasible):
         return free
-    return _fused(tiles, group, hardware, mapper, *free)
+    return _fused(tiles, group, _loads(network, group), hardware, mapper, *free)
 
 
 @lru_cache(maxsize=4096)
@@ -182,7 +183,7 @@ def _free_words(
 ) -> tuple[bool, list[int], int] | Infeasible:
     """Whether prefetch fits, words left at each layer's step, and the peak occupancy."""
     capacity = buffer_words(hardware)
-    resident = sum(network.layers[i].weight_words for i in group.resident)
+    resident = sum(_loads(network, group).values())
     # a layer whose weights stream through the buffer needs a word of it for them
     needs = [
         int(layer.weight_words > 0 and i not in group.resident and _streams_through(hardware))
@@ -206,6 +207,18 @@ def _free_words(
     )
 
 
+def _loads(network: Network, group: FusionGroup) -> dict[int, int]:
+    """Words of weights that each resident layer brings in; shared ones come with the first."""
+    loads: dict[int, int] = {}
+    seen: set[int] = set()
+    for i in sorted(group.resident):
+        owner = network.weight_owner(i)
+        if owner not in seen:
+            loads[i] = network.layers[i].weight_words
+            seen.add(owner)
+    return loads
+
+
 def _streams_through(hardware: Hardware) -> bool:
     level = hardware.levels[-2]
     return "weights" in level.keeps and not level.optional
@@ -214,6 +227,7 @@ def _streams_through(hardware: Hardware) -> bool:
 def _fused(
     tiles: GroupTiles,
     group: FusionGroup,
+    loads: Mapping[int, int],
     hardware: Hardware,
     mapper: Mapper,
     prefetch: bool,
@@ -229,8 +243,9 @@ def _fused(
         run = tiled_layer(tiles, m, resident, hardware, free[m], mapper)
         if isinstance(run, Infeasible):
             return _naming(tiles.layers[m], run)
-        moved = transfers(tiles, m, resident, hardware)
-        work.add(run, tiles.layers[m].weight_words if resident else 0, hardware)
+        load = loads.get(position, 0)
+        moved = transfers(tiles, m, load, hardware)
+        work.add(run, load, hardware)
         reads += run.dram_reads + moved.dram_reads
         writes += run.dram_writes + moved.dram_writes
         busy = int(np.maximum(run.chip_cycles, run.dram_cycles).sum()) * tiles.images

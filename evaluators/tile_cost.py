@@ -139,8 +139,10 @@ class Transfers:
     dram_writes: int
 
 
-def transfers(tiles: GroupTiles, m: int, resident: bool, hardware: Hardware) -> Transfers:
+def transfers(tiles: GroupTiles, m: int, load: int, hardware: Hardware) -> Transfers:
     """Return what moves for layer ``m``: maps from outside, resident weights, maps that leave.
+
+    ``load`` are the words of resident weights that come for it.
 
     Fusion model section 4: (E_dram_r + E_buf_w) * (fetched + resident weights) +
     E_dram_w * out, in whole vector accesses of each tile. An external map is charged to the
@@ -161,8 +163,8 @@ def transfers(tiles: GroupTiles, m: int, resident: bool, hardware: Hardware) -> 
         for t in shape.externals
         if min(e.reader for e in shape.edges if e.source == t) == m
     ]
-    if resident:
-        arriving.append((WEIGHTS, np.array([tiles.layers[m].weight_words]), 1))
+    if load:
+        arriving.append((WEIGHTS, np.array([load]), 1))
     for tensor, per_tile, times in arriving:
         access(dram, tensor, costs.read_pj, per_tile, times)
         access(buffer, tensor, costs.write_pj, per_tile, times)

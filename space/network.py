@@ -163,6 +163,12 @@ class Network:
         """Position of the layer called ``name``; raises KeyError if there is none."""
         return self._index[name]
 
+    def weight_owner(self, position: int) -> int:
+        """Position of the layer that brings the weights of the one at ``position``."""
+        while self.layers[position].weights_of:
+            position = self._index[self.layers[position].weights_of]
+        return position
+
     @cached_property
     def producers(self) -> tuple[tuple[int, ...], ...]:
         """For each layer the positions of the layers that it reads from."""

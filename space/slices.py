@@ -34,7 +34,9 @@ class Slice:
                     f"at least {least}"
                 )
         if any(a + n > whole for a, n, whole in zip(self.start, self.size, self.of, strict=True)):
-            raise ValueError(f"{self} does not lie in the map")
+            raise ValueError(
+                f"a slice from {self.start} of size {self.size} does not lie in a map of {self.of}"
+            )
 
     @property
     def words(self) -> int:

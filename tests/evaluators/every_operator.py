@@ -23,18 +23,16 @@ class _Chain:
 
 
 def every_operator() -> Network:
-    """Return images, then attention over their pixels, then one step of an LSTM."""
+    """Return images, then attention over their pixels, then two steps of an LSTM."""
     net = _Chain()
     _images(net)
     _attention(net)
     net.append(ops.global_pool("mean", 8, (6, 1)))
-    gates, state, output = ops.lstm_cell("lstm", 8, 4)
-    net.append(gates, "mean", "input:output")
-    net.append(state, "lstm.gates", "input:state")
-    net.append(output, "lstm.gates", "lstm.state")
+    _steps(net)
     net.append(ops.linear("fc", 4, 3))
     net.append(ops.softmax("classes", 3))
-    return Network("every_operator", tuple(net.layers), tuple(net.reads))
+    leaving = ("key", "first.state")
+    return Network("every_operator", tuple(net.layers), tuple(net.reads), leaving)
 
 
 def _images(net):
@@ -71,8 +69,21 @@ def _attention(net):
     net.append(ops.layer_norm("norm", 8, 6))
     for name in ("query", "key", "value"):
         net.append(ops.linear(name, 8, 8, 6), "norm")
-    net.append(ops.matmul("scores", 2, 6, 4, 6), "query", "key")
-    net.append(ops.softmax("weights", 6, 6, heads=2))
-    net.append(ops.matmul("mixed", 2, 6, 6, 4), "weights", "value")
+    net.append(ops.matmul("scores", 2, 6, 4, 9, second=(24, 48)), "query", "input:keys", "key")
+    net.append(ops.softmax("weights", 9, 6, heads=2))
+    part = Slice((0, 0, 0), (12, 6, 1), (18, 6, 1))
+    net.append(replace(ops.matmul("mixed", 2, 6, 6, 4), slices=(part, None)), "weights", "value")
     net.append(ops.linear("project", 8, 8, 6))
     net.append(ops.add("residual", 8, (6, 1)), "project", "spread")
+
+
+def _steps(net):
+    last = "input:output", "input:state"
+    for name in ("first", "second"):
+        gates, state, output = ops.lstm_cell(name, 8, 4)
+        if name == "second":
+            gates = replace(gates, weights_of="first.gates", extra_params=0)
+        net.append(gates, "mean", last[0])
+        net.append(state, gates.name, last[1])
+        net.append(output, gates.name, state.name)
+        last = output.name, state.name

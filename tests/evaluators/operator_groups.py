@@ -13,9 +13,12 @@ from archloom.space.operators import (
     conv_transpose2d,
     global_pool,
     linear,
+    matmul,
     max_pool2d,
     mul,
 )
+from archloom.space.slices import Slice
+from archloom.space.vector_layers import copy
 
 KINDS = (
     "conv",
@@ -31,6 +34,8 @@ KINDS = (
     "pool",
     "sum",
     "flat",
+    "copied",
+    "pieces",
 )
 
 
@@ -41,12 +46,16 @@ class Drawing:
         self.rng = rng
         self.layers: list[Layer] = []
         self.reads: list[tuple[str, ...]] = []
+        self.box: tuple[str, Slice] | None = None
         self.maps = {"input": (2 * self.number(1, 3), self.number(3, 9), self.number(3, 9))}
 
     def number(self, low: int, high: int) -> int:
         return int(self.rng.integers(low, high))
 
     def append(self, layer: Layer, *sources: str) -> str:
+        if self.box is not None and self.box[0] in sources:
+            boxed, box = self.box
+            layer = replace(layer, slices=tuple(box if s == boxed else None for s in sources))
         self.layers.append(layer)
         self.reads.append(sources)
         self.maps[layer.name] = layer.map_shape
@@ -57,10 +66,16 @@ class Drawing:
         source = str(self.rng.choice(list(self.maps)[-2:]))
         name = f"l{len(self.layers)}"
         kind = KINDS[self.number(0, len(KINDS))]
+        shape = self.maps[source]
+        self.box = None
+        if self.rng.random() < 0.3:
+            start = tuple(self.number(0, side) for side in shape)
+            size = tuple(self.number(1, n - a + 1) for a, n in zip(start, shape, strict=True))
+            self.box, shape = (source, Slice(start, size, shape)), size
         try:
-            getattr(self, kind)(name, source, *self.maps[source])
+            getattr(self, kind)(name, source, *shape)
         except ValueError:
-            return  # a window that the map cannot hold
+            return  # a window that the map cannot hold, or another operand of that map
 
     def conv(self, name, source, channels, rows, columns):
         kernel, stride = self.number(1, 4), self.number(1, 3)
@@ -132,6 +147,22 @@ class Drawing:
     def sum(self, name, source, channels, rows, columns):
         self.append(add(name, channels, (rows, columns)), source, source)
 
+    def copied(self, name, source, channels, rows, columns):
+        """Lay a map and another one behind each other, whatever their shapes."""
+        other = str(self.rng.choice(list(self.maps)))
+        words = (channels * rows * columns, int(np.prod(self.maps[other])))
+        if sum(words) <= 400:
+            self.append(copy(name, (1, sum(words), 1), words), source, other)
+
+    def pieces(self, name, source, channels, rows, columns):
+        """Multiply a map by one that comes in two pieces."""
+        whole = [m for m, shape in self.maps.items() if np.prod(shape) % channels == 0]
+        pair = [str(m) for m in self.rng.choice(whole, 2)]
+        words = tuple(int(np.prod(self.maps[m])) for m in pair)
+        if columns == 1 and sum(words) // channels <= 200:
+            layer = matmul(name, 1, rows, channels, sum(words) // channels, second=words)
+            self.append(layer, source, *pair)
+
     def flat(self, name, source, channels, rows, columns):
         self.append(linear(name, channels * rows * columns, 2), source)
 
@@ -143,8 +174,10 @@ def random_operators(rng: np.random.Generator):
     while len(drawing.layers) < count:
         drawing.grow()
     members = tuple(range(len(drawing.layers)))
+    drawing.box = None
     for name in list(drawing.maps)[1:]:
         if rng.random() < 0.25:
             channels, *size = drawing.maps[name]
             drawing.append(activation(f"out_{name}", "relu", channels, tuple(size)), name)
-    return Network("operators", tuple(drawing.layers), tuple(drawing.reads)), members
+    leaving = tuple(layer.name for layer in drawing.layers if rng.random() < 0.15)
+    return Network("operators", tuple(drawing.layers), tuple(drawing.reads), leaving), members

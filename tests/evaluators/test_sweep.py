@@ -7,9 +7,18 @@ import pytest
 
 from archloom.evaluators.group_shape import group_shape
 from archloom.evaluators.occupancy import group_tiles
+from archloom.evaluators.sweep import axis_sweep
 from archloom.space.layer import Layer
 from archloom.space.network import Network
-from archloom.space.operators import conv_transpose2d, linear, matmul, max_pool2d, mul
+from archloom.space.operators import (
+    conv2d,
+    conv_transpose2d,
+    linear,
+    matmul,
+    max_pool2d,
+    mul,
+)
+from archloom.space.slices import Slice
 
 from .groups import POLICIES, any_tile, drawn, macs, random_group
 
@@ -274,3 +283,22 @@ def test_a_batch_repeats_the_tiles_of_one_image(seed):
         assert (one.images, four.images) == (1, 4)
         assert made(one) == made(four)
         assert one.activations.tolist() == four.activations.tolist()
+
+
+def test_a_box_of_a_map_moves_the_rows_that_its_reader_needs():
+    """The reader's rows 0 to 3 are rows 5 to 8 of the map; its window reaches one row around."""
+    box = Slice((0, 5, 0), (2, 4, 6), (2, 12, 6))
+    made = conv2d("made", 1, 2, (12, 6), 1)
+    reader = replace(conv2d("reader", 2, 1, (4, 6), 3, padding=1), slices=(box,))
+    net = Network("crop", (made, reader), (("input",), ("made",)))
+    shape = group_shape(net, (0, 1))
+    assert [(e.full, e.start) for e in shape.edges] == [(False, (0, 0)), (False, (5, 0))]
+    sweep = axis_sweep(shape, list(net.layers), 0, 2, keep=False)
+    # rows -1..2 and 1..4 of the box, cut at its borders: 5..7 and 6..8 of the map
+    assert sweep.need[0].tolist() == [3, 3]
+    kept = axis_sweep(shape, list(net.layers), 0, 2, keep=True)
+    assert kept.new[0].tolist() == [8, 1]  # a kept map grows from its first row
+    # from outside only the box is fetched
+    alone = group_shape(net, (1,))
+    assert (alone.channels, alone.sizes) == ((1, 2), ((4, 6), (4, 6)))
+    assert axis_sweep(alone, [reader], 0, 2, keep=True).new[1].tolist() == [3, 1]
