@@ -7,15 +7,23 @@ network alone, and those that cost something are computed once for each network 
 """
 
 from collections.abc import Callable, Iterable
+from dataclasses import fields
 from functools import reduce, wraps
-from operator import or_
-from typing import TypeVar
+from operator import attrgetter, or_
+from typing import Final, TypeVar
 
 from .fusion import components, connected
 from .infeasible import Infeasible
+from .layer import Layer
 from .network import Network
 
 Fact = TypeVar("Fact")
+
+#: what no cost of an operator on the vector unit depends on
+_FREE: Final = frozenset(
+    ("name", "activation", "extra_params", "weights_of", "slices", "interleave")
+)
+_PRICED: Final = attrgetter(*(f.name for f in fields(Layer) if f.name not in _FREE))
 
 
 def remembered(fact: Callable[[Network], Fact]) -> Callable[[Network], Fact]:
@@ -155,3 +163,27 @@ def fusable_neighbours(network: Network, group: Iterable[int]) -> tuple[int, ...
     return tuple(
         i for i in sorted(near) if not (below | down[i]) & (above | up[i]) & ~(inside | 1 << i)
     )
+
+
+@remembered
+def identical_layers(network: Network) -> tuple[tuple[int, ...], ...]:
+    """Return classes of layers that cost the same when they run alone, by first member.
+
+    For searches that map each class once. Layers of the MAC array are identical if they are the
+    same mapping problem: loop nest, window and density, whatever the operator is called. That
+    is what ``MappingProblem.of_layer(layer, hardware).key`` is made of, on any hardware.
+    Operators of the vector unit are identical if all agrees but names, folded activations,
+    learned values that no loop touches, where boxes of maps lie and what becomes of the result.
+    """
+    classes: dict[tuple[object, ...], list[int]] = {}
+    for i, layer in enumerate(network.layers):
+        classes.setdefault(_problem(layer), []).append(i)
+    return tuple(map(tuple, classes.values()))
+
+
+def _problem(layer: Layer) -> tuple[object, ...]:
+    """What the cost of a layer depends on when it runs alone."""
+    if layer.uses_macs:
+        window = (layer.stride, layer.dilation, layer.padding, layer.input_size)
+        return (layer.bounds, *window, layer.density)
+    return tuple(_PRICED(layer))
