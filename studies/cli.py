@@ -214,6 +214,40 @@ def hardware(
     show_hardware(found, as_json, _console())
 
 
+@app.command(
+    epilog="Example: archloom networks; archloom networks bert_base --batch 4 "
+    "--set sequence_length=384; archloom networks resnet50 --out resnet50.html"
+)
+def networks(
+    source: Annotated[
+        str | None, typer.Argument(metavar="NETWORK", help="Without it, all networks are listed.")
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="An option of the network; repeat."),
+    ] = None,
+    batch: Annotated[int, typer.Option("--batch", min=1, help="Images of a pass.")] = 1,
+    word_bits: Annotated[
+        int, typer.Option("--word-bits", min=1, help="Width of words, for bytes; bfloat16 has 16.")
+    ] = 16,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Draw its graph: .html, .png or .svg."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+) -> None:
+    """Show a network: layers, shapes, MACs, bytes, intensity; or a picture of its graph."""
+    from .networks_view import Asked, show_network, show_networks
+
+    asked = Asked(tuple(settings or ()), batch, word_bits)
+    if source is not None:
+        show_network(source, asked, as_json, out, _console())
+    elif out is not None:
+        raise UserError(f"--out {out}: say which network to draw")
+    else:
+        show_networks(asked, as_json, _console())
+
+
 @app.command(epilog="Example: archloom technology n7")
 def technology(
     name: Annotated[

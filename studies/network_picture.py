@@ -1,0 +1,258 @@
+"""The picture of a network: its layers by kind, what they read, and which of them run fused."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import hypot, sqrt
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ..space.graph_facts import ranks
+from ..space.network import Network
+from .errors import UserError
+from .graph_layout import Layout, Point, Spacing, layered
+from .network_graph import DOT_KIND, INPUT_KIND, Graph, Node, graph_of
+from .plots import INK
+from .scene import Areas, Lines, Scene, Texts, box, figure, save
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+KINDS: Final[dict[str, str]] = {
+    INPUT_KIND: "#eef1f4",
+    "convolution": "#3b6ea5",
+    "depthwise convolution": "#0e7490",
+    "matrix product": "#6d4a9e",
+    "product of two maps": "#a23b72",
+    "pooling": "#8a5a2b",
+    "elementwise": "#64707d",
+    "norm": "#b45309",
+    "copy or resize": "#4d7c0f",
+    "LSTM gates": "#b91c1c",
+    DOT_KIND: INK,
+}
+"""Kinds of nodes, in the order of the legend, and their colours; names are white on most."""
+
+_GROUPS: Final = (
+    ("#fde3cc", "#e8935a", "#a8511a"),
+    ("#d9ecd2", "#74b266", "#3d752f"),
+    ("#d6e5f8", "#6b9fd8", "#2c62a3"),
+    ("#ecdcf3", "#b07cc6", "#7c4394"),
+    ("#f6eeb9", "#c4ae36", "#7a6a10"),
+    ("#fbdadd", "#e27d86", "#a83640"),
+)
+"""Fills, borders and labels of fused groups, in turn."""
+
+_EDGE: Final = "#8794a3"
+_NAME, _SMALL = 11.0, 9.0
+_LETTER: Final = 0.6
+"""Width of a letter in heights; that of wide fonts (DejaVu Sans has 0.6)."""
+_LONGEST: Final = 26
+"""Letters of a name; of longer ones the end is shown, which differs more often."""
+_PAD: Final = 7.0
+"""How far a group reaches beyond its layers."""
+_DOT: Final = 9.0
+_DETAILED: Final = 60
+"""Most layers of a picture whose nodes say shapes; in larger ones the tips do."""
+_ASPECT: Final = 1.6
+"""Width to height that folding aims at."""
+_ROWS: Final = (10, 26)
+"""Fewest and most ranks of a column: what a screen holds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fused:
+    """A group of a fusion plan.
+
+    Attributes:
+        label: stands at its first layer.
+        layers: names.
+        about: tells more, at each of its layers.
+    """
+
+    label: str
+    layers: tuple[str, ...]
+    about: str = ""
+
+
+def network_figure(network: Network, groups: Sequence[Fused] = ()) -> "Figure":
+    """Return the picture as a plotly figure.
+
+    Args:
+        network: to draw.
+        groups: of a plan; those of several layers are enclosed by a colour.
+    """
+    return figure(network_scene(network, groups))
+
+
+def save_picture(network: Network, path: Path, groups: Sequence[Fused] = ()) -> None:
+    """Write the picture to a file: ``.html`` to look around in, ``.png`` or ``.svg``.
+
+    Raises:
+        UserError: another ending, or a file that cannot be written.
+    """
+    ending = path.suffix.lower()
+    if ending not in (".html", ".png", ".svg"):
+        raise UserError(f"--out {path}: must end in .html, .png or .svg")
+    try:
+        if ending == ".html":
+            path.write_text(_page(network, groups), encoding="utf-8")
+        else:
+            save(network_scene(network, groups), path)
+    except OSError as error:
+        raise UserError(f"--out {path}: cannot be written: {error.strerror}") from None
+
+
+def picture_card(network: Network, groups: Sequence[Fused], name: str) -> str:
+    """Return the picture as HTML that scrolls; ``name`` is unique in the page."""
+    from .page import card, plot
+
+    fused = " Colours enclose layers that run fused." if groups else ""
+    note = f"{network!r}"[1:-1].partition(": ")[2]
+    return card(
+        network.name,
+        f"{note}. Hover over a node for details, drag to move.{fused}",
+        f'<div class="scroll">{plot(network_figure(network, groups), name)}</div>',
+    )
+
+
+def _page(network: Network, groups: Sequence[Fused]) -> str:
+    from html import escape
+
+    from plotly.offline import get_plotlyjs
+
+    from .page import document
+
+    body = f"<h1>{escape(network.name)}</h1>{picture_card(network, groups, 'graph')}"
+    return document(f"{network.name} - Archloom", body, get_plotlyjs())
+
+
+def network_scene(network: Network, groups: Sequence[Fused] = ()) -> Scene:
+    """Return the picture: groups at the back, then lines, then nodes with their names."""
+    groups = [group for group in groups if len(group.layers) > 1]
+    notes = {name: group.about for group in groups for name in group.layers if group.about}
+    graph = graph_of(network, ranks(network), notes)
+    detailed = len(network.layers) <= _DETAILED
+    sizes = [_size(node, detailed) for node in graph.nodes]
+    layout = layered(
+        [node.rank for node in graph.nodes], graph.edges, sizes, _spacing(graph, sizes, detailed)
+    )
+    named = {node.name: i for i, node in enumerate(graph.nodes) if node.name}
+    parts: list[Areas | Lines | Texts] = []
+    for number, group in enumerate(groups):
+        members = {named[name] for name in group.layers}
+        parts += _enclosure(layout, sizes, members, *_GROUPS[number % len(_GROUPS)][:2])
+    parts.append(Lines(layout.lines, _EDGE, 1.3))
+    for number, group in enumerate(groups):
+        first = min(named[name] for name in group.layers)
+        parts.append(_label(group.label, layout.places[first], sizes[first], number))
+    parts += _nodes(graph, layout, sizes, detailed)
+    tips = tuple(_tips(graph, layout, sizes))
+    return Scene(layout.width, layout.height, tuple(parts), tips)
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= _LONGEST else f"…{name[1 - _LONGEST :]}"
+
+
+def _size(node: Node, detailed: bool) -> tuple[float, float]:
+    if node.kind == DOT_KIND:
+        return (_DOT, _DOT)
+    width = len(_shown(node.name)) * _NAME * _LETTER
+    if detailed:
+        width = max(width, len(node.note) * _SMALL * _LETTER)
+    return (max(width, 40.0) + 10, 34.0 if detailed else 21.0)
+
+
+def _spacing(graph: Graph, sizes: Sequence[tuple[float, float]], detailed: bool) -> Spacing:
+    """Return distances, and columns that give the picture a shape for screens."""
+    drop, gap = (24.0, 16.0) if detailed else (18.0, 14.0)
+    across: dict[int, float] = {}
+    for node, (width, _) in zip(graph.nodes, sizes, strict=True):
+        across[node.rank] = across.get(node.rank, 2 * gap) + width + gap
+    if not across:
+        return Spacing(drop, gap, 1)
+    # most columns are about as wide as their widest ranks
+    column = sorted(across.values())[len(across) * 9 // 10]
+    row = drop + max(height for _, height in sizes)
+    rows = round(sqrt(len(across) * column / (_ASPECT * row)))
+    return Spacing(drop, gap, min(max(rows, _ROWS[0]), _ROWS[1]))
+
+
+def _enclosure(
+    layout: Layout,
+    sizes: Sequence[tuple[float, float]],
+    members: set[int],
+    fill: str,
+    border: str,
+) -> list[Areas]:
+    """Return what encloses a group: wide boxes around its layers, wide lines where they read."""
+    inside = [
+        line
+        for (source, reader), route in layout.routes.items()
+        if source in members and reader in members
+        for line in route
+    ]
+    areas = []
+    for colour, more in ((border, 1.5), (fill, 0.0)):
+        shapes = [
+            box(layout.places[i], sizes[i][0] + 2 * (_PAD + more), sizes[i][1] + 2 * (_PAD + more))
+            for i in sorted(members)
+        ]
+        for line in dict.fromkeys(inside):
+            shapes += [_band(a, b, _PAD + more) for a, b in pairwise(layout.lines[line])]
+        areas.append(Areas(shapes, colour))
+    return areas
+
+
+def _band(start: Point, end: Point, half: float) -> tuple[Point, ...]:
+    """Return the rectangle around a line, a little longer so that bends have no gaps."""
+    (x, y), (right, low) = start, end
+    length = hypot(right - x, low - y) or 1.0
+    a, b = (right - x) / length * half, (low - y) / length * half
+    c, d = a / 2, b / 2
+    return (
+        (x - c + b, y - d - a),
+        (right + c + b, low + d - a),
+        (right + c - b, low + d + a),
+        (x - c - b, y - d + a),
+    )
+
+
+def _label(text: str, place: Point, size: tuple[float, float], number: int) -> Texts:
+    left, top = place[0] - size[0] / 2 - _PAD, place[1] - size[1] / 2 - _PAD
+    return Texts([(left, top - 5)], [text], _SMALL, _GROUPS[number % len(_GROUPS)][2], True)
+
+
+def _nodes(
+    graph: Graph, layout: Layout, sizes: Sequence[tuple[float, float]], detailed: bool
+) -> list[Areas | Lines | Texts]:
+    parts: list[Areas | Lines | Texts] = []
+    for kind, colour in KINDS.items():
+        here = [i for i, node in enumerate(graph.nodes) if node.kind == kind]
+        if not here:
+            continue
+        shapes = [box(layout.places[i], *sizes[i]) for i in here]
+        parts.append(Areas(shapes, colour, kind, INK if kind == INPUT_KIND else ""))
+        if kind == DOT_KIND:
+            continue
+        ink = INK if kind == INPUT_KIND else "white"
+        up = 6.0 if detailed else 0.0
+        names = [_shown(graph.nodes[i].name) for i in here]
+        places = [layout.places[i] for i in here]
+        parts.append(Texts([(x, y - up) for x, y in places], names, _NAME, ink))
+        if detailed:
+            notes = [graph.nodes[i].note for i in here]
+            parts.append(Texts([(x, y + 9) for x, y in places], notes, _SMALL, ink))
+    return parts
+
+
+def _tips(
+    graph: Graph, layout: Layout, sizes: Sequence[tuple[float, float]]
+) -> "list[tuple[Point, tuple[str, ...]]]":
+    """Return what each node tells, at three points, so that all of a wide box does."""
+    return [
+        ((round(x + side * width / 3, 1), round(y, 1)), node.about)
+        for node, (x, y), (width, _) in zip(graph.nodes, layout.places, sizes, strict=True)
+        for side in ((0,) if node.kind == DOT_KIND else (-1, 0, 1))
+    ]

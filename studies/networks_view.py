@@ -1,0 +1,262 @@
+"""``archloom networks``: the catalogue, and one network taken apart, for a terminal or as JSON."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..space.graph_facts import identical_layers, ranks
+from ..space.liveness import alive, largest_working_set
+from ..space.network import Network
+from ..space.networks import NETWORKS, Option, entry, network, option_fault
+from .errors import UserError
+from .layer_text import (
+    change_text,
+    inputs_of,
+    intensity,
+    moved,
+    operator_text,
+    reads_text,
+    shape_text,
+    window_text,
+)
+from .technology_view import plain_table, print_json
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
+
+Record = dict[str, str | int]
+
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_BINARY = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a command line asks for.
+
+    Attributes:
+        settings: ``name=value`` for options of the network.
+        batch: images, or sequences, of one pass.
+        word_bits: width of a word of every tensor.
+    """
+
+    settings: Sequence[str] = ()
+    batch: int = 1
+    word_bits: int = 16
+
+
+def show_networks(asked: Asked, as_json: bool, console: "Console") -> None:
+    """Print the catalogue.
+
+    Raises:
+        UserError: settings, which belong to one network.
+    """
+    if asked.settings:
+        raise UserError(f"--set {asked.settings[0]}: say which network; options differ")
+    nets = {name: _batched(network(name), asked.batch) for name in NETWORKS}
+    if as_json:
+        print_json([record(net, asked.word_bits) for net in nets.values()], console)
+        return
+    table = plain_table(f"Networks; batch {asked.batch}, words of {asked.word_bits} bits")
+    for head in ("name", "what it is", "input", "layers", "MACs", "params", "working set"):
+        left = head in ("name", "what it is", "input")
+        table.add_column(head, justify="left" if left else "right", no_wrap=head == "name")
+    for name, net in nets.items():
+        figures = record(net, asked.word_bits)
+        table.add_row(
+            name,
+            NETWORKS[name].about,
+            _inputs(net),
+            str(figures["layers"]),
+            amount(net.macs),
+            f"{net.params:,}",
+            size(int(figures["largest_working_set_bytes"])),
+        )
+    console.print(table)
+    console.print(
+        "archloom networks NAME takes one apart; working set: inputs and results of the layer "
+        "that has most",
+        markup=False,
+    )
+
+
+def show_network(
+    source: str, asked: Asked, as_json: bool, out: Path | None, console: "Console"
+) -> None:
+    """Print one network, or write its picture.
+
+    Args:
+        source: name in the catalogue.
+        asked: options, batch and word width.
+        as_json: print :func:`record` instead of tables.
+        out: file of the picture; nothing is printed then but its name.
+        console: where to print.
+
+    Raises:
+        UserError: an unknown network or option, or a file that cannot be written.
+    """
+    net = find_network(source, asked)
+    if out is not None:
+        from .network_picture import save_picture
+
+        save_picture(net, out)
+    if as_json:
+        print_json(record(net, asked.word_bits), console)
+    elif out is not None:
+        console.print(str(out), markup=False, highlight=False, soft_wrap=True)
+    else:
+        for part in _renderables(net, asked):
+            console.print(part, markup=False, highlight=False)
+
+
+def record(net: Network, word_bits: int) -> Record:
+    """Return the figures of a network; bytes are whole, the last one may be filled in part."""
+    return {
+        "name": net.name,
+        "macs": net.macs,
+        "params": net.params,
+        "layers": len(net.layers),
+        "largest_working_set_bytes": -(-largest_working_set(net) * word_bits // 8),
+    }
+
+
+def find_network(source: str, asked: Asked) -> Network:
+    """Return the network that a command line means.
+
+    Raises:
+        UserError: no such network, or wrong options, all of them at once.
+    """
+    try:
+        name, found = entry(source)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+    chosen = _chosen(name, asked.settings, found.options)
+    try:
+        return _batched(network(name, **chosen), asked.batch)
+    except ValueError as error:
+        raise UserError(str(error)) from None
+
+
+def _batched(net: Network, batch: int) -> Network:
+    if batch == 1:
+        return net
+    try:
+        return net.with_batch(batch)
+    except ValueError as error:
+        raise UserError(f"--batch {batch}: {error}") from None
+
+
+def _chosen(name: str, settings: Sequence[str], options: dict[str, Option]) -> dict[str, Option]:
+    """Read ``key=value`` texts; values have the types of the options' defaults."""
+    chosen: dict[str, Option] = {}
+    faults = []
+    for setting in settings:
+        key, equals, text = (part.strip() for part in setting.partition("="))
+        if not (key and equals and text):
+            faults.append(f"--set {setting}: must be name=value")
+        elif key in chosen:
+            faults.append(f"--set {setting}: {key} is set twice")
+        else:
+            value = _value(text, options.get(key))
+            fault = option_fault(key, value, options)
+            faults += [f"--set {setting}: {fault}"] if fault else []
+            chosen[key] = value
+    if faults:
+        raise UserError("\n".join(f"{name}: {fault}" for fault in faults))
+    return chosen
+
+
+def _value(text: str, default: Option | None) -> Option:
+    """Return what a text means for an option; the text itself if it means nothing there."""
+    if isinstance(default, bool):
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if isinstance(default, int):
+        try:
+            return int(text)
+        except ValueError:
+            return text
+    return text
+
+
+def amount(number: float) -> str:
+    """Return a count for people: ``1.81 G``."""
+    for least, prefix in _PREFIXES:
+        if number >= least:
+            return f"{number / least:,.4g} {prefix}"
+    return f"{number:,.4g}"
+
+
+def size(count: float) -> str:
+    """Return bytes for people: ``2.87 MiB``."""
+    for least, unit in _BINARY:
+        if count >= least:
+            return f"{count / least:,.4g} {unit}"
+    return f"{count:,.4g} B"
+
+
+def _inputs(net: Network) -> str:
+    names = inputs_of(net)
+    shapes = list(dict.fromkeys(shape_text(net.map_shape(name)) for name in names))
+    more = f" (+{len(names) - 1})" if len(names) > 1 else ""
+    return f"{shapes[0]}{more}"
+
+
+def _renderables(net: Network, asked: Asked) -> "Iterator[RenderableType]":
+    yield _layers(net, asked)
+    yield _summary(net, asked)
+
+
+def _layers(net: Network, asked: Asked) -> "Table":
+    rows = plain_table(f"{net.name}: batch {asked.batch}, words of {asked.word_bits} bits")
+    right = ("MACs", "params", "weights", "in + out", "MAC/byte")
+    for head in ("layer", "operator", "in -> out", "window", *right, "reads"):
+        rows.add_column(
+            head,
+            justify="right" if head in right else "left",
+            no_wrap=head in right or head == "layer",
+            overflow="fold",
+        )
+    for i, layer in enumerate(net.layers):
+        bytes_ = moved(layer, asked.word_bits)
+        macs_for_byte = intensity(layer, asked.word_bits)
+        rows.add_row(
+            layer.name,
+            operator_text(layer),
+            change_text(net, i),
+            window_text(layer),
+            amount(layer.macs) if layer.uses_macs else "",
+            f"{layer.params:,}" if layer.params else "",
+            size(bytes_.weights) if bytes_.weights else "",
+            size(bytes_.maps),
+            "" if macs_for_byte is None else f"{macs_for_byte:,.4g}",
+            reads_text(net, i),
+        )
+    return rows
+
+
+def _summary(net: Network, asked: Asked) -> "Table":
+    from rich.table import Table
+
+    bits = asked.word_bits
+    figures = record(net, bits)
+    held = alive(net)
+    tallest = net.layers[held.order[held.peak_step]].name
+    everything = [moved(layer, bits) for layer in net.layers]
+    traffic = sum(bytes_.all for bytes_ in everything)
+    on_array = sum(layer.uses_macs for layer in net.layers)
+    problems = sum(net.layers[alike[0]].uses_macs for alike in identical_layers(net))
+    grid = Table.grid(padding=(0, 2))
+    for label, text in (
+        ("layers", f"{len(net.layers)} in {max(ranks(net))} ranks"),
+        ("on the MAC array", f"{on_array} layers, {problems} distinct mapping problems"),
+        ("MACs", f"{net.macs:,}"),
+        ("params", f"{net.params:,}"),
+        ("weights", size(sum(bytes_.weights for bytes_ in everything))),
+        ("layer by layer", f"{size(traffic)} moved, {net.macs / traffic:,.4g} MAC/byte"),
+        ("largest working set", size(int(figures["largest_working_set_bytes"]))),
+        ("peak of live maps", f"{size(held.peak_words * bits / 8)}, while {tallest} runs"),
+    ):
+        grid.add_row(f"  {label}", text)
+    return grid
