@@ -158,9 +158,23 @@ def parse_record(data: Any) -> Record:
     try:
         return Record.model_validate(data)
     except ValidationError as error:
-        raise RecordError(
-            [f"{_path(e['loc'])}: {_rule(e)}{_got(e)}" for e in error.errors(include_url=False)]
-        ) from None
+        raise RecordError(_faults(error)) from None
+
+
+def parse_problem(data: Any) -> Problem:
+    """Return the problem that ``data`` holds.
+
+    Raises:
+        RecordError: as :func:`parse_record`.
+    """
+    try:
+        return Problem.model_validate(data)
+    except ValidationError as error:
+        raise RecordError([f"problem.{fault}" for fault in _faults(error)]) from None
+
+
+def _faults(error: ValidationError) -> list[str]:
+    return [f"{_path(e['loc'])}: {_rule(e)}{_got(e)}" for e in error.errors(include_url=False)]
 
 
 def _path(location: tuple[int | str, ...]) -> str:

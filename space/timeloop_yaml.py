@@ -62,6 +62,10 @@ class Faults:
         """Note one fault."""
         self._found[f"{place}: {message}"] = None
 
+    def include(self, others: "Faults") -> None:
+        """Note what others found, too."""
+        self._found.update(others._found)
+
     def about(self, file: str) -> bool:
         """Whether anything was found in a file."""
         return any(sentence.startswith(f"{file}:") for sentence in self._found)
