@@ -13,7 +13,7 @@ from .layer import Layer
 from .network import INPUT, Network, Shape, is_input
 from .operators import add, avg_pool2d, max_pool2d
 from .timeloop_layer import Loose, laid, pool_between, read_layer, with_one_batch
-from .timeloop_order import ORDER, Edge, Plan, Pool, Step, Sum, natural, read_plan
+from .timeloop_order import ORDER, SUFFIXES, Edge, Plan, Pool, Step, Sum, natural, read_plan
 from .timeloop_values import Entry, Scope, nearest, section
 from .timeloop_yaml import Faults, Place, TimeloopError, load
 
@@ -48,6 +48,8 @@ def read_network(folder: Path) -> Network:
     """
     faults = Faults()
     files, documents = _files(folder, faults)
+    if not files:
+        _raise(faults)
     plan = read_plan(folder, files, faults)
     found = [
         loose
@@ -77,7 +79,7 @@ def _files(folder: Path, faults: Faults) -> tuple[dict[str, Path], dict[str, dic
     """
     place = Place(str(folder))
     try:
-        listed = [path for path in folder.iterdir() if path.suffix in (".yaml", ".yml")]
+        listed = [path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES]
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         faults.add(place, f"cannot be read as a directory: {reason}")

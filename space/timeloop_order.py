@@ -21,7 +21,8 @@ ORDER: Final = "order.yaml"
 STRUCTURE: Final = "Problem-structure.txt"
 _KEYS: Final = ("name", "input", "order", "edges", "residual")
 _POOLS: Final = ("max", "average")
-_SUFFIXES: Final = (".yaml", ".yml")
+#: files of layers end so
+SUFFIXES: Final = (".yaml", ".yml")
 #: sizes beyond this are slips, as in :mod:`archloom.space.case_record`
 _LARGEST: Final = 2**40
 #: copies beyond this are slips
@@ -99,11 +100,12 @@ def read_plan(folder: Path, files: Mapping[str, Path], faults: Faults) -> Plan:
     """Return the plan of a directory; ``files`` are those of its layers, by name."""
     name = folder.resolve().name
     order, structure = folder / ORDER, folder / STRUCTURE
-    if order.exists() and structure.exists():
+    present = {path.name for path in folder.iterdir()} & {ORDER, STRUCTURE}
+    if len(present) > 1:
         faults.add(Place(str(order)), f"stands beside {structure}; only one of them can order")
-    if order.exists():
+    if ORDER in present:
         return _read_order(name, order, files, faults)
-    if structure.exists():
+    if present:
         return _read_structure(name, structure, files, faults)
     steps = _in_files(files)
     _refuse_twice(steps, faults)
@@ -188,7 +190,7 @@ def _step(item: Entry, files: Mapping[str, Path], faults: Faults) -> Step | None
 
 def _file(name: str, place: Place, files: Mapping[str, Path], faults: Faults) -> str:
     stem = name
-    for suffix in _SUFFIXES:
+    for suffix in SUFFIXES:
         if name not in files:
             stem = stem.removesuffix(suffix)
     if stem in files:

@@ -291,6 +291,22 @@ def test_shapes_in_files_of_their_own_are_no_layers(tmp_path):
     assert faults(tmp_path)[0].startswith("stray.yaml: shape: is no part of a layer")
 
 
+def test_the_example_of_the_documentation(tmp_path):
+    text = (Path(__file__).parents[2] / "docs/timeloop.md").read_text()
+    order = text.split("```yaml\n")[1].split("```")[0]
+    files = {"conv1": conv(64, 64, 56, 3), "wide": conv(64, 128, 28, 3, 2), "fc": fc(128, 10)}
+    write(tmp_path, order=order, shortcut=conv(64, 128, 28, 1, 2), **files)
+    assert described(read_network(tmp_path)) == {
+        "conv1": ("conv", (64, 56, 56), 1, 1, "input"),
+        "conv1_again": ("conv", (64, 56, 56), 1, 1, "conv1"),
+        "wide": ("conv", (128, 28, 28), 1, 1, "conv1_again"),
+        "shortcut": ("conv", (128, 28, 28), 0, 0, "conv1"),
+        "wide.add": ("add", (128, 28, 28), 0, 0, "wide", "shortcut"),
+        "pool": ("avgpool", (128, 1, 1), 0, 0, "wide.add"),
+        "fc": ("gemm", (10, 1, 1), 0, 0, "pool"),
+    }
+
+
 def structure(folder, text):
     (folder / "Problem-structure.txt").write_text(text)
     return folder
