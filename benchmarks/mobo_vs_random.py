@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 
 from archloom.search.pareto import hypervolume
 from archloom.studies.choices import Choice
-from archloom.studies.config import ExecutorChoice, StudyConfig, load_config, space_text
+from archloom.studies.config import ExecutorChoice, StudyConfig, load_config
 from archloom.studies.executors import make_executor
 from archloom.studies.front import OBJECTIVES
-from archloom.studies.store import Header, Store
-from archloom.studies.study import prepare, run_study
+from archloom.studies.store import Store
+from archloom.studies.study import header_of, prepare, run_study
+from archloom.studies.workloads import load_workloads
 
 OPTIMIZERS = ("mobo", "random")
 QUICKSTART = Path(__file__).parents[1] / "studies" / "quickstart.yaml"
@@ -38,10 +39,9 @@ Array = NDArray[np.float64]
 def run(config: StudyConfig, folder: Path) -> tuple[Array, int]:
     """Run a study; return its objectives [trials, 3], inf where none, and the plans priced."""
     study = prepare(config, config.space)
-    header = Header.new(config.model_dump(mode="json"), space_text(config.space))
     choice = config.executor
     with (
-        Store.create(folder, header) as store,
+        Store.create(folder, header_of(config)) as store,
         make_executor(choice.name, study.context, choice.workers, choice.address) as executor,
     ):
         records = run_study(study, store, executor, lambda _: None)
@@ -54,7 +54,9 @@ def variants(base: StudyConfig, options: argparse.Namespace) -> dict[tuple[str, 
     changes: dict[str, Any] = {
         "baseline": None,
         "trials": options.trials or base.trials,
-        "workloads": tuple(options.workloads or base.workloads),
+        "workloads": load_workloads(options.workloads, Path())
+        if options.workloads
+        else base.workloads,
         "executor": ExecutorChoice(name=options.executor, workers=options.workers),
     }
     return {

@@ -57,20 +57,28 @@ def latency_bound_cycles(network: Network, hardware: Hardware) -> float:
     return _bounds(demand(network), hardware)[1]
 
 
+def pass_batch(network: Network, hardware: Hardware) -> int:
+    """Return how many inferences one pass works on.
+
+    A network's own batch, if it has one; those of batch 1 take the hardware's native batch.
+    """
+    return network.batch if network.batch > 1 else hardware.native_batch
+
+
 def edp_bound(networks: Sequence[Network], hardware: Hardware) -> float:
     """Return a lower bound on the EDP of ``hardware``, in J*s: geometric mean over networks.
 
-    A pass works on ``hardware.native_batch`` inferences, whatever batch the networks have.
+    A pass works on as many inferences as :func:`pass_batch` says.
 
     Raises:
         ValueError: no networks.
     """
     if not networks:
         raise ValueError("edp_bound needs at least one network, got none")
-    batch = hardware.native_batch
+    batches = [pass_batch(network, hardware) for network in networks]
     logs = [
         log(edp_js(*_bounds(demand(network, batch), hardware), hardware, batch))
-        for network in networks
+        for network, batch in zip(networks, batches, strict=True)
     ]
     return exp(fsum(logs) / len(logs))
 

@@ -9,6 +9,7 @@ from functools import lru_cache
 from math import exp
 from typing import Any
 
+from ..evaluators.bounds import pass_batch
 from ..evaluators.network_cost import NetworkCost
 from ..space.fusion import FusionPlan, layer_by_layer
 from ..space.hardware import Hardware
@@ -69,7 +70,8 @@ class SoftwareSettings:
 class SoftwareTask:
     """One hardware, what it runs, and how its software is searched.
 
-    Networks run over the hardware's native batch, whatever batch they come with.
+    Networks run over the batch that they come with, those of batch 1 over the hardware's native
+    batch.
     """
 
     hardware: Hardware
@@ -168,7 +170,7 @@ def _pricer(
     search = MAPPING_SEARCHES[settings.mapping]()
     seed = derived_seed(seed, "mapping")
     mapper = Mapper(search, settings.mapping_evaluations, seed, settings.factors)
-    return PlanPricer(network.with_batch(hardware.native_batch), hardware, mapper)
+    return PlanPricer(network.with_batch(pass_batch(network, hardware)), hardware, mapper)
 
 
 def recorded_pricer(
@@ -179,7 +181,7 @@ def recorded_pricer(
     ``factors`` is the setting that they were searched with.
     """
     mapper = RecordedMapper(mappings, factors)
-    return PlanPricer(network.with_batch(hardware.native_batch), hardware, mapper)
+    return PlanPricer(network.with_batch(pass_batch(network, hardware)), hardware, mapper)
 
 
 def _restored(state: dict[str, Any] | None, network: Network) -> FusionState | None:

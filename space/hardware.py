@@ -122,7 +122,7 @@ class Hardware:
         levels: storage from the innermost to DRAM.
         dram: name of the DRAM in the technology table.
         vector_lanes: operations per cycle of the unit that runs pooling and adds.
-        native_batch: images that one pass works on.
+        native_batch: images that one pass of a network without a batch of its own works on.
         mac_pj: energy of one multiply-accumulate that the design gives; None for the
             technology's.
         effects: hardware effects that are switched on.

@@ -6,7 +6,8 @@ exact inverses.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from pathlib import Path
@@ -65,11 +66,11 @@ def from_dict(data: object) -> Network:
         raise ValueError(f"layers is {_shown(items)}, it must be a list of one layer at least")
     layers, reads, faults = [], [], []
     for i, item in enumerate(items):
-        try:
+        with _noting(faults):
             layers.append(_layer(item, f"layers[{i}]", ("reads",)))
-            reads.append(_value(tuple[str, ...], item.get("reads"), f"layers[{i}].reads"))
-        except ValueError as error:
-            faults.append(str(error))
+        with _noting(faults):
+            sources = item.get("reads") if isinstance(item, dict) else []
+            reads.append(_value(tuple[str, ...], sources, f"layers[{i}].reads"))
     others = {name: value for name, value in data.items() if name not in ("format", "layers")}
     values = _values(Network, others, "", faults, _IN_LAYERS)
     if faults:
@@ -118,6 +119,15 @@ def read_network(path: Path) -> Network:
         raise ValueError(f"{path}: is no text, so it is no JSON of a network") from None
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from None
+
+
+@contextmanager
+def _noting(faults: list[str]) -> Iterator[None]:
+    """Note what is wrong, and go on."""
+    try:
+        yield
+    except ValueError as error:
+        faults.append(str(error))
 
 
 def _layer(data: object, where: str, beside: tuple[str, ...] = ()) -> Layer:
@@ -189,10 +199,8 @@ def _values(
         if name not in known:
             faults.append(f"{prefix}{name} is an unknown key; {did_you_mean(name, known)}")
             continue
-        try:
+        with _noting(faults):
             values[name] = _value(_hints(kind)[name], value, f"{prefix}{name}")
-        except ValueError as error:
-            faults.append(str(error))
     return values
 
 

@@ -5,7 +5,7 @@ it changes nothing but the time.
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -19,11 +19,14 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
 )
+from pydantic_core import InitErrorDetails
 
 from ..space.suggest import did_you_mean
 from .choices import Choice, complete, option_problems
 from .config_errors import ConfigError, Document, Problem, dotted, problems_of, read_document
 from .errors import UserError
+from .workload_reference import WorkloadError
+from .workloads import Workload, load_workloads
 
 _QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*?)\s*")
 _FACTORS = {
@@ -59,26 +62,27 @@ def _known(what: str, names: Callable[[], list[str]]) -> Callable[[str], str]:
     return check
 
 
-def _network_names() -> list[str]:
-    from ..space.networks import NETWORKS
-
-    return sorted(NETWORKS)
-
-
 def _preset_names() -> list[str]:
     from ..space.presets import PRESETS
 
     return sorted(PRESETS)
 
 
-def _some_unique(values: tuple[str, ...]) -> tuple[str, ...]:
-    if not values:
+def _readable_workloads(entries: Any, info: ValidationInfo) -> Any:
+    """Read the networks, so that what is wrong with them is reported with the file's errors."""
+    if not isinstance(entries, list | tuple):
+        return entries
+    if not entries:
         raise ValueError("names no network; a study needs one at least")
-    twice = {v for v in values if values.count(v) > 1}
-    if twice:
-        names = ", ".join(sorted(twice))
-        raise ValueError(f"{names} stands more than once; each network counts once")
-    return values
+    context = info.context or {}
+    try:
+        return load_workloads(entries, context.get("folder", Path()), context.get("networks"))
+    except WorkloadError as error:
+        wrong: list[InitErrorDetails] = [
+            {"type": "value_error", "loc": keys, "input": entries, "ctx": {"error": message}}
+            for keys, message in error.faults
+        ]
+        raise ValidationError.from_exception_data("workloads", wrong) from None
 
 
 def _readable_space(value: str, info: ValidationInfo) -> str:
@@ -163,7 +167,8 @@ class StudyConfig(_Section):
     Attributes:
         name: names the study's directory.
         seed: all randomness derives from it.
-        workloads: networks of the catalogue; a design's EDP is their geometric mean.
+        workloads: networks, see ``archloom.studies.workloads``; a design's EDP is their
+            geometric mean.
         density: of the networks' weights and inputs.
         space: a built-in template's name, or the path of a template (from the study file).
         constraints: caps of area and TDP.
@@ -179,9 +184,7 @@ class StudyConfig(_Section):
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     workloads: Annotated[
-        tuple[Annotated[str, AfterValidator(_known("network", _network_names))], ...],
-        Field(strict=False),
-        AfterValidator(_some_unique),
+        tuple[Workload, ...], Field(strict=False), BeforeValidator(_readable_workloads)
     ]
     density: Density = Density()
     space: Annotated[str, AfterValidator(_readable_space)]
@@ -220,14 +223,22 @@ def load_config(path: Path) -> StudyConfig:
     return _complete(config)
 
 
-def parse_stored(data: dict[str, Any], path: Path) -> StudyConfig:
+def parse_stored(
+    data: dict[str, Any], path: Path, networks: Mapping[int, str] | None = None
+) -> StudyConfig:
     """Build the config that a study's directory holds.
+
+    Args:
+        data: the config.
+        path: of the file that holds it.
+        networks: JSON of the networks that the directory holds, by position among workloads.
 
     Raises:
         ConfigError: this version of archloom does not take it.
     """
     try:
-        return StudyConfig.model_validate(data, context={"folder": path.parent})
+        context = {"folder": path.parent, "networks": networks}
+        return StudyConfig.model_validate(data, context=context)
     except ValidationError as error:
         wrong = [Problem(None, dotted(e["loc"]), e["msg"]) for e in error.errors()]
         raise ConfigError(path, wrong) from None

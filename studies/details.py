@@ -15,6 +15,7 @@ from .errors import UserError
 from .nest import loop_nest
 from .store import Header, read_baseline, read_header, read_trials
 from .trial import Record
+from .workloads import kept_workloads
 
 if TYPE_CHECKING:
     from ..evaluators.group_cost import GroupCost, LayerShare
@@ -44,15 +45,15 @@ def trial_details(folder: Path, trial: int | None) -> Details:
     header = read_header(folder)
     record = _record(folder, trial)
     hardware = hardware_of(folder, header, record)
+    workloads = kept_workloads(folder, header)
+    networks = [w.network for w in workloads if w.label in record["networks"]]
     kept = ("trial", "state", "rounds", "evaluations", "edp_js", "area_mm2", "tdp_w", "point")
     return {
         **{key: record[key] for key in kept},
         "reason": record["reason"],
         "crash": record["crash"],
         "hardware": hardware_details(hardware),
-        "networks": [
-            _network_details(header, record, hardware, name) for name in record["networks"]
-        ],
+        "networks": [_network_details(header, record, hardware, net) for net in networks],
     }
 
 
@@ -128,18 +129,19 @@ def _level_details(level: "StorageLevel") -> Details:
     }
 
 
-def _network_details(header: Header, record: Record, hardware: "Hardware", name: str) -> Details:
+def _network_details(
+    header: Header, record: Record, hardware: "Hardware", network: "Network"
+) -> Details:
     from ..evaluators.network_cost import NetworkCost
     from ..search.software import recorded_pricer
     from ..space.fusion import FusionPlan, layer_by_layer
     from ..space.infeasible import Infeasible
-    from ..space.networks import network as network_named
 
     # studies that were begun before there was a choice are exact and dense
     factors = header.config["software"].get("factors", "exact")
     density = header.config.get("density", {"weights": 1.0, "inputs": 1.0})
-    network = network_named(name).with_density(**density)
-    recorded = record["networks"][name]
+    network = network.with_density(**density)
+    recorded = record["networks"][network.name]
     pricer = recorded_pricer(hardware, network, recorded["mappings"], factors)
     cost: NetworkCost | Infeasible | None
     unfused: NetworkCost | Infeasible | None
@@ -156,8 +158,8 @@ def _network_details(header: Header, record: Record, hardware: "Hardware", name:
     ):
         raise UserError(
             f"trial {record['trial']}: this version of archloom prices the recorded mappings of "
-            f"{name} otherwise than the one that found them; use the version that the study was "
-            f"begun with ({header.archloom}), or run the study again"
+            f"{network.name} otherwise than the one that found them; use the version that the "
+            f"study was begun with ({header.archloom}), or run the study again"
         )
     return cost_details(cost, unfused)
 

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..space.infeasible import Infeasible
-from .config import ExecutorChoice, StudyConfig, load_config, parse_stored, space_text
+from .config import ExecutorChoice, StudyConfig, load_config, parse_stored
 from .errors import UserError
 from .executors import make_executor
 from .front import comparison, front_of, front_table
 from .progress import ProgressView
 from .stopping import Stopped, StopRequest
-from .store import STUDY, Header, Store, read_header
-from .study import Study, prepare, run_study
+from .store import STUDY, Store, read_header
+from .study import Study, header_of, prepare, run_study
 from .trial import Record
 
 if TYPE_CHECKING:
@@ -61,8 +61,7 @@ def start(path: Path, folder: Path | None, overrides: Overrides, console: "Conso
     config = overrides.apply(load_config(_find(path)))
     folder = folder or Path("runs") / config.name
     study = prepare(config, config.space)
-    header = Header.new(config.model_dump(mode="json"), space_text(config.space))
-    with Store.create(folder, header) as store:
+    with Store.create(folder, header_of(config)) as store:
         return _work(study, store, console)
 
 
@@ -74,7 +73,7 @@ def resume(folder: Path, overrides: Overrides, console: "Console") -> int:
     """
     header = read_header(folder)
     stored = header.config | {"space": str(folder.resolve() / header.space_file)}
-    config = overrides.apply(parse_stored(stored, folder / STUDY))
+    config = overrides.apply(parse_stored(stored, folder / STUDY, header.networks))
     with Store(folder) as store:
         return _work(prepare(config, config.space), store, console)
 

@@ -3,6 +3,7 @@
 ==================  ==========================================================================
 ``study.yaml``      format, version, identity and the resolved config; written once
 ``space/NAME.yaml`` the hardware template as it was when the study began
+``networks/N.json`` workload N, counted from 0, as it was then, if it comes from a file
 ``journal.jsonl``   every event in order; the truth, from which a study goes on
 ``trials.jsonl``    one final record per trial, in order; depends on config and seed alone
 ``baseline.json``   record of the baseline, once it is evaluated
@@ -16,8 +17,8 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,31 +28,36 @@ import yaml
 from .errors import UserError
 from .journal import Event, Journal
 from .trial import Record
+from .workload_reference import is_file, shown
 
 FORMAT = 1
 
-STUDY, SPACE, JOURNAL = "study.yaml", "space", "journal.jsonl"
+STUDY, SPACE, NETWORKS, JOURNAL = "study.yaml", "space", "networks", "journal.jsonl"
 TRIALS, BASELINE, LOCK = "trials.jsonl", "baseline.json", ".lock"
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What a study is: its resolved config, and the template that its space had.
+    """What a study is: its resolved config, the template that its space had, and its networks.
 
     Attributes:
         config: ``StudyConfig.model_dump(mode="json")``.
         space_text: text of the hardware template.
         archloom: version that began the study.
+        networks: JSON of the workloads that come from files, by position among all.
     """
 
     config: dict[str, Any]
     space_text: str
     archloom: str
+    networks: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
-    def new(cls, config: dict[str, Any], space_text: str) -> "Header":
+    def new(
+        cls, config: dict[str, Any], space_text: str, networks: Mapping[int, str] | None = None
+    ) -> "Header":
         """Return the header of a study that begins now."""
-        return cls(config, space_text, version("archloom"))
+        return cls(config, space_text, version("archloom"), networks or {})
 
     @property
     def space_file(self) -> Path:
@@ -60,16 +66,22 @@ class Header:
 
     @property
     def result_settings(self) -> dict[str, Any]:
-        """What decides the result: neither the executor, nor the name, nor the space's path."""
+        """What decides the result: neither the executor, nor the name, nor paths of files."""
         settings = {k: v for k, v in self.config.items() if k not in ("name", "executor")}
-        digest = hashlib.sha256(self.space_text.encode()).hexdigest()
-        return settings | {"space": self.space_file.stem, "space_sha256": digest}
+        workloads = [
+            {"sha256": _digest(self.networks[i])} if is_file(workload) else workload
+            for i, workload in enumerate(self.config["workloads"])
+        ]
+        return settings | {
+            "workloads": workloads,
+            "space": self.space_file.stem,
+            "space_sha256": _digest(self.space_text),
+        }
 
     @property
     def identity(self) -> str:
         """Equal for two studies that have the same result."""
-        text = json.dumps(self.result_settings, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()
+        return _digest(json.dumps(self.result_settings, sort_keys=True))
 
 
 class Store:
@@ -121,6 +133,9 @@ class Store:
             if not (folder / STUDY).exists():
                 (folder / SPACE).mkdir(exist_ok=True)
                 write_whole(folder / header.space_file, header.space_text)
+                for i, text in header.networks.items():
+                    (folder / NETWORKS).mkdir(exist_ok=True)
+                    write_whole(folder / network_file(i), text)
                 # Last, since this file is what makes the directory a study.
                 write_whole(folder / STUDY, _study_text(header))
         finally:
@@ -187,16 +202,30 @@ def read_header(folder: Path) -> Header:
         )
     try:
         bare = Header(data["config"], "", data["archloom"])
-        header = replace(bare, space_text=(folder / bare.space_file).read_text(encoding="utf-8"))
+        header = replace(
+            bare,
+            space_text=(folder / bare.space_file).read_text(encoding="utf-8"),
+            networks={
+                i: (folder / network_file(i)).read_text(encoding="utf-8")
+                for i, workload in enumerate(bare.config["workloads"])
+                if is_file(workload)
+            },
+        )
         sound = header.identity == data["identity"]
-    except (OSError, KeyError, TypeError, AttributeError):
+    except (OSError, UnicodeDecodeError, KeyError, TypeError, AttributeError):
         sound = False
     if not sound:
         raise UserError(
-            f"{folder}: {STUDY} or the template in {SPACE} was changed after the study began, so "
-            "its trials no longer belong to it; undo that, or begin a study in another directory"
+            f"{folder}: {STUDY}, the template in {SPACE} or a network in {NETWORKS} was changed "
+            "after the study began, so its trials no longer belong to it; undo that, or begin a "
+            "study in another directory"
         )
     return header
+
+
+def network_file(position: int) -> Path:
+    """Where a workload that comes from a file lies in the study's directory."""
+    return Path(NETWORKS, f"{position}.json")
 
 
 def read_trials(folder: Path) -> list[Record]:
@@ -223,6 +252,10 @@ def write_whole(path: Path, text: str) -> None:
     folder = os.open(path.parent, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _line(record: Record) -> bytes:
@@ -255,7 +288,7 @@ def _check_vacant(folder: Path) -> None:
     """Refuse a directory that holds what no unfinished beginning of a study left there."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file; say --out DIR for another directory")
-    ours = {LOCK, SPACE, f".{STUDY}.part"}
+    ours = {LOCK, SPACE, NETWORKS, f".{STUDY}.part"}
     foreign = (
         sorted(p.name for p in folder.iterdir() if p.name not in ours) if folder.exists() else []
     )
@@ -274,6 +307,32 @@ def _differences(found: Header, wanted: Header) -> str:
         if old.get(key) != new.get(key):
             if key == "space_sha256":
                 parts.append("space: another template")
+            elif key == "workloads":
+                parts += _workload_differences(found, wanted)
             else:
                 parts.append(f"{key}: {old.get(key)} there, {new.get(key)} here")
     return "; ".join(parts)
+
+
+def _workload_differences(found: Header, wanted: Header) -> list[str]:
+    there, here = ([shown(w) for w in header.config["workloads"]] for header in (found, wanted))
+    if len(there) != len(here):
+        return [f"workloads: {', '.join(there)} there, {', '.join(here)} here"]
+    settings = (header.result_settings["workloads"] for header in (found, wanted))
+    return [
+        f"workloads[{i}]: {there[i]} there, {here[i]} here"
+        if there[i] != here[i]
+        else f"workloads[{i}]: the network of {here[i]} changed ({_change(found, wanted, i)})"
+        for i, (old, new) in enumerate(zip(*settings, strict=True))
+        if old != new
+    ]
+
+
+def _change(found: Header, wanted: Header, position: int) -> str:
+    """Say what is most telling of how a network changed."""
+    from ..space.difference import explain_difference
+    from ..space.network_json import from_text
+
+    there, here = (from_text(header.networks[position]) for header in (found, wanted))
+    telling = explain_difference(replace(there, name="the study"), replace(here, name="the file"))
+    return telling[0] if telling else "names of layers"

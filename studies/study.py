@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING
 
 from ..search.seeds import derived_seed
 from ..space.infeasible import Infeasible, InfeasibleError
-from .config import StudyConfig
+from .config import StudyConfig, space_text
 from .errors import UserError
 from .executors import Executor
 from .front import front_of
 from .history import History, Point
-from .store import Store
+from .store import Header, Store
 from .trial import BASELINE, Record, observation, trial_record
 from .work import Context, Crash, Outcome, Work, decode
+from .workloads import stored_networks
 
 if TYPE_CHECKING:
     from ..search.candidates import DesignProblem
@@ -122,11 +123,10 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
     from ..search.software import SoftwareSettings
     from ..search.software import advance as search_software
     from ..space.hardware_space import HardwareSpace
-    from ..space.networks import network
 
     share = config.density
     networks = tuple(
-        network(name).with_density(share.weights, share.inputs) for name in config.workloads
+        workload.network.with_density(share.weights, share.inputs) for workload in config.workloads
     )
     caps = config.constraints
     problem = DesignProblem(HardwareSpace.load(str(space)), networks, caps.area_mm2, caps.tdp_w)
@@ -144,6 +144,12 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
     )
     study.optimizer()  # refuses bad options now rather than after a directory was made
     return study
+
+
+def header_of(config: StudyConfig) -> Header:
+    """Return what the directory of a new study says of it."""
+    networks = stored_networks(config.workloads)
+    return Header.new(config.model_dump(mode="json"), space_text(config.space), networks)
 
 
 def baseline_hardware(name: str, space: "HardwareSpace") -> "Hardware":

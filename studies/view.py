@@ -11,6 +11,7 @@ from .errors import UserError
 from .front import front_of, pick
 from .store import read_baseline, read_header, read_trials
 from .trial import Record
+from .workloads import kept_workloads
 
 Facts = tuple[tuple[str, str], ...]
 """Pairs of a label and a value, in the order in which they are shown."""
@@ -104,7 +105,9 @@ def load_view(folder: Path) -> StudyView:
     Raises:
         UserError: the directory is no study, or has no finished trial yet.
     """
-    config = read_header(folder).config
+    header = read_header(folder)
+    config = header.config
+    labels = [workload.label for workload in kept_workloads(folder, header)]
     records = read_trials(folder)
     if not records:
         raise UserError(f"{folder} has no finished trial yet; 'archloom resume {folder}' goes on")
@@ -117,7 +120,7 @@ def load_view(folder: Path) -> StudyView:
     baseline = read_baseline(folder)
     return StudyView(
         name=config["name"],
-        facts=_facts(config, records),
+        facts=_facts(config, labels, records),
         designs=designs,
         losses=tuple(_loss(r) for r in records if r["edp_js"] is None or r["crash"] is not None),
         baseline=_baseline(baseline) if baseline and baseline["edp_js"] else None,
@@ -179,7 +182,7 @@ def _loss(record: Record) -> Loss:
     return Loss(str(record["trial"]), record["state"], reason, detail, record["point"] or {})
 
 
-def _facts(config: dict[str, Any], records: Sequence[Record]) -> Facts:
+def _facts(config: dict[str, Any], labels: list[str], records: Sequence[Record]) -> Facts:
     """Return the configuration and what became of it, for people."""
     caps = config["constraints"]
     wanted = [
@@ -191,7 +194,7 @@ def _facts(config: dict[str, Any], records: Sequence[Record]) -> Facts:
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     software = config["software"]
     return (
-        ("networks", ", ".join(config["workloads"])),
+        ("networks", ", ".join(labels)),
         ("hardware space", config["space"]),
         ("limits", "; ".join(wanted) or "none"),
         ("trials", f"{len(records)} of {config['trials']} ({counts})"),

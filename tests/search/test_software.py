@@ -107,15 +107,15 @@ def test_without_fusion_the_result_is_the_baseline() -> None:
         assert all(len(group["layers"]) == 1 for group in found.plan)
 
 
-def test_networks_run_over_the_native_batch() -> None:
+def test_networks_run_over_their_own_batch_or_else_the_native_one() -> None:
     hardware = replace(SMALL, native_batch=4)
-    for with_batch in (1, 7):
-        result = after(task(hardware, networks=(CNN.with_batch(with_batch),)), 15)
+    for own, batch in ((1, 4), (7, 7)):
+        result = after(task(hardware, networks=(CNN.with_batch(own),)), 15)
         found = result.networks["tiny_cnn"]
-        assert found.batch == 4
+        assert found.batch == batch
         one = after(task(networks=(CNN,)), 15).networks["tiny_cnn"]
         assert found.baseline_latency_cycles > 2 * one.baseline_latency_cycles
-        joules, seconds = found.energy_pj * 1e-12 / 4, found.latency_s
+        joules, seconds = found.energy_pj * 1e-12 / batch, found.latency_s
         assert found.edp_js == pytest.approx(joules * seconds)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archloom.studies.config import StudyConfig, load_config, space_text
+from archloom.studies.config import StudyConfig, load_config
 from archloom.studies.executors import InlineExecutor
-from archloom.studies.store import Header, Store
-from archloom.studies.study import Status, prepare, run_study
+from archloom.studies.store import Store
+from archloom.studies.study import Status, header_of, prepare, run_study
 from archloom.studies.trial import Record
 
 if TYPE_CHECKING:
@@ -51,9 +51,11 @@ def run_here(
 ) -> list[Record]:
     """Run a study, or go on with it, in this process."""
     study = prepare(config, config.space, advance)
-    header = Header.new(config.model_dump(mode="json"), space_text(config.space))
     watch = seen.append if seen is not None else lambda _: None
-    with Store.create(folder, header) as store, InlineExecutor(study.context) as executor:
+    with (
+        Store.create(folder, header_of(config)) as store,
+        InlineExecutor(study.context) as executor,
+    ):
         return run_study(study, store, executor, watch)
 
 

@@ -38,7 +38,7 @@ EXPECTED = [
     (1, "name", "must match"),
     (2, "sed", "did you mean seed?"),
     (3, "seed", "-1 must be greater than or equal to 0"),
-    (4, "workloads[0]", "did you mean resnet18?"),
+    (4, "workloads[0]", "did you mean resnet18"),
     (5, "space", "did you mean casco_edge?"),
     (7, "constraints.area_mm2", "must be a plain number in mm2: write 500"),
     (8, "constraints.tdp_w", "has unit 'parsec', must be a plain number in W"),
