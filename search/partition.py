@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..space.fusion import components, group_order
+from ..space.fusion import components, runnable
 from ..space.network import Network
 
 Group = tuple[int, ...]
@@ -34,24 +34,9 @@ def repair(network: Network, groups: Iterable[Iterable[int]]) -> Partition:
     would decrease all around the circle. Each cut adds a group, so this ends.
     """
     parts = [c for g in groups for c in components(network, g)]
-    while group_order(network, parts) is None:
-        parts = _cut_one(network, _stuck(network, parts), parts)
+    while len(free := runnable(network, parts)) < len(parts):
+        parts = _cut_one(network, set(range(len(parts))).difference(free), parts)
     return normalise(parts)
-
-
-def _stuck(network: Network, parts: list[Group]) -> set[int]:
-    """Positions of groups that take part in, or wait for, a circle."""
-    owner = {layer: g for g, members in enumerate(parts) for layer in members}
-    waits = [
-        {owner[p] for i in members for p in network.producers[i]} - {g}
-        for g, members in enumerate(parts)
-    ]
-    left = set(range(len(parts)))
-    while True:
-        ready = {g for g in left if not waits[g] & left}
-        if not ready:
-            return left
-        left -= ready
 
 
 def _cut_one(network: Network, stuck: set[int], parts: list[Group]) -> list[Group]:

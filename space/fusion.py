@@ -1,7 +1,8 @@
 """How a network is cut into groups that run fused, and when such a plan is valid."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import Any, Literal, get_args
 
 from .network import Network
@@ -81,20 +82,34 @@ def group_order(network: Network, groups: Iterable[tuple[int, ...]]) -> list[int
     groups wait for each other in a circle; a group that is left and entered again does.
     """
     groups = list(groups)
+    order = runnable(network, groups)
+    return order if len(order) == len(groups) else None
+
+
+def runnable(network: Network, groups: Sequence[tuple[int, ...]]) -> list[int]:
+    """Return the start of :func:`group_order`: all groups but those that can never run.
+
+    What is left out takes part in a circle, or waits for a group that does.
+    """
     owner = {layer: g for g, members in enumerate(groups) for layer in members}
     waits: list[set[int]] = [set() for _ in groups]
     for layer, g in owner.items():
         waits[g].update(owner[p] for p in network.producers[layer] if owner[p] != g)
+    followers: list[list[int]] = [[] for _ in groups]
+    for g, before in enumerate(waits):
+        for h in before:
+            followers[h].append(g)
+    missing = [len(before) for before in waits]
+    ready = [(members[0], g) for g, members in enumerate(groups) if not missing[g]]
+    heapify(ready)
     order: list[int] = []
-    left = sorted(range(len(groups)), key=lambda g: groups[g][0])
-    done: set[int] = set()
-    while left:
-        ready = next((g for g in left if waits[g] <= done), None)
-        if ready is None:
-            return None
-        order.append(ready)
-        done.add(ready)
-        left.remove(ready)
+    while ready:
+        _, done = heappop(ready)
+        order.append(done)
+        for g in followers[done]:
+            missing[g] -= 1
+            if not missing[g]:
+                heappush(ready, (groups[g][0], g))
     return order
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archloom.space.fusion import FusionGroup, FusionPlan, plan_violations
+from archloom.space.fusion import FusionGroup, FusionPlan, group_order, plan_violations, runnable
 from archloom.space.graph_facts import (
     ancestors,
     between,
@@ -154,3 +154,27 @@ def test_facts_are_computed_once_for_each_network() -> None:
     assert ranks(net) is ranks(net)
     assert ranks(graph([[-1], [0]])) == ranks(net)
     assert descendants(net) != ancestors(net)
+
+
+@given(graphs(), st.data())
+def test_groups_run_by_earliest_layer_but_for_those_that_wait_for_each_other(
+    net: Network, data: st.DataObject
+) -> None:
+    count = len(net.layers)
+    owner = data.draw(st.lists(st.integers(0, 4), min_size=count, max_size=count))
+    groups = [tuple(i for i in range(count) if owner[i] == g) for g in sorted(set(owner))]
+    groups = data.draw(st.permutations(groups))
+    home = {i: g for g, members in enumerate(groups) for i in members}
+    done: list[int] = []
+    while True:
+        ready = [
+            (groups[g][0], g)
+            for g in range(len(groups))
+            if g not in done
+            and all(home[p] in (*done, g) for i in groups[g] for p in net.producers[i])
+        ]
+        if not ready:
+            break
+        done.append(min(ready)[1])
+    assert runnable(net, groups) == done
+    assert group_order(net, groups) == (done if len(done) == len(groups) else None)
