@@ -12,7 +12,22 @@ from functools import partial
 from inspect import signature
 from typing import Final
 
-from .catalogue import alexnet, efficientnet, mobilenet, resnet, tiny
+from .catalogue import (
+    alexnet,
+    cifar,
+    densenet,
+    detection,
+    efficientnet,
+    googlenet,
+    inception,
+    mobilenet,
+    resnet,
+    squeezenet,
+    srgan,
+    tiny,
+    unet,
+    vgg,
+)
 from .network import Network
 from .suggest import did_you_mean
 
@@ -40,13 +55,37 @@ class Entry:
 
 
 NETWORKS: Final[Mapping[str, Entry]] = {
-    "resnet18": Entry(resnet.resnet18, "ResNet-18 (He et al., CVPR 2016), ImageNet"),
-    "mobilenetv2": Entry(
-        mobilenet.mobilenetv2, "MobileNetV2 (Sandler et al., CVPR 2018), ImageNet"
-    ),
+    "alexnet": Entry(alexnet.alexnet, "AlexNet in a single tower (Krizhevsky, 2014), ImageNet"),
     "alexnet_original": Entry(
         alexnet.alexnet_original, "AlexNet in two towers (Krizhevsky et al., 2012), ImageNet"
     ),
+    "vgg16": Entry(vgg.vgg16, "VGG-16 (Simonyan and Zisserman, ICLR 2015), ImageNet"),
+    "squeezenet1_0": Entry(
+        squeezenet.squeezenet1_0, "SqueezeNet 1.0 (Iandola et al., 2016), ImageNet"
+    ),
+    "squeezenet1_1": Entry(
+        squeezenet.squeezenet1_1, "SqueezeNet 1.1 (Iandola et al., 2016), ImageNet"
+    ),
+    "googlenet": Entry(
+        googlenet.googlenet, "GoogLeNet as published (Szegedy et al., CVPR 2015), ImageNet"
+    ),
+    "googlenet_bn": Entry(
+        googlenet.googlenet_bn, "GoogLeNet with batch norm, no 5x5, as in torchvision; ImageNet"
+    ),
+    "inception_v3": Entry(
+        inception.inception_v3, "Inception-v3 (Szegedy et al., CVPR 2016), ImageNet at 299"
+    ),
+    "mobilenetv1": Entry(mobilenet.mobilenetv1, "MobileNetV1 (Howard et al., 2017), ImageNet"),
+    "mobilenetv2": Entry(
+        mobilenet.mobilenetv2, "MobileNetV2 (Sandler et al., CVPR 2018), ImageNet"
+    ),
+    "resnet18": Entry(resnet.resnet18, "ResNet-18 (He et al., CVPR 2016), ImageNet"),
+    "resnet50": Entry(resnet.resnet50, "ResNet-50 (He et al., CVPR 2016), ImageNet"),
+    "resnet50v2": Entry(
+        resnet.resnet50v2, "ResNet-50 with pre-activation (He et al., ECCV 2016), ImageNet"
+    ),
+    "resnext50": Entry(resnet.resnext50, "ResNeXt-50 32x4d (Xie et al., CVPR 2017), ImageNet"),
+    "densenet161": Entry(densenet.densenet161, "DenseNet-161 (Huang et al., CVPR 2017), ImageNet"),
     **{
         f"efficientnet_b{i}": Entry(
             partial(efficientnet.efficientnet, i),
@@ -54,6 +93,15 @@ NETWORKS: Final[Mapping[str, Entry]] = {
         )
         for i in range(len(efficientnet.SCALES))
     },
+    "unet": Entry(unet.unet, "U-Net as published (Ronneberger et al., MICCAI 2015), 572x572"),
+    "srgan": Entry(srgan.srgan, "generator of SRGAN (Ledig et al., CVPR 2017), 96x96 to 384x384"),
+    "ocr_rpn": Entry(
+        detection.ocr_rpn, "first stage of Mask R-CNN (He et al., ICCV 2017), 1024x1024"
+    ),
+    "resnet18_cifar10": Entry(cifar.resnet18_cifar10, "ResNet-18, CIFAR-10"),
+    "mobilenetv1_cifar10": Entry(cifar.mobilenetv1_cifar10, "MobileNetV1, CIFAR-10"),
+    "mobilenetv2_cifar10": Entry(cifar.mobilenetv2_cifar10, "MobileNetV2, CIFAR-10"),
+    "vgg16_cifar10": Entry(cifar.vgg16_cifar10, "VGG-16, CIFAR-10"),
     "tiny_cnn": Entry(tiny.tiny_cnn, "a residual block, for trying things"),
     "tiny_mobile": Entry(tiny.tiny_mobile, "two depthwise blocks, for trying things"),
     "tiny_mlp": Entry(tiny.tiny_mlp, "three matrix products, for trying things"),
