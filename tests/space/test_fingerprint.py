@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from archloom.evaluators.problem import MappingProblem
 from archloom.evaluators.vector_cost import vector_cost
-from archloom.space.difference import explain_difference
-from archloom.space.fingerprint import fingerprint, same_structure
+from archloom.space.fingerprint import explain_difference, fingerprint, same_structure
 from archloom.space.graph_facts import identical_layers
 from archloom.space.layer import Layer
 from archloom.space.network import INPUT, Network, is_input
