@@ -14,19 +14,25 @@ from typing import Final
 
 from .catalogue import (
     alexnet,
+    bert,
     cifar,
     densenet,
     detection,
     efficientnet,
     googlenet,
     inception,
+    llama,
     mobilenet,
+    recognizer,
+    recommendation,
     resnet,
     squeezenet,
     srgan,
     tiny,
     unet,
     vgg,
+    vit,
+    xlnet,
 )
 from .network import Network
 from .suggest import did_you_mean
@@ -102,6 +108,34 @@ NETWORKS: Final[Mapping[str, Entry]] = {
     "mobilenetv1_cifar10": Entry(cifar.mobilenetv1_cifar10, "MobileNetV1, CIFAR-10"),
     "mobilenetv2_cifar10": Entry(cifar.mobilenetv2_cifar10, "MobileNetV2, CIFAR-10"),
     "vgg16_cifar10": Entry(cifar.vgg16_cifar10, "VGG-16, CIFAR-10"),
+    "vit_b_16": Entry(vit.vit_b_16, "ViT-B/16 (Dosovitskiy et al., ICLR 2021), ImageNet"),
+    "bert_base": Entry(
+        partial(bert.bert, "bert_base", 12, 768, 12), "BERT base (Devlin et al., NAACL 2019)"
+    ),
+    "bert_large": Entry(
+        partial(bert.bert, "bert_large", 24, 1024, 16), "BERT large (Devlin et al., NAACL 2019)"
+    ),
+    "xlnet_base": Entry(
+        partial(xlnet.xlnet, "xlnet_base", 12, 768, 12), "XLNet base (Yang et al., NeurIPS 2019)"
+    ),
+    "xlnet_large": Entry(
+        partial(xlnet.xlnet, "xlnet_large", 24, 1024, 16),
+        "XLNet large (Yang et al., NeurIPS 2019)",
+    ),
+    **{
+        f"{model}_{phase}": Entry(partial(build, model), f"{title}, {what}")
+        for model, title in llama.TITLES.items()
+        for phase, build, what in (
+            ("prefill", llama.llama_prefill, "a prompt"),
+            ("decode", llama.llama_decode, "one token with a cache"),
+        )
+    },
+    "ncf": Entry(
+        recommendation.ncf, "NeuMF (He et al., WWW 2017), one pair of user and item of ML-20M"
+    ),
+    "ocr_recognizer": Entry(
+        recognizer.ocr_recognizer, "CRNN (Shi et al., TPAMI 2017), grey images of 32 rows"
+    ),
     "tiny_cnn": Entry(tiny.tiny_cnn, "a residual block, for trying things"),
     "tiny_mobile": Entry(tiny.tiny_mobile, "two depthwise blocks, for trying things"),
     "tiny_mlp": Entry(tiny.tiny_mlp, "three matrix products, for trying things"),
