@@ -25,10 +25,11 @@ from typing import Any
 
 import yaml
 
+from .differences import differences
 from .errors import UserError
 from .journal import Event, Journal
 from .trial import Record
-from .workload_reference import is_file, shown
+from .workload_reference import is_file
 
 FORMAT = 1
 
@@ -122,7 +123,7 @@ class Store:
             found = read_header(folder)
             if found.identity != header.identity:
                 raise UserError(
-                    f"{folder} holds a study with another config ({_differences(found, header)}); "
+                    f"{folder} holds a study with another config ({differences(found, header)}); "
                     "say --out DIR for another directory, or undo the change"
                 )
             return cls(folder)
@@ -297,42 +298,3 @@ def _check_vacant(folder: Path) -> None:
             f"{folder} is not empty ({', '.join(foreign[:3])}) and no study; nothing was changed; "
             "say --out DIR for another directory"
         )
-
-
-def _differences(found: Header, wanted: Header) -> str:
-    """Say which keys differ, with both values."""
-    old, new = found.result_settings, wanted.result_settings
-    parts = []
-    for key in sorted({*old, *new}):
-        if old.get(key) != new.get(key):
-            if key == "space_sha256":
-                parts.append("space: another template")
-            elif key == "workloads":
-                parts += _workload_differences(found, wanted)
-            else:
-                parts.append(f"{key}: {old.get(key)} there, {new.get(key)} here")
-    return "; ".join(parts)
-
-
-def _workload_differences(found: Header, wanted: Header) -> list[str]:
-    there, here = ([shown(w) for w in header.config["workloads"]] for header in (found, wanted))
-    if len(there) != len(here):
-        return [f"workloads: {', '.join(there)} there, {', '.join(here)} here"]
-    settings = (header.result_settings["workloads"] for header in (found, wanted))
-    return [
-        f"workloads[{i}]: {there[i]} there, {here[i]} here"
-        if there[i] != here[i]
-        else f"workloads[{i}]: the network of {here[i]} changed ({_change(found, wanted, i)})"
-        for i, (old, new) in enumerate(zip(*settings, strict=True))
-        if old != new
-    ]
-
-
-def _change(found: Header, wanted: Header, position: int) -> str:
-    """Say what is most telling of how a network changed."""
-    from ..space.difference import explain_difference
-    from ..space.network_json import from_text
-
-    there, here = (from_text(header.networks[position]) for header in (found, wanted))
-    telling = explain_difference(replace(there, name="the study"), replace(here, name="the file"))
-    return telling[0] if telling else "names of layers"

@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from ..space.suggest import did_you_mean
+from .config_errors import KeyPath, dotted
 from .errors import UserError
 
 #: a name, or a mapping with ``network`` or ``file`` and options; paths are absolute
 Reference = str | dict[str, Any]
 
 #: where a fault stands below the workload's key, and what it is
-Fault = tuple[tuple[str | int, ...], str]
+Fault = tuple[KeyPath, str]
 
 #: of the files that are read
 SUFFIXES: Final = (".onnx", ".json")
@@ -48,8 +49,8 @@ def shown(reference: Reference) -> str:
     return f"{name}{options_text(reference)}"
 
 
-def _sentence(where: tuple[str | int, ...], message: str) -> str:
-    return f"{'.'.join(map(str, where))}: {message}" if where else message
+def _sentence(where: KeyPath, message: str) -> str:
+    return f"{dotted(where)}: {message}" if where else message
 
 
 def fault(message: str, *where: str | int) -> WorkloadError:

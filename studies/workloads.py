@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic_core import core_schema
 
+from .errors import UserError
 from .workload_reference import (
     KINDS,
     SUFFIXES,
@@ -111,9 +112,15 @@ def kept_workloads(folder: Path, header: "Header") -> tuple[Workload, ...]:
     """Return the workloads of a study's directory, whatever became of the files they came from.
 
     Raises:
-        WorkloadError: this version of archloom no longer has a network of that name or option.
+        UserError: this version of archloom no longer has a network, or option, of that name.
     """
-    return load_workloads(header.config["workloads"], folder, header.networks)
+    try:
+        return load_workloads(header.config["workloads"], folder, header.networks)
+    except WorkloadError as error:
+        faults = "; ".join(str(error).splitlines())
+        raise UserError(
+            f"{folder}: {faults}; use the version that began the study: {header.archloom}"
+        ) from None
 
 
 def stored_networks(workloads: Sequence[Workload]) -> dict[int, str]:

@@ -347,6 +347,17 @@ def test_the_path_of_a_file_is_no_part_of_the_study(tmp_path: Path) -> None:
     assert len(records) == 2
 
 
+def test_a_network_that_is_no_more_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_here(load_config(study(tmp_path, "{network: chain, rows: 4}")), tmp_path / "run")
+    assert isinstance(NETWORKS, dict)
+    monkeypatch.delitem(NETWORKS, "chain")
+    for act in (load_view, lambda folder: trial_details(folder, 0)):
+        with pytest.raises(UserError, match=r"run: \[0\].network: network 'chain' .*; use the ver"):
+            act(tmp_path / "run")
+
+
 def test_names_of_users_are_text_in_reports_and_tables(tmp_path: Path) -> None:
     plain = chain()
     first = replace(plain.layers[0], name="<i>a[red]")
