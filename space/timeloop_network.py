@@ -224,6 +224,7 @@ class _Assembly:
         make = avg_pool2d if pool.mean else max_pool2d
         kernel, stride = (pool.kernel, pool.stride) if pool.kernel else (shape[1:], 1)
         layer = make(step.name, shape[0], shape[1:], kernel, stride, pool.padding)
+        layer = _with_last_windows(layer) if pool.ceil else layer
         self._append(self._parted(layer.with_batch(self._batch), sources), sources)
 
     def _add_layer(self, step: Step, edge: Edge) -> None:
@@ -319,6 +320,17 @@ class _Assembly:
             self._faults.add(total.place, str(error))
         else:
             self._append(layer.with_batch(self._batch), (total.base, *added))
+
+
+def _with_last_windows(pool: Layer) -> Layer:
+    """Return a pool whose sizes are rounded up; its last window begins in the map or before."""
+    sides = []
+    for size, kernel, step, pad in zip(
+        pool.input_size, (pool.r, pool.s), pool.stride, pool.padding, strict=True
+    ):
+        beyond = -(-(size + 2 * pad - kernel) // step)
+        sides.append(1 + min(beyond, (size + pad - 1) // step))
+    return replace(pool, p=sides[0], q=sides[1])
 
 
 def _described(shape: Shape, name: str) -> str:

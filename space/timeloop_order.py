@@ -13,7 +13,7 @@ from typing import Final
 
 from .network import Shape, is_input
 from .suggest import did_you_mean
-from .timeloop_values import Entry, items, refuse_others, section, word
+from .timeloop_values import Entry, items, refuse_others, section, truth, word
 from .timeloop_yaml import Faults, Place, load, shown
 from .window import Pair
 
@@ -31,12 +31,16 @@ _MOST_COPIES: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A pool that the order states; without a kernel it takes the whole map."""
+    """A pool that the order states; without a kernel it takes the whole map.
+
+    With ``ceil`` it has windows that begin in the map and reach beyond it, too.
+    """
 
     mean: bool
     kernel: Pair | None
     stride: Pair | None
     padding: Pair
+    ceil: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +205,7 @@ def _file(name: str, place: Place, files: Mapping[str, Path], faults: Faults) ->
 
 def _pool(entry: Entry, faults: Faults) -> Pool:
     keys = section(entry, faults)
-    refuse_others(keys, ("pool", "kernel", "stride", "padding"), faults)
+    refuse_others(keys, ("pool", "kernel", "stride", "padding", "ceil"), faults)
     kind = word(keys.get("pool"), entry.place, "pool", faults)
     if kind not in (*_POOLS, "?"):
         faults.add(keys["pool"].place, f"{shown(kind)} is no pool; {did_you_mean(kind, _POOLS)}")
@@ -210,7 +214,10 @@ def _pool(entry: Entry, faults: Faults) -> Pool:
     padding = _pair(keys["padding"], 0, faults) if "padding" in keys else (0, 0)
     if kernel is None and len(keys) > 1:
         faults.add(entry.place, "has no kernel; a pool over the whole map has no other key either")
-    return Pool(kind == "average", kernel, stride, padding)
+    ceil = truth(keys["ceil"].value) if "ceil" in keys else False
+    if ceil is None:
+        faults.add(keys["ceil"].place, f"must be true or false, got {shown(keys['ceil'].value)}")
+    return Pool(kind == "average", kernel, stride, padding, bool(ceil))
 
 
 def _pair(entry: Entry, least: int, faults: Faults) -> Pair:

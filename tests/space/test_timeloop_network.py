@@ -79,9 +79,9 @@ def write_network(folder: Path, net: Network) -> Path:
             write(folder, **{layer.name: problem_of(layer)})
             order.append(layer.name)
         else:
-            whole = (layer.r, layer.s) == layer.input_size
+            whole = (layer.r, layer.s) == layer.input_size and layer.stride == (1, 1)
             sizes = {"kernel": [layer.r, layer.s], "stride": [*layer.stride]}
-            sizes |= {"padding": [*layer.padding]}
+            sizes |= {"padding": [*layer.padding], "ceil": "squeezenet" in net.name}
             kind = "max" if layer.operator == "maxpool" else "average"
             order.append({layer.name: {"pool": kind, **({} if whole else sizes)}})
         if layer.operator != "add" and reads != (last,):
@@ -107,7 +107,14 @@ def described(net: Network) -> dict[str, tuple]:
     }
 
 
-@pytest.mark.parametrize("name", ["alexnet_original", "resnet18", "mobilenetv2", "tiny_cnn"])
+NETWORKS = (
+    *("alexnet_original", "vgg16", "mobilenetv2", "resnet18", "resnext50", "tiny_cnn"),
+    # concatenations; pools whose sizes are rounded up
+    *("inception_v3", "squeezenet1_0"),
+)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
 def test_networks_come_back(name, tmp_path):
     net = network(name)
     bare = [replace(layer, extra_params=0, activation="") for layer in net.layers]

@@ -122,6 +122,10 @@ SMALL = {**CHAIN, "c": conv(8, 8, 8, 3, 2)}
             "order[3].p: layer p: kernel 9",
         ),
         ({"order": [*"abc", {"p": {"pool": "max", "size": 2}}]}, "order[3].p.size: is not unders"),
+        (
+            {"order": [*"abc", {"p": {"pool": "max", "kernel": 2, "ceil": 2}}]},
+            "order[3].p.ceil: must be true or false, got 2",
+        ),
         ({"input": [3, 16]}, "input: must be [channels, rows, columns], got [3, 16]"),
         (
             {"input": [3, 16, 16]},
