@@ -45,15 +45,15 @@ class Generator(nn.Module):
         self.first = nn.Sequential(nn.Conv2d(3, 64, 9, padding=4), nn.PReLU(64))
         self.blocks = nn.ModuleList(
             nn.Sequential(
-                nn.Conv2d(64, 64, 3, padding=1, bias=False),
+                nn.Conv2d(64, 64, 3, padding=1),
                 nn.BatchNorm2d(64),
                 nn.PReLU(64),
-                nn.Conv2d(64, 64, 3, padding=1, bias=False),
+                nn.Conv2d(64, 64, 3, padding=1),
                 nn.BatchNorm2d(64),
             )
             for _ in range(blocks)
         )
-        self.middle = nn.Sequential(nn.Conv2d(64, 64, 3, padding=1, bias=False), nn.BatchNorm2d(64))
+        self.middle = nn.Sequential(nn.Conv2d(64, 64, 3, padding=1), nn.BatchNorm2d(64))
         grow = [nn.Conv2d(64, 256, 3, padding=1), nn.PixelShuffle(2), nn.PReLU(64)]
         more = [nn.Conv2d(64, 256, 3, padding=1), nn.PixelShuffle(2), nn.PReLU(64)]
         self.grow = nn.Sequential(*grow, *more, nn.Conv2d(64, 3, 9, padding=4))
