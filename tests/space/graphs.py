@@ -1,6 +1,6 @@
-"""Small networks of sums, for tests of facts about graphs."""
+"""Small networks of sums and concatenations, for tests of facts about graphs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from hypothesis import strategies as st
 
@@ -8,24 +8,35 @@ from archloom.space.layer import Layer
 from archloom.space.network import INPUT, Network
 
 
-def graph(reads: Sequence[Iterable[int | str]]) -> Network:
-    """Return sums of maps of one word: layer ``i`` reads ``reads[i]``, where -1 is the input."""
+def graph(reads: Sequence[Iterable[int | str]], beside: Collection[int] = ()) -> Network:
+    """Return sums of maps of one word: layer ``i`` reads ``reads[i]``, where -1 is the input.
+
+    Layers ``beside`` read their maps side by side, as channels of one.
+    """
     names = [
         tuple(r if isinstance(r, str) else f"l{r}" if r >= 0 else INPUT for r in sources)
         for sources in reads
     ]
-    layers = (Layer(f"l{i}", "add", operands=len(sources)) for i, sources in enumerate(names))
+    layers = [
+        Layer(f"l{i}", "conv", c=len(sources), operands=len(sources), parts=(1,) * len(sources))
+        if i in beside
+        else Layer(f"l{i}", "add", operands=len(sources))
+        for i, sources in enumerate(names)
+    ]
     return Network("graph", tuple(layers), tuple(names))
 
 
 @st.composite
-def graphs(draw: st.DrawFn, most: int = 9) -> Network:
+def graphs(draw: st.DrawFn, most: int = 9, concatenations: bool = False) -> Network:
     """Draw any graph: several sources and sinks, maps read twice by one layer."""
-    reads = [
-        draw(st.lists(st.integers(-1, i - 1), min_size=1, max_size=3))
-        for i in range(draw(st.integers(1, most)))
-    ]
-    return graph(reads)
+    reads: list[list[int]] = []
+    for i in range(draw(st.integers(1, most))):
+        if concatenations and reads and draw(st.integers(0, 2)) == 0:
+            reads.append(draw(st.sampled_from(reads)))
+        else:
+            reads.append(draw(st.lists(st.integers(-1, i - 1), min_size=1, max_size=3)))
+    beside = draw(st.sets(st.integers(0, len(reads) - 1))) if concatenations else ()
+    return graph(reads, beside)
 
 
 def descending(network: Network, start: int, avoid: int | None = None) -> set[int]:
