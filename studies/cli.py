@@ -220,13 +220,24 @@ def hardware(
 )
 def networks(
     source: Annotated[
-        str | None, typer.Argument(metavar="NETWORK", help="Without it, all networks are listed.")
+        str | None,
+        typer.Argument(
+            metavar="NETWORK",
+            help="A name, an ONNX file, a network's JSON, or a directory of Timeloop problems. "
+            "Without it, all names are listed.",
+        ),
     ] = None,
     settings: Annotated[
         list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="An option of the network; repeat."),
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="An option of the network, or a dimension of the ONNX file; repeat.",
+        ),
     ] = None,
-    batch: Annotated[int, typer.Option("--batch", min=1, help="Images of a pass.")] = 1,
+    batch: Annotated[
+        int | None, typer.Option("--batch", min=1, help="Images of a pass; else the network's.")
+    ] = None,
     word_bits: Annotated[
         int, typer.Option("--word-bits", min=1, help="Width of words, for bytes; bfloat16 has 16.")
     ] = 16,

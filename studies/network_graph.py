@@ -92,6 +92,7 @@ def graph_of(network: Network, ranks: Sequence[int], notes: Mapping[str, str]) -
     """
     places: dict[str, int] = {}
     drawn = _Drawn([])
+    ranks = _lowered(network, ranks)
     for name in inputs_of(network):
         readers = [i for i, sources in enumerate(network.reads) if name in sources]
         first = min(ranks[i] for i in readers)
@@ -111,6 +112,21 @@ def graph_of(network: Network, ranks: Sequence[int], notes: Mapping[str, str]) -
         for source in network.reads[i][len(side_by_side) :]:
             drawn.connect(places[source], reader)
     return Graph(tuple(drawn.nodes), tuple(drawn.edges))
+
+
+def _lowered(network: Network, ranks: Sequence[int]) -> list[int]:
+    """Return ranks in which layers that wait for nothing stand just above their readers.
+
+    Those are the layers that read inputs alone, and what only they lead to.
+    """
+    lowered = list(ranks)
+    free: list[bool] = []
+    for producers in network.producers:
+        free.append(all(free[p] and len(network.consumers[p]) == 1 for p in producers))
+    for i in reversed(range(len(lowered))):
+        if free[i] and network.consumers[i]:
+            lowered[i] = min(lowered[reader] for reader in network.consumers[i]) - 1
+    return lowered
 
 
 def _dot(drawn: _Drawn, places: dict[str, int], sources: tuple[str, ...]) -> int:

@@ -44,11 +44,16 @@ _GROUPS: Final = (
 """Fills, borders and labels of fused groups, in turn."""
 
 _EDGE: Final = "#8794a3"
+_FAR: Final = "#eab308"
+_LISTED: Final = 8
+"""Most names of a tip."""
 _NAME, _SMALL = 11.0, 9.0
 _LETTER: Final = 0.6
 """Width of a letter in heights; that of wide fonts (DejaVu Sans has 0.6)."""
 _LONGEST: Final = 26
 """Letters of a name; of longer ones the end is shown, which differs more often."""
+_STUB: Final = 7.0
+"""Length of the ends of a line that is not drawn."""
 _PAD: Final = 7.0
 """How far a group reaches beyond its layers."""
 _DOT: Final = 9.0
@@ -147,8 +152,13 @@ def network_scene(network: Network, groups: Sequence[Fused] = ()) -> Scene:
         first = min(named[name] for name in group.layers)
         parts.append(_label(group.label, layout.places[first], sizes[first], number))
     parts += _nodes(graph, layout, sizes, detailed)
-    tips = tuple(_tips(graph, layout, sizes))
-    return Scene(layout.width, layout.height, tuple(parts), tips)
+    ends = _ends(graph, layout, sizes)
+    if ends:
+        parts.append(Lines([line for line, _ in ends], _FAR, 1.3))
+        marks = [box(line[1], _DOT - 3, _DOT - 3) for line, _ in ends]
+        parts.append(Areas(marks, _FAR, "read far away"))
+    tips = [*_tips(graph, layout, sizes), *((line[1], text) for line, text in ends)]
+    return Scene(layout.width, layout.height, tuple(parts), tuple(tips))
 
 
 def _shown(name: str) -> str:
@@ -217,6 +227,25 @@ def _band(start: Point, end: Point, half: float) -> tuple[Point, ...]:
         (right + c - b, low + d + a),
         (x - c - b, y - d + a),
     )
+
+
+def _ends(
+    graph: Graph, layout: Layout, sizes: Sequence[tuple[float, float]]
+) -> list[tuple[tuple[Point, Point], tuple[str, ...]]]:
+    """Return short ends of the lines that the layout leaves out, and what tips say of them."""
+    others: dict[tuple[int, int], list[str]] = {}
+    for source, reader in graph.edges:
+        if (source, reader) not in layout.routes:
+            others.setdefault((source, 1), []).append(graph.nodes[reader].name or DOT_KIND)
+            others.setdefault((reader, -1), []).append(graph.nodes[source].name or DOT_KIND)
+    ends = []
+    for (i, side), names in others.items():
+        (x, y), (width, height) = layout.places[i], sizes[i]
+        x, y = x + side * width / 4, y + side * height / 2
+        what = "read far away by" if side > 0 else "reads from far away"
+        more = (f"and {len(names) - _LISTED} more",) if len(names) > _LISTED else ()
+        ends.append((((x, y), (x, y + side * _STUB)), (what, *names[:_LISTED], *more)))
+    return ends
 
 
 def _label(text: str, place: Point, size: tuple[float, float], number: int) -> Texts:

@@ -1,6 +1,6 @@
 """``archloom networks``: the catalogue, and one network taken apart, for a terminal or as JSON."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..space.graph_facts import identical_layers, ranks
 from ..space.liveness import alive, largest_working_set
 from ..space.network import Network
-from ..space.networks import NETWORKS, Option, entry, network, option_fault
+from ..space.networks import NETWORKS, Option, network, options
 from .errors import UserError
 from .layer_text import (
     change_text,
@@ -21,6 +21,8 @@ from .layer_text import (
     window_text,
 )
 from .technology_view import plain_table, print_json
+from .workload_reference import WorkloadError, normal, shown
+from .workloads import load_workload
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -38,12 +40,12 @@ class Asked:
 
     Attributes:
         settings: ``name=value`` for options of the network.
-        batch: images, or sequences, of one pass.
+        batch: images, or sequences, of one pass; None for what the network has.
         word_bits: width of a word of every tensor.
     """
 
     settings: Sequence[str] = ()
-    batch: int = 1
+    batch: int | None = None
     word_bits: int = 16
 
 
@@ -55,11 +57,11 @@ def show_networks(asked: Asked, as_json: bool, console: "Console") -> None:
     """
     if asked.settings:
         raise UserError(f"--set {asked.settings[0]}: say which network; options differ")
-    nets = {name: _batched(network(name), asked.batch) for name in NETWORKS}
+    nets = {name: network(name).with_batch(asked.batch or 1) for name in NETWORKS}
     if as_json:
         print_json([record(net, asked.word_bits) for net in nets.values()], console)
         return
-    table = plain_table(f"Networks; batch {asked.batch}, words of {asked.word_bits} bits")
+    table = plain_table(f"Networks; batch {asked.batch or 1}, words of {asked.word_bits} bits")
     for head in ("name", "what it is", "input", "layers", "MACs", "params", "working set"):
         left = head in ("name", "what it is", "input")
         table.add_column(head, justify="left" if left else "right", no_wrap=head == "name")
@@ -88,7 +90,7 @@ def show_network(
     """Print one network, or write its picture.
 
     Args:
-        source: name in the catalogue.
+        source: name in the catalogue, or a path.
         asked: options, batch and word width.
         as_json: print :func:`record` instead of tables.
         out: file of the picture; nothing is printed then but its name.
@@ -125,51 +127,54 @@ def record(net: Network, word_bits: int) -> Record:
 def find_network(source: str, asked: Asked) -> Network:
     """Return the network that a command line means.
 
+    Args:
+        source: name in the catalogue, or path of what a study's ``workloads`` may name.
+        asked: settings are options of the catalogue's network, or sizes of the named dimensions
+            of an ONNX file.
+
     Raises:
-        UserError: no such network, or wrong options, all of them at once.
+        UserError: no such network, or wrong settings, all of them at once.
     """
+    here = Path.cwd()
+    reference = normal(source, here)
+    texts, faults = _read(asked.settings)
+    keys: dict[str, object]
+    if isinstance(reference, str):
+        known = options(reference)
+        keys = {"network": reference}
+        keys |= {key: _value(text, known.get(key)) for key, text in texts.items()}
+    else:
+        keys = dict(reference)
+        if texts:
+            keys["dimensions"] = {key: _value(text, 1) for key, text in texts.items()}
+    if asked.batch is not None:
+        keys["batch"] = asked.batch
     try:
-        name, found = entry(source)
-    except ValueError as error:
-        raise UserError(str(error)) from None
-    chosen = _chosen(name, asked.settings, found.options)
-    try:
-        return _batched(network(name, **chosen), asked.batch)
-    except ValueError as error:
-        raise UserError(str(error)) from None
+        net = load_workload(keys, here)
+    except WorkloadError as error:
+        faults += [_told(where, message, texts) for where, message in error.faults]
+    if faults:
+        raise UserError("\n".join(f"{shown(reference)}: {fault}" for fault in faults))
+    return net
 
 
-def _batched(net: Network, batch: int) -> Network:
-    if batch == 1:
-        return net
-    try:
-        return net.with_batch(batch)
-    except ValueError as error:
-        raise UserError(f"--batch {batch}: {error}") from None
-
-
-def _chosen(name: str, settings: Sequence[str], options: dict[str, Option]) -> dict[str, Option]:
-    """Read ``key=value`` texts; values have the types of the options' defaults."""
-    chosen: dict[str, Option] = {}
+def _read(settings: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Split ``key=value`` texts; also return what is wrong with them."""
+    texts: dict[str, str] = {}
     faults = []
     for setting in settings:
         key, equals, text = (part.strip() for part in setting.partition("="))
         if not (key and equals and text):
             faults.append(f"--set {setting}: must be name=value")
-        elif key in chosen:
+        elif key in texts:
             faults.append(f"--set {setting}: {key} is set twice")
         else:
-            value = _value(text, options.get(key))
-            fault = option_fault(key, value, options)
-            faults += [f"--set {setting}: {fault}"] if fault else []
-            chosen[key] = value
-    if faults:
-        raise UserError("\n".join(f"{name}: {fault}" for fault in faults))
-    return chosen
+            texts[key] = text
+    return texts, faults
 
 
 def _value(text: str, default: Option | None) -> Option:
-    """Return what a text means for an option; the text itself if it means nothing there."""
+    """Return what a text means where there could be ``default``; the text if it means nothing."""
     if isinstance(default, bool):
         return {"true": True, "false": False}.get(text.lower(), text)
     if isinstance(default, int):
@@ -178,6 +183,15 @@ def _value(text: str, default: Option | None) -> Option:
         except ValueError:
             return text
     return text
+
+
+def _told(where: tuple[str | int, ...], message: str, texts: Mapping[str, str]) -> str:
+    """Return a fault of a workload in the words of the command line."""
+    key = str(where[-1]) if where else ""
+    if key in texts:
+        return f"--set {key}={texts[key]}: {message}"
+    what = {"batch": "--batch: ", "dimensions": "--set: dimensions "}.get(key, "")
+    return f"{what}{message}"
 
 
 def amount(number: float) -> str:
@@ -209,7 +223,7 @@ def _renderables(net: Network, asked: Asked) -> "Iterator[RenderableType]":
 
 
 def _layers(net: Network, asked: Asked) -> "Table":
-    rows = plain_table(f"{net.name}: batch {asked.batch}, words of {asked.word_bits} bits")
+    rows = plain_table(f"{net.name}: batch {net.batch}, words of {asked.word_bits} bits")
     right = ("MACs", "params", "weights", "in + out", "MAC/byte")
     for head in ("layer", "operator", "in -> out", "window", *right, "reads"):
         rows.add_column(

@@ -4,13 +4,16 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from ..space.network import Network
 from . import plots
 from .details import Details, trial_details
 from .figure import draw
 from .page import card, definitions, document, plot, table, tile
 from .report_design import design_sections
-from .store import write_whole
+from .report_networks import network_sections
+from .store import read_header, write_whole
 from .view import Design, StudyView, load_view
+from .workloads import kept_workloads
 
 HTML, PNG = "report.html", "report.png"
 
@@ -25,13 +28,20 @@ def write_report(folder: Path) -> tuple[Path, Path]:
     label = None if view.picked is None else view.designs[view.picked].label
     details = None if label is None else trial_details(folder, int(label))
     page, picture = folder / HTML, folder / PNG
-    write_whole(page, render(view, details))
+    networks = [workload.network for workload in kept_workloads(folder, read_header(folder))]
+    write_whole(page, render(view, details, networks))
     draw(view, subtitle(view, details), picture)
     return page, picture
 
 
-def render(view: StudyView, details: Details | None) -> str:
-    """Return the page of a study; ``details`` are those of the picked design, if there is one."""
+def render(view: StudyView, details: Details | None, networks: Sequence[Network] = ()) -> str:
+    """Return the page of a study.
+
+    Args:
+        view: of the study.
+        details: of the picked design, if there is one.
+        networks: that are drawn.
+    """
     from plotly.offline import get_plotlyjs
 
     heading = f'<p class="soft">{escape(subtitle(view, details))}.</p>'
@@ -40,6 +50,7 @@ def render(view: StudyView, details: Details | None) -> str:
         sections += [*_front(view), *_search(view)]
     if details:
         sections += design_sections(details)
+    sections += network_sections(networks, details)
     sections += _losses(view)
     return document(f"{view.name} - Archloom", "\n".join(sections), get_plotlyjs())
 

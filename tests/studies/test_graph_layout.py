@@ -1,5 +1,6 @@
 """Layered layouts: nothing overlaps, nothing is outside, every edge is drawn from end to end."""
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 
 import pytest
@@ -45,13 +46,15 @@ def test_nothing_overlaps_or_sticks_out(
         assert -1e-6 <= y <= layout.height + 1e-6
 
 
-@given(graphs())
+@given(graphs(), st.sampled_from((4, 100)))
 def test_every_edge_is_drawn_from_source_to_reader(
-    graph: tuple[list[int], list[tuple[int, int]], list[tuple[float, float]]],
+    graph: tuple[list[int], list[tuple[int, int]], list[tuple[float, float]]], rows: int
 ) -> None:
     ranks, edges, sizes = graph
-    layout = layered(ranks, edges, sizes, SPACING)
-    assert set(layout.routes) == set(edges)
+    layout = layered(ranks, edges, sizes, replace(SPACING, rows=rows))
+    # only from one column to the next there can be too many lines
+    assert set(layout.routes) <= set(edges)
+    assert rows == 4 or set(layout.routes) == set(edges)
     assert {line for route in layout.routes.values() for line in route} == set(
         range(len(layout.lines))
     )
@@ -62,6 +65,20 @@ def test_every_edge_is_drawn_from_source_to_reader(
         assert lines[-1][-1] == pytest.approx((x2, y2 - sizes[reader][1] / 2))
         for line, follower in pairwise(lines):
             assert line[-1] == pytest.approx(follower[0])
+
+
+def test_of_many_lines_into_a_column_those_that_go_farthest_are_left_out() -> None:
+    # twelve nodes beside a chain; each is read later by one node of the chain, the first last
+    ranks, edges, _ = chain(16)
+    ranks += [1] * 12
+    far = [(16 + i, 15 - i) for i in range(12)]
+    layout = layered(ranks, [*edges, *far], [(20.0, 10.0)] * 28, Spacing(20.0, 10.0, 8))
+    missing = set(far) - set(layout.routes)
+    assert set(edges) <= set(layout.routes)
+    assert 0 < len(missing) < 8
+    assert max(reader for _, reader in missing) == 15
+    kept = [reader for _, reader in set(far) & set(layout.routes)]
+    assert max(kept) < min(reader for _, reader in missing)
 
 
 @given(graphs())

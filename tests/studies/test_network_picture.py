@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 
@@ -12,6 +13,7 @@ from archloom.space.layer import OPERATORS
 from archloom.space.network import INPUT, Network
 from archloom.space.networks import network
 from archloom.space.operators import conv2d
+from archloom.studies.details import trial_details
 from archloom.studies.errors import UserError
 from archloom.studies.network_graph import DOT_KIND, INPUT_KIND, OPERATOR_KINDS, Graph, graph_of
 from archloom.studies.network_picture import (
@@ -22,7 +24,10 @@ from archloom.studies.network_picture import (
     picture_card,
     save_picture,
 )
+from archloom.studies.report import write_report
+from archloom.studies.report_networks import fused_groups, network_sections
 from archloom.studies.scene import Areas, Lines, Scene, Texts
+from archloom.studies.view import load_view
 
 Polygon = tuple[tuple[float, float], ...]
 
@@ -196,6 +201,37 @@ def test_lines_inside_a_group_are_enclosed_too() -> None:
     assert len(held) == 6 + 4
 
 
+def test_lines_that_are_left_out_have_ends_that_tell_where_they_lead() -> None:
+    # results of thirteen layers are read by a sum each, in the order of the layers, far below
+    net = Builder((4, 8, 8))
+    base = net.conv("base", INPUT, 4)
+    wide = [net.conv(f"early{i}", base, 4) for i in range(13)]
+    x = net.conv("chain0", wide[0], 4)
+    for i in range(1, 30):
+        x = net.conv(f"chain{i}", x, 4)
+    for i in range(1, 13):
+        x = net.add(f"sum{i}", x, wide[i])
+    scene = network_scene(net.network("far"))
+    marks = of_kind(scene, "read far away")
+    tips = [lines for _, lines in scene.tips if lines[0].endswith(("far away", "far away by"))]
+    assert len(marks) == len(tips) > 0
+    assert len(tips) % 2 == 0
+    assert ("read far away by", "sum12") in tips
+    assert ("reads from far away", "early12") in tips
+    assert ("read far away by", "sum1") not in tips
+
+
+def test_layers_that_wait_for_nothing_stand_above_their_readers() -> None:
+    net = Builder((4, 8, 8))
+    x = INPUT
+    for i in range(3):
+        x = net.conv(f"conv{i}", x, 4)
+    net.add("add", x, net.conv("side", INPUT, 4))
+    found = graph(net.network("side"))
+    ranked = {node.name: node.rank for node in found.nodes}
+    assert ranked["side"] == ranked["conv2"] == ranked["add"] - 2
+
+
 def test_texts_are_never_markup() -> None:
     net = network("tiny_mlp")
     evil = "<script>x</script>"
@@ -234,3 +270,37 @@ def test_files_that_cannot_be_written_are_told(tmp_path: Path) -> None:
     ):
         with pytest.raises(UserError, match=message):
             save_picture(network("tiny_mlp"), path)
+
+
+def test_the_report_draws_every_network_with_what_is_fused_in_it(finished_study: Path) -> None:
+    view = load_view(finished_study)
+    assert view.picked is not None
+    trial = view.designs[view.picked].label
+    details = trial_details(finished_study, int(trial))
+    (plan,) = details["networks"]
+    groups = fused_groups(plan["groups"])
+    assert [list(group.layers) for group in groups] == [
+        group["layers"] for group in plan["groups"] if len(group["layers"]) > 1
+    ]
+    names = [layer["name"] for layer in plan["layers"]]
+    plan["groups"] = [
+        {**plan["groups"][0], "layers": names[:3], "tile": [4, 16], "tiles": 4},
+        {**plan["groups"][0], "layers": names[3:4]},
+    ]
+    net = network("tiny_cnn")
+    heading, card = network_sections([net], details)
+    assert heading == f"<h2>Networks, and what trial {trial} runs fused</h2>"
+    assert "Colours enclose layers that run fused" in card
+    assert "group 0: 4x16, 4 tiles, " in card
+    assert "group 1" not in card
+    heading, card = network_sections([net], None)
+    assert heading == "<h2>Networks</h2>"
+    assert "Colours" not in card
+    assert "Colours" not in "".join(network_sections([network("tiny_mlp")], details))
+
+
+def test_a_report_has_the_pictures(finished_study: Path, tmp_path: Path) -> None:
+    copytree(finished_study, tmp_path / "study")
+    html = write_report(tmp_path / "study")[0].read_text()
+    assert html.count('id="graph-') == 1
+    assert "reads block.conv2, conv1" in html

@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 
 from archloom.space.graph_facts import identical_layers
 from archloom.space.liveness import largest_working_set
+from archloom.space.network_json import to_text
 from archloom.space.networks import NETWORKS, network
 from archloom.studies.cli import app
 from archloom.studies.errors import UserError
@@ -148,9 +149,54 @@ def test_the_picture_alone(tmp_path: Path) -> None:
     assert "block.conv2" in (tmp_path / "graph.html").read_text()
 
 
+def test_options_of_a_network_are_set() -> None:
+    short = json.loads(shown("bert_base", "--json"))
+    long = json.loads(shown("BERT-base", "--json", "--set", "sequence_length=384"))
+    assert (long["name"], long["params"]) == ("bert_base", short["params"])
+    assert long["macs"] > 3 * short["macs"]
+
+
+def test_a_file_is_a_network_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "mine.json").write_text(to_text(network("tiny_cnn").with_batch(3)))
+    monkeypatch.chdir(tmp_path)
+    expected = json.loads(shown("tiny_cnn", "--batch", "3", "--json"))
+    assert json.loads(shown("mine.json", "--json")) == expected
+    assert json.loads(shown(str(tmp_path / "mine.json"), "--json", "--batch", "1")) == json.loads(
+        shown("tiny_cnn", "--json")
+    )
+    assert "tiny_cnn: batch 3, words of 16 bits" in shown("mine.json")
+    assert "did you mean mine.json" in said("main.json")
+    assert "mine.json: --set: dimensions are for ONNX files alone" in said(
+        "mine.json", "--set", "a=2"
+    )
+
+
+def test_all_mistakes_in_settings_are_told_at_once() -> None:
+    wrong = ["sequence_lenght=2", "sequence_length=many", "x", "=3", "sequence_length=4"]
+    message = said("bert_base", *[f"--set={setting}" for setting in wrong])
+    for fault in (
+        "bert_base: --set sequence_lenght=2: is no option of bert_base; did you mean sequence_len",
+        "--set sequence_length=many: sequence_length is 'many', it must be a whole number",
+        "--set x: must be name=value",
+        "--set =3: must be name=value",
+        "--set sequence_length=4: sequence_length is set twice",
+    ):
+        assert fault in message
+
+
+def test_options_have_the_types_of_their_defaults() -> None:
+    plain = json.loads(shown("llama3_8b_prefill", "--json"))
+    text = shown("llama3_8b_prefill", "--json", "--set", "all_logits=True")
+    assert json.loads(text)["macs"] > plain["macs"]
+    assert "must be true or false" in said("llama3_8b_prefill", "--set", "all_logits=yes")
+
+
 MISTAKES = [
     (["resnet19"], "did you mean resnet18"),
-    (["resnet18", "--set", "depth"], "--set depth: must be name=value"),
+    (["resnet18", "--set", "depth=3"], "--set depth=3: is no option of resnet18"),
+    (["bert_base", "--set", "sequence_length=0"], "bert_base: "),
+    (["none/at_all.onnx"], "at_all.onnx"),
+    (["tiny_cnn", "--batch", str(2**53)], "to be counted exactly"),
     (["--set", "depth=3"], "--set depth=3: say which network"),
     (["--out", "x.svg"], "--out x.svg: say which network"),
     (["resnet18", "--out", "x.gif"], "must end in .html, .png or .svg"),
