@@ -56,13 +56,13 @@ TITLES: Final[Mapping[str, str]] = {
 
 
 def llama_prefill(
-    model: str, /, *, sequence_length: int = 2048, all_logits: bool = False
+    model: str, /, *, sequence_length: int = 512, all_logits: bool = False
 ) -> Network:
     """Return the pass over a prompt.
 
     Args:
         model: one of :data:`MODELS`.
-        sequence_length: tokens of the prompt.
+        sequence_length: tokens of the prompt (the default is ours, as that of a decoded token).
         all_logits: make logits for every token, not for the last one alone.
 
     Raises:
