@@ -64,7 +64,9 @@ def from_dict(data: object) -> Network:
     items = data.get("layers")
     if not isinstance(items, list) or not items:
         raise ValueError(f"layers is {_shown(items)}, it must be a list of one layer at least")
-    layers, reads, faults = [], [], []
+    layers: list[Layer] = []
+    reads: list[tuple[str, ...]] = []
+    faults: list[str] = []
     for i, item in enumerate(items):
         with _noting(faults):
             layers.append(_layer(item, f"layers[{i}]", ("reads",)))

@@ -68,6 +68,23 @@ def problem(folder: Path, name: str, **sizes: int) -> None:
     (folder / f"{name}.yaml").write_text(text)
 
 
+def onnx_model(path: Path, width: int = 4) -> None:
+    """Write a convolution over a batch and a side that only have names."""
+    import onnx
+
+    make = onnx.helper
+    kind = onnx.TensorProto.FLOAT
+    weights = make.make_tensor("w", kind, (width, 3, 3, 3), [0.5] * (width * 27))
+    graph = make.make_graph(
+        [make.make_node("Conv", ["x", "w"], ["y"], name="only", pads=[1, 1, 1, 1])],
+        "only",
+        [make.make_tensor_value_info("x", kind, ("batch", 3, "side", "side"))],
+        [make.make_tensor_value_info("y", kind, None)],
+        [weights],
+    )
+    onnx.save(make.make_model(graph, opset_imports=[make.make_opsetid("", 17)]), path)
+
+
 def labels(folder: Path, *entries: object) -> list[str]:
     return [workload.label for workload in load_workloads(entries, folder)]
 
@@ -162,6 +179,9 @@ ERRORS: list[tuple[str, str, str]] = [
     ("broken.json", "", "/broken.json: layers[0].name is missing"),
     ("empty/", "", "/empty: holds no layers: no .yaml file with a problem"),
     ("wrong/", "", "/wrong/one.yaml: problem.instance"),
+    ("broken.onnx", "", "/broken.onnx: "),
+    ("open.onnx", "", "/open.onnx: dimensions batch, side of the input are not known"),
+    ("{file: open.onnx, dimensions: {batch: 1, side: 6, sid: 2}}", "", "did you mean side?"),
 ]
 
 
@@ -174,6 +194,7 @@ def files(tmp_path: Path) -> Path:
         '{"format": "archloom network 1", "name": "n", "layers": [{"operator": "conv"}]}'
     )
     (tmp_path / "broken.onnx").write_bytes(b"\x08\x07\x12")
+    onnx_model(tmp_path / "open.onnx")
     (tmp_path / "empty").mkdir()
     problem(tmp_path / "wrong", "one", K=0)
     return tmp_path
@@ -233,6 +254,7 @@ def write_layers(path: Path, width: int) -> None:
 KINDS: dict[str, tuple[str, Callable[[Path, int], None]]] = {
     "json": ("net.json", write_json),
     "directory": ("layers", write_layers),
+    "onnx": ("{file: net.onnx, batch: 2, dimensions: {batch: 1, side: 6}}", onnx_model),
 }
 
 
