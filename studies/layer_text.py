@@ -99,7 +99,7 @@ def change_text(network: Network, position: int) -> str:
         # a concatenation along channels
         shapes = [(sum(layer.parts), *shapes[0][1:])]
     texts = list(dict.fromkeys(map(shape_text, shapes)))
-    before = ", ".join(texts) if len(texts) <= 2 else f"{texts[0]} .. {texts[-1]}"
+    before = ", ".join(texts) if len(texts) <= 3 else f"{texts[0]} .. {texts[-1]}"
     return f"{before} -> {shape_text(layer.map_shape)}"
 
 

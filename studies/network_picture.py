@@ -108,16 +108,26 @@ def save_picture(network: Network, path: Path, groups: Sequence[Fused] = ()) -> 
         raise UserError(f"--out {path}: cannot be written: {error.strerror}") from None
 
 
-def picture_card(network: Network, groups: Sequence[Fused], name: str) -> str:
-    """Return the picture as HTML that scrolls; ``name`` is unique in the page."""
+def picture_card(
+    network: Network, groups: Sequence[Fused] | None, name: str, title: str = ""
+) -> str:
+    """Return the picture as HTML that scrolls.
+
+    Args:
+        network: to draw.
+        groups: of a plan that fuse layers; None if there is no plan.
+        name: unique in the page.
+        title: of the card.
+    """
     from .page import card, plot
 
-    fused = " Colours enclose layers that run fused." if groups else ""
     note = f"{network!r}"[1:-1].partition(": ")[2]
+    if groups is not None:
+        note += ". Colours enclose layers that run fused" if groups else ". Nothing runs fused"
     return card(
-        network.name,
-        f"{note}. Hover over a node for details, drag to move.{fused}",
-        f'<div class="scroll">{plot(network_figure(network, groups), name)}</div>',
+        title,
+        f"{note}. Hover over a node for details, drag to move.",
+        f'<div class="scroll">{plot(network_figure(network, groups or ()), name)}</div>',
     )
 
 
@@ -128,7 +138,8 @@ def _page(network: Network, groups: Sequence[Fused]) -> str:
 
     from .page import document
 
-    body = f"<h1>{escape(network.name)}</h1>{picture_card(network, groups, 'graph')}"
+    picture = picture_card(network, groups or None, "graph")
+    body = f'<h1>{escape(network.name)}</h1><div class="wide">{picture}</div>'
     return document(f"{network.name} - Archloom", body, get_plotlyjs())
 
 

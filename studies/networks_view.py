@@ -1,6 +1,6 @@
 """``archloom networks``: the catalogue, and one network taken apart, for a terminal or as JSON."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..space.graph_facts import identical_layers, ranks
 from ..space.liveness import alive, largest_working_set
 from ..space.network import Network
-from ..space.networks import NETWORKS, Option, network, options
+from ..space.networks import NETWORKS, Entry, Option, network, options
 from .errors import UserError
 from .layer_text import (
     change_text,
@@ -21,11 +21,11 @@ from .layer_text import (
     window_text,
 )
 from .technology_view import plain_table, print_json
-from .workload_reference import WorkloadError, normal, shown
+from .workload_reference import Reference, WorkloadError, normal, shown
 from .workloads import load_workload
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console
     from rich.table import Table
 
 Record = dict[str, str | int]
@@ -57,7 +57,9 @@ def show_networks(asked: Asked, as_json: bool, console: "Console") -> None:
     """
     if asked.settings:
         raise UserError(f"--set {asked.settings[0]}: say which network; options differ")
-    nets = {name: network(name).with_batch(asked.batch or 1) for name in NETWORKS}
+    nets = {name: network(name) for name in NETWORKS}
+    if asked.batch is not None:
+        nets = {name: net.with_batch(asked.batch) for name, net in nets.items()}
     if as_json:
         print_json([record(net, asked.word_bits) for net in nets.values()], console)
         return
@@ -66,15 +68,14 @@ def show_networks(asked: Asked, as_json: bool, console: "Console") -> None:
         left = head in ("name", "what it is", "input")
         table.add_column(head, justify="left" if left else "right", no_wrap=head == "name")
     for name, net in nets.items():
-        figures = record(net, asked.word_bits)
         table.add_row(
             name,
             NETWORKS[name].about,
             _inputs(net),
-            str(figures["layers"]),
+            str(len(net.layers)),
             amount(net.macs),
             f"{net.params:,}",
-            size(int(figures["largest_working_set_bytes"])),
+            size(_set_bytes(net, asked.word_bits)),
         )
     console.print(table)
     console.print(
@@ -99,7 +100,8 @@ def show_network(
     Raises:
         UserError: an unknown network or option, or a file that cannot be written.
     """
-    net = find_network(source, asked)
+    reference = normal(source, Path.cwd())
+    net = find_network(reference, asked)
     if out is not None:
         from .network_picture import save_picture
 
@@ -109,34 +111,33 @@ def show_network(
     elif out is not None:
         console.print(str(out), markup=False, highlight=False, soft_wrap=True)
     else:
-        for part in _renderables(net, asked):
+        known = NETWORKS[reference] if isinstance(reference, str) else None
+        for part in (_layers(net, asked.word_bits), _summary(net, asked.word_bits, known)):
             console.print(part, markup=False, highlight=False)
 
 
 def record(net: Network, word_bits: int) -> Record:
-    """Return the figures of a network; bytes are whole, the last one may be filled in part."""
+    """Return the figures of a network."""
     return {
         "name": net.name,
         "macs": net.macs,
         "params": net.params,
         "layers": len(net.layers),
-        "largest_working_set_bytes": -(-largest_working_set(net) * word_bits // 8),
+        "largest_working_set_bytes": _set_bytes(net, word_bits),
     }
 
 
-def find_network(source: str, asked: Asked) -> Network:
+def find_network(reference: Reference, asked: Asked) -> Network:
     """Return the network that a command line means.
 
     Args:
-        source: name in the catalogue, or path of what a study's ``workloads`` may name.
+        reference: a network of the catalogue, or a file, as a study's ``workloads`` name them.
         asked: settings are options of the catalogue's network, or sizes of the named dimensions
             of an ONNX file.
 
     Raises:
         UserError: no such network, or wrong settings, all of them at once.
     """
-    here = Path.cwd()
-    reference = normal(source, here)
     texts, faults = _read(asked.settings)
     keys: dict[str, object]
     if isinstance(reference, str):
@@ -150,7 +151,7 @@ def find_network(source: str, asked: Asked) -> Network:
     if asked.batch is not None:
         keys["batch"] = asked.batch
     try:
-        net = load_workload(keys, here)
+        net = load_workload(keys, Path.cwd())
     except WorkloadError as error:
         faults += [_told(where, message, texts) for where, message in error.faults]
     if faults:
@@ -217,13 +218,8 @@ def _inputs(net: Network) -> str:
     return f"{shapes[0]}{more}"
 
 
-def _renderables(net: Network, asked: Asked) -> "Iterator[RenderableType]":
-    yield _layers(net, asked)
-    yield _summary(net, asked)
-
-
-def _layers(net: Network, asked: Asked) -> "Table":
-    rows = plain_table(f"{net.name}: batch {net.batch}, words of {asked.word_bits} bits")
+def _layers(net: Network, word_bits: int) -> "Table":
+    rows = plain_table(f"{net.name}: batch {net.batch}, words of {word_bits} bits")
     right = ("MACs", "params", "weights", "in + out", "MAC/byte")
     for head in ("layer", "operator", "in -> out", "window", *right, "reads"):
         rows.add_column(
@@ -233,8 +229,8 @@ def _layers(net: Network, asked: Asked) -> "Table":
             overflow="fold",
         )
     for i, layer in enumerate(net.layers):
-        bytes_ = moved(layer, asked.word_bits)
-        macs_for_byte = intensity(layer, asked.word_bits)
+        bytes_ = moved(layer, word_bits)
+        macs_for_byte = intensity(layer, word_bits)
         rows.add_row(
             layer.name,
             operator_text(layer),
@@ -250,27 +246,38 @@ def _layers(net: Network, asked: Asked) -> "Table":
     return rows
 
 
-def _summary(net: Network, asked: Asked) -> "Table":
+def _summary(net: Network, word_bits: int, known: Entry | None) -> "Table":
     from rich.table import Table
 
-    bits = asked.word_bits
-    figures = record(net, bits)
-    held = alive(net)
-    tallest = net.layers[held.order[held.peak_step]].name
-    everything = [moved(layer, bits) for layer in net.layers]
-    traffic = sum(bytes_.all for bytes_ in everything)
-    on_array = sum(layer.uses_macs for layer in net.layers)
-    problems = sum(net.layers[alike[0]].uses_macs for alike in identical_layers(net))
     grid = Table.grid(padding=(0, 2))
-    for label, text in (
+    if known is not None:
+        grid.add_row("  what it is", known.about)
+        chosen = ", ".join(f"{name}={value}" for name, value in known.options.items())
+        grid.add_row("  --set, by default", chosen or "nothing")
+    for label, text in _totals(net, word_bits):
+        grid.add_row(f"  {label}", text)
+    return grid
+
+
+def _totals(net: Network, word_bits: int) -> list[tuple[str, str]]:
+    everything = [moved(layer, word_bits) for layer in net.layers]
+    traffic = sum(bytes_.all for bytes_ in everything)
+    problems = sum(net.layers[alike[0]].uses_macs for alike in identical_layers(net))
+    on_array = sum(layer.uses_macs for layer in net.layers)
+    held = alive(net)
+    fullest = net.layers[held.order[held.peak_step]].name
+    return [
         ("layers", f"{len(net.layers)} in {max(ranks(net))} ranks"),
         ("on the MAC array", f"{on_array} layers, {problems} distinct mapping problems"),
         ("MACs", f"{net.macs:,}"),
         ("params", f"{net.params:,}"),
         ("weights", size(sum(bytes_.weights for bytes_ in everything))),
         ("layer by layer", f"{size(traffic)} moved, {net.macs / traffic:,.4g} MAC/byte"),
-        ("largest working set", size(int(figures["largest_working_set_bytes"]))),
-        ("peak of live maps", f"{size(held.peak_words * bits / 8)}, while {tallest} runs"),
-    ):
-        grid.add_row(f"  {label}", text)
-    return grid
+        ("largest working set", size(_set_bytes(net, word_bits))),
+        ("peak of live maps", f"{size(held.peak_words * word_bits / 8)}, while {fullest} runs"),
+    ]
+
+
+def _set_bytes(net: Network, word_bits: int) -> int:
+    """Return the bytes of the largest working set; the last one may be filled in part."""
+    return -(-largest_working_set(net) * word_bits // 8)

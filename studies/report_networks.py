@@ -19,12 +19,13 @@ def network_sections(networks: Sequence[Network], details: Details | None) -> li
     """
     if not networks:
         return []
-    plans = {} if details is None else {n["name"]: n["groups"] for n in details["networks"]}
     title = "Networks"
+    plans: dict[str, list[Fused]] = {}
     if details is not None:
         title += f", and what trial {details['trial']} runs fused"
+        plans = {plan["name"]: fused_groups(plan["groups"]) for plan in details["networks"]}
     cards = [
-        picture_card(network, fused_groups(plans.get(network.name, ())), f"graph-{number}")
+        picture_card(network, plans.get(network.name), f"graph-{number}", network.name)
         for number, network in enumerate(networks)
     ]
     return [f"<h2>{title}</h2>", *(f'<div class="wide">{card}</div>' for card in cards)]
@@ -33,12 +34,15 @@ def network_sections(networks: Sequence[Network], details: Details | None) -> li
 def fused_groups(groups: Sequence[Details]) -> list[Fused]:
     """Return the groups of a plan that fuse layers, with what tables say of them."""
     return [
-        Fused(
-            f"group {number}: {tiling_text(group)}", tuple(group["layers"]), _about(number, group)
-        )
+        Fused(_label(number, group), tuple(group["layers"]), _about(number, group))
         for number, group in enumerate(groups)
         if len(group["layers"]) > 1
     ]
+
+
+def _label(number: int, group: Details) -> str:
+    tiles = f": {group['tiles']} tiles" if group["tiles"] > 1 else ""
+    return f"group {number}{tiles}"
 
 
 def _about(number: int, group: Details) -> str:

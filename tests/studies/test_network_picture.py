@@ -291,12 +291,13 @@ def test_the_report_draws_every_network_with_what_is_fused_in_it(finished_study:
     heading, card = network_sections([net], details)
     assert heading == f"<h2>Networks, and what trial {trial} runs fused</h2>"
     assert "Colours enclose layers that run fused" in card
-    assert "group 0: 4x16, 4 tiles, " in card
+    assert "group 0: 3 layers, 4x16, 4 tiles, " in card
     assert "group 1" not in card
+    plan["groups"] = plan["groups"][1:]
+    assert "Nothing runs fused" in network_sections([net], details)[1]
     heading, card = network_sections([net], None)
     assert heading == "<h2>Networks</h2>"
-    assert "Colours" not in card
-    assert "Colours" not in "".join(network_sections([network("tiny_mlp")], details))
+    assert "fused" not in card
 
 
 def test_a_report_has_the_pictures(finished_study: Path, tmp_path: Path) -> None:
