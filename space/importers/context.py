@@ -1,0 +1,347 @@
+"""What lowering keeps at hand: views of tensors, layers made so far, what is wrong."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from ..layer import Layer
+from ..network import INPUT, is_input
+from ..slices import Shape, Slice
+from ..vector_layers import copy
+from .drafts import Draft, Folds
+from .graph import Graph, Op, Tensor
+from .maps import CHANNELS, COLUMNS, ROWS, Choice, Maps, OtherBatch, Read, Refused, Roles
+from .views import BATCH, REPEATED, Atom, Dim, NotAView, Piece, View, expand, merged, run, size
+
+Handler = Callable[["Lowering", Op], View | tuple[View, ...]]
+
+#: usual places of dimensions of maps and of sequences, by rank
+_USUAL = ((), (CHANNELS,), (BATCH, CHANNELS), (BATCH, ROWS, CHANNELS))
+
+
+class Lowering:
+    """One graph on its way to be a network.
+
+    Args:
+        graph: whose operators are lowered.
+        n: images of a batch.
+        batch: dimension of inputs that counts them, where it is as large; None if there is none.
+    """
+
+    def __init__(self, graph: Graph, n: int, batch: int | None) -> None:
+        self.graph = graph
+        self.maps = Maps(n)
+        self.n = n
+        self.views: dict[str, View] = {}
+        self.drafts: list[Draft] = []
+        self._op = ""
+        self._batch = batch
+        self._names: set[str] = set()
+        self._positions: dict[str, int] = {}
+        self._copies: dict[object, View] = {}
+        self.readers: dict[str, list[Op]] = {}
+        for op in graph.ops:
+            for name in op.inputs:
+                self.readers.setdefault(name, []).append(op)
+
+    def begin(self, op: Op) -> None:
+        """Name what is made from now on after an operator."""
+        self._op = op.name
+
+    def tensor(self, name: str) -> Tensor:
+        """Return what is known of a tensor."""
+        return self.graph.tensors[name]
+
+    def shape(self, op: Op) -> tuple[int, ...]:
+        """Return the shape of an operator's first result."""
+        return self.tensor(op.outputs[0]).shape
+
+    def given(self, op: Op, position: int) -> Tensor | None:
+        """Return an input that may be missing."""
+        name = op.inputs[position] if position < len(op.inputs) else ""
+        return self.tensor(name) if name else None
+
+    def learned(self, *tensors: Tensor | None) -> tuple[Tensor, ...]:
+        """Return those tensors that hold learned values.
+
+        Raises:
+            Refused: one of them is computed.
+        """
+        for tensor in tensors:
+            if tensor is not None and not tensor.constant:
+                raise Refused(f"{tensor.name} is computed, only learned values can stand there")
+        return tuple(t for t in tensors if t is not None and t.learned)
+
+    def view(self, name: str) -> View:
+        """Return where a tensor's values stand; what no operator makes is an input."""
+        if name not in self.views:
+            tensor = self.tensor(name)
+            first = self.graph.inputs[:1] == (name,)
+            batch = None if tensor.constant else self._batch_of(tensor.shape)
+            self.views[name] = self.input(
+                "" if first else name, tensor.shape, tensor.learned, batch
+            )
+        return self.views[name]
+
+    def _batch_of(self, shape: Sequence[int]) -> int | None:
+        """Return the dimension that counts images, if there is one."""
+        batch = self._batch
+        if batch is None or len(shape) <= batch or shape[batch] != self.n:
+            return None
+        return batch
+
+    def unknown(self, name: str) -> View:
+        """Return a view of what could not be lowered, so that what follows can be."""
+        shape = self.tensor(name).shape if name else ()
+        return self.input(f"unknown {name}", shape, batch=self._batch_of(shape))
+
+    def input(
+        self,
+        name: str,
+        shape: Sequence[int],
+        learned: frozenset[str] = frozenset(),
+        batch: int | None = None,
+    ) -> View:
+        """Add an input; the network's own without a name."""
+        source = f"{INPUT}:{name}" if name else INPUT
+        while source in self.maps:
+            source += "_"
+        return self.maps.input(source, shape, batch, learned)
+
+    def name(self, part: str = "") -> str:
+        """Return a name for a layer, which nothing else has."""
+        base = self._op + (f".{part}" if part else "")
+        found = base = f"{base}_" if is_input(base) or not base else base
+        again = 1
+        while found in self._names:
+            again += 1
+            found = f"{base}_{again}"
+        self._names.add(found)
+        return found
+
+    def emit(
+        self,
+        layer: Layer,
+        reads: Iterable[Read],
+        *,
+        weights: tuple[Tensor, ...] = (),
+        extra: tuple[Tensor, ...] = (),
+        folds: Folds = "",
+    ) -> str:
+        """Add a layer; returns its name."""
+        reads = list(reads)
+        boxes = tuple(read.box for read in reads)
+        if any(boxes):
+            layer = replace(layer, slices=boxes)
+        if self.n > 1:
+            layer = layer.with_batch(self.n)
+        sources = tuple(read.source for read in reads)
+        self._positions[layer.name] = len(self.drafts)
+        self.drafts.append(Draft(layer, sources, weights, extra, folds))
+        self.maps.result(layer.name, layer.map_shape)
+        return layer.name
+
+    def owe(self, view: View, tensor: Tensor) -> None:
+        """Count learned values that make no layer with what makes, or first reads, a map."""
+        source = view.pieces[0].source
+        if is_input(source):
+            self.maps[source].learned |= tensor.learned
+            return
+        draft = self.drafts[self._positions[source]]
+        draft.extra = (*draft.extra, tensor)
+
+    def made(self, name: str, dims: Sequence[Dim]) -> View:
+        """Return the view of a layer's result."""
+        return View((Piece(name, (0,) * 4, tuple(dims)),))
+
+    def map(self, name: str, images: Dim, rank: int) -> View:
+        """Return the view of a layer's result as (batch, channels, rows, columns) or fewer."""
+        shape = self.maps[name].shape
+        assert shape is not None
+        dims = tuple(run(count, axis) for axis, count in enumerate(shape, start=1))
+        return self.made(name, (images, *dims)[:rank])
+
+    def take(
+        self,
+        view: View,
+        choice: Choice,
+        roles: Sequence[int],
+        parts_along: int | None = None,
+    ) -> tuple[View, list[Read]]:
+        """Return a view as a reader can take it, settled, and what it reads.
+
+        Words that the reader cannot take from where they stand are copied before.
+
+        Args:
+            view: what is read.
+            choice: what the reader takes for what.
+            roles: axis of each dimension in a copy.
+            parts_along: dimension along which there may be several pieces.
+        """
+        settled = self.maps.settle(view, choice)
+        if len(view.pieces) == 1 or (
+            view.axis == parts_along and _alike(settled.pieces, view.axis)
+        ):
+            try:
+                return settled, self.maps.read(view, choice)
+            except NotAView:
+                pass
+        moved = self.copied(view, roles)
+        return moved, self.maps.read(moved, choice)
+
+    def copied(self, view: View, roles: Sequence[int]) -> View:
+        """Return the view of a copy whose dimensions lie along the given axes, later ones faster.
+
+        Raises:
+            Refused: images of a batch that are not all taken alike.
+        """
+        key = (view, tuple(roles))
+        if key not in self._copies:
+            factors = [_factors(view, i, count) for i, count in enumerate(view.shape)]
+            dims, shape = laid(factors, roles)
+            self._copies[key] = self.copied_to(view, shape, dims, roles)
+        return self._copies[key]
+
+    def copied_to(
+        self, view: View, shape: Shape, dims: Sequence[Dim], roles: Sequence[int] = ()
+    ) -> View:
+        """Return the view of a copy of ``shape``, in which dimensions lie as ``dims`` say."""
+        reads = self.around(view, roles)
+        layer = copy(self.name("copy"), shape, [read.words for read in reads])
+        return self.made(self.emit(layer, reads), dims)
+
+    def moved(self, view: View, shape: Sequence[int], roles: Sequence[int]) -> View:
+        """Return the view of a copy in which words stand otherwise: of another shape, padded.
+
+        Raises:
+            OtherBatch: images would no longer be the first dimension.
+        """
+        images: Dim = view.pieces[0].dims[0] if view.shape else ()
+        if not images or any(atom.axis != BATCH for atom in images) or shape[0] != size(images):
+            images = ()
+        if not images and any(a.axis == BATCH for piece in view.pieces for a in piece.atoms):
+            raise OtherBatch(f"mixes images with other dimensions: {view.shape} to {tuple(shape)}")
+        sizes = [run(count, REPEATED, 0) for count in shape]
+        dims, lies = laid([images, *sizes[1:]] if images else sizes, roles)
+        return self.copied_to(view, lies, dims, self.roles_of(view))
+
+    def expanded(self, view: View, shape: Sequence[int]) -> View:
+        """Return a view repeated to a shape; over the batch each image has values of its own.
+
+        So have inputs that are not said to be the same for all images.
+        """
+        wide = expand(view, shape)
+        pieces = [
+            replace(p, dims=(run(self.n, BATCH), *p.dims[1:]))
+            if p.dims and p.dims[0] == run(self.n, REPEATED, 0)
+            else p
+            for p in wide.pieces
+        ]
+        return replace(wide, pieces=tuple(pieces))
+
+    def around(self, view: View, roles: Sequence[int] = ()) -> list[Read]:
+        """Return for each map the smallest box around all that is read of it."""
+        boxes: dict[str, Slice] = {}
+        settled = self.maps.settle(view, lambda piece: by_axis(piece, roles))
+        for piece in settled.pieces:
+            self.maps.check_batch(piece)
+            box = self.maps.box(piece, around=True)
+            known = boxes.get(piece.source)
+            boxes[piece.source] = _around_both(known, box) if known else box
+        return [
+            Read(source, None if box.size == box.of else box, box.words)
+            for source, box in boxes.items()
+        ]
+
+    def roles_of(self, view: View) -> tuple[int, ...]:
+        """Return the axis along which each dimension lies, as far as one can say."""
+        usual = usual_roles(len(view.shape))
+        settled = self.maps.settle(view, lambda piece: by_axis(piece, usual))
+        axes = [
+            {atom.axis for piece in settled.pieces for atom in piece.dims[i]} - {REPEATED}
+            for i in range(len(usual))
+        ]
+        known = [min(found - {BATCH}, default=None) for found in axes]
+        if CHANNELS not in known:
+            return usual
+        if len(usual) != 4:
+            known = [ROWS if axis == COLUMNS else axis for axis in known]
+        return tuple(
+            axis or (BATCH if BATCH in found or usual[i] == BATCH else ROWS)
+            for i, (axis, found) in enumerate(zip(known, axes, strict=True))
+        )
+
+
+def usual_roles(rank: int) -> tuple[int, ...]:
+    """Return the axes of dimensions if nobody says: (batch, channels, rows, columns) from 4 on."""
+    if rank < len(_USUAL):
+        return _USUAL[rank]
+    return (BATCH, *[CHANNELS] * (rank - 3), ROWS, COLUMNS)
+
+
+def by_axis(piece: Piece, roles: Sequence[int]) -> Roles:
+    """Return the atoms of a piece by the axes that its dimensions shall have."""
+    found: dict[int, list[Atom]] = {CHANNELS: [], ROWS: [], COLUMNS: []}
+    for dim, axis in zip(piece.dims, roles, strict=False):
+        if axis != BATCH:
+            found[axis] += [atom for atom in dim if atom.axis not in (BATCH, REPEATED)]
+    return (found[CHANNELS], found[ROWS], found[COLUMNS])
+
+
+def only_images(view: View) -> Dim:
+    """Return the first dimension, which must hold images of the batch and nothing else.
+
+    Raises:
+        Refused: it does not.
+    """
+    images = view.pieces[0].dims[0]
+    if any(atom.axis != BATCH for piece in view.pieces for atom in piece.dims[0]):
+        raise OtherBatch(
+            f"its first dimension, of {view.shape[0]}, is not the batch alone; "
+            "keep other dimensions out of it"
+        )
+    return images
+
+
+def laid(dims: Sequence[Dim], roles: Sequence[int]) -> tuple[tuple[Dim, ...], Shape]:
+    """Return dimensions laid along axes of a new map, later ones faster, and the map's shape.
+
+    Images of the batch stay what they are.
+    """
+    strides = {CHANNELS: 1, ROWS: 1, COLUMNS: 1}
+    found: list[Dim] = []
+    for dim, role in zip(reversed(dims), reversed(roles), strict=True):
+        axis = ROWS if role == BATCH else role
+        atoms = []
+        for atom in reversed(dim):
+            if atom.axis == BATCH:
+                atoms.append(atom)
+                continue
+            atoms.append(Atom(atom.size, axis, strides[axis]))
+            strides[axis] *= atom.size
+        found.append(merged(atoms[::-1]))
+    return tuple(reversed(found)), (strides[CHANNELS], strides[ROWS], strides[COLUMNS])
+
+
+def _alike(pieces: Sequence[Piece], axis: int) -> bool:
+    """Whether all but one dimension lie the same way in every piece."""
+    first, *others = (p.dims[:axis] + p.dims[axis + 1 :] for p in pieces)
+    return all(dims == first for dims in others)
+
+
+def _factors(view: View, i: int, count: int) -> Dim:
+    """Return what a dimension of a copy is made of: images, and the rest."""
+    dim = view.pieces[0].dims[i]
+    if any(atom.axis == BATCH for atom in dim) and size(dim) == count:
+        return dim
+    return run(count, REPEATED, 0)
+
+
+def _around_both(one: Slice, other: Slice) -> Slice:
+    start = tuple(map(min, one.start, other.start))
+    ends = (
+        (max(a + m, b + n) - least)
+        for a, m, b, n, least in zip(
+            one.start, one.size, other.start, other.size, start, strict=True
+        )
+    )
+    return Slice(start, tuple(ends), one.of)  # type: ignore[arg-type]

@@ -1,0 +1,124 @@
+"""Lowering of what moves words or nothing at all: reshapes, slices, concatenations, copies."""
+
+from typing import Final
+
+from ..vector_layers import bilinear, copy
+from . import views
+from .context import Handler, Lowering, only_images, usual_roles
+from .graph import Op
+from .lower_windows import as_map, grown
+from .maps import Refused
+from .views import NotAView, View
+
+
+def lower_identity(ctx: Lowering, op: Op) -> View:
+    """Lower what changes no value."""
+    return ctx.view(op.inputs[0])
+
+
+def lower_reshape(ctx: Lowering, op: Op) -> View:
+    """Lower a reshape: free, unless it cuts through pieces that stand in several maps."""
+    view, shape = ctx.view(op.inputs[0]), ctx.shape(op)
+    try:
+        return views.reshape(view, shape)
+    except NotAView:
+        return ctx.moved(view, shape, usual_roles(len(shape)))
+
+
+def lower_transpose(ctx: Lowering, op: Op) -> View:
+    """Lower a permutation of dimensions, which is free."""
+    return views.transpose(ctx.view(op.inputs[0]), op.attributes["order"])
+
+
+def lower_slice(ctx: Lowering, op: Op) -> View:
+    """Lower a slice, which readers take from where it stands."""
+    named = op.attributes
+    view = ctx.view(op.inputs[0])
+    place = (named["axis"], named["start"], named["stop"], named["step"])
+    try:
+        return views.narrow(view, *place)
+    except NotAView:
+        return views.narrow(ctx.copied(view, ctx.roles_of(view)), *place)
+
+
+def lower_expand(ctx: Lowering, op: Op) -> View:
+    """Lower a broadcast, which readers take or copy."""
+    return ctx.expanded(ctx.view(op.inputs[0]), ctx.shape(op))
+
+
+def lower_concat(ctx: Lowering, op: Op) -> View:
+    """Lower a concatenation: readers take parts, or a copy is made for them."""
+    axis = op.attributes["axis"]
+    found = []
+    for name in op.inputs:
+        view = ctx.view(name)
+        if len(view.pieces) > 1 and view.axis != axis:
+            view = ctx.copied(view, ctx.roles_of(view))
+        found.append(view)
+    return views.concat(found, axis)
+
+
+def lower_copy(ctx: Lowering, op: Op) -> View:
+    """Lower words that are moved in some other way."""
+    view, shape = ctx.view(op.inputs[0]), ctx.shape(op)
+    same = view.shape == shape
+    roles = ctx.roles_of(view) if same else usual_roles(len(shape))
+    return ctx.moved(view, shape, roles)
+
+
+def lower_resize(ctx: Lowering, op: Op) -> View:
+    """Lower an enlarged or reduced map: to the nearest a copy, else bilinear."""
+    view, shape = ctx.view(op.inputs[0]), ctx.shape(op)
+    if not 3 <= len(shape) <= 4 or shape[:2] != view.shape[:2]:
+        raise Refused(f"from {view.shape} to {shape}; only rows and columns can be resized")
+    if shape == view.shape:
+        return view
+    if op.attributes["mode"] == "nearest":
+        return grown(ctx, view, shape)
+    view, (read,) = ctx.take(view, as_map, usual_roles(4)[: len(shape)])
+    channels, rows, columns = (*shape[1:], 1)[:3]
+    layer = bilinear(ctx.name(), (channels, rows, columns), read.words)
+    return ctx.map(ctx.emit(layer, [read]), only_images(view), len(shape))
+
+
+def lower_pad(ctx: Lowering, op: Op) -> View:
+    """Lower padding that no window takes up: a copy; ends below zero cut off."""
+    view = ctx.view(op.inputs[0])
+    start, end = op.attributes["start"], op.attributes["end"]
+    for axis, (before, after) in enumerate(zip(start, end, strict=True)):
+        if before < 0 or after < 0:
+            stop = view.shape[axis] + min(after, 0)
+            view = _cut(ctx, view, axis, max(-before, 0), stop)
+    shape = ctx.shape(op)
+    if view.shape == shape:
+        return view
+    return ctx.moved(view, shape, ctx.roles_of(view))
+
+
+def _cut(ctx: Lowering, view: View, axis: int, start: int, stop: int) -> View:
+    try:
+        return views.narrow(view, axis, start, stop)
+    except NotAView:
+        return views.narrow(ctx.copied(view, ctx.roles_of(view)), axis, start, stop)
+
+
+def lower_depth_to_space(ctx: Lowering, op: Op) -> View:
+    """Lower a pixel shuffle: the layer before it interleaves, or a copy does the work."""
+    view, (read,) = ctx.take(ctx.view(op.inputs[0]), as_map, usual_roles(4))
+    _, channels, rows, columns = ctx.shape(op)
+    layer = copy(ctx.name(), (channels, rows, columns), [read.words])
+    return ctx.map(ctx.emit(layer, [read], folds="shuffle"), only_images(view), 4)
+
+
+HANDLERS: Final[dict[str, Handler]] = {
+    "identity": lower_identity,
+    "reshape": lower_reshape,
+    "transpose": lower_transpose,
+    "slice": lower_slice,
+    "expand": lower_expand,
+    "concat": lower_concat,
+    "copy": lower_copy,
+    "resize": lower_resize,
+    "pad": lower_pad,
+    "depth_to_space": lower_depth_to_space,
+}

@@ -1,0 +1,104 @@
+"""From the graph of a front end to a network.
+
+Every tensor is a view of maps, so that what moves no word is no layer; each operator of the rest
+makes layers, which then take up biases, batch norms and activations. Learned values count once:
+weights with the layer that has them first (others name it), tables and learned maps with their
+first reader. Learned tensors that no layer uses do not count.
+
+The batch is the first dimension of the network's first input if every layer can work on so many
+images; else everything is one image.
+"""
+
+from typing import Final
+
+from ..network import Network
+from . import lower_elementwise, lower_movement, lower_vectors, lower_windows
+from .context import Handler, Lowering
+from .drafts import finish
+from .errors import ImportProblem
+from .graph import Graph, Op
+from .maps import OtherBatch, Refused
+from .views import View
+
+_HANDLERS: Final[dict[str, Handler]] = {
+    **lower_elementwise.HANDLERS,
+    **lower_movement.HANDLERS,
+    **lower_vectors.HANDLERS,
+    **lower_windows.HANDLERS,
+}
+
+
+def lower(graph: Graph) -> Network:
+    """Return the network that a graph is.
+
+    Raises:
+        ImportProblem: it has no layers, or operators that no layers are known for; names them
+            all.
+    """
+    ops = _live(graph)
+    first = _first_shape(graph)
+    tries = [0, None] if first and first[0] > 1 else [None]
+    problems: list[str] = []
+    for batch in tries:
+        ctx = _context(graph, first, batch)
+        found, other = _lowered(ctx, ops)
+        if not found:
+            return _finished(ctx)
+        problems = problems or found
+        if not other:
+            break
+    raise ImportProblem(graph.name, problems)
+
+
+def _first_shape(graph: Graph) -> tuple[int, ...]:
+    return graph.tensors[graph.inputs[0]].shape if graph.inputs else ()
+
+
+def _context(graph: Graph, first: tuple[int, ...], batch: int | None) -> Lowering:
+    n = 1 if batch is None else first[batch]
+    return Lowering(graph, n, batch)
+
+
+def _live(graph: Graph) -> list[Op]:
+    """Return the operators that an output depends on."""
+    wanted = set(graph.outputs)
+    live = []
+    for op in reversed(graph.ops):
+        if wanted.intersection(op.outputs):
+            live.append(op)
+            wanted.update(op.inputs)
+    return live[::-1]
+
+
+def _lowered(ctx: Lowering, ops: list[Op]) -> tuple[list[str], bool]:
+    """Lower all operators; return what is wrong, and whether another batch could help."""
+    problems = []
+    other = False
+    for op in ops:
+        ctx.begin(op)
+        try:
+            made = _HANDLERS[op.kind](ctx, op)
+        except (Refused, ValueError) as error:
+            problems.append(f"{op.name} ({op.kind}): {error}")
+            other = other or isinstance(error, OtherBatch)
+            made = tuple(ctx.unknown(name) for name in op.outputs)
+        results = (made,) if isinstance(made, View) else made
+        ctx.views.update(zip(op.outputs, results, strict=False))
+    return problems, other
+
+
+def _finished(ctx: Lowering) -> Network:
+    graph = ctx.graph
+    outputs = [
+        piece.source
+        for name in graph.outputs
+        if name in ctx.views
+        for piece in ctx.views[name].pieces
+    ]
+    try:
+        network = finish(graph, ctx.maps, ctx.drafts, outputs)
+    except ValueError as error:
+        raise ImportProblem(graph.name, [str(error)]) from error
+    if not network.layers:
+        raise ImportProblem(graph.name, ["has no operator that makes a layer"])
+    return network

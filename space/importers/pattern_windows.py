@@ -1,0 +1,47 @@
+"""Zeros around maps become padding of the windows that read them."""
+
+from dataclasses import replace
+from typing import Final
+
+from .graph import Graph, Op
+
+_WINDOWED: Final = ("conv", "pool")
+
+
+def merge_pads(graph: Graph) -> Graph:
+    """Let convolutions and pools pad for themselves where only they read a pad's result.
+
+    Negative padding, and padding of channels, stays.
+    """
+    pads = {op.outputs[0]: op for op in graph.ops if op.kind == "pad" and _takes_sides(op)}
+    if not pads:
+        return graph
+    ops = [
+        _with_padding(op, pads[op.inputs[0]])
+        if op.kind in _WINDOWED and op.inputs[0] in pads
+        else op
+        for op in graph.ops
+    ]
+    return replace(graph, ops=tuple(ops))
+
+
+def _takes_sides(op: Op) -> bool:
+    start, end = op.attributes["start"], op.attributes["end"]
+    return min(*start, *end) >= 0 and not any((*start[:2], *end[:2])) and _zeros(op)
+
+
+def _zeros(op: Op) -> bool:
+    return bool(op.attributes.get("zeros", True))
+
+
+def _with_padding(op: Op, pad: Op) -> Op:
+    sides = slice(2, None)
+    start = _sums(op.attributes["start"], pad.attributes["start"][sides])
+    named = {**op.attributes, "start": start}
+    if "end" in named:
+        named["end"] = _sums(named["end"], pad.attributes["end"][sides])
+    return replace(op, inputs=(pad.inputs[0], *op.inputs[1:]), attributes=named)
+
+
+def _sums(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(a + b for a, b in zip(one, other, strict=True))
