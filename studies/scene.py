@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,8 +21,10 @@ _NARROWEST: Final = 900.0
 """Pictures are at least so wide, that their legend has room."""
 _DPI: Final = 100
 _PT_PER_PX: Final = 72 / _DPI
-_MOST_PIXELS: Final = 2**16 - 1
-"""Of a side of a PNG that matplotlib can write."""
+_LONGEST_SIDE: Final = 2**16 - 1
+"""Pixels of a side of a PNG that matplotlib can write."""
+_LARGEST: Final = 6.4e7
+"""Pixels of a PNG; larger ones take half a gigabyte and more to draw (ours)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +174,8 @@ def save(scene: Scene, path: Path) -> None:
     # no clock and no random names in the file
     stamp = {"Date": None} if path.suffix == ".svg" else None
     with mpl.rc_context({"svg.hashsalt": "archloom", "svg.fonttype": "none"}):
-        canvas.savefig(
-            path, metadata=stamp, dpi=min(2 * _DPI, _MOST_PIXELS / max(width, height) * _DPI)
-        )
+        finest = min(_LONGEST_SIDE / max(width, height), sqrt(_LARGEST / (width * height)))
+        canvas.savefig(path, metadata=stamp, dpi=min(2.0, finest) * _DPI)
 
 
 def _paint(axes: "Axes", part: Areas | Lines | Texts, depth: int) -> None:
