@@ -219,7 +219,9 @@ def _inputs(net: Network) -> str:
 
 
 def _layers(net: Network, word_bits: int) -> "Table":
-    rows = plain_table(f"{net.name}: batch {net.batch}, words of {word_bits} bits")
+    from rich.markup import escape
+
+    rows = plain_table(f"{escape(net.name)}: batch {net.batch}, words of {word_bits} bits")
     right = ("MACs", "params", "weights", "in + out", "MAC/byte")
     for head in ("layer", "operator", "in -> out", "window", *right, "reads"):
         rows.add_column(

@@ -221,6 +221,32 @@ def test_lines_that_are_left_out_have_ends_that_tell_where_they_lead() -> None:
     assert ("read far away by", "sum1") not in tips
 
 
+@pytest.mark.parametrize(
+    "name",
+    ("densenet161", "inception_v3", "unet", "bert_base", "xlnet_base", "llama32_1b_decode",
+     "ocr_rpn", "ocr_recognizer"),
+)  # fmt: skip
+def test_networks_of_every_kind_are_drawn_whole(name: str) -> None:
+    net = network(name)
+    scene = network_scene(net)
+    assert {layer.name for layer in net.layers} <= {lines[0] for _, lines in scene.tips}
+    boxes = [
+        (min(x), min(y), max(x), max(y))
+        for part in scene.parts
+        if isinstance(part, Areas) and part.name in KINDS
+        for x, y in (zip(*polygon, strict=True) for polygon in part.polygons)
+    ]
+    assert len(boxes) >= len(net.layers)
+    ordered = sorted(boxes)
+    for i, (_, top, right, bottom) in enumerate(ordered):
+        for left, top2, _, bottom2 in ordered[i + 1 :]:
+            if left >= right:
+                break
+            assert top >= bottom2 or top2 >= bottom
+    # columns keep pictures as high as a screen
+    assert scene.height < 1200
+
+
 def test_layers_that_wait_for_nothing_stand_above_their_readers() -> None:
     net = Builder((4, 8, 8))
     x = INPUT

@@ -1,6 +1,7 @@
 """``archloom networks``: the catalogue, layer tables, records, pictures, mistakes."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from typer.testing import CliRunner
 
 from archloom.space.graph_facts import identical_layers
 from archloom.space.liveness import largest_working_set
+from archloom.space.network import Network
 from archloom.space.network_json import to_text
 from archloom.space.networks import NETWORKS, network
 from archloom.studies.cli import app
@@ -169,6 +171,16 @@ def test_a_file_is_a_network_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "mine.json: --set: dimensions are for ONNX files alone" in said(
         "mine.json", "--set", "a=2"
     )
+
+
+def test_names_are_never_markup(tmp_path: Path) -> None:
+    net = network("tiny_mlp")
+    layers = (replace(net.layers[0], name="[bold]x"), *net.layers[1:])
+    hostile = Network("[red]net", layers, (("input",), ("[bold]x",), ("fc2",)))
+    (tmp_path / "mine.json").write_text(to_text(hostile))
+    text = shown(str(tmp_path / "mine.json"))
+    assert "[red]net: batch 1" in text
+    assert text.count("[bold]x") == 3  # its row, its reader's, the peak of live maps
 
 
 def test_all_mistakes_in_settings_are_told_at_once() -> None:
