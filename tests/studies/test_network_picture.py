@@ -223,9 +223,17 @@ def test_lines_that_are_left_out_have_ends_that_tell_where_they_lead() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ("densenet161", "inception_v3", "unet", "bert_base", "xlnet_base", "llama32_1b_decode",
-     "ocr_rpn", "ocr_recognizer"),
-)  # fmt: skip
+    [
+        "densenet161",
+        "inception_v3",
+        "unet",
+        "bert_base",
+        "xlnet_base",
+        "llama32_1b_decode",
+        "ocr_rpn",
+        "ocr_recognizer",
+    ],
+)
 def test_networks_of_every_kind_are_drawn_whole(name: str) -> None:
     net = network(name)
     scene = network_scene(net)
