@@ -89,6 +89,10 @@ class Lowering:
             return None
         return batch
 
+    def lookup(self, name: str, shape: Sequence[int], learned: frozenset[str]) -> View:
+        """Return an input of its own: chosen rows of a table, a first state."""
+        return self.input(name, shape, learned, self._batch_of(shape))
+
     def unknown(self, name: str) -> View:
         """Return a view of what could not be lowered, so that what follows can be."""
         shape = self.tensor(name).shape if name else ()
@@ -151,7 +155,7 @@ class Lowering:
 
     def made(self, name: str, dims: Sequence[Dim]) -> View:
         """Return the view of a layer's result."""
-        return View((Piece(name, (0,) * 4, tuple(dims)),))
+        return View((Piece(name, (0,) * 4, tuple(dims), placed=True),))
 
     def map(self, name: str, images: Dim, rank: int) -> View:
         """Return the view of a layer's result as (batch, channels, rows, columns) or fewer."""
@@ -194,6 +198,7 @@ class Lowering:
         Raises:
             Refused: images of a batch that are not all taken alike.
         """
+        view = self.maps.settle(view, lambda piece: by_axis(piece, roles))
         key = (view, tuple(roles))
         if key not in self._copies:
             factors = [_factors(view, i, count) for i, count in enumerate(view.shape)]

@@ -7,6 +7,7 @@ from typing import Literal
 
 from ..layer import Interleave, Layer
 from ..network import Network, is_input
+from ..slices import Slice
 from .graph import Graph, Tensor
 from .maps import Maps
 
@@ -67,7 +68,7 @@ def _live(drafts: Sequence[Draft], outputs: Sequence[str]) -> list[Draft]:
 
 
 def _folded(drafts: Sequence[Draft], outputs: Sequence[str]) -> tuple[list[Draft], list[str]]:
-    """Let layers take up the batch norms, biases and activations that alone read them."""
+    """Let layers take up the batch norms, biases, activations and sums that alone read them."""
     readers: dict[str, int] = dict.fromkeys(outputs, 1)
     for draft in drafts:
         for source in draft.reads:
@@ -83,7 +84,8 @@ def _folded(drafts: Sequence[Draft], outputs: Sequence[str]) -> tuple[list[Draft
             kept[reads[0]] = taken
             now[draft.layer.name] = reads[0]
         else:
-            kept[draft.layer.name] = replace(draft, reads=reads)
+            lone = [readers[source] == 1 for source in draft.reads]
+            kept[draft.layer.name] = _summed(kept, replace(draft, reads=reads), lone)
     return list(kept.values()), [now.get(name, name) for name in outputs]
 
 
@@ -106,6 +108,35 @@ def _taken_up(before: Draft, draft: Draft) -> Draft | None:
     if first.operator not in ("conv", "gemm"):
         return None
     return replace(before, extra=extra)
+
+
+def _summed(kept: dict[str, Draft], draft: Draft, lone: Sequence[bool]) -> Draft:
+    """Let a sum take in the sums that it alone reads: maps are added in one pass."""
+    layer, extra = draft.layer, draft.extra
+    if layer.operator != "add" or layer.broadcast or not any(lone):
+        return draft
+    reads: list[tuple[str, Slice | None]] = []
+    for i, source in enumerate(draft.reads):
+        inner = kept.get(source)
+        box = layer.slice_of(i)
+        if inner and lone[i] and box is None and _is_plain_sum(inner.layer, layer):
+            reads += [(name, inner.layer.slice_of(j)) for j, name in enumerate(inner.reads)]
+            extra = (*extra, *inner.extra)
+            del kept[source]
+        else:
+            reads.append((source, box))
+    names, boxes = zip(*reads, strict=True)
+    layer = replace(layer, operands=len(names), slices=boxes if any(boxes) else ())
+    return replace(draft, layer=layer, reads=names, extra=extra)
+
+
+def _is_plain_sum(inner: Layer, outer: Layer) -> bool:
+    return (
+        inner.operator == "add"
+        and not inner.broadcast
+        and not inner.activation
+        and inner.map_shape == outer.map_shape
+    )
 
 
 class _Purse:

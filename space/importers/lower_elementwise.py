@@ -183,6 +183,11 @@ def _by_constant(ctx: Lowering, op: Op, constant: Tensor, other: Tensor) -> View
     return ctx.expanded(view, ctx.shape(op))
 
 
+def lower_sum(ctx: Lowering, first: View, second: View, part: str) -> View:
+    """Add the sum of two maps of one shape."""
+    return _product(ctx, "add", first, second, part=part)
+
+
 def _product(
     ctx: Lowering,
     operator: Literal["add", "mul", "div"],
@@ -190,6 +195,7 @@ def _product(
     second: View,
     *,
     constants: Sequence[Tensor] = (),
+    part: str = "",
 ) -> View:
     """Add a layer of two maps of one shape, whose values may be repeated."""
     swapped = _rank_as_base(ctx, second) > _rank_as_base(ctx, first)
@@ -201,7 +207,7 @@ def _product(
     read = _vector(ctx, other) if broadcast else _aligned(ctx, lie, other)
     reads = [read, *lie.reads] if swapped and not broadcast else [*lie.reads, read]
     layer = Layer(
-        ctx.name(),
+        ctx.name(part),
         operator,
         g=lie.shape[0],
         p=lie.shape[1],

@@ -137,8 +137,11 @@ def lower_group_norm(ctx: Lowering, op: Op) -> View:
 
 def lower_softmax(ctx: Lowering, op: Op) -> View:
     """Lower a softmax: over the channels of each head, or over any other dimension."""
-    axis = op.attributes["axis"]
-    view = ctx.view(op.inputs[0])
+    return soften(ctx, ctx.view(op.inputs[0]), op.attributes["axis"])
+
+
+def soften(ctx: Lowering, view: View, axis: int, part: str = "") -> View:
+    """Add a softmax along one dimension of a view."""
     if any(atom.axis == BATCH for piece in view.pieces for atom in piece.dims[axis]):
         raise OtherBatch("works on vectors of which each image holds a part")
     rank = len(view.shape)
@@ -157,7 +160,7 @@ def lower_softmax(ctx: Lowering, op: Op) -> View:
     channels, rows, _ = choice(piece)
     length = view.shape[axis]
     heads = prod(atom.size for atom in channels) // length
-    layer = softmax(ctx.name(), length, prod(atom.size for atom in rows), heads)
+    layer = softmax(ctx.name(part), length, prod(atom.size for atom in rows), heads)
     return ctx.made(ctx.emit(layer, reads), _renumbered(piece, channels, rows))
 
 

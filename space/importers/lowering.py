@@ -12,7 +12,14 @@ images; else everything is one image.
 from typing import Final
 
 from ..network import Network
-from . import lower_elementwise, lower_movement, lower_vectors, lower_windows
+from . import (
+    lower_attention,
+    lower_elementwise,
+    lower_movement,
+    lower_sequences,
+    lower_vectors,
+    lower_windows,
+)
 from .context import Handler, Lowering
 from .drafts import finish
 from .errors import ImportProblem
@@ -21,8 +28,10 @@ from .maps import OtherBatch, Refused
 from .views import View
 
 _HANDLERS: Final[dict[str, Handler]] = {
+    **lower_attention.HANDLERS,
     **lower_elementwise.HANDLERS,
     **lower_movement.HANDLERS,
+    **lower_sequences.HANDLERS,
     **lower_vectors.HANDLERS,
     **lower_windows.HANDLERS,
 }

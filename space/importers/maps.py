@@ -85,7 +85,12 @@ class Maps:
     def input(
         self, name: str, shape: Sequence[int], batch: int | None, learned: frozenset[str]
     ) -> View:
-        """Add an input, whose dimension ``batch`` counts images, and return the view of all."""
+        """Add an input, whose dimension ``batch`` counts images, and return the view of all.
+
+        Without one, a first dimension of size 1 is taken for it.
+        """
+        if batch is None and len(shape) > 1 and shape[0] == 1:
+            batch = 0
         others = [n for i, n in enumerate(shape) if i != batch]
         self._sources[name] = Source(name, (self.n, *others), learned=learned)
         axes = iter(range(1, len(others) + 1))
@@ -96,16 +101,18 @@ class Maps:
 
     def settled(self, piece: Piece, choice: Choice | None) -> Piece:
         """Return a piece in channels, rows and columns of its map; settles what these are."""
+        if piece.placed:
+            return piece
         source = self._sources[piece.source]
         if source.shape is None:
             _settle(source, choice(piece) if choice else ((), (), ()))
         if source.place == _IN_PLACE:
-            return piece
+            return replace(piece, placed=True)
         start = [0] * 4
         for (axis, stride), offset in zip(source.place, piece.start, strict=True):
             start[axis] += offset * stride
         dims = tuple(tuple(_placed(atom, source) for atom in dim) for dim in piece.dims)
-        return replace(piece, start=tuple(start), dims=dims)
+        return Piece(piece.source, tuple(start), dims, placed=True)
 
     def settle(self, view: View, choice: Choice) -> View:
         """Return a view in channels, rows and columns of its maps."""

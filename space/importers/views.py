@@ -48,11 +48,13 @@ class Piece:
         source: name of the map.
         start: coordinates of the first value, by axis of the map.
         dims: atoms of each dimension.
+        placed: axes are known to be batch, channels, rows and columns; else an input's own.
     """
 
     source: str
     start: tuple[int, ...]
     dims: tuple[Dim, ...]
+    placed: bool = False
 
     @property
     def shape(self) -> tuple[int, ...]:
