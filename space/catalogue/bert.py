@@ -14,7 +14,8 @@ def bert(
 
     Layers, features and heads are L, H and A of Devlin et al., section 3; the perceptron has
     4 H. All pairs of positions are scored: no word is padding. The pooler, a layer with tanh
-    on the first position, belongs to the reference implementation; heads of its training do not.
+    on the first position, belongs to the reference implementation, and so do the states of all
+    positions as a result; heads of its training do not.
 
     Raises:
         ValueError: a sequence that is empty or longer than there are positions.
@@ -29,6 +30,7 @@ def bert(
     x = net.layer_norm("embedding.norm", x)
     for i in range(layers):
         x = _layer(net, f"layer{i}", x, Heads(heads, features // heads))
+    net.leave(x)
     net.linear("pooler", net.position(x, 0), features, activation="tanh")
     return net.network(name)
 
