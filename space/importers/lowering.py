@@ -25,6 +25,7 @@ from .drafts import finish
 from .errors import ImportProblem
 from .graph import Graph, Op
 from .maps import OtherBatch, Refused
+from .matching import live
 from .views import View
 
 _HANDLERS: Final[dict[str, Handler]] = {
@@ -44,7 +45,7 @@ def lower(graph: Graph) -> Network:
         ImportProblem: it has no layers, or operators that no layers are known for; names them
             all.
     """
-    ops = _live(graph)
+    ops = live(graph).ops
     first = _first_shape(graph)
     tries = [0, None] if first and first[0] > 1 else [None]
     problems: list[str] = []
@@ -68,18 +69,7 @@ def _context(graph: Graph, first: tuple[int, ...], batch: int | None) -> Lowerin
     return Lowering(graph, n, batch)
 
 
-def _live(graph: Graph) -> list[Op]:
-    """Return the operators that an output depends on."""
-    wanted = set(graph.outputs)
-    live = []
-    for op in reversed(graph.ops):
-        if wanted.intersection(op.outputs):
-            live.append(op)
-            wanted.update(op.inputs)
-    return live[::-1]
-
-
-def _lowered(ctx: Lowering, ops: list[Op]) -> tuple[list[str], bool]:
+def _lowered(ctx: Lowering, ops: tuple[Op, ...]) -> tuple[list[str], bool]:
     """Lower all operators; return what is wrong, and whether another batch could help."""
     problems = []
     other = False
