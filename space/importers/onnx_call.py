@@ -1,0 +1,258 @@
+"""One node of an ONNX graph that is translated, and the graph that is made of all of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ..network import is_input
+from .graph import Op, Tensor
+from .onnx_nodes import Attribute, Result
+from .onnx_values import BOOL, MOST_READ, Array, Fault, Value
+
+#: Numbers of the longest list that says how a map is cut or turned (assumption: a list has one
+#: for each dimension, group or piece).
+MOST_NUMBERS: Final = 4096
+
+
+class Maker:
+    """Takes up operators and tensors, with names that are unique.
+
+    Attributes:
+        ops: in the order in which they were made.
+        tensors: by name; those that operators read or make.
+        sizes: how many values each learned tensor has.
+    """
+
+    def __init__(self) -> None:
+        self.ops: list[Op] = []
+        self.tensors: dict[str, Tensor] = {}
+        self.sizes: dict[str, int] = {}
+        self._made: set[str] = set()
+        self._makers: dict[str, Op] = {}
+
+    def maker_of(self, value: Value, kind: str) -> Op | None:
+        """Return the operator that makes a value, if it is of a kind."""
+        found = self._makers.get(value.name)
+        return found if found is not None and found.kind == kind else None
+
+    def add(self, op: Op) -> None:
+        """Take up an operator."""
+        self.ops.append(op)
+        self._makers.update(dict.fromkeys(op.outputs, op))
+
+    def value(self, name: str) -> Value:
+        """Return what is known of a tensor that was taken up."""
+        tensor = self.tensors[name]
+        return Value(name, tensor.shape, 1, tensor.constant, tensor.learned)
+
+    def use(self, value: Value) -> str:
+        """Return the name of the tensor of a value, which is taken up if it is new.
+
+        Raises:
+            Fault: a truth value that is computed at run time, which is no tensor.
+        """
+        if not value.name:
+            raise Fault("it reads truth values that are computed at run time")
+        if value.name not in self.tensors:
+            scalar = None if value.learned else value.scalar
+            self.tensors[value.name] = Tensor(
+                value.name, value.shape, value.constant, value.learned, scalar
+            )
+        return value.name
+
+    def unique(self, name: str) -> str:
+        """Return a name that nothing else has."""
+        base = f"op_{name}" if is_input(name) else name
+        found, count = base, 1
+        while found in self._made or found in self.tensors:
+            count += 1
+            found = f"{base}_{count}"
+        self._made.add(found)
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A node with what is known of its inputs and results.
+
+    Attributes:
+        name: as the user knows it.
+        operator: its type.
+        version: of ONNX's own operators.
+        inputs: None where an optional one is left out.
+        outputs: names in the file; empty where an optional one is left out.
+        results: what follows of them by shape inference.
+        attributes: with the defaults of the schema.
+        maker: takes up what is made.
+    """
+
+    name: str
+    operator: str
+    version: int
+    inputs: tuple[Value | None, ...]
+    outputs: tuple[str, ...]
+    results: Mapping[str, Result]
+    attributes: Mapping[str, Attribute]
+    maker: Maker = field(compare=False)
+
+    def has(self, index: int) -> bool:
+        """Whether an input is there."""
+        return index < len(self.inputs) and self.inputs[index] is not None
+
+    def x(self, index: int = 0) -> Value:
+        """Return an input that must be there."""
+        value = self.inputs[index] if index < len(self.inputs) else None
+        if value is None:
+            raise Fault(f"input {index + 1} is missing")
+        return value
+
+    def optional(self, index: int) -> Value | None:
+        """Return an input, None if it is left out."""
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def shape(self, index: int = 0) -> tuple[int, ...]:
+        """Return the shape of a result.
+
+        Raises:
+            Fault: it does not follow from what the file says.
+        """
+        found = self.results.get(self.outputs[index]) if index < len(self.outputs) else None
+        if found is None or found.shape is None:
+            raise Fault(self._why_unknown())
+        return found.shape
+
+    def _why_unknown(self) -> str:
+        for i, value in enumerate(self.inputs):
+            if value is not None and value.constant and value.read() is None:
+                return (
+                    f"the values of input {i + 1}, a constant of {value.size} elements, are not "
+                    f"known: at most {MOST_READ} are computed"
+                )
+        return (
+            "the shape of its result is not known before the network runs; export the model with "
+            "fixed shapes"
+        )
+
+    def wants(self, index: int) -> bool:
+        """Whether a result has a name, so that others may read it."""
+        return index < len(self.outputs) and bool(self.outputs[index])
+
+    def number(self, name: str, default: int = 0) -> int:
+        """Return a whole number among the attributes."""
+        found = self.attributes.get(name, default)
+        return found if isinstance(found, int) else default
+
+    def decimal(self, name: str, default: float) -> float:
+        """Return a number among the attributes."""
+        found = self.attributes.get(name, default)
+        return float(found) if isinstance(found, int | float) else default
+
+    def text(self, name: str, default: str = "") -> str:
+        """Return a text among the attributes."""
+        found = self.attributes.get(name, default)
+        return found if isinstance(found, str) else default
+
+    def numbers(self, name: str) -> tuple[int, ...] | None:
+        """Return a list of whole numbers among the attributes, None if it is not there."""
+        found = self.attributes.get(name)
+        return found if isinstance(found, tuple) else None
+
+    def array(self, index: int) -> Array:
+        """Return the elements of a constant input.
+
+        Raises:
+            Fault: they are not known.
+        """
+        found = self.x(index).read() if self.x(index).constant else None
+        if found is None:
+            raise Fault(f"input {index + 1} must be a constant of at most 2**20 elements")
+        return found
+
+    def known_numbers(self, index: int) -> tuple[int, ...]:
+        """Return the elements of a constant input of whole numbers in one dimension."""
+        found = self.array(index)
+        if found.dtype.kind not in "iu" or found.size > MOST_NUMBERS:
+            raise Fault(f"input {index + 1} must be at most {MOST_NUMBERS} whole numbers")
+        return tuple(int(v) for v in found.ravel())
+
+    def list_of(self, name: str, index: int) -> tuple[int, ...] | None:
+        """Return a list that is an attribute in old opsets and an input in new ones."""
+        listed = self.numbers(name)
+        if listed is None and self.has(index):
+            return self.known_numbers(index)
+        return listed
+
+    def axis(self, default: int, rank: int | None = None) -> int:
+        """Return the attribute ``axis``, counted from 0."""
+        rank = len(self.x().shape) if rank is None else rank
+        return wrap(self.number("axis", default), rank)
+
+    def op(
+        self, kind: str, inputs: Sequence[Value | None], shape: Sequence[int], **attributes: object
+    ) -> Value:
+        """Make an operator of one result, and return that."""
+        return self.ops(kind, inputs, [shape], **attributes)[0]
+
+    def ops(
+        self,
+        kind: str,
+        inputs: Sequence[Value | None],
+        shapes: Sequence[Sequence[int]],
+        **attributes: object,
+    ) -> tuple[Value, ...]:
+        """Make an operator of several results, and return those.
+
+        Raises:
+            Fault: a result without elements, or an input that is no tensor.
+        """
+        if any(0 in shape for shape in shapes):
+            raise Fault("its result has no elements")
+        read = tuple("" if value is None else self.maker.use(value) for value in inputs)
+        name = self.maker.unique(self.name)
+        made = []
+        for i, shape in enumerate(shapes):
+            tensor = self.maker.unique(name + f".{i}") if i else name
+            made.append(Value(tensor, tuple(shape), 1))
+            self.maker.tensors[tensor] = Tensor(tensor, tuple(shape))
+        self.maker.add(Op(name, kind, read, tuple(v.name for v in made), attributes))
+        return tuple(made)
+
+    def learned(self, index: int) -> Value | None:
+        """Return an optional input that is a weight.
+
+        Raises:
+            Fault: it is computed at run time.
+        """
+        value = self.optional(index)
+        if value is not None and not value.constant:
+            raise Fault(f"input {index + 1}, its weight, is computed at run time")
+        return value
+
+    def part(self, value: Value, shape: Sequence[int]) -> Value:
+        """Return a constant in another shape, or a part of it."""
+        if tuple(shape) == value.shape:
+            return value
+        name = self.maker.unique(f"{value.name}.as")
+        return Value(name, tuple(shape), value.dtype, True, value.learned)
+
+    def forget(self, value: Value) -> Value:
+        """Return an operand without what it learned, if it is but a number or a mask."""
+        if not value.learned or not (value.size == 1 or value.is_mask):
+            return value
+        return replace(value, name=f"{value.name}.unlearned", learned=frozenset())
+
+
+def wrap(axis: int, rank: int) -> int:
+    """Return an axis counted from 0.
+
+    Raises:
+        Fault: there is no such axis.
+    """
+    if not -rank <= axis < max(rank, 1):
+        raise Fault(f"axis {axis} of {rank} dimensions")
+    return axis % rank if rank else 0
+
+
+def truth(value: Value) -> bool:
+    """Whether a value is a truth value that is computed at run time."""
+    return not value.constant and value.dtype == BOOL
