@@ -126,8 +126,11 @@ def rewrite(graph: Graph, patterns: dict[str, tuple[Pattern, ...]]) -> Graph:
     matcher = Matcher(graph)
     ops = []
     for op in graph.ops:
-        for pattern in patterns.get(op.kind, ()):
+        kind = op.kind
+        for pattern in patterns.get(kind, ()):
             op = pattern(matcher, op) or op
+            if op.kind != kind:
+                break
         matcher.add(op)
         ops.append(op)
     return live(replace(graph, ops=tuple(ops)))
