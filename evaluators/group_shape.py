@@ -6,9 +6,17 @@ the map that it makes; the maps that come from outside are m, m+1, ...
 
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
+from typing import Final
 
+from ..space.graph_facts import remembered
+from ..space.layer import Layer
 from ..space.network import Network, Shape, is_input
 from ..space.slices import Slice
+
+#: rows and columns of a map for one position as it is made, and where reading starts
+Placed = tuple[tuple[int, int], tuple[int, int]]
+
+_PLAIN: Final[Placed] = ((1, 1), (0, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,31 +75,87 @@ class GroupShape:
         return max(e.reader for e in self.edges if e.source == tensor)
 
 
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What groups know of one map that one layer reads, whatever names and positions are.
+
+    Attributes:
+        full: as of an :class:`Edge`.
+        inside: patch and start of the edge, if the group makes the map.
+        outside: patch and start of the edge, if the map comes from outside.
+        shape: what comes from outside: the map as it is made, or the box of it.
+    """
+
+    full: bool
+    inside: Placed
+    outside: Placed
+    shape: Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where what one layer reads comes from.
+
+    Attributes:
+        layer: position of the layer that makes the map; -1 for an input of the network.
+        box: number of the box of the map that is read, from 0 on; all of a map is one too. The
+            same for all that read the same of it.
+    """
+
+    layer: int
+    box: int
+
+
+@remembered
+def group_reads(network: Network) -> tuple[tuple[Read, ...], ...]:
+    """Return for each layer what groups know of the maps that it reads, in order."""
+    return tuple(
+        tuple(_read(network, i, operand) for operand in range(len(sources)))
+        for i, sources in enumerate(network.reads)
+    )
+
+
+@remembered
+def group_sources(network: Network) -> tuple[tuple[Source, ...], ...]:
+    """Return for each layer where the maps that it reads come from, in order."""
+    numbers: dict[tuple[str, Slice | None], int] = {}
+    return tuple(
+        tuple(
+            Source(
+                -1 if is_input(name) else network.index(name),
+                numbers.setdefault((name, layer.slice_of(operand)), len(numbers)),
+            )
+            for operand, name in enumerate(names)
+        )
+        for layer, names in zip(network.layers, network.reads, strict=True)
+    )
+
+
 def group_shape(network: Network, layers: tuple[int, ...]) -> GroupShape:
     """Return the maps and edges of the group made of ``layers`` (ascending positions).
 
     A box of a map from outside is a map of its own: no more of it is fetched.
     """
     number = {i: m for m, i in enumerate(layers)}
-    shapes = [_made(network, network.layers[i].name) for i in layers]
-    outside: dict[tuple[str, Slice | None], int] = {}
+    reads, sources = group_reads(network), group_sources(network)
+    shapes = [_made(network.layers[i]) for i in layers]
+    outside: dict[int, int] = {}
     edges: dict[Edge, None] = {}
-    for i in layers:
-        for operand, source in enumerate(network.reads[i]):
-            member = None if is_input(source) else number.get(network.index(source))
+    for m, i in enumerate(layers):
+        for read, source in zip(reads[i], sources[i], strict=True):
+            member = number.get(source.layer)
             if member is not None:
-                edges[_inner(network, i, operand, member, number[i])] = None
+                edges[Edge(member, m, read.full, *read.inside)] = None
                 continue
-            box = network.layers[i].slice_of(operand)
-            if (source, box) not in outside:
-                outside[source, box] = len(shapes)
-                shapes.append(_made(network, source) if box is None else box.size)
-            tensor = outside[source, box]
-            edges[_outer(network, i, operand, tensor, number[i])] = None
+            if source.box not in outside:
+                outside[source.box] = len(shapes)
+                shapes.append(read.shape)
+            edges[Edge(outside[source.box], m, read.full, *read.outside)] = None
     channels = tuple(channels for channels, _, _ in shapes)
     sizes = tuple((rows, columns) for _, rows, columns in shapes)
-    exported = tuple(m for m, i in enumerate(layers) if _leaves(network, i, number))
-    sinks = [m for m in exported if all(e.source != m for e in edges)]
+    exported = tuple(m for m, i in enumerate(layers) if leaves(network, i, number))
+    read_inside = {e.source for e in edges}
+    sinks = [m for m in exported if m not in read_inside]
     anchor = max(sinks, key=lambda m: (sizes[m][0] * sizes[m][1], channels[m], m))
     return GroupShape(layers, channels, sizes, _telling(edges), exported, anchor)
 
@@ -103,7 +167,7 @@ def _telling(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     return tuple(kept)
 
 
-def _leaves(network: Network, i: int, group: Container[int]) -> bool:
+def leaves(network: Network, i: int, group: Container[int]) -> bool:
     """Whether the result of layer ``i`` is read outside the group, or leaves the network."""
     readers = network.consumers[i]
     if not readers or network.layers[i].name in network.outputs:
@@ -111,12 +175,20 @@ def _leaves(network: Network, i: int, group: Container[int]) -> bool:
     return any(c not in group for c in readers)
 
 
-def _made(network: Network, source: str) -> Shape:
-    """Shape of a map as it is made."""
-    if is_input(source):
-        return network.map_shape(source)
-    layer = network.layers[network.index(source)]
+def _made(layer: Layer) -> Shape:
+    """Shape of a result as it is made."""
     return (layer.output_channels, layer.p, layer.q)
+
+
+def _read(network: Network, i: int, operand: int) -> Read:
+    name, box = network.reads[i][operand], network.layers[i].slice_of(operand)
+    maker = None if is_input(name) else network.layers[network.index(name)]
+    full, (patch, start) = _full(network, i, operand), _patch(maker)
+    if box is not None:
+        inside = (patch, (start[0] + box.start[1], start[1] + box.start[2]))
+        return Read(full, inside, _PLAIN, box.size)
+    shape = network.map_shape(name) if maker is None else _made(maker)
+    return Read(full, (patch, start), (patch, start), shape)
 
 
 def _full(network: Network, i: int, operand: int) -> bool:
@@ -129,27 +201,7 @@ def _full(network: Network, i: int, operand: int) -> bool:
     return read[1:] != layer.input_size
 
 
-def _inner(network: Network, i: int, operand: int, tensor: int, reader: int) -> Edge:
-    """The edge from a map that the group makes to layer ``i``, by their numbers in the group."""
-    full = _full(network, i, operand)
-    patch, start = _patch(network, network.reads[i][operand])
-    box = network.layers[i].slice_of(operand)
-    if box is not None:
-        start = (start[0] + box.start[1], start[1] + box.start[2])
-    return Edge(tensor, reader, full, patch, start)
-
-
-def _outer(network: Network, i: int, operand: int, tensor: int, reader: int) -> Edge:
-    """The edge from a map, or a box of a map, that comes from outside."""
-    full = _full(network, i, operand)
-    if network.layers[i].slice_of(operand) is not None:
-        return Edge(tensor, reader, full)
-    return Edge(tensor, reader, full, *_patch(network, network.reads[i][operand]))
-
-
-def _patch(network: Network, source: str) -> tuple[tuple[int, int], tuple[int, int]]:
+def _patch(maker: Layer | None) -> Placed:
     """Rows and columns of a map for one position as it is made, and how many are cut off."""
-    spread = None if is_input(source) else network.layers[network.index(source)].interleave
-    if spread is None:
-        return (1, 1), (0, 0)
-    return (spread.rows, spread.columns), spread.start
+    spread = None if maker is None else maker.interleave
+    return _PLAIN if spread is None else ((spread.rows, spread.columns), spread.start)

@@ -1,10 +1,11 @@
 """Prices partitions of one network on one hardware, remembering every part of the work.
 
-Layers are mapped once per distinct problem and groups priced once per set of layers; both are
-pure functions of (hardware, problem, seed), so a memo never changes a result.
+Layers are mapped once per distinct problem and groups priced once per kind of group, wherever it
+stands in the network; both are pure functions of (hardware, problem, seed), so a memo never
+changes a result.
 """
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from collections.abc import Mapping as Dict
 from math import inf, log
 
@@ -19,6 +20,7 @@ from ..space.infeasible import Infeasible
 from ..space.mapping import Mapping
 from ..space.network import Network
 from .factors import nest_of, nests, objective, shares
+from .group_kinds import KindOf, group_kind, places, priced_like, tiled_like
 from .mapping_search import LocalMapping, RandomMapping
 from .partition import Group, Partition, normalise
 from .seeds import derived_seed
@@ -119,31 +121,62 @@ def _short(key: str) -> str:
 
 
 class PlanPricer:
-    """Prices partitions and plans of ``network`` on ``hardware``."""
+    """Prices partitions and plans of ``network`` on ``hardware``.
 
-    def __init__(self, network: Network, hardware: Hardware, mapper: ProblemMapper) -> None:
+    Groups of one kind are tiled and priced once, for the first of them that comes along.
+
+    Args:
+        network, hardware: what runs where.
+        mapper: finds the mappings.
+        kind_of: says which groups are the same but for names and positions.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        hardware: Hardware,
+        mapper: ProblemMapper,
+        kind_of: KindOf = group_kind,
+    ) -> None:
         self.network = network
         self.hardware = hardware
         self._mapper = mapper
+        self._kind_of = kind_of
+        # of groups, then of kinds
         self._groups: dict[FusionGroup, GroupCost | Infeasible] = {}
-        self._mappings: dict[FusionGroup, dict[str, Mapping]] = {}
         self._tilings: dict[Group, FusionGroup | Infeasible] = {}
+        self._cuts: dict[Group, tuple[Group, ...]] = {}
+        self._priced: dict[Hashable, tuple[GroupCost | Infeasible, dict[str, Mapping]]] = {}
+        self._tiled: dict[Hashable, FusionGroup | Infeasible] = {}
 
     def record(self, plans: Iterable[FusionPlan]) -> dict[str, str]:
         """Return the mappings that price ``plans``, for a :class:`RecordedMapper`."""
         found: dict[str, Mapping] = {}
         for group in dict.fromkeys(g for plan in plans for g in plan.groups):
-            self.group(group)
-            found.update(self._mappings[group])
+            found.update(self._like_priced(group)[1])
         return dict(sorted((_short(key), mapping.to_text()) for key, mapping in found.items()))
 
     def group(self, group: FusionGroup) -> GroupCost | Infeasible:
         """Return the price of one group."""
         if group not in self._groups:
-            recorder = Recorder(self._mapper)
-            self._groups[group] = group_cost(self.network, group, self.hardware, recorder)
-            self._mappings[group] = recorder.mappings
+            like, _ = self._like_priced(group)
+            self._groups[group] = (
+                # what is wrong is said with names
+                group_cost(self.network, group, self.hardware, self._mapper)
+                if isinstance(like, Infeasible)
+                else priced_like(like, group)
+            )
         return self._groups[group]
+
+    def _like_priced(self, group: FusionGroup) -> tuple[GroupCost | Infeasible, dict[str, Mapping]]:
+        """The price of the first group of the same kind and tiling, and its mappings."""
+        layers = self._kind_of(self.network, group.layers)
+        kind = (layers, group.tile, group.halo, places(group))
+        if kind not in self._priced:
+            recorder = Recorder(self._mapper)
+            cost = group_cost(self.network, group, self.hardware, recorder)
+            self._priced[kind] = (cost, recorder.mappings)
+        return self._priced[kind]
 
     def plan(self, plan: FusionPlan) -> NetworkCost | Infeasible:
         """Return the price of a plan."""
@@ -152,8 +185,20 @@ class PlanPricer:
     def tiling(self, layers: Group) -> FusionGroup | Infeasible:
         """Return the chosen tiling of a group."""
         if layers not in self._tilings:
-            self._tilings[layers] = tile_group(self.network, layers, self.hardware)
+            like = self._like_tiled(layers)
+            self._tilings[layers] = (
+                tile_group(self.network, layers, self.hardware)
+                if isinstance(like, Infeasible)
+                else tiled_like(like, layers)
+            )
         return self._tilings[layers]
+
+    def _like_tiled(self, layers: Group) -> FusionGroup | Infeasible:
+        """The tiling of the first group of the same kind."""
+        kind = self._kind_of(self.network, layers)
+        if kind not in self._tiled:
+            self._tiled[kind] = tile_group(self.network, layers, self.hardware)
+        return self._tiled[kind]
 
     def __call__(self, partition: Partition) -> tuple[Partition, float]:
         """Return the partition with groups that do not fit cut, and ln EDP (J s); inf if none."""
@@ -178,15 +223,24 @@ class PlanPricer:
             groups.append(tiled)
         return FusionPlan(tuple(groups))
 
-    def _fitted(self, layers: Group) -> list[Group]:
+    def _fitted(self, layers: Group) -> tuple[Group, ...]:
         """Cut a group in halves until every part can be tiled and mapped."""
+        if layers not in self._cuts:
+            self._cuts[layers] = (layers,) if self._fits(layers) else self._halved(layers)
+        return self._cuts[layers]
+
+    def _fits(self, layers: Group) -> bool:
+        """Whether a group can be tiled and mapped, or has but one layer."""
         if len(layers) == 1:
-            return [layers]
-        tiled = self.tiling(layers)
-        if not isinstance(tiled, Infeasible) and not isinstance(self.group(tiled), Infeasible):
-            return [layers]
+            return True
+        like = self._like_tiled(layers)
+        if isinstance(like, Infeasible):
+            return False
+        return not isinstance(self._like_priced(like)[0], Infeasible)
+
+    def _halved(self, layers: Group) -> tuple[Group, ...]:
         middle = len(layers) // 2
         parts = [
             c for half in (layers[:middle], layers[middle:]) for c in components(self.network, half)
         ]
-        return [g for part in parts for g in self._fitted(part)]
+        return tuple(g for part in parts for g in self._fitted(part))
