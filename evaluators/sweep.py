@@ -8,6 +8,7 @@ with maps clamped at their borders and several readers per map.
 
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Final
 
 import numpy as np
@@ -96,9 +97,12 @@ def axis_sweep(
     exported = np.zeros(len(sizes), np.bool_)
     exported[list(shape.exported)] = True
     order = np.array([*reversed(range(shape.members)), *shape.externals], np.int64)
-    edges = np.array([_row(e, layers[e.reader], axis) for e in shape.edges], np.int64)
+    # by source, so that the kernel finds the readers of a map side by side
+    ordered = sorted(shape.edges, key=attrgetter("source"))
+    edges = np.array([_row(e, layers[e.reader], axis) for e in ordered], np.int64)
+    first = np.searchsorted(edges[:, 0], np.arange(len(sizes) + 1))
     length = shape.sizes[shape.anchor][axis]
-    return AxisSweep(*_sweep(edges, sizes, exported, order, length, tile, keep))
+    return AxisSweep(*_sweep(edges, first, sizes, exported, order, length, tile, keep))
 
 
 def _row(edge: Edge, reader: Layer, axis: int) -> tuple[int, ...]:
@@ -128,6 +132,7 @@ def _back(edge: Ints, size: int, lo: int, hi: int) -> tuple[int, int]:
 @compiled
 def _sweep(
     edges: Ints,
+    first: Ints,
     sizes: Ints,
     exported: NDArray[np.bool_],
     order: Ints,
@@ -135,7 +140,10 @@ def _sweep(
     tile: int,
     keep: bool,
 ) -> tuple[Ints, Ints, Ints, Ints, Ints]:
-    """Return new, need, have, gone and share of :class:`AxisSweep`, from sinks to sources."""
+    """Return new, need, have, gone and share of :class:`AxisSweep`, from sinks to sources.
+
+    Edges are sorted by source; those from map ``u`` begin at ``first[u]``.
+    """
     maps, tiles = len(sizes), (length + tile - 1) // tile
     new_lo, new_hi = np.full((maps, tiles), _NONE), np.full((maps, tiles), -1)
     new, need = np.zeros((maps, tiles), np.int64), np.zeros((maps, tiles), np.int64)
@@ -145,19 +153,20 @@ def _sweep(
         made = 0
         for i in range(tiles):
             lo, hi = _NONE, -1
-            for edge in edges:
+            for e in range(first[u], first[u + 1]):
+                edge = edges[e]
                 a, b = new_lo[edge[1], i], new_hi[edge[1], i]
-                if edge[0] == u and b > a:
+                if b > a:
                     start, end = _back(edge, sizes[u], a, b)
                     if end > start:
                         lo, hi = min(lo, start), max(hi, end)
             low[i] = lo
             if exported[u]:
-                first = i * tile * sizes[u] // length
-                last = min((i + 1) * tile, length) * sizes[u] // length
-                share[u, i] = last - first
-                if last > first:
-                    lo, hi = min(lo, first), max(hi, last)
+                begin = i * tile * sizes[u] // length
+                stop = min((i + 1) * tile, length) * sizes[u] // length
+                share[u, i] = stop - begin
+                if stop > begin:
+                    lo, hi = min(lo, begin), max(hi, stop)
             need[u, i] = max(0, hi - lo)
             before, made = made, max(made, hi)
             have[u, i] = made
