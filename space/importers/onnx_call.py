@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Final
 
 from ..network import is_input
@@ -234,6 +235,14 @@ class Call:
             return value
         name = self.maker.unique(f"{value.name}.as")
         return Value(name, tuple(shape), value.dtype, True, value.learned)
+
+    def piece(self, value: Value, index: int, shape: Sequence[int]) -> Value:
+        """Return one of several pieces of a constant, which is learned by itself."""
+        name = f"{value.name}[{index}]"
+        if not value.learned:
+            return Value(name, tuple(shape), value.dtype, True)
+        self.maker.sizes[name] = prod(shape)
+        return Value(name, tuple(shape), value.dtype, True, frozenset({name}))
 
     def forget(self, value: Value) -> Value:
         """Return an operand without what it learned, if it is but a number or a mask."""

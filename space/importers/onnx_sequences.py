@@ -108,9 +108,9 @@ def _gates(call: Call, directions: int) -> tuple[list[Value | None], int]:
         if have != wanted or len(x.shape) != 3:
             raise Fault(f"{name} has shape {have}, it must be {wanted} for inputs of {x.shape}")
     found: list[Value | None] = []
-    for _ in range(directions):
-        found += [call.part(w, w.shape[1:]), call.part(r, r.shape[1:])]
-        found += [call.part(b, (4 * hidden,)) for _ in range(2) if b is not None]
+    for i in range(directions):
+        found += [call.piece(w, i, w.shape[1:]), call.piece(r, i, r.shape[1:])]
+        found += [call.piece(b, 2 * i + j, (4 * hidden,)) for j in range(2) if b is not None]
     return found, hidden
 
 

@@ -319,6 +319,7 @@ def test_weights_of_an_lstm_come_by_direction(tmp_path: Path) -> None:
     lstm = next(op for op in graph.ops if op.kind == "lstm")
     shapes = [graph.tensors[n].shape for n in lstm.inputs[1:]]
     assert shapes == [(12, 4), (12, 3), (12,), (12,)] * 2
+    assert [graph.learned[n] for n in lstm.inputs[1:]] == [48, 36, 12, 12] * 2
     assert [graph.tensors[n].shape for n in lstm.outputs] == [(5, 1, 6), (2, 1, 3), (2, 1, 3)]
 
 
