@@ -80,10 +80,10 @@ def multiply(ctx: Lowering, first: View, second: View, part: str = "") -> View:
     second, reads = _whole(ctx, second)
     if any(one.axis == REPEATED != two.axis for pair in _pairs(first, second) for one, two in pair):
         if any(two.axis == REPEATED for pair in _pairs(first, second) for _, two in pair):
-            first = ctx.copied(first, _spread_roles(first))
+            first = ctx.copied(first, ctx.roles_of(first))
         else:
             return _turned(multiply(ctx, _turned(second), _turned(first), part))
-    first, taken = ctx.take(first, lambda piece: _as_rows(piece, second), _spread_roles(first))
+    first, taken = ctx.take(first, lambda piece: _as_rows(piece, second), ctx.roles_of(first))
     pairs = _pairs(first, second)
     *_, m, k = first.shape
     n = second.shape[-1]
@@ -112,7 +112,7 @@ def _whole(ctx: Lowering, view: View) -> tuple[View, list[Read]]:
     try:
         return settled, ctx.maps.read(settled, None)
     except NotAView:
-        moved = ctx.copied(view, roles)
+        moved = ctx.copied(view, ctx.roles_of(settled))
         return moved, ctx.maps.read(moved, None)
 
 

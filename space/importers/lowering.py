@@ -6,7 +6,7 @@ weights with the layer that has them first (others name it), tables and learned 
 first reader. Learned tensors that no layer uses do not count.
 
 The batch is the first dimension of the network's first input if every layer can work on so many
-images; else everything is one image.
+images; else the second one of three (time first), or else everything is one image.
 """
 
 from typing import Final
@@ -47,9 +47,8 @@ def lower(graph: Graph) -> Network:
     """
     ops = live(graph).ops
     first = _first_shape(graph)
-    tries = [0, None] if first and first[0] > 1 else [None]
     problems: list[str] = []
-    for batch in tries:
+    for batch in _batch_dimensions(first):
         ctx = _context(graph, first, batch)
         found, other = _lowered(ctx, ops)
         if not found:
@@ -62,6 +61,13 @@ def lower(graph: Graph) -> Network:
 
 def _first_shape(graph: Graph) -> tuple[int, ...]:
     return graph.tensors[graph.inputs[0]].shape if graph.inputs else ()
+
+
+def _batch_dimensions(first: tuple[int, ...]) -> tuple[int | None, ...]:
+    """Return dimensions of the first input that may count images, the likeliest first."""
+    if not first or first[0] == 1:
+        return (None,)
+    return (0, 1, None) if len(first) == 3 else (0, None)
 
 
 def _context(graph: Graph, first: tuple[int, ...], batch: int | None) -> Lowering:
