@@ -178,10 +178,21 @@ def _where(call: Call) -> Value:
 
 def _softplus(call: Call, x: Value, y: Value) -> Value:
     """Return a soft ramp, which exporters replace by a straight one where both agree."""
-    made = call.maker.maker_of(y, "activation")
-    if made is None or made.inputs[0] != x.name or made.attributes["function"] != "softplus":
-        raise Fault("only one of its branches may be computed")
-    return y
+    soft = _unscaled(call, y)
+    made = call.maker.maker_of(soft, "activation")
+    if made is not None and made.attributes["function"] == "softplus":
+        source = _unscaled(call, call.maker.value(made.inputs[0]))
+        if source.name == _unscaled(call, x).name:
+            return soft
+    raise Fault("only one of its branches may be computed")
+
+
+def _unscaled(call: Call, value: Value) -> Value:
+    """Return what a value was before it was multiplied by a number, or divided."""
+    made = call.maker.maker_of(value, "mul") or call.maker.maker_of(value, "div")
+    if made is None or call.maker.tensors[made.inputs[1]].value is None:
+        return value
+    return call.maker.value(made.inputs[0])
 
 
 def _truth(call: Call) -> Value:

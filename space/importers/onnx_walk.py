@@ -11,6 +11,7 @@ from .onnx_expand import MOST_NESTED, Key, body_size, branch_body, called, funct
 from .onnx_file import MOST_NODES, ONNX_DOMAINS
 from .onnx_fold import Folder, shape_of
 from .onnx_layers import LAYERS
+from .onnx_lists import LISTS, Items
 from .onnx_moves import MOVES
 from .onnx_nodes import SAME_SHAPE, Attribute, attributes, results, schema
 from .onnx_numpy import FOLDS
@@ -70,6 +71,7 @@ class Walk:
         self._functions = functions
         self._folder = folder
         self._folder_of_constants = Folder()
+        self._items: dict[str, Items] = {}
         # results that are not there, and why; empty if that is told already
         self._lost: dict[str, str] = {}
         self._nodes = 0
@@ -142,15 +144,17 @@ class Walk:
 
     def _check_results(self, node: "NodeProto") -> None:
         for name in filter(None, node.output):
-            if name in self.values or name in self._lost:
+            if name in self.values or name in self._items or name in self._lost:
                 raise Fault(f"another node makes {name!r} too, or it is an input or a constant")
 
     def _check_inputs(self, node: "NodeProto", later: set[str]) -> bool:
         """Return whether all inputs are there; says so if it is not said yet."""
         whole = True
         for name in filter(None, node.input):
-            if name in self.values:
+            if name in self.values or (name in self._items and node.op_type in LISTS):
                 continue
+            if name in self._items:
+                raise Fault(f"it reads {name!r}, which is a sequence of tensors")
             whole = False
             if name not in self._lost:
                 why = "a node after it makes it: nodes must stand in topological order"
@@ -179,13 +183,17 @@ class Walk:
         known: "OpSchema | None",
         given: Mapping[str, Attribute],
     ) -> None:
-        inputs = tuple(self.values[name] if name else None for name in node.input)
+        inputs = tuple(self.values.get(name) if name else None for name in node.input)
         if node.op_type == "Constant":
             self._bind(node.output[0], _constant(node.output[0], given, self._folder))
             return
-        found = results(node, known, inputs, version)
+        listed = node.op_type in LISTS
+        found = {} if listed else results(node, known, inputs, version)
         outputs = tuple(node.output)
         call = Call(_label(node), node.op_type, version, inputs, outputs, found, given, self.maker)
+        if listed:
+            self._unpack(call, self._items.get(node.input[0], ()))
+            return
         constant = all(value is None or value.constant for value in inputs)
         if node.op_type in ("Shape", "Size"):
             self._bind(outputs[0], shape_of(call))
@@ -198,6 +206,13 @@ class Walk:
         else:
             self._refuse(node.op_type, node)
             self._lose(node)
+
+    def _unpack(self, call: Call, items: Items) -> None:
+        made = LISTS[call.operator](call, items)
+        if isinstance(made, Value):
+            self._bind(call.outputs[0], made)
+        else:
+            self._items[call.outputs[0]] = made
 
     def _bind_all(self, call: Call, made: Iterable[Value | None]) -> None:
         values = dict(zip(call.outputs, made, strict=False))
@@ -260,7 +275,8 @@ class Walk:
 
 
 def _is_read(operator: str) -> bool:
-    return operator in OPERATORS or operator in FOLDS or operator in ("If", "Constant", "Shape")
+    others = ("If", "Constant", "Shape", "Size")
+    return operator in others or any(operator in table for table in (OPERATORS, FOLDS, LISTS))
 
 
 def _constant(name: str, given: Mapping[str, Attribute], folder: Path) -> Value:

@@ -225,6 +225,35 @@ def test_what_changes_nothing_is_no_operator(tmp_path: Path, made: Any) -> None:
     assert graph.ops[0].inputs == ("x",)
 
 
+def test_sequences_are_unpacked(tmp_path: Path) -> None:
+    nodes = [
+        node("SplitToSequence", "x two", "s", axis=1),
+        *(node("SequenceAt", f"s {i}", f"p{i}") for i in ("zero", "last")),
+        node("SequenceConstruct", "pzero plast", "t"),
+        node("ConcatFromSequence", "t", "y", axis=-1, new_axis=1),
+    ]
+    constants = {"two": np.int64(2), "zero": np.int64(0), "last": np.int64(-1)}
+    graph = graph_of(model(nodes, {"x": (1, 4, 6)}, "y", constants), tmp_path)
+    assert kinds(graph) == ["slice", "slice", "reshape", "reshape", "concat"]
+    assert [op.attributes["start"] for op in graph.ops[:2]] == [0, 2]
+    assert graph.tensors[graph.outputs[0]].shape == (1, 2, 6, 2)
+
+
+def test_a_softplus_with_a_threshold_is_one(tmp_path: Path) -> None:
+    """As PyTorch's exporter writes it."""
+    nodes = [
+        node("Mul", "x beta", "a"),
+        node("Softplus", "a", "b"),
+        node("Div", "b beta", "c"),
+        node("Greater", "a limit", "d"),
+        node("Where", "d x c", "y"),
+    ]
+    constants = {"beta": np.float32(1), "limit": np.float32(20)}
+    graph = graph_of(model(nodes, {"x": MAP}, "y", constants), tmp_path)
+    assert kinds(graph) == ["mul", "activation"]
+    assert graph.outputs == graph.ops[1].outputs
+
+
 def test_softmax_of_old_opsets_takes_all_from_the_axis_on(tmp_path: Path) -> None:
     proto = model([node("Softmax", "x", "y")], {"x": MAP}, "y", opset=11)
     graph = graph_of(proto, tmp_path)
