@@ -48,12 +48,12 @@ def needed(network: Network) -> Needed:
             made = (np.ones(layer.p, np.bool_), np.ones(layer.q, np.bool_))
         outputs.append(_size(made))
         for operand, source in enumerate(sources):
-            part = _read(network, layer, operand, source, made)
-            parts.setdefault(source, []).append(part)
             if is_input(source):
                 # layers that read an input may share one fetch of it
-                words = layer.n * _channels(network, layer, operand, source) * _size(part)
+                words = _input_words(layer, operand, made)
                 input_words[source] = max(input_words.get(source, 0), words)
+            else:
+                parts.setdefault(source, []).append(_read(network, layer, operand, source, made))
     return Needed(tuple(reversed(outputs)), sum(input_words.values()))
 
 
@@ -67,29 +67,27 @@ def _box(network: Network, layer: Layer, operand: int, source: str) -> Slice:
     return layer.slice_of(operand) or Slice((0, 0, 0), shape, shape)
 
 
-def _windows(network: Network, layer: Layer, operand: int, source: str) -> bool:
-    """Whether ``layer`` reads windows of a map, not all of it for every output."""
-    whole = operand >= len(layer.map_channels)
-    return not whole and _box(network, layer, operand, source).size[1:] == layer.input_size
+def _input_words(layer: Layer, operand: int, made: Rectangle) -> int:
+    """Words that ``layer`` reads of an input, which may lie in DRAM in another shape."""
+    if operand >= len(layer.map_channels):
+        return layer.n * layer.map_words[operand]
+    return layer.n * layer.read_channels[operand] * _size(_taken(layer, made))
 
 
-def _channels(network: Network, layer: Layer, operand: int, source: str) -> int:
-    windows = _windows(network, layer, operand, source)
-    return (
-        layer.read_channels[operand] if windows else _box(network, layer, operand, source).size[0]
-    )
+def _taken(layer: Layer, made: Rectangle) -> Rectangle:
+    """Rows and columns that the windows of ``layer`` read of what they are laid on."""
+    return _taps(layer, 0, made[0]), _taps(layer, 1, made[1])
 
 
 def _read(network: Network, layer: Layer, operand: int, source: str, made: Rectangle) -> Rectangle:
-    """Rows and columns of one map, as it is made, that ``layer`` reads for what it makes."""
+    """Rows and columns of a layer's result, as it is made, that ``layer`` reads."""
     box = _box(network, layer, operand, source)
-    if _windows(network, layer, operand, source):
-        read = tuple(_taps(layer, axis, made[axis]) for axis in (0, 1))
+    if operand < len(layer.map_channels) and box.size[1:] == layer.input_size:
+        read = _taken(layer, made)
     else:
-        read = tuple(np.ones(size, np.bool_) for size in box.size[1:])
+        # all of it, for every output
+        read = (np.ones(box.size[1], np.bool_), np.ones(box.size[2], np.bool_))
     rows, columns = (_placed(read[axis], box, axis + 1) for axis in (0, 1))
-    if is_input(source):
-        return rows, columns
     maker = network.layers[network.index(source)]
     spread = maker.interleave
     if spread is None:

@@ -1,5 +1,7 @@
 """What no plan can leave out, followed back through operators with maps of their own."""
 
+from dataclasses import replace
+
 import pytest
 
 from archloom.evaluators.needed import needed
@@ -15,6 +17,7 @@ from archloom.space.operators import (
     max_pool2d,
     mul,
 )
+from archloom.space.slices import Slice
 
 
 def chain(*layers):
@@ -66,3 +69,13 @@ def test_an_lstm_state_reads_three_of_four_gates():
     assert needed(net).input_words == state.read_words == 3 * 5 + 5
     reads = (("input:gates", "input:state"), ("input:gates", "lstm.state"))
     assert needed(Network("both", (state, output), reads)).input_words == 3 * 5 + 5
+
+
+def test_of_an_input_that_is_read_in_another_shape_only_what_windows_read():
+    """Every other one of 36 values, whatever shape the map has; and all of it by one that has."""
+    box = Slice((0, 0, 0), (1, 6, 6), (1, 6, 6))
+    every_other = replace(max_pool2d("every_other", 1, (36, 1), 1, 2), slices=(box,))
+    net = Network("viewed", (every_other,), (("input",),)).with_batch(2)
+    assert needed(net).input_words == 2 * 18
+    both = Network("both", (every_other, activation("a", "relu", 1, 6)), (("input",), ("input",)))
+    assert needed(both).input_words == 36
