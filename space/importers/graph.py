@@ -27,7 +27,8 @@ KINDS: Final[Mapping[str, str]] = {
     "group_norm": "x, [scale], [shift]; groups (instance norm: as many as channels)",
     "pool": "x; mode: max or avg; kernel, stride, start, dilation; how many positions there are "
     "follows from the shape of the result",
-    "mean": "x; axes: of which the mean is taken (a global average pool: all positions)",
+    "mean": "x; axes: of which the mean is taken (a global average pool: all positions), or the "
+    "sum, which is a constant factor away",
     "max": "x; axes",
     "activation": "x, [slope]; function: one of vector_operators.ACTIVATIONS",
     "unary": "x; function: erf, exp, log, sqrt, rsqrt, reciprocal, neg, abs, pow, ...; only "
@@ -45,7 +46,7 @@ KINDS: Final[Mapping[str, str]] = {
     "expand": "x: broadcast to the shape of the result",
     "resize": "x; mode: nearest or linear",
     "depth_to_space": "x; block; order: CRD (torch) or DCR",
-    "pad": "x; start, end: by dimension",
+    "pad": "x; start, end: of zeros, by dimension; below 0 they cut off",
     "copy": "x: words moved in a way that is none of the above (flip, roll, tile, gather)",
     "embedding": "table (rows, features), indices",
     "lstm": "x (T, B, in) or (B, T, in); for each direction: weight (4 H, in), recurrent (4 H, H), "

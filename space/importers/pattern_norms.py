@@ -1,4 +1,4 @@
-"""Norms and rotary embeddings that front ends hand over in parts."""
+"""Norms, softmax and rotary embeddings that front ends hand over in parts."""
 
 from dataclasses import replace
 from math import prod
@@ -99,6 +99,22 @@ def _centred(matcher: Matcher, y: str, axes: tuple[int, ...]) -> str:
     return x
 
 
+def softmax(matcher: Matcher, op: Op) -> Op | None:
+    """Match exp(x) / sum(exp(x)), with or without the maximum subtracted before."""
+    above = matcher.function(op.inputs[0], "exp")
+    mean = matcher.maker(op.inputs[1], "mean")
+    if above is None or mean is None or len(mean.attributes["axes"]) != 1:
+        return None
+    if matcher.function(mean.inputs[0], "exp") is not above:
+        return None
+    axes, source = mean.attributes["axes"], above.inputs[0]
+    difference = matcher.maker(source, "sub")
+    most = matcher.maker(difference.inputs[1], "max") if difference else None
+    if difference and most and matcher.same(difference.inputs[0], most.inputs[0]):
+        source = difference.inputs[0]
+    return Op(op.name, "softmax", (source,), op.outputs, {"axis": axes[0]})
+
+
 def norm_scale(matcher: Matcher, op: Op) -> Op | None:
     """Match a norm times a learned scale."""
     return _with_learned(matcher, op, ("layer_norm", "rms_norm", "group_norm"), 1)
@@ -190,7 +206,7 @@ def _is_turned(matcher: Matcher, name: str, x: str) -> bool:
 
 
 PATTERNS: Final[dict[str, tuple[Pattern, ...]]] = {
-    "div": (vector_norm,),
+    "div": (vector_norm, softmax),
     "mul": (vector_norm, norm_scale),
     "add": (norm_shift, rotary),
     "reshape": (group_norm,),

@@ -27,11 +27,7 @@ def merge_pads(graph: Graph) -> Graph:
 
 def _takes_sides(op: Op) -> bool:
     start, end = op.attributes["start"], op.attributes["end"]
-    return min(*start, *end) >= 0 and not any((*start[:2], *end[:2])) and _zeros(op)
-
-
-def _zeros(op: Op) -> bool:
-    return bool(op.attributes.get("zeros", True))
+    return min(*start, *end) >= 0 and not any((*start[:2], *end[:2]))
 
 
 def _with_padding(op: Op, pad: Op) -> Op:

@@ -204,6 +204,22 @@ def test_group_norm_as_instance_norm_of_groups(groups: int) -> None:
     assert last.attributes == {"groups": groups}
 
 
+@pytest.mark.parametrize("stable", [True, False])
+def test_softmax_in_parts(stable: bool) -> None:
+    g = maker()
+    largest = g.op("max", ["x"], (1, 16, 1), axes=(2,))
+    above = g.unary(g.two("sub", "x", largest) if stable else "x", "exp")
+    g.two("div", above, mean(g, above))
+    last = g.last()
+    assert (last.kind, last.inputs, last.attributes) == ("softmax", ("x",), {"axis": 2})
+
+
+def test_a_quotient_by_the_sum_of_another_map_is_no_softmax() -> None:
+    g = Maker(x=(1, 16, 8), y=(1, 16, 8))
+    g.two("div", g.unary("x", "exp"), mean(g, g.unary("y", "exp")))
+    assert len(simplify(g.graph()).ops) == 4
+
+
 def turned(g: Maker, x: str, first: int = 0, second: int = 4) -> str:
     halves = [g.cut(x, 2, at, at + 4) for at in (second, first)]
     return g.concat(2, g.unary(halves[0], "neg"), halves[1])
