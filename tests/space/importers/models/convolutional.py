@@ -208,3 +208,60 @@ def efficientnet_b0():
             before = after
     layers.append(norm_conv(before, 1280, 1, act=nn.SiLU))
     return nn.Sequential(*layers, *classifier(1280))
+
+
+def relu_conv(before, after, kernel, stride=1, padding=None):
+    padding = kernel // 2 if padding is None else padding
+    return nn.Sequential(nn.Conv2d(before, after, kernel, stride, padding), nn.ReLU())
+
+
+def alexnet():
+    """Krizhevsky, arXiv:1404.5997, in one tower."""
+    convs = [relu_conv(3, 64, 11, 4, 2), nn.MaxPool2d(3, 2), relu_conv(64, 192, 5)]
+    convs += [nn.MaxPool2d(3, 2), relu_conv(192, 384, 3), relu_conv(384, 256, 3)]
+    convs += [relu_conv(256, 256, 3), nn.MaxPool2d(3, 2), nn.AdaptiveAvgPool2d(6), nn.Flatten()]
+    full = [nn.Dropout(), nn.Linear(9216, 4096), nn.ReLU(), nn.Dropout(), nn.Linear(4096, 4096)]
+    return nn.Sequential(*convs, *full, nn.ReLU(), nn.Linear(4096, 1000))
+
+
+class Inception(nn.Module):
+    """Four branches side by side (Szegedy et al., CVPR 2015, Figure 2b)."""
+
+    def __init__(self, before, one, three_in, three, five_in, five, pooled):
+        super().__init__()
+        pool = nn.MaxPool2d(3, 1, 1)
+        self.branches = nn.ModuleList(
+            [
+                relu_conv(before, one, 1),
+                nn.Sequential(relu_conv(before, three_in, 1), relu_conv(three_in, three, 3)),
+                nn.Sequential(relu_conv(before, five_in, 1), relu_conv(five_in, five, 5)),
+                nn.Sequential(pool, relu_conv(before, pooled, 1)),
+            ]
+        )
+        self.channels = one + three + five + pooled
+
+    def forward(self, x):
+        return torch.cat([branch(x) for branch in self.branches], 1)
+
+
+def googlenet():
+    """Szegedy et al., CVPR 2015, Table 1, without response norms and auxiliary classifiers."""
+    table = (
+        (64, 96, 128, 16, 32, 32),
+        (128, 128, 192, 32, 96, 64),
+        (192, 96, 208, 16, 48, 64),
+        (160, 112, 224, 24, 64, 64),
+        (128, 128, 256, 24, 64, 64),
+        (112, 144, 288, 32, 64, 64),
+        (256, 160, 320, 32, 128, 128),
+        (256, 160, 320, 32, 128, 128),
+        (384, 192, 384, 48, 128, 128),
+    )
+    pool = nn.MaxPool2d(3, 2, ceil_mode=True)
+    layers = [relu_conv(3, 64, 7, 2), pool, relu_conv(64, 64, 1), relu_conv(64, 192, 3), pool]
+    before = 192
+    for i, module in enumerate(table):
+        layers += [pool] if i in (2, 7) else []
+        layers.append(Inception(before, *module))
+        before = layers[-1].channels
+    return nn.Sequential(*layers, *classifier(before))

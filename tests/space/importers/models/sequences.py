@@ -124,25 +124,30 @@ class NeuMF(nn.Module):
 
 
 class Crnn(nn.Module):
-    """Shi, Bai and Yao, TPAMI 2017, Table 1: convolutions, two bidirectional LSTMs, letters."""
+    """Shi, Bai and Yao, TPAMI 2017, as the authors published it: convolutions, two bidirectional
+    LSTMs with a layer between them, labels.
+    """
 
-    def __init__(self, letters=37, hidden=256):
+    def __init__(self, labels=37, hidden=256):
         super().__init__()
-        conv = [nn.Conv2d(1, 64, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
-        conv += [nn.Conv2d(64, 128, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2)]
-        conv += [nn.Conv2d(128, 256, 3, padding=1), nn.ReLU()]
-        conv += [nn.Conv2d(256, 256, 3, padding=1), nn.ReLU(), nn.MaxPool2d((2, 1))]
-        for before in (256, 512):
-            conv += [nn.Conv2d(before, 512, 3, padding=1, bias=False), nn.BatchNorm2d(512)]
-            conv += [nn.ReLU()]
-        conv += [nn.MaxPool2d((2, 1)), nn.Conv2d(512, 512, 2), nn.ReLU()]
-        self.conv = nn.Sequential(*conv)
-        self.lstm = nn.LSTM(512, hidden, num_layers=2, bidirectional=True, batch_first=True)
-        self.letters = nn.Linear(2 * hidden, letters)
+        table = ((64, 0), (128, 0), (256, 1), (256, 0), (512, 1), (512, 0))
+        pools = {2: nn.MaxPool2d(2), 3: nn.MaxPool2d(2)}
+        pools |= {i: nn.MaxPool2d(2, (2, 1), (0, 1)) for i in (5, 7)}
+        conv, before = [], 1
+        for i, (after, norm) in enumerate(table, start=2):
+            conv.append(nn.Conv2d(before, after, 3, padding=1))
+            conv += [nn.BatchNorm2d(after)] * norm + [nn.ReLU()]
+            conv += [pools[i]] if i in pools else []
+            before = after
+        self.conv = nn.Sequential(*conv, nn.Conv2d(512, 512, 2), nn.BatchNorm2d(512), nn.ReLU())
+        both = {"bidirectional": True, "batch_first": True}
+        self.lstm1, self.join = nn.LSTM(512, hidden, **both), nn.Linear(2 * hidden, hidden)
+        self.lstm2, self.labels = nn.LSTM(hidden, hidden, **both), nn.Linear(2 * hidden, labels)
 
     def forward(self, x):
         x = self.conv(x).squeeze(2).transpose(1, 2)
-        return self.letters(self.lstm(x)[0])
+        x = self.join(self.lstm1(x)[0])
+        return self.labels(self.lstm2(x)[0]).softmax(-1)
 
 
 class Turn(nn.Module):
