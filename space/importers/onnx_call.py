@@ -22,12 +22,14 @@ class Maker:
         ops: in the order in which they were made.
         tensors: by name; those that operators read or make.
         sizes: how many values each learned tensor has.
+        steps: of recurrent cells so far.
     """
 
     def __init__(self) -> None:
         self.ops: list[Op] = []
         self.tensors: dict[str, Tensor] = {}
         self.sizes: dict[str, int] = {}
+        self.steps = 0
         self._made: set[str] = set()
         self._makers: dict[str, Op] = {}
 
@@ -245,8 +247,8 @@ class Call:
         return Value(name, tuple(shape), value.dtype, True, frozenset({name}))
 
     def forget(self, value: Value) -> Value:
-        """Return an operand without what it learned, if it is but a number or a mask."""
-        if not value.learned or not (value.size == 1 or value.is_mask):
+        """Return an operand without what it learned, if it is a number, a mask or a turn."""
+        if not value.learned or not (value.size == 1 or value.is_mask or value.is_angles):
             return value
         return replace(value, name=f"{value.name}.unlearned", learned=frozenset())
 

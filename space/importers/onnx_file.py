@@ -1,7 +1,7 @@
 """ONNX files as they stand: bytes, inputs and constants, before any operator is looked at."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -105,7 +105,7 @@ def _texts_in(graph: "GraphProto") -> Iterator[object]:
     for tensor in graph.initializer:
         yield tensor.name
         yield from (t for entry in tensor.external_data for t in (entry.key, entry.value))
-    for entry in (*graph.input, *graph.output):
+    for entry in (*graph.input, *graph.output, *graph.value_info):
         yield entry.name
         yield from (dim.dim_param for dim in entry.type.tensor_type.shape.dim)
     yield from _texts_at(graph.node)
@@ -156,13 +156,22 @@ def opsets(model: "ModelProto") -> dict[str, int]:
 
 def constants(graph: "GraphProto", folder: Path) -> tuple[dict[str, Value], list[str]]:
     """Return the constants of a graph by name, and what is wrong with others."""
+    buffers = {entry.name for entry in graph.value_info if _is_buffer(entry)}
     values, problems = {}, []
     for tensor in graph.initializer:
         try:
-            values[tensor.name] = from_tensor(tensor, tensor.name, folder)
+            value = from_tensor(tensor, tensor.name, folder)
+            kept = frozenset() if tensor.name in buffers else value.learned
+            values[tensor.name] = replace(value, learned=kept)
         except Fault as fault:
             problems.append(f"tensor {tensor.name}: {fault}")
     return values, problems
+
+
+def _is_buffer(entry: "ValueInfoProto") -> bool:
+    """Whether PyTorch's exporter says that a tensor is no parameter (torch.onnx, metadata)."""
+    kind = "pkg.torch.export.graph_signature.InputSpec.kind"
+    return any(prop.key == kind and prop.value == "BUFFER" for prop in entry.metadata_props)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,10 @@ from .onnx_call import Call
 from .onnx_moves import reshaped, transposed
 from .onnx_values import Fault, Value
 
+#: Steps of recurrent cells in a network, each of which becomes layers of its own (assumption: a
+#: search over more of them would not end; so many are read in a few seconds).
+MOST_STEPS: Final = 8192
+
 
 def _attention(call: Call) -> tuple[Value | None, ...]:
     """Attention of opset 23, with the heads in a dimension of their own or side by side."""
@@ -75,6 +79,9 @@ def _lstm(call: Call) -> tuple[Value | None, ...]:
     positions, batch = x.shape[:2][::-1] if first else x.shape[:2]
     lead = (batch, positions) if first else (positions, batch)
     state = (directions, batch, hidden)
+    call.maker.steps += positions * directions
+    if call.maker.steps > MOST_STEPS:
+        raise Fault(f"{positions} positions; {MOST_STEPS} steps of recurrent cells are read in all")
     y, h, c = call.ops(
         "lstm",
         [x, *weights],

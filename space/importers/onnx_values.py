@@ -128,6 +128,21 @@ class Value:
             return not flat.any() and len(self.shape) == 4 and self.shape[3] > 1
         return bool(np.all(low | (flat == 0)))
 
+    @property
+    def is_angles(self) -> bool:
+        """Whether it holds the cosines or sines of positions from 0, by which vectors are turned.
+
+        At position 0 they are all 1 or all 0 (Su et al., arXiv:2104.09864, equation 34).
+        """
+        array = self.read() if self.constant and self.dtype in FLOATS else None
+        rows = np.squeeze(array.astype(np.float64)) if array is not None else np.zeros(0)
+        if rows.ndim != 2 or bool((np.abs(rows) > 1).any()):
+            return False
+        first = rows[0]
+        return (
+            bool((first == first[0]).all()) and first[0] in (0, 1) and bool((rows != first).any())
+        )
+
 
 def check_shape(shape: tuple[int, ...], least: int = 0) -> None:
     """Refuse a shape that no tensor can have.

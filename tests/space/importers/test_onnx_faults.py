@@ -327,6 +327,12 @@ def test_a_function_that_calls_itself_is_refused(tmp_path: Path) -> None:
     assert "nested more than 32 deep" in refusal(proto, tmp_path)
 
 
+def test_recurrent_cells_without_end_are_refused(tmp_path: Path) -> None:
+    proto = SEEDS["recurrent"]()
+    proto.graph.input[0].type.tensor_type.shape.dim[1].dim_value = 5000
+    assert "5000 positions; 8192 steps of recurrent cells are read" in refusal(proto, tmp_path)
+
+
 def nested(depth: int) -> bytes:
     """Branches in branches, written byte by byte: protobuf would not take them in Python."""
     inner = node("Relu", "x", "p0").SerializeToString()

@@ -292,6 +292,26 @@ def test_what_counts_as_learned(tmp_path: Path) -> None:
     assert (root.constant, root.learned, root.value) == (True, frozenset(), 3.0)
 
 
+def test_tables_of_angles_are_not_learned(tmp_path: Path) -> None:
+    angles = np.arange(6)[:, None] * np.array([1, 0.1])
+    tables = {"cos": np.cos(angles, dtype=np.float32), "sin": np.sin(angles, dtype=np.float32)}
+    nodes = [node("Mul", "x cos", "a"), node("Mul", "a sin", "b"), node("Mul", "b w", "y")]
+    proto = model(nodes, {"x": (1, 6, 2)}, "y", tables | {"w": weight(6, 2)})
+    assert graph_of(proto, tmp_path).learned == {"w": 12}
+
+
+def test_what_the_exporter_calls_a_buffer_is_not_learned(tmp_path: Path) -> None:
+    nodes = [node("Mul", "x mean", "a"), node("Mul", "a gain", "y")]
+    constants = {"mean": weight(6), "gain": weight(6)}
+    proto = model(nodes, {"x": (1, 6)}, "y", constants)
+    for name, kind in (("mean", "BUFFER"), ("gain", "PARAMETER")):
+        info = proto.graph.value_info.add()
+        info.name, prop = name, info.metadata_props.add()
+        prop.key = "pkg.torch.export.graph_signature.InputSpec.kind"
+        prop.value = kind
+    assert graph_of(proto, tmp_path).learned == {"gain": 6}
+
+
 def test_slopes_and_biases_of_one_value_are_learned(tmp_path: Path) -> None:
     nodes = [
         node("PRelu", "x slope", "a"),
