@@ -6,7 +6,7 @@ the shared buffer staged there; the group adds what moves between DRAM and that 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import ceil
 
 import numpy as np
@@ -70,12 +70,14 @@ class GroupCost:
     tiles: int
     prefetch: bool
 
-    @property
+    # every plan with the group adds these up
+
+    @cached_property
     def latency_cycles(self) -> int:
         """Time of the group."""
         return sum(s.latency_cycles for s in self.layers) + self.wait_cycles
 
-    @property
+    @cached_property
     def dynamic_pj(self) -> float:
         """Energy without leakage."""
         return float(sum(s.energy_pj.sum() + s.compute_pj for s in self.layers))

@@ -108,11 +108,14 @@ class GroupTiles:
         tensors = np.arange(len(self.shape.channels))
         last = np.array([self.shape.last_reader(t) for t in range(len(tensors))])
         position = np.where(tensors < self.shape.members, tensors, -1)
-        steps = []
-        for x in range(self.shape.members):
-            state = np.where(x < position, BEFORE, np.where(x <= last, FULL, AFTER))
-            steps.append(states[state, tensors].sum(axis=0))
-        return np.stack(steps)
+        step = np.arange(self.shape.members)[:, None]
+        state = np.where(step < position, BEFORE, np.where(step <= last, FULL, AFTER))
+        words = [
+            (state == now).astype(np.int64) @ states[now].reshape(len(tensors), -1)
+            for now in (BEFORE, FULL, AFTER)
+        ]
+        total: Ints = sum(words[1:], words[0])
+        return total.reshape(-1, *states.shape[2:])
 
     @cached_property
     def in_flight(self) -> Ints:

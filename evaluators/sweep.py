@@ -69,20 +69,23 @@ class AxisSweep:
     def _corners(self) -> list[int]:
         # what the next tile fetches is in flight already (prefetch)
         coming = np.append(self.new[:, 1:], np.zeros_like(self.new[:, :1]), axis=1)
-        shape = np.concatenate(
-            [
-                self.new,
-                coming,
-                self.need,
-                self.have - self.before(self.gone),
-                self.kept,
-                self.share,
-                self.before(self.kept),
-                self.before(self.share),
-            ]
-        )
-        change = np.flatnonzero((shape[:, 1:] != shape[:, :-1]).any(axis=0))
-        return sorted({0, self.tiles - 1, *map(int, change), *(int(i) + 1 for i in change)})
+        corner = np.zeros(self.tiles, np.bool_)
+        corner[[0, -1]] = True
+        for figure in (
+            self.new,
+            coming,
+            self.need,
+            self.have - self.before(self.gone),
+            self.kept,
+            self.share,
+            self.before(self.kept),
+            self.before(self.share),
+        ):
+            change = (figure[:, 1:] != figure[:, :-1]).any(axis=0)
+            corner[:-1] |= change
+            corner[1:] |= change
+        corners: list[int] = np.flatnonzero(corner).tolist()
+        return corners
 
 
 def axis_sweep(

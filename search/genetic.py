@@ -59,19 +59,19 @@ class GeneticFusion:
         for step in range(state.evaluations, state.evaluations + budget):
             rng = np.random.default_rng([state.seed, step])
             child, cost = self._price(self._propose(population, step, rng))
-            newcomer = _individual(child, cost)
+            newcomer = _individual(normalise(child), cost)
             if not history or cost < history[-1]:
                 best = child
             history.append(min(cost, history[-1]) if history else cost)
             _join(population, newcomer, self._size)
-        members = tuple((normalise(i), float(i.fitness.values[0])) for i in population)
+        members = tuple((tuple(i), float(i.fitness.values[0])) for i in population)
         return FusionState(state.seed, members, best, tuple(history))
 
     def _propose(self, population: list[Any], step: int, rng: np.random.Generator) -> Partition:
         """The next plan to price: layer by layer, then random plans, then children."""
         if step == 0:
             return singletons(self._network)
-        known = {normalise(i) for i in population}
+        known = {tuple(i) for i in population}
         # where no plan has a price yet there are no parents
         fresh = step < self._size or not population
         for _ in range(_TRIES):

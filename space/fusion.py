@@ -94,7 +94,9 @@ def runnable(network: Network, groups: Sequence[tuple[int, ...]]) -> list[int]:
     owner = {layer: g for g, members in enumerate(groups) for layer in members}
     waits: list[set[int]] = [set() for _ in groups]
     for layer, g in owner.items():
-        waits[g].update(owner[p] for p in network.producers[layer] if owner[p] != g)
+        for producer in network.producers[layer]:
+            if owner[producer] != g:
+                waits[g].add(owner[producer])
     followers: list[list[int]] = [[] for _ in groups]
     for g, before in enumerate(waits):
         for h in before:
