@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from inspect import signature
+from inspect import getdoc, signature
+from sys import modules
 from typing import Final
 
 from .catalogue import (
@@ -58,6 +59,15 @@ class Entry:
         """Options with their defaults."""
         named = signature(self.build).parameters.values()
         return {p.name: p.default for p in named if p.kind is p.KEYWORD_ONLY}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Paragraphs on what it follows and assumes: its builder's, and its family's."""
+        build = self.build.func if isinstance(self.build, partial) else self.build
+        family = (modules[build.__module__].__doc__ or "").strip().split("\n\n")[1:]
+        told = [*(getdoc(build) or "").split("\n\n"), *family]
+        plain = (" ".join(part.split()).replace("``", "") for part in told)
+        return tuple(part for part in plain if not part.startswith(("Args:", "Raises:")))
 
 
 NETWORKS: Final[Mapping[str, Entry]] = {

@@ -256,6 +256,8 @@ def _summary(net: Network, word_bits: int, known: Entry | None) -> "Table":
         grid.add_row("  what it is", known.about)
         chosen = ", ".join(f"{name}={value}" for name, value in known.options.items())
         grid.add_row("  --set, by default", chosen or "nothing")
+        for i, note in enumerate(known.notes):
+            grid.add_row("" if i else "  what it follows", note)
     for label, text in _totals(net, word_bits):
         grid.add_row(f"  {label}", text)
     return grid

@@ -55,3 +55,15 @@ def test_wrong_options_are_refused(name: str, chosen: dict[str, int | str], mess
     with pytest.raises(ValueError) as caught:  # noqa: PT011
         network(name, **chosen)
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_every_network_says_what_it_follows(name: str) -> None:
+    notes = NETWORKS[name].notes
+    assert notes
+    assert not any("Raises" in note or "Args" in note for note in notes)
+
+
+def test_assumptions_are_told() -> None:
+    assert "Assumptions: the backbone is ResNet-50" in " ".join(NETWORKS["ocr_rpn"].notes)
+    assert "CRNN (Shi et al., TPAMI 2017) stands for it" in NETWORKS["ocr_recognizer"].notes[-1]
