@@ -113,9 +113,23 @@ def _patches(read: Flags, made: int, patch: int, start: int) -> Flags:
 
 
 def _taps(layer: Layer, axis: int, made: Flags) -> Flags:
-    kernel = (layer.r, layer.s)[axis]
-    starts = np.flatnonzero(made) * layer.stride[axis] - layer.padding[axis]
-    taps = np.add.outer(starts, np.arange(kernel) * layer.dilation[axis]).ravel()
+    """Positions that windows read for the outputs that are made, without a list of all taps."""
+    kernel, pad = (layer.r, layer.s)[axis], layer.padding[axis]
+    stride, dilation = layer.stride[axis], layer.dilation[axis]
     read = np.zeros(layer.input_size[axis], np.bool_)
-    read[taps[(taps >= 0) & (taps < len(read))]] = True
+    if kernel <= len(made):
+        for tap in range(kernel):
+            _spread(read, tap * dilation - pad, stride, made)
+    else:
+        window = np.ones(kernel, np.bool_)
+        for output in np.flatnonzero(made):
+            _spread(read, int(output) * stride - pad, dilation, window)
     return read
+
+
+def _spread(read: Flags, start: int, step: int, flags: Flags) -> None:
+    """Set every ``step``-th flag of ``read`` from ``start`` on where ``flags`` are set."""
+    first = max(0, -(start // step))
+    last = min(len(flags), (len(read) - 1 - start) // step + 1)
+    if first < last:
+        read[start + first * step : start + (last - 1) * step + 1 : step] |= flags[first:last]

@@ -16,6 +16,9 @@ _LISTS: Final = ("parts", "whole_parts")
 _MOST_OPERANDS: Final = 1024
 #: floating point holds every whole number up to here
 _EXACT: Final = 2**53
+#: most rows or columns: reads are followed position by position, with a flag for each
+#: (assumption: 64 MiB of flags for one side of one map are as much as anyone has to spare)
+_LONGEST: Final = 2**26
 
 
 def unknown_names(layer: "Layer", operators: tuple[str, ...]) -> Iterator[str]:
@@ -154,7 +157,12 @@ def wrong_reads(layer: "Layer", slice_class: type) -> Iterator[str]:
 
 
 def too_large(layer: "Layer") -> Iterator[str]:
-    """Say which counts floating point cannot hold exactly."""
+    """Say which counts floating point cannot hold exactly, and which sides are too long."""
+    for name in ("p", "q", "r", "s", *_PAIRS):
+        value: int | tuple[int, int] = getattr(layer, name)
+        longest = max(value) if isinstance(value, tuple) else value
+        if longest > _LONGEST:
+            yield f"{name} is {longest}, along rows and columns it must be at most {_LONGEST}"
     for what in ("macs", "vector_ops", "input_words", "output_words", "params"):
         count = getattr(layer, what)
         if count > _EXACT:
