@@ -10,7 +10,20 @@ from ..vector_layers import copy
 from .drafts import Draft, Folds
 from .graph import Graph, Op, Tensor
 from .maps import CHANNELS, COLUMNS, ROWS, Choice, Maps, OtherBatch, Read, Refused, Roles
-from .views import BATCH, REPEATED, Atom, Dim, NotAView, Piece, View, expand, merged, run, size
+from .views import (
+    BATCH,
+    REPEATED,
+    Atom,
+    Dim,
+    NotAView,
+    Piece,
+    View,
+    expand,
+    merged,
+    narrow,
+    run,
+    size,
+)
 
 Handler = Callable[["Lowering", Op], View | tuple[View, ...]]
 
@@ -229,6 +242,21 @@ class Lowering:
         dims, lies = laid([images, *sizes[1:]] if images else sizes, roles)
         return self.copied_to(view, lies, dims, self.roles_of(view))
 
+    def narrowed(self, view: View, axis: int, start: int, stop: int, step: int = 1) -> View:
+        """Return some indices of one dimension, of a copy if they lie too scattered.
+
+        Raises:
+            OtherBatch: they are some of the images.
+        """
+        images = any(a.axis == BATCH for piece in view.pieces for a in piece.dims[axis])
+        if images and len(range(start, stop, step)) < view.shape[axis]:
+            raise OtherBatch("takes some images of the batch, and not others")
+        try:
+            return narrow(view, axis, start, stop, step)
+        except NotAView:
+            moved = self.copied(view, self.roles_of(view))
+        return narrow(moved, axis, start, stop, step)
+
     def expanded(self, view: View, shape: Sequence[int]) -> View:
         """Return a view repeated to a shape; over the batch each image has values of its own.
 
@@ -299,7 +327,8 @@ def only_images(view: View) -> Dim:
         Refused: it does not.
     """
     images = view.pieces[0].dims[0]
-    if any(atom.axis != BATCH for piece in view.pieces for atom in piece.dims[0]):
+    others = any(atom.axis != BATCH for piece in view.pieces for atom in piece.dims[0])
+    if others or size(images) != view.shape[0]:
         raise OtherBatch(
             f"its first dimension, of {view.shape[0]}, is not the batch alone; "
             "keep other dimensions out of it"

@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Literal
+from typing import Final, Literal
 
 from ..layer import Interleave, Layer
 from ..network import Network, is_input
 from ..slices import Slice
 from .graph import Graph, Tensor
 from .maps import Maps
+
+#: maps that one sum takes in (ours): longer ones stay as the graph has them
+_MOST_ADDENDS: Final = 16
 
 #: what the layer before a layer can take up, if nothing else reads it
 Folds = Literal["", "affine", "activation", "shuffle"]
@@ -50,10 +53,33 @@ def finish(graph: Graph, maps: Maps, drafts: Sequence[Draft], outputs: Sequence[
     """
     live = _live(drafts, outputs)
     kept, outputs = _folded(live, outputs)
+    _box_inputs(maps, kept)
     layers = _Purse(graph, maps).paid(kept)
     read = {source for draft in kept for source in draft.reads}
     left = dict.fromkeys(name for name in outputs if name in read and not is_input(name))
     return Network(graph.name, tuple(layers), tuple(d.reads for d in kept), tuple(left))
+
+
+def _box_inputs(maps: Maps, drafts: Sequence[Draft]) -> None:
+    """Say the shape of inputs of which some layer reads a box to all that would say another."""
+    boxed = {
+        source
+        for draft in drafts
+        for i, source in enumerate(draft.reads)
+        if is_input(source) and draft.layer.slice_of(i)
+    }
+    for draft in drafts:
+        if boxed.isdisjoint(draft.reads):
+            continue
+        layer = draft.layer
+        boxes = list(layer.slices or [None] * layer.operands)
+        for i, source in enumerate(draft.reads):
+            shape = maps[source].shape
+            windowed = i < len(layer.map_channels)
+            as_read = (layer.map_channels[i], *layer.input_size) if windowed else None
+            if source in boxed and boxes[i] is None and shape and as_read != shape:
+                boxes[i] = Slice((0, 0, 0), shape, shape)
+        draft.layer = replace(layer, slices=tuple(boxes) if any(boxes) else ())
 
 
 def _live(drafts: Sequence[Draft], outputs: Sequence[str]) -> list[Draft]:
@@ -116,10 +142,13 @@ def _summed(kept: dict[str, Draft], draft: Draft, lone: Sequence[bool]) -> Draft
     if layer.operator != "add" or layer.broadcast or not any(lone):
         return draft
     reads: list[tuple[str, Slice | None]] = []
+    addends = layer.operands
     for i, source in enumerate(draft.reads):
         inner = kept.get(source)
         box = layer.slice_of(i)
-        if inner and lone[i] and box is None and _is_plain_sum(inner.layer, layer):
+        takes = inner and lone[i] and box is None and _is_plain_sum(inner.layer, layer)
+        if inner and takes and addends + inner.layer.operands <= _MOST_ADDENDS + 1:
+            addends += inner.layer.operands - 1
             reads += [(name, inner.layer.slice_of(j)) for j, name in enumerate(inner.reads)]
             extra = (*extra, *inner.extra)
             del kept[source]
@@ -169,7 +198,8 @@ class _Purse:
         learned = frozenset().union(*(tensor.learned for tensor in draft.weights))
         free = sum(self._left.get(name, 0) for name in learned)
         same = (*sorted(learned), f"of {layer.weight_words} words")
-        owner = self._owners.get(key) or (self._owners.get(same) if not free else None)
+        again = bool(learned) and not free
+        owner = self._owners.get(key) or (self._owners.get(same) if again else None)
         if owner:
             return replace(layer, weights_of=owner)
         self._owners.setdefault(key, layer.name)

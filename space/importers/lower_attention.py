@@ -83,7 +83,7 @@ def multiply(ctx: Lowering, first: View, second: View, part: str = "") -> View:
             first = ctx.copied(first, ctx.roles_of(first))
         else:
             return _turned(multiply(ctx, _turned(second), _turned(first), part))
-    first, taken = ctx.take(first, lambda piece: _as_rows(piece, second), ctx.roles_of(first))
+    first, taken = ctx.take(first, lambda piece: _as_rows(piece, second), _spread_roles(first))
     pairs = _pairs(first, second)
     *_, m, k = first.shape
     n = second.shape[-1]
@@ -101,8 +101,17 @@ def _with_one_batch(ctx: Lowering, first: View, second: View) -> tuple[View, Vie
     rank = max(len(first.shape), len(second.shape)) - 2
     batches = [(1,) * (rank + 2 - len(v.shape)) + v.shape[:-2] for v in (first, second)]
     batch = tuple(max(pair) for pair in zip(*batches, strict=True))
-    one, other = (ctx.expanded(v, (*batch, *v.shape[-2:])) for v in (first, second))
+    one, other = (
+        ctx.expanded(_whole_heads(ctx, v), (*batch, *v.shape[-2:])) for v in (first, second)
+    )
     return one, other
+
+
+def _whole_heads(ctx: Lowering, view: View) -> View:
+    """Return a view whose pieces, if there are several, hold all heads each."""
+    if len(view.pieces) > 1 and view.axis < len(view.shape) - 2:
+        return ctx.copied(view, ctx.roles_of(view))
+    return view
 
 
 def _whole(ctx: Lowering, view: View) -> tuple[View, list[Read]]:
@@ -110,6 +119,8 @@ def _whole(ctx: Lowering, view: View) -> tuple[View, list[Read]]:
     roles = _spread_roles(view)
     settled = ctx.maps.settle(view, lambda piece: _outer_roles(piece, roles))
     try:
+        if any(a.axis == REPEATED for p in view.pieces for dim in p.dims[-2:] for a in dim):
+            raise NotAView
         return settled, ctx.maps.read(settled, None)
     except NotAView:
         moved = ctx.copied(view, ctx.roles_of(settled))

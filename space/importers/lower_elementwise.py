@@ -8,12 +8,14 @@ from typing import Final, Literal
 from ..layer import Layer
 from ..operators import activation
 from ..slices import Shape
+from ..suggest import did_you_mean
 from ..vector_layers import scale_shift
 from ..vector_operators import ACTIVATIONS
 from .context import Handler, Lowering
 from .drafts import Folds
 from .graph import Op, Tensor
 from .joined import Joined, joined
+from .lower_windows import as_map
 from .maps import CHANNELS, COLUMNS, ROWS, OtherBatch, Read, Refused, Roles
 from .views import BATCH, REPEATED, Atom, Dim, NotAView, Piece, View, refined
 
@@ -30,17 +32,17 @@ _OPERATORS: Final[dict[str, Literal["add", "mul", "div"]]] = {
 def lower_activation(ctx: Lowering, op: Op) -> View:
     """Lower an activation; the layer before it may take it up.
 
-    One slope for all channels is the only learned value of a leaky ReLU.
+    A PReLU with other slopes than one for each channel is a leaky ReLU that learns them.
     """
     slope = ctx.given(op, 1)
     learned = ctx.learned(slope)
     function = op.attributes["function"]
-    if function == "prelu" and (slope is None or not learned or prod(slope.shape) == 1):
-        function = "leaky_relu"
     if function not in ACTIVATIONS:
-        raise Refused(f"function {function!r} has no layer")
-    prelu = function == "prelu"
+        raise Refused(f"function {function!r} has no layer; {did_you_mean(function, ACTIVATIONS)}")
     lie = joined(ctx, ctx.view(op.inputs[0]), parts=True)
+    prelu = function == "prelu" and [prod(t.shape) for t in learned] == [lie.shape[0]]
+    if not prelu and function == "prelu":
+        function = "leaky_relu"
     layer = activation(ctx.name(), function, lie.shape[0], lie.shape[1:])
     return _emitted(
         ctx,
@@ -97,20 +99,14 @@ def lower_batch_norm(ctx: Lowering, op: Op) -> View:
     view = ctx.view(op.inputs[0])
     if not learned:
         return view
-    _settle_as_map(ctx, view)
+    if not 2 <= len(view.shape) <= 4:
+        raise Refused(f"has {len(view.shape)} dimensions; two to four can be lowered")
+    ctx.maps.settle(view, as_map)
     lie = joined(ctx, view, parts=view.axis == 1)
     if not _all_channels(lie):
         lie = _turned(ctx, view)
     layer = scale_shift(ctx.name(), *_sides(lie.shape))
     return _emitted(ctx, layer, lie, weights=learned, folds="affine")
-
-
-def _settle_as_map(ctx: Lowering, view: View) -> None:
-    def choice(piece: Piece) -> Roles:
-        channels, rows, columns = (*piece.dims[1:], (), ())[:3]
-        return channels, rows, columns
-
-    ctx.maps.settle(view, choice)
 
 
 def _all_channels(lie: Joined) -> bool:

@@ -7,8 +7,8 @@ from . import views
 from .context import Handler, Lowering, only_images, usual_roles
 from .graph import Op
 from .lower_windows import as_map, grown
-from .maps import Refused
-from .views import NotAView, View
+from .maps import OtherBatch, Refused
+from .views import BATCH, NotAView, View
 
 
 def lower_identity(ctx: Lowering, op: Op) -> View:
@@ -34,11 +34,7 @@ def lower_slice(ctx: Lowering, op: Op) -> View:
     """Lower a slice, which readers take from where it stands."""
     named = op.attributes
     view = ctx.view(op.inputs[0])
-    place = (named["axis"], named["start"], named["stop"], named["step"])
-    try:
-        return views.narrow(view, *place)
-    except NotAView:
-        return views.narrow(ctx.copied(view, ctx.roles_of(view)), *place)
+    return ctx.narrowed(view, named["axis"], named["start"], named["stop"], named["step"])
 
 
 def lower_expand(ctx: Lowering, op: Op) -> View:
@@ -55,6 +51,9 @@ def lower_concat(ctx: Lowering, op: Op) -> View:
         if len(view.pieces) > 1 and view.axis != axis:
             view = ctx.copied(view, ctx.roles_of(view))
         found.append(view)
+    along = {atom.axis for view in found for p in view.pieces for atom in p.dims[axis]}
+    if BATCH in along and len(found) > 1:
+        raise OtherBatch("lays images of several batches side by side")
     return views.concat(found, axis)
 
 
@@ -88,18 +87,11 @@ def lower_pad(ctx: Lowering, op: Op) -> View:
     for axis, (before, after) in enumerate(zip(start, end, strict=True)):
         if before < 0 or after < 0:
             stop = view.shape[axis] + min(after, 0)
-            view = _cut(ctx, view, axis, max(-before, 0), stop)
+            view = ctx.narrowed(view, axis, max(-before, 0), stop)
     shape = ctx.shape(op)
     if view.shape == shape:
         return view
     return ctx.moved(view, shape, ctx.roles_of(view))
-
-
-def _cut(ctx: Lowering, view: View, axis: int, start: int, stop: int) -> View:
-    try:
-        return views.narrow(view, axis, start, stop)
-    except NotAView:
-        return views.narrow(ctx.copied(view, ctx.roles_of(view)), axis, start, stop)
 
 
 def lower_depth_to_space(ctx: Lowering, op: Op) -> View:

@@ -72,7 +72,7 @@ def lower_lstm(ctx: Lowering, op: Op) -> tuple[View, View, View]:
         raise Refused(f"reads {len(view.shape)} dimensions; there must be time, batch, features")
     time = 1 if named["batch_first"] else 0
     images = view.pieces[0].dims[1 - time]
-    frames = [(t, views.narrow(view, time, t, t + 1)) for t in range(view.shape[time])]
+    frames = [(t, ctx.narrowed(view, time, t, t + 1)) for t in range(view.shape[time])]
     ways = [_Direction(ctx, op, way) for way in range(named["directions"])]
     for way, order in zip(ways, (frames, frames[::-1]), strict=False):
         way.run(ctx, order)

@@ -10,6 +10,7 @@ from ..operators import layer_norm, softmax
 from ..vector_layers import group_norm, rms_norm, rotary
 from .context import Handler, Lowering, laid, only_images
 from .graph import Op, Tensor
+from .joined import joined
 from .lower_windows import as_map
 from .maps import CHANNELS, COLUMNS, ROWS, OtherBatch, Read, Refused, Roles
 from .views import BATCH, Atom, Dim, Piece, View, merged
@@ -120,8 +121,8 @@ def lower_group_norm(ctx: Lowering, op: Op) -> View:
     """Lower a norm over the channels of each group and all positions."""
     learned = ctx.learned(ctx.given(op, 1), ctx.given(op, 2))
     view = ctx.view(op.inputs[0])
-    if len(view.shape) > 4:
-        raise Refused("has more than two dimensions of positions")
+    if not 2 <= len(view.shape) <= 4:
+        raise Refused(f"has {len(view.shape)} dimensions; two to four can be lowered")
     roles = (BATCH, CHANNELS, ROWS, COLUMNS)[: len(view.shape)]
     images = only_images(view)
     view, reads = ctx.take(view, as_map, roles)
@@ -177,8 +178,6 @@ def _renumbered(piece: Piece, channels: Sequence[Atom], rows: Sequence[Atom]) ->
 
 def lower_rotary(ctx: Lowering, op: Op) -> View:
     """Lower a rotary position embedding, over all heads at once where they lie side by side."""
-    from .joined import joined
-
     lie = joined(ctx, ctx.view(op.inputs[0]), parts=False)
     channels, rows, columns = lie.shape
     layer = rotary(ctx.name(), channels, rows * columns)

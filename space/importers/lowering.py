@@ -26,7 +26,7 @@ from .errors import ImportProblem
 from .graph import Graph, Op
 from .maps import OtherBatch, Refused
 from .matching import live
-from .views import View
+from .views import NotAView, View
 
 _HANDLERS: Final[dict[str, Handler]] = {
     **lower_attention.HANDLERS,
@@ -46,6 +46,7 @@ def lower(graph: Graph) -> Network:
             all.
     """
     ops = live(graph).ops
+    _refuse_nothing(graph, ops)
     first = _first_shape(graph)
     problems: list[str] = []
     for batch in _batch_dimensions(first):
@@ -57,6 +58,18 @@ def lower(graph: Graph) -> Network:
         if not other:
             break
     raise ImportProblem(graph.name, problems)
+
+
+def _refuse_nothing(graph: Graph, ops: tuple[Op, ...]) -> None:
+    """Refuse tensors without values."""
+    problems = [
+        f"{op.name} ({op.kind}): {name} has the shape {graph.tensors[name].shape}, so no values"
+        for op in ops
+        for name in (*op.inputs, *op.outputs)
+        if name in graph.tensors and 0 in graph.tensors[name].shape
+    ]
+    if problems:
+        raise ImportProblem(graph.name, problems)
 
 
 def _first_shape(graph: Graph) -> tuple[int, ...]:
@@ -83,8 +96,8 @@ def _lowered(ctx: Lowering, ops: tuple[Op, ...]) -> tuple[list[str], bool]:
         ctx.begin(op)
         try:
             made = _HANDLERS[op.kind](ctx, op)
-        except (Refused, ValueError) as error:
-            problems.append(f"{op.name} ({op.kind}): {error}")
+        except (Refused, NotAView, ValueError) as error:
+            problems.append(f"{op.name} ({op.kind}): {str(error) or 'reads scattered words'}")
             other = other or isinstance(error, OtherBatch)
             made = tuple(ctx.unknown(name) for name in op.outputs)
         results = (made,) if isinstance(made, View) else made

@@ -132,6 +132,8 @@ class Maps:
         self.check_batch(piece)
         box = self.box(piece)
         roles = choice(piece) if choice else None
+        if roles is not None and any(atom.axis == BATCH for role in roles for atom in role):
+            raise OtherBatch("takes images of the batch for channels or positions")
         if roles is not None and not in_order(roles):
             if any(atom.axis == REPEATED for role in roles for atom in role):
                 raise NotAView

@@ -356,6 +356,66 @@ def test_a_batch_that_is_mixed_into_positions_becomes_one_image_or_a_problem() -
         lower(g.graph())
 
 
+def test_images_of_a_batch_are_all_taken_alike() -> None:
+    g = GraphMaker(image=(2, 4, 8, 8))
+    x = g.conv("image", 4)
+    for odd, name in (
+        (g.cut(x, 0, 0, 1), "slice"),
+        (g.concat(0, x, x), "concat"),
+        (g.op("mean", [x], (4, 8, 8), axes=(0,)), "mean"),
+    ):
+        with pytest.raises(ImportProblem, match=rf"\({name}\): .*(images|batch)"):
+            lower(g.graph(g.conv(odd, 4) if len(g.shape(odd)) == 4 else odd))
+
+
+def test_an_input_that_is_read_in_two_shapes_and_in_boxes() -> None:
+    g = GraphMaker(image=(1, 4, 6, 6))
+    x = g.conv("image", 4)
+    flat = g.linear(g.reshape("image", 1, 144), 8)
+    part = g.linear(g.cut(g.reshape("image", 1, 4, 36), 1, 1, 2), 8)
+    made = lower(g.graph(flat, part, x))
+    # whoever comes first, all agree on the shape
+    assert made.map_shape("input") == (4, 6, 6)
+    ops = g.graph(flat, part, x)
+    turned = replace(ops, ops=(*ops.ops[1:], ops.ops[0]))
+    assert lower(turned).map_shape("input") in ((4, 6, 6), (144, 1, 1))
+
+
+def test_a_learned_scalar_counts_with_the_layer_before_it() -> None:
+    g = GraphMaker(image=(1, 4, 8, 8))
+    g.two("mul", g.conv("image", 4), g.weight(1))
+    (layer,) = lower(g.graph()).layers
+    assert layer.params == 21
+
+
+def test_weights_that_are_not_learned_are_not_taken_for_one() -> None:
+    g = GraphMaker(image=(1, 4, 8, 8))
+    named = {"stride": (1, 1), "start": (0, 0), "end": (0, 0), "dilation": (1, 1), "groups": 1}
+    x = g.op("conv", ["image", g.constant(4, 4, 1, 1)], (1, 4, 8, 8), **named)
+    g.op("conv", [x, g.constant(4, 4, 1, 1)], (1, 4, 8, 8), **named)
+    assert not any(layer.weights_of for layer in lower(g.graph()).layers)
+
+
+def test_tensors_without_values_are_a_problem() -> None:
+    g = GraphMaker(image=(1, 0, 8, 8))
+    g.act("image")
+    with pytest.raises(ImportProblem, match="so no values"):
+        lower(g.graph())
+
+
+def test_sums_of_sums_are_one_up_to_sixteen_maps() -> None:
+    g = GraphMaker(**{f"x{i}": (1, 4, 8, 8) for i in range(20)})
+    x = "x0"
+    for i in range(1, 20):
+        x = g.two("add", x, f"x{i}")
+    layers = lower(g.graph()).layers
+    assert [layer.operands for layer in layers] == [16, 5]
+    g = GraphMaker(image=(1, 4, 8, 8))
+    x = g.two("add", "image", g.conv("image", 4))
+    g.two("add", g.act(x), x)
+    assert [layer.operator for layer in lower(g.graph()).layers] == ["conv", "add", "relu", "add"]
+
+
 def test_thousands_of_operators_without_recursion() -> None:
     g = GraphMaker(image=(1, 4, 8, 8))
     x = "image"

@@ -226,6 +226,23 @@ def test_one_map_for_all_heads_makes_rows_of_them() -> None:
     assert (layer.g, layer.p, layer.c, layer.k) == (1, 24, 8, 5)
 
 
+def test_maps_that_are_repeated_inside_a_matrix_are_copied() -> None:
+    g = GraphMaker(x=(1, 4, 8), y=(1, 8, 1))
+    y = g.op("expand", [g.act("y")], (1, 8, 5))
+    g.matmul(g.act("x"), y)
+    layers = lower(g.graph()).layers
+    assert [layer.operator for layer in layers] == ["relu", "relu", "copy", "matmul"]
+    assert layers[3].whole_words == 40
+
+
+def test_heads_in_pieces_are_copied() -> None:
+    g = GraphMaker(x=(1, 2, 4, 8), y=(1, 2, 8, 4))
+    x, y = (g.concat(1, g.act(name), g.act(name, "tanh")) for name in ("x", "y"))
+    g.matmul(x, y)
+    layer = lower(g.graph()).layers[-1]
+    assert (layer.g, layer.p, layer.c, layer.k) == (4, 4, 8, 4)
+
+
 def test_norms_without_learned_values_learn_none() -> None:
     g = GraphMaker(x=(1, 16, 8))
     x = g.op("layer_norm", ["x", "", ""], (1, 16, 8), dimensions=1)
