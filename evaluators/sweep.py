@@ -30,7 +30,8 @@ class AxisSweep:
     Attributes:
         new: int64[M, T], length made (or fetched) in the tile.
         need: int64[M, T], length that the tile's readers and owners need.
-        have: int64[M, T], end of what was ever made up to the tile.
+        have: int64[M, T], end of what was ever made up to the tile; positions count from the
+            first that any tile needs.
         gone: int64[M, T], start of what a later tile still reads.
         share: int64[M, T], length written out in the tile, 0 for maps that stay inside.
     """
@@ -151,9 +152,9 @@ def _sweep(
     new_lo, new_hi = np.full((maps, tiles), _NONE), np.full((maps, tiles), -1)
     new, need = np.zeros((maps, tiles), np.int64), np.zeros((maps, tiles), np.int64)
     have, gone, share = np.zeros_like(new), np.zeros_like(new), np.zeros_like(new)
-    low = np.empty(tiles, np.int64)
+    low, wanted = np.empty(tiles, np.int64), np.empty((tiles, 2), np.int64)
     for u in order:
-        made = 0
+        base = _NONE
         for i in range(tiles):
             lo, hi = _NONE, -1
             for e in range(first[u], first[u + 1]):
@@ -171,8 +172,13 @@ def _sweep(
                 if stop > begin:
                     lo, hi = min(lo, begin), max(hi, stop)
             need[u, i] = max(0, hi - lo)
+            wanted[i] = lo, hi
+            base = min(base, lo)
+        made = base
+        for i in range(tiles):
+            lo, hi = wanted[i]
             before, made = made, max(made, hi)
-            have[u, i] = made
+            have[u, i] = made - base
             if keep:
                 lo, hi = (before, made) if made > before else (_NONE, -1)
                 if exported[u]:
@@ -180,6 +186,6 @@ def _sweep(
             new_lo[u, i], new_hi[u, i], new[u, i] = lo, hi, max(0, hi - lo)
         later = _NONE
         for i in range(tiles - 1, -1, -1):
-            gone[u, i] = min(have[u, i], later)
+            gone[u, i] = min(have[u, i], later - base)
             later = min(later, low[i])
     return new, need, have, gone, share

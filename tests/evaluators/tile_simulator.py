@@ -75,30 +75,28 @@ class Axis:
 
 def axis_of(shape: GroupShape, layers, axis, tile, keep):
     length = shape.sizes[shape.anchor][axis]
-    maps = len(shape.channels)
-    result = Axis([], [], [], [])
-    ever = [set() for _ in range(maps)]
-    for i in range(-(-length // tile)):
-        new, need, share, read = ([set() for _ in range(maps)] for _ in range(4))
-        for u in (*reversed(range(shape.members)), *shape.externals):
-            size = shape.sizes[u][axis]
+    maps, tiles = range(len(shape.channels)), range(-(-length // tile))
+    result = Axis(*([[set() for _ in maps] for _ in tiles] for _ in range(4)))
+    for u in (*reversed(range(shape.members)), *shape.externals):
+        size = shape.sizes[u][axis]
+        for i in tiles:
+            read = set()
             for e in shape.edges:
                 if e.source == u:
-                    asked = window_span(layers[e.reader], axis, new[e.reader], size, e)
-                    read[u] = span(read[u] | asked)
+                    made = result.new[i][e.reader]
+                    read = span(read | window_span(layers[e.reader], axis, made, size, e))
             own = owned(size, length, tile, i) if u in shape.exported else set()
-            need[u] = span(read[u] | own)
-            new[u] = need[u]
-            if keep:
-                new[u] = span({-1} | ever[u] | need[u]) - {-1} - ever[u]
-            share[u] = (new[u] if keep else own) if u in shape.exported else set()
-            ever[u] |= new[u]
-        for seen, now in zip(
-            (result.new, result.need, result.share, result.read),
-            (new, need, share, read),
-            strict=True,
-        ):
-            seen.append(now)
+            result.read[i][u], result.need[i][u] = read, span(read | own)
+            result.new[i][u], result.share[i][u] = result.need[i][u], own
+        if keep:
+            # grows without holes from the first position that any tile needs
+            first = min(set().union(*(result.need[i][u] for i in tiles)), default=0)
+            ever = set()
+            for i in tiles:
+                need = result.need[i][u]
+                result.new[i][u] = span({first} | ever | need) - ever if need else set()
+                result.share[i][u] = result.new[i][u] if u in shape.exported else set()
+                ever |= result.new[i][u]
     return result
 
 
