@@ -129,3 +129,41 @@ def check_alignment(network: Network, case: Moved, gemm: Layer, array: Words) ->
     rows = {frozenset(held[:, r, 0].tolist()) for r in range(gemm.p)}
     positions = array[0].reshape(-1, array.shape[-1])
     assert {frozenset(position.tolist()) for position in positions} == rows
+
+
+@st.composite
+def turned(draw: st.DrawFn, case: Moved, name: str) -> tuple[str, Words]:
+    """A map whose words stand in another order."""
+    array = case.now[name]
+    for _ in range(draw(st.integers(0, 3))):
+        if draw(st.booleans()):
+            shape = draw(shapes(array.shape))
+            name, array = case.g.reshape(name, *shape), array.reshape(shape)
+        else:
+            order = (0, *draw(st.permutations(range(1, array.ndim))))
+            name, array = case.g.transpose(name, *order), array.transpose(order)
+    return name, array
+
+
+@given(st.data(), st.sampled_from([1, 2]))
+def test_a_sum_of_maps_of_its_own_shape_adds_what_stands_at_one_place(
+    data: st.DataObject, batch: int
+) -> None:
+    case = Moved(batch)
+    g = case.g
+    (first, one), (second, other) = (data.draw(turned(case, name)) for name in case.now)
+    second, other = g.reshape(second, *one.shape), other.reshape(one.shape)
+    g.two("add", first, second)
+    network = lower(g.graph())
+    layer = network.layers[-1]
+    makers = [network.layers[network.index(source)] for source in network.reads[-1]]
+    if any(m.operator == "copy" or m.map_shape != layer.map_shape for m in makers):
+        return
+    # where each word stands in its map, channels aside: they may have any names
+    places = {
+        int(word): index[1:]
+        for array in case.maps.values()
+        for index, word in np.ndenumerate(array)
+    }
+    for a, b in zip(one[0].ravel(), other[0].ravel(), strict=True):
+        assert places[int(a)] == places[int(b)]
