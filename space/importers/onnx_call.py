@@ -13,6 +13,10 @@ from .onnx_values import BOOL, MOST_READ, Array, Fault, Value
 #: Numbers of the longest list that says how a map is cut or turned (assumption: a list has one
 #: for each dimension, group or piece).
 MOST_NUMBERS: Final = 4096
+#: Maps that a layer can read (the limit of :mod:`archloom.space.layer_checks`).
+MOST_PIECES: Final = 1024
+#: Kinds of operators whose results may be pieces of several maps.
+_VIEWS: Final = frozenset({"concat", "slice", "reshape", "transpose", "expand", "identity"})
 
 
 class Maker:
@@ -31,6 +35,8 @@ class Maker:
         self.sizes: dict[str, int] = {}
         self.steps = 0
         self._made: set[str] = set()
+        self._counts: dict[str, int] = {}
+        self._pieces: dict[str, int] = {}
         self._makers: dict[str, Op] = {}
 
     def maker_of(self, value: Value, kind: str) -> Op | None:
@@ -39,7 +45,15 @@ class Maker:
         return found if found is not None and found.kind == kind else None
 
     def add(self, op: Op) -> None:
-        """Take up an operator."""
+        """Take up an operator.
+
+        Raises:
+            Fault: what it lays side by side consists of too many pieces.
+        """
+        pieces = [self._pieces.get(name, 1) for name in op.inputs] if op.kind in _VIEWS else [1]
+        if sum(pieces) > MOST_PIECES:
+            raise Fault(f"{sum(pieces)} maps side by side, at most {MOST_PIECES} are read")
+        self._pieces.update(dict.fromkeys(op.outputs, sum(pieces)))
         self.ops.append(op)
         self._makers.update(dict.fromkeys(op.outputs, op))
 
@@ -66,10 +80,10 @@ class Maker:
     def unique(self, name: str) -> str:
         """Return a name that nothing else has."""
         base = f"op_{name}" if is_input(name) else name
-        found, count = base, 1
+        found = base
         while found in self._made or found in self.tensors:
-            count += 1
-            found = f"{base}_{count}"
+            self._counts[base] = self._counts.get(base, 1) + 1
+            found = f"{base}_{self._counts[base]}"
         self._made.add(found)
         return found
 

@@ -20,6 +20,9 @@ POSITIVE: Final = frozenset(
     {"strides", "dilations", "kernel_shape", "group", "blocksize", "num_groups", "hidden_size"}
     | {"q_num_heads", "kv_num_heads", "num_heads", "num_outputs"}
 )
+#: Attributes whose numbers must be at least 0; shape inference of onnx 1.23 reads beside a list
+#: and ends the process for others.
+COUNTS: Final = frozenset({"batch_dims"})
 #: Attributes that may hold any number (the end of a slice, a constant).
 ANY_NUMBER: Final = frozenset({"starts", "ends", "value_int", "value_ints"})
 #: Elements of the largest constant that shape inference is told (assumption: shapes, indices and
@@ -80,6 +83,9 @@ def attributes(node: "NodeProto", known: "OpSchema | None") -> dict[str, Attribu
             raise Fault(f"attribute {name} is missing")
         if name not in found and entry.default_value.type:
             found[name] = _value(entry.default_value)
+    # shape inference of onnx 1.23 ends the process where they differ
+    if found.get("num_outputs", len(node.output)) != len(node.output):
+        raise Fault(f"num_outputs is {found['num_outputs']}, it has {len(node.output)} outputs")
     return found
 
 
@@ -125,7 +131,7 @@ def _check_range(name: str, value: Attribute) -> None:
     for number in numbers:
         if not isinstance(number, int) or name in ANY_NUMBER:
             continue
-        least = 1 if name in POSITIVE else 1 - 2**31
+        least = 1 if name in POSITIVE else 0 if name in COUNTS else 1 - 2**31
         if not least <= number < 2**31:
             raise Fault(f"attribute {name} is {number}, it must be from {least} to 2**31 - 1")
 
@@ -164,7 +170,10 @@ def _infer(
     opsets = [helper.make_opsetid("", version)]
     try:
         return shape_inference.infer_node_outputs(known, node, types, told, opset_imports=opsets)
-    except (shape_inference.InferenceError, ValidationError, RuntimeError, ValueError) as error:
+    except (
+        *(shape_inference.InferenceError, ValidationError),
+        *(RuntimeError, ValueError, IndexError, MemoryError),
+    ) as error:
         said = str(error).strip().removeprefix("[ShapeInferenceError] ")
         raise Fault(f"its inputs and attributes do not go together: {said[:300]}") from None
 

@@ -128,11 +128,11 @@ class Walk:
         operator = node.op_type if own else f"{node.domain}.{node.op_type}"
         readable = own and (known is not None or node.op_type in SAME_SHAPE)
         whole = self._check_inputs(node, later)
-        if not readable or not whole:
-            if not readable or not _is_read(node.op_type):
-                self._refuse(operator, node)
-            self._lose(node)
-            return []
+        if not readable or not _is_read(node.op_type):
+            self._refuse(operator, node)
+            return self._lose(node)
+        if not whole:
+            return self._lose(node)
         given = attributes(node, known)
         if node.op_type == "If":
             return self._chosen(step, given)

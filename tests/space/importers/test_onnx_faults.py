@@ -13,6 +13,7 @@ from onnx import ModelProto, TensorProto, helper
 from archloom.space.importers.errors import ImportProblem
 from archloom.space.importers.onnx_reader import read_graph
 
+from .limits import work_limit
 from .onnx_models import SEEDS, graph_of, model, node, numbers, residual, saved, weight
 
 MAP = (1, 4, 6, 6)
@@ -230,6 +231,29 @@ def test_damage(tmp_path: Path, change: Callable[[ModelProto], Any], message: st
 
 
 @pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (
+            node("Split", "x", "y z u", axis=1, num_outputs=1),
+            r"split_y \(Split\): num_outputs is 1, it has 3 outputs",
+        ),
+        (
+            node("GatherND", "x i", "y", batch_dims=-2),
+            r"gathernd_y \(GatherND\): attribute batch_dims is -2, it must be from 0",
+        ),
+    ],
+    ids=["split", "gather"],
+)
+def test_nodes_that_end_the_process_in_shape_inference(
+    tmp_path: Path, made: Any, message: str
+) -> None:
+    used = {"i": numbers(1)} if "i" in made.input else {}
+    proto = model([made], {"x": MAP}, " ".join(made.output), used)
+    with pytest.raises(ImportProblem, match=message):
+        graph_of(proto, tmp_path)
+
+
+@pytest.mark.parametrize(
     ("entries", "message"),
     [
         ({"location": "no.bin"}, r"data file no\.bin is missing in the model's folder"),
@@ -325,6 +349,20 @@ def test_a_function_that_calls_itself_is_refused(tmp_path: Path) -> None:
     own = helper.make_function("own", "f", ["x"], ["y"], body, imports)
     proto = model([node("f", "x", "y", domain="own")], {"x": MAP}, "y", functions=[own])
     assert "nested more than 32 deep" in refusal(proto, tmp_path)
+
+
+def test_concatenations_that_double_are_refused(tmp_path: Path) -> None:
+    nodes = [node("Concat", f"x{i} x{i}", f"x{i + 1}", axis=1) for i in range(30)]
+    proto = model([*nodes, node("Relu", "x30", "y")], {"x0": MAP}, "y")
+    assert "concat_x11 (Concat): 2048 maps side by side, at most 1024" in refusal(proto, tmp_path)
+
+
+def test_names_of_many_operators_of_one_node_are_found_at_once(tmp_path: Path) -> None:
+    """Counting from the first each time would take a minute."""
+    proto = model([node("Sum", " ".join(["x"] * 30_000), "y")], {"x": MAP}, "y")
+    with work_limit(20):
+        names = [op.name for op in graph_of(proto, tmp_path).ops]
+    assert names[::29_998] == ["sum_y", "sum_y_29999"]
 
 
 def test_recurrent_cells_without_end_are_refused(tmp_path: Path) -> None:

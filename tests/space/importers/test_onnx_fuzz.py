@@ -1,11 +1,7 @@
 """Damaged ONNX files give a network or one clear error, and never a traceback or a hang."""
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from random import Random
-from types import FrameType
 
 import pytest
 
@@ -13,28 +9,13 @@ from archloom.space.importers.errors import ImportProblem
 from archloom.space.importers.onnx_reader import read_onnx
 from archloom.space.network import Network
 
+from .limits import work_limit
 from .onnx_models import SEEDS
 from .onnx_mutations import mutated
 
 FILES = 2000
 #: Seconds of this process's own work for one file; the slowest takes a few tenths of one.
 MOST_SECONDS = 20
-
-
-@contextmanager
-def work_limit(seconds: float) -> Iterator[None]:
-    """End what takes more than so much work, however busy the machine is."""
-
-    def end(_: int, frame: FrameType | None) -> None:
-        raise AssertionError(f"more than {seconds} s of work, now at {frame}")
-
-    before = signal.signal(signal.SIGPROF, end)
-    signal.setitimer(signal.ITIMER_PROF, seconds)
-    try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        signal.signal(signal.SIGPROF, before)
 
 
 def outcome(path: Path) -> Network | ImportProblem:
