@@ -186,7 +186,7 @@ class Layer:
         vector = self.vector
         if vector is None:
             return 0
-        return vector.operations * (1 if vector.maps else self.taps)
+        return vector.operations * (1 if vector.maps or vector.gathers else self.taps)
 
     @property
     def taps(self) -> int:

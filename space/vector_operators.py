@@ -39,7 +39,8 @@ class VectorOperator:
     """Work and traffic of one operator.
 
     Attributes:
-        operations: for each word taken in on the first pass; for one result if ``maps`` is given.
+        operations: for each word taken in on the first pass; for one result if ``maps`` is given
+            or words are gathered.
         operands: maps that it reads; None for any number.
         windowed: takes a window of each map rather than one word.
         passes: times that its input is read before the last result is known.

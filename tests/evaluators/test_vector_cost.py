@@ -19,6 +19,7 @@ from archloom.space.operators import (
     mul,
     softmax,
 )
+from archloom.space.vector_layers import bilinear, copy, div, group_norm, rms_norm, rotary
 
 from .designs import edge, eyeriss_like
 
@@ -141,6 +142,34 @@ def test_an_lstm_step_reads_each_gate_once_and_both_states():
     _, state, output = lstm_cell("lstm", 3, 5)
     assert whole(state, edge()).words.tolist() == [[0, 0, 0], [0, 20 + 20, 5], [0, 20, 5]]
     assert whole(output, edge()).words.tolist() == [[0, 0, 0], [0, 10 + 10, 5], [0, 10, 5]]
+
+
+@pytest.mark.parametrize(
+    ("layer", "operations", "read", "fetched"),
+    [
+        # for 60 results: operations and reads of the buffer for each, words of the maps
+        (copy("twice", (3, 5, 4), (15,)), 1, 1, 15),
+        (copy("behind", (1, 60, 1), (20, 30, 10)), 1, 1, 60),
+        # three interpolations of three operations from four corners
+        (bilinear("smooth", (3, 5, 4), 15), 9, 4, 15),
+        (group_norm("groups", 6, (5, 2), 3), 10, 2, 60),
+        (rotary("turn", 6, 10), 3, 1, 60),
+        (div("ratio", 3, (5, 4)), 8, 2, 120),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+@pytest.mark.parametrize("batch", [1, 2])
+def test_what_copies_and_norms_take_for_each_result(layer, operations, read, fetched, batch):
+    cost, made = whole(layer.with_batch(batch), edge()), batch * 60
+    assert cost.operations == operations * made
+    assert cost.words[1].tolist() == [0, read * made + batch * fetched, made]
+    assert cost.words[2].tolist() == [0, batch * fetched, made]
+
+
+def test_an_rms_norm_reads_twice_and_has_one_scale_a_feature():
+    cost = whole(rms_norm("n", 6, 10), edge())
+    assert cost.operations == 4 * 60
+    assert cost.words.tolist() == [[0, 0, 0], [6 + 6, 2 * 60 + 60, 60], [6, 60, 60]]
 
 
 def test_ports_and_word_widths_of_levels_count():
