@@ -50,12 +50,16 @@ def _matmul(call: Call) -> Result:
 
 
 def _addmm(call: Call) -> Result:
+    """A product and what is added to it, which may be a layer's bias."""
+    bias: Tensor = call["self"]
     first, second = (
         call[a] if call[a] is not None else call[b]
         for a, b in (("mat1", "batch1"), ("mat2", "batch2"))
     )
-    product = call.emit("matmul", [first, second])
-    return call.emit("add", [product, call["self"]])
+    if second.constant and bias.constant and bias.shape == second.shape[1:]:
+        turned = call.emit("transpose", [second], second.shape[::-1], order=(1, 0))
+        return call.emit("linear", [first, turned, bias])
+    return call.emit("add", [call.emit("matmul", [first, second]), bias])
 
 
 def _attention(call: Call) -> Result:
@@ -220,6 +224,18 @@ def _where(call: Call) -> Result:
     return call.emit("identity", maps)
 
 
+def _is_infinite(call: Call) -> Result:
+    """Values of maps are finite; only a mask makes others, and masks are constants here."""
+    if call["other"] not in (float("inf"), float("-inf")):
+        raise Unsupported("a comparison is no layer")
+    return call.folded(0)
+
+
+def _filled(call: Call) -> Result:
+    """As large as a map, and known before it is."""
+    return call.folded(0)
+
+
 def _lstm(call: Call) -> Result:
     """Stacked layers one by one; each with its directions."""
     x, (h, c), weights = call["input"], call["hx"], call["params"]
@@ -313,6 +329,8 @@ OPERATORS: Final[dict[str, Rule]] = {
     "aten.embedding": _embedding,
     "aten.masked_fill": _masked,
     "aten.where": _where,
+    "aten.eq": _is_infinite,
+    **{f"aten.{name}_like": _filled for name in ("full", "zeros", "ones")},
     "aten.lstm": _lstm,
 }
 """Every operator that there is a rule for."""

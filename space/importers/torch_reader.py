@@ -8,6 +8,7 @@
 Parameters are learned, buffers (running statistics, masks, tables of angles) are constants.
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -65,7 +66,10 @@ def _decomposed(program: "ExportedProgram") -> "ExportedProgram":
     for operator in list(table):
         if _packet(operator) in OPERATORS:
             del table[operator]
-    taken_apart: ExportedProgram = program.run_decompositions(table)
+    with warnings.catch_warnings():
+        # PyTorch 2.13 warns of its own use of its own pytrees
+        warnings.filterwarnings("ignore", category=FutureWarning, message=".*treespec")
+        taken_apart: ExportedProgram = program.run_decompositions(table)
     return taken_apart
 
 
