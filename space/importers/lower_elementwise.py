@@ -78,8 +78,8 @@ def lower_unary(ctx: Lowering, op: Op) -> View:
         return _product(ctx, "mul", *[ctx.view(op.inputs[0])] * 2)
     if function not in _UNARY:
         raise Refused(
-            f"function {function!r} makes no layer here; write it as one of "
-            f"{', '.join(ACTIVATIONS)}, or as part of a norm"
+            f"function {function!r} makes no layer but as part of a known norm or activation; "
+            "leave it out of the model, or write that whole"
         )
     lie = joined(ctx, ctx.view(op.inputs[0]), parts=True)
     layer = activation(ctx.name(), _UNARY[function], *_sides(lie.shape))  # type: ignore[arg-type]
@@ -201,7 +201,9 @@ def _product(
         lie = joined(ctx, ctx.copied(base, ctx.roles_of(base)), parts=False)
     broadcast = operator != "div" and _by_channel(lie, other)
     read = _vector(ctx, other) if broadcast else _aligned(ctx, lie, other)
-    reads = [read, *lie.reads] if swapped and not broadcast else [*lie.reads, read]
+    # at a single position a map is one value for each channel, too
+    vector = len(constants) == 1 and (broadcast or lie.shape[1:] == (1, 1))
+    reads = [read, *lie.reads] if swapped and not (broadcast or vector) else [*lie.reads, read]
     layer = Layer(
         ctx.name(part),
         operator,
@@ -212,7 +214,6 @@ def _product(
         operands=2,
         broadcast=broadcast,
     )
-    vector = broadcast and len(constants) == 1
     name = ctx.emit(
         layer,
         reads,

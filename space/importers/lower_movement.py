@@ -4,8 +4,9 @@ from typing import Final
 
 from ..vector_layers import bilinear, copy
 from . import views
-from .context import Handler, Lowering, only_images, usual_roles
+from .context import Handler, Lowering
 from .graph import Op
+from .layouts import only_images, usual_roles
 from .lower_windows import as_map, grown
 from .maps import OtherBatch, Refused
 from .views import BATCH, NotAView, View
@@ -96,7 +97,10 @@ def lower_pad(ctx: Lowering, op: Op) -> View:
 
 def lower_depth_to_space(ctx: Lowering, op: Op) -> View:
     """Lower a pixel shuffle: the layer before it interleaves, or a copy does the work."""
-    view, (read,) = ctx.take(ctx.view(op.inputs[0]), as_map, usual_roles(4))
+    view = ctx.view(op.inputs[0])
+    if len(view.shape) != 4:
+        raise Refused(f"has {len(view.shape)} dimensions, there must be four")
+    view, (read,) = ctx.take(view, as_map, usual_roles(4))
     _, channels, rows, columns = ctx.shape(op)
     layer = copy(ctx.name(), (channels, rows, columns), [read.words])
     return ctx.map(ctx.emit(layer, [read], folds="shuffle"), only_images(view), 4)

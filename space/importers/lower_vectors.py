@@ -8,9 +8,10 @@ from typing import Final
 from ..layer import Layer
 from ..operators import layer_norm, softmax
 from ..vector_layers import group_norm, rms_norm, rotary
-from .context import Handler, Lowering, laid, only_images
+from .context import Handler, Lowering
 from .graph import Op, Tensor
 from .joined import joined
+from .layouts import laid, only_images
 from .lower_windows import as_map
 from .maps import CHANNELS, COLUMNS, ROWS, OtherBatch, Read, Refused, Roles
 from .views import BATCH, Atom, Dim, Piece, View, merged

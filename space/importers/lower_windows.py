@@ -9,9 +9,10 @@ from ..layer import Layer
 from ..operators import conv_transpose2d
 from ..slices import Shape
 from ..vector_layers import copy
-from .context import Handler, Lowering, laid, only_images
+from .context import Handler, Lowering
 from .graph import Op, Tensor
 from .joined import Joined, joined
+from .layouts import laid, only_images
 from .maps import CHANNELS, COLUMNS, ROWS, OtherBatch, Read, Refused, Roles
 from .views import BATCH, Atom, Dim, Piece, View, reshape
 
