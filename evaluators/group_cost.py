@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import ceil
+from typing import Final
 
 import numpy as np
 
@@ -22,6 +23,10 @@ from .occupancy import GroupTiles, group_tiles
 from .problem import MappingProblem
 from .tile_cost import Grid, Mapper, TiledLayer, tiled_layer, transfers
 from .vector_cost import vector_cost
+
+#: most tiles of an image: figures of each are held at once (assumption: a dozen arrays of 128 MiB
+#: are as much as anyone has to spare)
+MOST_TILES: Final = 2**24
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,9 @@ def group_cost(
     shape = shape_of(network, group.layers)
     members = tuple(network.layers[i] for i in group.layers)
     tiles = group_tiles(shape, members, group.tile, group.halo)
+    if tiles.count > MOST_TILES:
+        names, hint = group_name(network, group.layers), "use larger tiles or cut the group"
+        return Infeasible("too_many_tiles", names, tiles.count, MOST_TILES, "tiles", hint)
     free = _free_words(network, tiles, group, hardware)
     if isinstance(free, Infeasible):
         return free
@@ -300,16 +308,21 @@ def _latency(tiles: GroupTiles, hardware: Hardware, prefetch: bool, work: _Work)
     tile come before and after it instead.
     """
     rate, port = (hardware.levels[i].bandwidth_words for i in (-1, -2))
-    images = np.repeat(work.image[:, None], tiles.images, axis=1)
+    # all images between the first and the last take the same time
+    shown = min(tiles.images, 3)
+    images = np.repeat(work.image[:, None], shown, axis=1)
     images[:, 0] += work.loads
     body, dram, words = (figure.ravel() for figure in images)
-    words += np.tile((tiles.fetched + tiles.stored).ravel(), tiles.images)
-    fetch = np.tile(np.ceil(tiles.fetched / rate).ravel(), tiles.images)
-    store = np.tile(np.ceil(tiles.stored / rate).ravel(), tiles.images)
+    words += np.tile((tiles.fetched + tiles.stored).ravel(), shown)
+    fetch = np.tile(np.ceil(tiles.fetched / rate).ravel(), shown)
+    store = np.tile(np.ceil(tiles.stored / rate).ravel(), shown)
     if prefetch:
         dram[:-1] += fetch[1:]
         dram[1:] += store[:-1]
         dram[0] += fetch[0]
         dram[-1] += store[-1]
     time = np.maximum(np.maximum(body, dram), np.ceil(words / port))
-    return int(time.sum() if prefetch else (time + fetch + store).sum())
+    if not prefetch:
+        time += fetch + store
+    of_image = [int(part.sum()) for part in time.reshape(shown, -1)]
+    return sum(of_image) + (tiles.images - shown) * of_image[shown // 2]

@@ -13,7 +13,9 @@ from archloom.search.mapping_search import LocalMapping
 from archloom.search.pricing import Mapper
 from archloom.space.fusion import FusionGroup
 from archloom.space.infeasible import Infeasible
+from archloom.space.network import Network
 from archloom.space.networks import network as catalogue
+from archloom.space.operators import activation
 
 from .designs import edge, eyeriss_like, tpu_like
 from .group_account import account
@@ -313,3 +315,33 @@ def test_equal_tiles_are_mapped_once():
         [1, 1, 1, 1, 2, 2, 2, 2, 4],
         [16],
     ]
+
+
+def test_more_tiles_than_memory_holds_are_refused():
+    layer = activation("first", "relu", 1, 8192)
+    net = Network("wide", (layer, replace(layer, name="second")), (("input",), ("first",)))
+    why = group_cost(net, FusionGroup((0, 1), (1, 2)), ROOMY, BufferMapper())
+    assert str(why) == (
+        "too_many_tiles at first..second (2 layers): needs 33554432, has 16777216 tiles; "
+        "use larger tiles or cut the group"
+    )
+
+
+@pytest.mark.parametrize("prefetch", [True, False])
+@pytest.mark.parametrize("bandwidth", [8, 0.2])
+def test_every_image_between_the_first_and_the_last_takes_as_long(prefetch, bandwidth):
+    """Weights arrive with the first; what one image fetches comes while the one before runs."""
+    network = two_convolutions()
+    group = FusionGroup((0, 1), (4, 8), "keep_all", (0, 1))
+    twice = network.with_batch(2)
+    room = group_cost(twice, group, ROOMY, BufferMapper()).peak_words - (not prefetch)
+    hardware = edge(room)
+    dram = replace(hardware.levels[2], bandwidth_words=bandwidth)
+    hardware = replace(hardware, levels=(*hardware.levels[:2], dram))
+    costs = [
+        group_cost(network.with_batch(n), group, hardware, BufferMapper()) for n in range(2, 8)
+    ]
+    assert {cost.prefetch for cost in costs} == {prefetch}
+    assert len(set(np.diff([cost.latency_cycles for cost in costs]).tolist())) == 1
+    slow = account(network.with_batch(7), group, hardware, BufferMapper())
+    assert costs[-1].latency_cycles == slow.latency
