@@ -142,8 +142,8 @@ class Call:
         for i, value in enumerate(self.inputs):
             if value is not None and value.constant and value.read() is None:
                 return (
-                    f"the values of input {i + 1}, a constant of {value.size} elements, are not "
-                    f"known: at most {MOST_READ} are computed"
+                    f"the values of input {i + 1}, a constant, are not known: it is made of more "
+                    f"than {MOST_READ} elements"
                 )
         return (
             "the shape of its result is not known before the network runs; export the model with "

@@ -1,12 +1,13 @@
 """Nodes of an ONNX graph by themselves: schema, attributes, shapes of their results."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from ..suggest import did_you_mean
-from .onnx_values import Fault, Value, check_shape
+from .onnx_values import MOST_DIMENSIONS, Fault, Value, check_shape
 
 if TYPE_CHECKING:
     from onnx import AttributeProto, NodeProto, TensorProto, TypeProto
@@ -25,9 +26,14 @@ POSITIVE: Final = frozenset(
 COUNTS: Final = frozenset({"batch_dims"})
 #: Attributes that may hold any number (the end of a slice, a constant).
 ANY_NUMBER: Final = frozenset({"starts", "ends", "value_int", "value_ints"})
+#: Products of two operands whose indices are letters.
+EQUATION: Final = re.compile(r" *[A-Za-z ]+,[A-Za-z ]+(->[A-Za-z ]*)?")
 #: Elements of the largest constant that shape inference is told (assumption: shapes, indices and
 #: scales have fewer).
 MOST_TOLD: Final = 1024
+#: Which input of operators says the shape of the result; shape inference makes room for as many
+#: dimensions as it says, even if it does not know them.
+SHAPES: Final = {"ConstantOfShape": 0, "Reshape": 1, "Expand": 1, "Tile": 1}
 #: Operators whose results have the shape of their first input, though ONNX does not infer it or
 #: does not know them (runtimes write the last two into ONNX's domain).
 SAME_SHAPE: Final = frozenset(
@@ -127,6 +133,8 @@ def _value(entry: "AttributeProto") -> Attribute:
 
 
 def _check_range(name: str, value: Attribute) -> None:
+    if name == "equation" and not EQUATION.fullmatch(str(value)):
+        raise Fault(f"equation {value!r} is not read, only such as 'bij,bjk->bik'")
     numbers = value if isinstance(value, tuple) else (value,)
     for number in numbers:
         if not isinstance(number, int) or name in ANY_NUMBER:
@@ -150,12 +158,20 @@ def results(
     Raises:
         Fault: inputs that do not go together, or a shape that no tensor can have.
     """
+    _check_rank(node.op_type, inputs)
     first = next((value for value in inputs if value is not None), None)
     if node.op_type in SAME_SHAPE and first is not None:
         return {node.output[0]: Result(first.dtype, first.shape)}
     if known is None:
         return {}
     return {name: _result(name, of) for name, of in _infer(node, known, inputs, version).items()}
+
+
+def _check_rank(operator: str, inputs: Sequence[Value | None]) -> None:
+    place = SHAPES.get(operator, len(inputs))
+    shape = inputs[place] if place < len(inputs) else None
+    if shape is not None and shape.size > MOST_DIMENSIONS:
+        raise Fault(f"a shape of {shape.size} dimensions, at most {MOST_DIMENSIONS} are read")
 
 
 def _infer(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from .onnx_arithmetic import ARITHMETIC, Translator
 from .onnx_call import Call, Maker
+from .onnx_einsum import einsum
 from .onnx_expand import MOST_NESTED, Key, body_size, branch_body, called, function_body
 from .onnx_file import MOST_NODES, ONNX_DOMAINS
 from .onnx_fold import Folder, shape_of
@@ -22,13 +23,15 @@ if TYPE_CHECKING:
     from onnx import FunctionProto, NodeProto
     from onnx.defs import OpSchema
 
-OPERATORS: Final[Mapping[str, Translator]] = {**ARITHMETIC, **MOVES, **LAYERS, **SEQUENCES}
+OPERATORS: Final[Mapping[str, Translator]] = {
+    **ARITHMETIC,
+    **MOVES,
+    **LAYERS,
+    **SEQUENCES,
+    "Einsum": einsum,
+}
 """How each operator is translated that works on what the network computes."""
 
-#: What must not be folded: results differ from run to run.
-_RANDOM: Final = frozenset({"RandomNormal", "RandomUniform", "RandomNormalLike"}) | frozenset(
-    {"RandomUniformLike", "Bernoulli", "Multinomial"}
-)
 #: Nodes that a message names for each operator.
 _NAMED: Final = 8
 
@@ -197,7 +200,7 @@ class Walk:
         constant = all(value is None or value.constant for value in inputs)
         if node.op_type in ("Shape", "Size"):
             self._bind(outputs[0], shape_of(call))
-        elif constant and node.op_type not in _RANDOM:
+        elif constant:
             for value in self._folder_of_constants.fold(call):
                 self._bind(value.name, value)
         elif node.op_type in OPERATORS:

@@ -104,14 +104,15 @@ def test_unsupported_operators_are_listed_once_with_their_nodes(tmp_path: Path) 
         node("FusedMatMul", "x x", "f", domain="com.microsoft", name="fused"),
         node("GRU", "x w r", "g _", hidden_size=2, name="cell"),
         node("TopK", "f k", "u j", name="again"),
+        node("RandomNormalLike", "x", "r", name="noise"),
         node("Relu", "g", "h"),
-        node("Sum", "v u h", "y"),
+        node("Sum", "v u h r", "y"),
     ]
     constants = {"k": numbers(1), "w": weight(1, 6, 4), "r": weight(1, 6, 2)}
     text = refusal(model(nodes, {"x": (1, 4, 4)}, "y", constants), tmp_path)
     assert text == (
         "operators that are not read: TopK (nodes best, again); "
-        "com.microsoft.FusedMatMul (node fused); GRU (node cell)"
+        "com.microsoft.FusedMatMul (node fused); GRU (node cell); RandomNormalLike (node noise)"
     )
 
 
@@ -298,15 +299,23 @@ def test_everything_is_told_at_once(tmp_path: Path) -> None:
         ([node("Expand", "x big", "y")], r"more than 2\*\*53"),
         ([node("Tile", "x big", "y")], r"more than 2\*\*53"),
         (
-            [node("Range", "zero end one", "c"), node("Reshape", "x c", "y")],
-            "input 2, a constant of 1099511627776 elements, are not known: at most 1048576",
+            [
+                node("Range", "zero end one", "c"),
+                node("ReduceMax", "c", "m", keepdims=1),
+                node("Reshape", "x m", "y"),
+            ],
+            "values of input 2, a constant, are not known: it is made of more than 1048576",
         ),
         (
             [node("ConstantOfShape", "half", "c", value=ONE), node("Reshape", "x c", "y")],
-            "input 2, a constant of 1073741824 elements, are not known: at most 1048576",
+            "a shape of 1073741824 dimensions, at most 16 are read",
+        ),
+        (
+            [node("ConstantOfShape", "half", "c", value=ONE), node("Expand", "x c", "y")],
+            "a shape of 1073741824 dimensions, at most 16 are read",
         ),
     ],
-    ids=["fill", "expand", "tile", "range", "shape"],
+    ids=["fill", "expand", "tile", "range", "shape", "rank"],
 )
 def test_bombs(tmp_path: Path, nodes: list[Any], message: str) -> None:
     """Small files that ask for giant tensors."""

@@ -270,6 +270,37 @@ def test_products_with_weights_are_linear(tmp_path: Path) -> None:
     assert graph.learned == {"w": 15, "w2": 20}
 
 
+@pytest.mark.parametrize(
+    ("equation", "x", "y", "found"),
+    [
+        ("bid,bjd->bij", (2, 3, 4), (2, 5, 4), ["transpose", "matmul"]),
+        ("bhid, bhdj -> bihj", (2, 3, 4, 5), (2, 3, 5, 6), ["matmul", "transpose"]),
+        ("ij,jk", (3, 4), (4, 5), ["matmul"]),
+        ("bi,ci->bc", (2, 3), (4, 3), ["transpose", "matmul"]),
+        ("bijc,ic->bij", (2, 3, 4, 5), (3, 5), None),
+        ("ab,b->ab", (2, 3), (3,), ["reshape", "mul"]),
+    ],
+)
+def test_products_by_equation(
+    tmp_path: Path, equation: str, x: Any, y: Any, found: list[str] | None
+) -> None:
+    nodes = [node("Einsum", "x y", "z", equation=equation)]
+    proto = model(nodes, {"x": x, "y": y}, "z")
+    graph = graph_of(proto, tmp_path)
+    wanted = np.einsum(equation.replace(" ", ""), np.ones(x), np.ones(y)).shape
+    assert graph.tensors[graph.outputs[0]].shape == wanted
+    if found is not None:
+        assert kinds(graph) == found
+
+
+def test_equations_with_weights_are_linear(tmp_path: Path) -> None:
+    made = node("Einsum", "x w", "y", equation="btc,chd->bthd")
+    graph = graph_of(model([made], {"x": (1, 5, 6)}, "y", {"w": weight(6, 2, 4)}), tmp_path)
+    assert kinds(graph) == ["reshape", "linear", "reshape"]
+    assert graph.tensors[graph.ops[1].inputs[1]].shape == (8, 6)
+    assert graph.learned == {"w": 48}
+
+
 def test_what_counts_as_learned(tmp_path: Path) -> None:
     mask = np.triu(np.full((4, 4), -np.inf, np.float32), 1)
     nodes = [
