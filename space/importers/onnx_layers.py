@@ -100,6 +100,8 @@ def _conv_transpose(call: Call) -> Value:
     pads = _sides(call, "pads", 2 * axes, 0)
     start, end = pads[:axes], pads[axes:]
     shape = call.shape()
+    if len(shape) != len(x.shape):
+        raise Fault(f"output_shape must have {axes} sides, the result would be {shape}")
     if call.numbers("output_shape") or call.text("auto_pad", "NOTSET") != "NOTSET":
         # what is more than the result is cut off (onnx's ConvTranspose, attribute output_shape)
         cut = [

@@ -104,9 +104,9 @@ def test_unsupported_operators_are_listed_once_with_their_nodes(tmp_path: Path) 
         node("FusedMatMul", "x x", "f", domain="com.microsoft", name="fused"),
         node("GRU", "x w r", "g _", hidden_size=2, name="cell"),
         node("TopK", "f k", "u j", name="again"),
-        node("RandomNormalLike", "x", "r", name="noise"),
+        node("RandomNormalLike", "x", "n", name="noise"),
         node("Relu", "g", "h"),
-        node("Sum", "v u h r", "y"),
+        node("Sum", "v u h n", "y"),
     ]
     constants = {"k": numbers(1), "w": weight(1, 6, 4), "r": weight(1, 6, 2)}
     text = refusal(model(nodes, {"x": (1, 4, 4)}, "y", constants), tmp_path)
