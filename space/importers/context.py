@@ -195,17 +195,24 @@ class Lowering:
             Refused: images of a batch that are not all taken alike.
         """
         view = self.maps.settle(view, lambda piece: by_axis(piece, roles))
-        key = (view, tuple(roles))
-        if key not in self._copies:
-            factors = [factors_of(view, i, count) for i, count in enumerate(view.shape)]
-            dims, shape = laid(factors, roles)
-            self._copies[key] = self.copied_to(view, shape, dims, roles)
-        return self._copies[key]
+        factors = [factors_of(view, i, count) for i, count in enumerate(view.shape)]
+        dims, shape = laid(factors, roles)
+        return self.copied_to(view, shape, dims, roles)
 
     def copied_to(
-        self, view: View, shape: Shape, dims: Sequence[Dim], roles: Sequence[int] = ()
+        self, view: View, shape: Shape, dims: Sequence[Dim], roles: Sequence[int]
     ) -> View:
-        """Return the view of a copy of ``shape``, in which dimensions lie as ``dims`` say."""
+        """Return the view of a copy of ``shape``, in which dimensions lie as ``dims`` say.
+
+        All who want the same copy share it.
+        """
+        view = self.maps.settle(view, lambda piece: by_axis(piece, roles))
+        key = (view, shape, tuple(dims))
+        if key not in self._copies:
+            self._copies[key] = self._copy(view, shape, dims, roles)
+        return self._copies[key]
+
+    def _copy(self, view: View, shape: Shape, dims: Sequence[Dim], roles: Sequence[int]) -> View:
         reads = self.around(view, roles)
         layer = copy(self.name("copy"), shape, [read.words for read in reads])
         return self.made(self.emit(layer, reads), dims)
@@ -223,7 +230,7 @@ class Lowering:
             raise OtherBatch(f"mixes images with other dimensions: {view.shape} to {tuple(shape)}")
         sizes = [run(count, REPEATED, 0) for count in shape]
         dims, lies = laid([images, *sizes[1:]] if images else sizes, roles)
-        return self.copied_to(view, lies, dims, self.roles_of(view))
+        return self._copy(view, lies, dims, self.roles_of(view))
 
     def narrowed(self, view: View, axis: int, start: int, stop: int, step: int = 1) -> View:
         """Return some indices of one dimension, of a copy if they lie too scattered.

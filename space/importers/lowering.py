@@ -3,7 +3,11 @@
 Every tensor is a view of maps, so that what moves no word is no layer; each operator of the rest
 makes layers, which then take up biases, batch norms and activations. Learned values count once:
 weights with the layer that has them first (others name it), tables and learned maps with their
-first reader. Learned tensors that no layer uses do not count.
+first reader. Learned tensors that no layer uses do not count; weights of convolutions and matrix
+products that are constants and not learned do, as a layer has no other kind.
+
+Constants that are not learned are free if they are scalars, one value a channel or masks of
+scores; others (tables of positions) are inputs without parameters.
 
 The batch is the first dimension of the network's first input if every layer can work on so many
 images; else the second one of three (time first), or else everything is one image.

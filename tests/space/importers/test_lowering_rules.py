@@ -196,3 +196,12 @@ def test_a_bias_apart_is_taken_up_at_a_single_position_too(batch: int, swapped: 
     g.two("add", *[product, g.weight(4)][:: -1 if swapped else 1])
     (layer,) = lower(g.graph()).layers
     assert (layer.operator, layer.params, layer.n) == ("gemm", 36, batch)
+
+
+def test_those_who_want_the_same_copy_share_it_but_moves_are_their_own() -> None:
+    g = GraphMaker(image=(1, 4, 6, 6), mask=(1, 1, 6, 6))
+    x = g.conv("image", 4)
+    both = [g.two("mul", x, "mask"), g.two("add", g.act(x), "mask")]
+    assert [layer.operator for layer in lower(g.graph(*both)).layers].count("copy") == 1
+    moves = [g.op("copy", [x], (1, 4, 6, 6), name) for name in ("flip", "roll")]
+    assert [layer.name for layer in lower(g.graph(*moves)).layers[1:]] == ["flip.copy", "roll.copy"]
