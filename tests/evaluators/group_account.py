@@ -29,6 +29,21 @@ class Account:
     prefetch: bool = True
 
 
+def resident_words(network, group):
+    """Return for each layer with resident weights the words that come for it.
+
+    What layers share comes for the first of them alone.
+    """
+    words, seen = {}, set()
+    for i in group.resident:
+        first = i
+        while network.layers[first].weights_of:
+            first = network.index(network.layers[first].weights_of)
+        words[i] = 0 if first in seen else network.layers[i].weight_words
+        seen.add(first)
+    return words
+
+
 def tile_costs(network, group, hardware, mapper, free):
     """Return the layer costs of each tile, {(tile, layer): cost}, from the simulated sizes."""
     shape = group_shape(network, group.layers)
@@ -68,7 +83,8 @@ def account(network, group, hardware, mapper):
     layers = tuple(network.layers[i] for i in group.layers)
     run = simulate(shape, layers, group.tile, group.halo)
     images, tiles = network.batch, len(run.steps)
-    weights = sum(network.layers[i].weight_words for i in group.resident)
+    loaded = resident_words(network, group)
+    weights = sum(loaded.values())
     moving = np.array(in_flight(run, images))[:, None]
     steps = np.array(run.steps) + weights
     buffer = hardware.levels[-2]
@@ -97,13 +113,15 @@ def account(network, group, hardware, mapper):
         words += run.fetched[t % tiles] + run.written[t % tiles]
         # each layer waits for its own resident weights, in the first tile in which it runs
         loads = {
-            m: ceil(network.layers[group.layers[m]].weight_words / rate)
+            m: loaded[group.layers[m]]
             for m, _ in running
-            if group.layers[m] in group.resident and t == min(i for i, n in costs if n == m)
+            if group.layers[m] in loaded and t == min(i for i, n in costs if n == m)
         }
-        body = sum(max(c.chip_cycles, c.dram_cycles + loads.get(m, 0)) for m, c in running)
-        dram += sum(loads.values())
-        words += sum(network.layers[group.layers[m]].weight_words for m in loads)
+        body = sum(
+            max(c.chip_cycles, c.dram_cycles + ceil(loads.get(m, 0) / rate)) for m, c in running
+        )
+        dram += sum(ceil(load / rate) for load in loads.values())
+        words += sum(loads.values())
         if result.prefetch:
             dram += fetch[t + 1] if t + 1 < len(shares) else store[t]
             dram += store[t - 1] if t else fetch[0]
@@ -139,4 +157,4 @@ def transfers_pj(network, group, hardware, shape, layers, images):
             for u in shape.exported:
                 size = shape.channels[u] * len(rows.share[i][u]) * len(columns.share[j][u])
                 total += images * ceil(size / widths[-1]) * prices.write_pj[-1, 2]
-    return total + sum(read(network.layers[i].weight_words, 0) for i in group.resident)
+    return total + sum(read(load, 0) for load in resident_words(network, group).values())

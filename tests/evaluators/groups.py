@@ -7,6 +7,7 @@ from archloom.space.layer import Layer
 from archloom.space.network import Network
 
 from .operator_groups import random_operators
+from .wild_networks import wild_group
 
 POLICIES = ("recompute", "keep_inner", "keep_all")
 
@@ -37,9 +38,12 @@ def random_group(rng: np.random.Generator, kind="any"):
 
     Some layers after the members read maps of the group, so that maps leave from its middle.
     ``kind`` is ``any``, ``dense`` (windows at least as large as their strides, undilated, so
-    that no word between them stays unread), ``pointwise`` (1x1 chains at stride 1) or
-    ``operators`` (products of maps, interleaved and concatenated maps, broadcasts).
+    that no word between them stays unread), ``pointwise`` (1x1 chains at stride 1),
+    ``operators`` (products of maps, interleaved and concatenated maps, broadcasts) or ``wild``
+    (boxes of maps, shared weights and more; the members are any of the layers).
     """
+    if kind == "wild":
+        return wild_group(rng)
     if kind == "operators":
         return random_operators(rng)
     layers: list[Layer] = []

@@ -69,7 +69,11 @@ def account_case(seed, kind="any"):
 
 @pytest.mark.parametrize(
     ("seed", "kind"),
-    [*((i, "any") for i in range(150)), *((i, "operators") for i in range(80))],
+    [
+        *((i, "any") for i in range(150)),
+        *((i, "operators") for i in range(80)),
+        *((i, "wild") for i in range(200)),
+    ],
 )
 def test_a_group_costs_what_its_tiles_cost_one_by_one(seed, kind):
     network, group, hardware, mapper = account_case(seed, kind)
