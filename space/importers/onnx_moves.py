@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from math import prod
 from typing import Final
 
 import numpy as np
@@ -21,7 +22,14 @@ def _reshape(call: Call) -> Value:
 
 
 def reshaped(call: Call, value: Value, shape: Sequence[int]) -> Value:
-    """Return a value in another shape; of several reshapes in a row only the last one counts."""
+    """Return a value in another shape; of several reshapes in a row only the last one counts.
+
+    Raises:
+        Fault: the shape has another number of elements, as when a file was exported for other
+            sizes of its inputs.
+    """
+    if value.size != prod(shape):
+        raise Fault(f"{value.shape} has {value.size} elements, {tuple(shape)} has {prod(shape)}")
     before = call.maker.maker_of(value, "reshape")
     source = call.maker.value(before.inputs[0]) if before is not None else value
     return source if source.shape == tuple(shape) else call.op("reshape", [source], shape)

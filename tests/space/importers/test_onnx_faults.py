@@ -98,6 +98,14 @@ def test_inputs_without_a_rank(tmp_path: Path) -> None:
     assert "input x: it is no tensor whose rank is known" in refusal(proto, tmp_path)
 
 
+def test_sizes_that_a_file_was_not_exported_for(tmp_path: Path) -> None:
+    nodes = [node("Reshape", "x s", "y")]
+    proto = model(nodes, {"x": ("batch", 12)}, "y", {"s": numbers(3, 2, 6)})
+    assert len(graph_of(proto, tmp_path, batch=3).ops) == 1
+    text = refusal(proto, tmp_path, batch=2)
+    assert "reshape_y (Reshape): (2, 12) has 24 elements, (3, 2, 6) has 36" in text
+
+
 def test_unsupported_operators_are_listed_once_with_their_nodes(tmp_path: Path) -> None:
     nodes = [
         node("TopK", "x k", "v i", name="best"),
