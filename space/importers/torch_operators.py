@@ -309,8 +309,9 @@ OPERATORS: Final[dict[str, Rule]] = {
     "aten.max_pool2d_with_indices": _pool("max"),
     **{f"aten.adaptive_{m}_pool{d}d": _adaptive(m) for m in ("max", "avg") for d in (1, 2)},
     "aten._adaptive_avg_pool2d": _adaptive("avg"),
-    "aten.mean": _reduce("mean"),
-    "aten.amax": _reduce("max"),
+    # a sum is a mean but for a factor, a least value costs what a largest one does
+    **dict.fromkeys(("aten.mean", "aten.sum"), _reduce("mean")),
+    **dict.fromkeys(("aten.amax", "aten.amin"), _reduce("max")),
     "aten.hardtanh": _clamp,
     "aten.clamp": _clamp,
     "aten.clamp_min": _clamp,

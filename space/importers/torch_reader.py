@@ -35,7 +35,8 @@ def network_of(program: "ExportedProgram", name: str = "network") -> Network:
         name: of the network.
 
     Raises:
-        ImportProblem: dynamic sizes, or operators that cannot be taken; names all of them.
+        ImportProblem: no exported program, dynamic sizes, or operators that cannot be taken; names
+            all of them.
     """
     from .lowering import lower
     from .patterns import simplify
@@ -49,6 +50,9 @@ def graph_of(program: "ExportedProgram", name: str) -> Graph:
     Raises:
         ImportProblem: as :func:`network_of`.
     """
+    if not hasattr(program, "graph_signature"):
+        hint = "take torch.export.export(model.eval(), (example,))"
+        raise ImportProblem(name, [f"a {type(program).__name__} is no exported program; {hint}"])
     reading = _Reading(program, name)
     if reading.unknown:
         reading = _Reading(_decomposed(program), name)
@@ -144,9 +148,11 @@ class _Reading:
             return None
         open_sides = [f"{i} ({side})" for i, side in enumerate(sides) if type(side) is not int]
         if open_sides:
+            # what is open although all that it is made of is fixed follows from values
+            inner = node.op == "call_function"
+            why = "it depends on the data" if inner else "export without dynamic_shapes"
             self.problems.append(
-                f"{node.name}: dimension {', '.join(open_sides)} has no fixed size; "
-                "export without dynamic_shapes"
+                f"{node.name}: dimension {', '.join(open_sides)} has no fixed size; {why}"
             )
             return None
         return tuple(sides)
@@ -156,13 +162,13 @@ class _Reading:
         if packet == "_operator.getitem":
             self._item(node)
             return
+        if any(n.name not in self._results for n in node.all_input_nodes):
+            return  # it depends on what is reported already, or holds no tensor
         values = node.meta.get("val")
         several = isinstance(values, tuple | list)
         each = list(values) if isinstance(values, tuple | list) else [values]
         shapes = [self._shape(node, value) for value in each]
         known = [shape if shape is not None else () for shape in shapes]
-        if any(n.name not in self._results for n in node.all_input_nodes):
-            return  # it depends on what is reported already, or holds no tensor
         if values is None and not node.users:
             return  # an assertion
         call = Call(
@@ -179,6 +185,9 @@ class _Reading:
         if rule is None:
             at = self.unknown.get(call.target, f"{call.target} is not supported, at")
             self.unknown[call.target] = f"{at}{',' if at[-1] != 't' else ''} {call.name}"
+            # so that what follows is looked at, too
+            made = tuple(Tensor(f"{call.name}:{i}", s) for i, s in enumerate(call.shapes))
+            self._bind(node, made if several else made[0])
             return
         try:
             self._bind(node, rule(call))

@@ -42,8 +42,9 @@ def test_sizes_that_are_open_are_told() -> None:
         dynamic_shapes=({0: batch},),
     )
     open_batch = r"input: dimension 0 \(\w+\) has no fixed size; export without dynamic_shapes"
-    with pytest.raises(ImportProblem, match=open_batch):
+    with pytest.raises(ImportProblem, match=open_batch) as caught:
         network_of(program, "squeezenet")
+    assert len(caught.value.problems) == 1  # what follows from it is not repeated
 
 
 def test_a_model_in_training_is_told() -> None:
@@ -62,6 +63,29 @@ def test_unknown_operators_are_told_together() -> None:
     assert text.startswith("odd:\n")
     assert "aten.cumsum is not supported, at cumsum" in text
     assert "aten.sort is not supported, at sort" in text
+
+
+def test_what_depends_on_an_unknown_operator_is_looked_at_too() -> None:
+    def odd(x):
+        return torch.sort(torch.cumsum(x, 1))[0].relu() + 1
+
+    with pytest.raises(ImportProblem) as caught:
+        network_of(exported(Function(odd), (1, 8)), "odd")
+    assert sorted(caught.value.problems) == [
+        "aten.cumsum is not supported, at cumsum",
+        "aten.sort is not supported, at sort",
+    ]
+
+
+def test_a_size_that_depends_on_the_data_is_told() -> None:
+    with pytest.raises(ImportProblem, match=r"dimension 0 \(u0\) .*; it depends on the data"):
+        network_of(exported(Function(lambda x, y: x[y > 0]), (5, 4), (5,)), "masked")
+
+
+def test_a_model_that_is_not_exported_is_told() -> None:
+    message = r"mine: a Linear is no exported program; take torch\.export\.export\(model\.eval\(\)"
+    with pytest.raises(ImportProblem, match=message):
+        network_of(nn.Linear(2, 3), "mine")
 
 
 def test_layers_have_the_names_of_their_modules() -> None:
@@ -91,6 +115,8 @@ def test_a_decomposed_program_reads_alike(model, shape) -> None:
 @pytest.mark.parametrize(
     ("function", "shapes", "layers"),
     [
+        (lambda x: x.sum((2, 3)), [(1, 8, 4, 4)], [("avgpool", (8, 1, 1))]),
+        (lambda x: x.amin((2, 3)), [(1, 8, 4, 4)], [("maxpool", (8, 1, 1))]),
         (lambda x: x.chunk(2, 1)[1].relu(), [(1, 8, 4, 4)], [("relu", (4, 4, 4))]),
         (lambda x: functional.hardtanh(x, 0, 6), [(1, 2, 4, 4)], [("relu6", (2, 4, 4))]),
         (lambda x: x.clamp(min=0), [(1, 2, 4, 4)], [("relu", (2, 4, 4))]),
