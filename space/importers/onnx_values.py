@@ -110,6 +110,13 @@ class Value:
         array = self.read() if self.constant and self.size == 1 else None
         return None if array is None else float(np.real(array.reshape(())[()]))
 
+    def _decimals(self) -> NDArray[np.float64] | None:
+        """Return the elements of a constant of several floating-point numbers."""
+        array = self.read() if self.constant and self.dtype in FLOATS and self.size > 1 else None
+        with np.errstate(all="ignore"):
+            # what is no number is neither low, nor 0, nor a cosine
+            return None if array is None else np.nan_to_num(array.astype(np.float64), nan=2.0)
+
     @property
     def is_mask(self) -> bool:
         """Whether it switches positions off where it is added.
@@ -118,10 +125,10 @@ class Value:
         a mask if they stand where one does, in four dimensions with the keys in the last (no
         network starts with such weights; a bias may well start at 0).
         """
-        array = self.read() if self.constant and self.dtype in FLOATS else None
-        if array is None or array.size < 2:
+        array = self._decimals()
+        if array is None:
             return False
-        flat = array.astype(np.float64).ravel()
+        flat = array.ravel()
         # -1e4 is the least that half precision takes; masks of BERT hold it
         low = flat <= -1e4
         if not low.any():
@@ -134,8 +141,8 @@ class Value:
 
         At position 0 they are all 1 or all 0 (Su et al., arXiv:2104.09864, equation 34).
         """
-        array = self.read() if self.constant and self.dtype in FLOATS else None
-        rows = np.squeeze(array.astype(np.float64)) if array is not None else np.zeros(0)
+        array = self._decimals()
+        rows = np.squeeze(array) if array is not None else np.zeros(0)
         if rows.ndim != 2 or bool((np.abs(rows) > 1).any()):
             return False
         first = rows[0]

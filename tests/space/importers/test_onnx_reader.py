@@ -323,6 +323,18 @@ def test_what_counts_as_learned(tmp_path: Path) -> None:
     assert (root.constant, root.learned, root.value) == (True, frozenset(), 3.0)
 
 
+@pytest.mark.filterwarnings("error")
+def test_what_is_no_number_is_no_mask_and_warns_of_nothing(tmp_path: Path) -> None:
+    """A signalling NaN in half precision, which numpy warns of when it is made longer."""
+    odd = np.array([0x7D01, 0, 0, 0], np.uint16).view(np.float16)
+    empty = np.zeros((0, 4), np.float16)
+    nodes = [node("Add", "x odd", "a"), node("Concat", "a none", "y", axis=0)]
+    types = {"x": TensorProto.FLOAT16}
+    constants = {"odd": odd, "none": empty}
+    proto = model(nodes, {"x": (2, 4)}, "y", constants, types=types)
+    assert graph_of(proto, tmp_path).learned == {"odd": 4}
+
+
 def test_tables_of_angles_are_not_learned(tmp_path: Path) -> None:
     angles = np.arange(6)[:, None] * np.array([1, 0.1])
     tables = {"cos": np.cos(angles, dtype=np.float32), "sin": np.sin(angles, dtype=np.float32)}
