@@ -52,9 +52,7 @@ def test_a_box_that_does_not_fit_is_refused(box, message):
 
 
 def test_there_is_one_box_for_each_map():
-    with pytest.raises(
-        ValueError, match=r"slices is .*, it must hold one entry for each"
-    ):
+    with pytest.raises(ValueError, match=r"slices is .*, it must hold one entry for each"):
         halves(slices=(HALF, None))
 
 
