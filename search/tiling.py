@@ -33,7 +33,7 @@ def tile_group(
     """Return the group with the tiling that is estimated cheapest, or why none fits.
 
     Tiles are bands of whole rows (as in Optimus, Cai et al.), of halving heights, and below
-    one row halves of it. Weights stay in the buffer while they fit, the largest
+    one row halves of it. Weights stay in the buffer while they fit, most used and largest
     first. The estimate is energy x latency with every layer at full throughput.
     """
     if len(layers) == 1:
@@ -153,16 +153,28 @@ def _choose_weights(
 ) -> tuple[tuple[int, ...], int]:
     """Return the layers whose weights stay in ``room`` words, and words of weights fetched.
 
-    Every resident word saves (tiles - 1) fetches, so the room is filled, largest layers first.
+    Every resident word saves (runs - 1) fetches, of each layer that uses it, so the room is
+    filled, what is used most often first, the largest of that first. What layers share stays
+    for all of them or for none.
     """
-    keeps = "weights" in hardware.levels[-2].keeps and runs > 1
+    keeps = "weights" in hardware.levels[-2].keeps
+    users: dict[int, list[int]] = {}
+    for i in layers:
+        if network.layers[i].weight_words:
+            users.setdefault(network.weight_owner(i), []).append(i)
     resident: list[int] = []
     fetched = 0
-    for words, i in sorted(((network.layers[i].weight_words, i) for i in layers), reverse=True):
-        if keeps and 0 < words < room:
-            resident.append(i)
+    for times, words, shared in sorted(
+        (
+            (runs * len(found), network.layers[found[0]].weight_words, found)
+            for found in users.values()
+        ),
+        reverse=True,
+    ):
+        if keeps and times > 1 and words < room:
+            resident += shared
             room -= words
             fetched += words
         else:
-            fetched += words * runs
+            fetched += words * times
     return tuple(sorted(resident)), fetched

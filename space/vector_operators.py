@@ -79,7 +79,8 @@ VECTOR_OPERATORS: Final[dict[str, VectorOperator]] = {
     "avgpool": VectorOperator(1, windowed=True),
     "add": VectorOperator(1, operands=None),
     "mul": VectorOperator(1, operands=None),
-    "div": VectorOperator(_DIVIDE, operands=2),
+    # one division takes in two words
+    "div": VectorOperator(_DIVIDE // 2, operands=2),
     # max(x, 0); min(max(x, 0), 6)
     "relu": VectorOperator(1),
     "relu6": VectorOperator(2),

@@ -154,7 +154,7 @@ def test_an_lstm_step_reads_each_gate_once_and_both_states():
         (bilinear("smooth", (3, 5, 4), 15), 9, 4, 15),
         (group_norm("groups", 6, (5, 2), 3), 10, 2, 60),
         (rotary("turn", 6, 10), 3, 1, 60),
-        (div("ratio", 3, (5, 4)), 8, 2, 120),
+        (div("ratio", 3, (5, 4)), 4, 2, 120),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )

@@ -1,5 +1,6 @@
 """How a fused group is tiled."""
 
+from dataclasses import replace
 from math import ceil
 
 import pytest
@@ -12,7 +13,9 @@ from archloom.search.pricing import Mapper
 from archloom.search.tiling import tile_group
 from archloom.space.fusion import FusionGroup, components, connected
 from archloom.space.infeasible import Infeasible
+from archloom.space.network import Network
 from archloom.space.networks import network
+from archloom.space.operators import linear
 from archloom.space.presets import preset
 
 from .small_cases import casco_edge, chain, three_levels, two_levels
@@ -129,3 +132,19 @@ def test_a_larger_batch_does_not_need_a_larger_buffer() -> None:
     one, many = (tile_group(n, (0, 1, 2), casco_edge(64)) for n in (net, net.with_batch(8)))
     assert not isinstance(one, Infeasible)
     assert not isinstance(many, Infeasible)
+
+
+@pytest.mark.parametrize("batch", [1, 3])
+def test_weights_that_layers_share_stay_for_all_of_them(batch: int) -> None:
+    """Four layers with one set of weights: it comes once, even in a single tile."""
+    first = linear("l0", 16, 16, bias=False)
+    rest = [replace(first, name=f"l{i}", weights_of="l0") for i in range(1, 4)]
+    reads = tuple((name,) for name in ("input", "l0", "l1", "l2"))
+    net = Network("steps", (first, *rest), reads).with_batch(batch)
+    design, mapper = casco_edge(32), Mapper(LocalMapping(), 40, 1)
+    group = tile_group(net, (0, 1, 2, 3), design)
+    assert isinstance(group, FusionGroup)
+    assert group.resident == (0, 1, 2, 3)
+    cost = group_cost(net, group, design, mapper)
+    assert not isinstance(cost, Infeasible)
+    assert cost.dram_reads == 16 * 16 + 16 * batch
