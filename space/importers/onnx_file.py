@@ -25,6 +25,8 @@ MOST_BYTES: Final = 2**31 - 1
 MOST_NODES: Final = 100_000
 #: Operators of earlier opsets broadcast by attributes, which is not read.
 LEAST_OPSET: Final = 7
+#: Tensors that are named with a fault that they share.
+_NAMED: Final = 3
 #: Names of the operators' own domain.
 ONNX_DOMAINS: Final = ("", "ai.onnx")
 
@@ -157,15 +159,22 @@ def opsets(model: "ModelProto") -> dict[str, int]:
 def constants(graph: "GraphProto", folder: Path) -> tuple[dict[str, Value], list[str]]:
     """Return the constants of a graph by name, and what is wrong with others."""
     buffers = {entry.name for entry in graph.value_info if _is_buffer(entry)}
-    values, problems = {}, []
+    values: dict[str, Value] = {}
+    wrong: dict[str, list[str]] = {}
     for tensor in graph.initializer:
         try:
             value = from_tensor(tensor, tensor.name, folder)
             kept = frozenset() if tensor.name in buffers else value.learned
             values[tensor.name] = replace(value, learned=kept)
         except Fault as fault:
-            problems.append(f"tensor {tensor.name}: {fault}")
-    return values, problems
+            wrong.setdefault(str(fault), []).append(tensor.name)
+    return values, [f"{_tensors(names)}: {fault}" for fault, names in wrong.items()]
+
+
+def _tensors(names: list[str]) -> str:
+    """Return the tensors that one fault has: a data file that is missing is that of all."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return f"tensor{'s' if len(names) > 1 else ''} {', '.join(names[:_NAMED])}{more}"
 
 
 def _is_buffer(entry: "ValueInfoProto") -> bool:
@@ -192,7 +201,8 @@ def inputs(
         file: name of the file, for messages.
     """
     known = {tensor.name for tensor in graph.initializer}
-    given = {key: size for key, size in dimensions.items() if _is_size(size)}
+    # sizes that are none are told by themselves
+    given = {key: size if _is_size(size) else 1 for key, size in dimensions.items()}
     asked = [entry for entry in graph.input if entry.name not in known]
     problems = [] if asked else ["the graph has no inputs"]
     values, unknown, names = [], [], set()

@@ -8,7 +8,7 @@ import numpy as np
 
 from .onnx_call import Call
 from .onnx_numpy import FOLDS
-from .onnx_values import FLOATS, INT64, MOST_READ, QUANTIZED, Array, Fault, Value, from_array
+from .onnx_values import FLOATS, INT32, INT64, MOST_READ, QUANTIZED, Array, Fault, Value, from_array
 
 #: Elementary operations of all folding in one model (assumption: shapes, positions and masks
 #: need thousandths of them; so many take about a second).
@@ -99,6 +99,9 @@ def _learned(call: Call) -> frozenset[str]:
         return frozenset()
     read = [value for value in call.inputs if value is not None]
     read = read[:1] if call.operator in _FIRST else read
+    if call.operator == "DequantizeLinear" and read[0].dtype == INT32 and read[0].shape:
+        # biases of quantized files are such; other integers of this type are places
+        return frozenset({call.outputs[0]})
     # numbers that others are scaled by, or filled with, are learned only by themselves
     single = all(result.shape and prod(result.shape) == 1 for result in call.results.values())
     return frozenset[str]().union(*(v.learned for v in read if single or v.size > 1))

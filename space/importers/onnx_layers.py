@@ -1,7 +1,7 @@
 """ONNX's convolutions, products of matrices, pools and norms, in terms of the neutral graph."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import prod
 from typing import Final
@@ -9,7 +9,7 @@ from typing import Final
 from .onnx_arithmetic import Translator, binary
 from .onnx_call import Call
 from .onnx_moves import reshaped, transposed
-from .onnx_values import Fault, Value
+from .onnx_values import INT32, Fault, Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +86,10 @@ def _bias(call: Call, index: int, channels: int) -> Value | None:
     bias = call.learned(index)
     if bias is not None and bias.shape != (channels,):
         raise Fault(f"bias {bias.shape} for {channels} channels")
+    if bias is not None and bias.dtype == INT32:
+        # of quantized convolutions; other integers of this type are places, and not learned
+        call.maker.sizes[bias.name] = bias.size
+        return replace(bias, learned=frozenset({bias.name}))
     return bias
 
 

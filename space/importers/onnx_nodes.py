@@ -39,6 +39,8 @@ SHAPES: Final = {"ConstantOfShape": 0, "Reshape": 1, "Expand": 1, "Tile": 1}
 SAME_SHAPE: Final = frozenset(
     {"GroupNormalization", "MeanVarianceNormalization", "SimplifiedLayerNormalization"}
 )
+#: Operators that leave out windows behind the map.
+_POOLS: Final = frozenset({"AveragePool", "MaxPool"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +166,27 @@ def results(
         return {node.output[0]: Result(first.dtype, first.shape)}
     if known is None:
         return {}
-    return {name: _result(name, of) for name, of in _infer(node, known, inputs, version).items()}
+    found = {name: _result(name, of) for name, of in _infer(node, known, inputs, version).items()}
+    if node.op_type in _POOLS and first is not None:
+        return {name: _on_the_map(node, of, first.shape) for name, of in found.items()}
+    return found
+
+
+def _on_the_map(node: "NodeProto", found: Result, shape: Sequence[int]) -> Result:
+    """Return a pool's result without windows that would start behind its input of ``shape``.
+
+    With ``ceil_mode`` they are left out (onnx's MaxPool), as in PyTorch; inference counts them.
+    """
+    named = {entry.name: list(entry.ints) or entry.i for entry in node.attribute}
+    if named.get("ceil_mode") != 1 or found.shape is None:
+        return found
+    axes = len(shape) - 2
+    strides, pads = (named.get(name) or [n] * axes for name, n in (("strides", 1), ("pads", 0)))
+    if not (isinstance(strides, list) and isinstance(pads, list)):
+        return found
+    sides = zip(found.shape[2:], strides, pads, shape[2:], strict=False)
+    kept = (n - (n > 1 and (n - 1) * s >= start + size) for n, s, start, size in sides)
+    return Result(found.dtype, (*found.shape[:2], *kept))
 
 
 def _check_rank(operator: str, inputs: Sequence[Value | None]) -> None:

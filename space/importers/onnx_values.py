@@ -52,6 +52,7 @@ BITS: Final = {
     25: 2,
     26: 2,
 }
+INT32: Final = 6
 INT64: Final = 7
 BOOL: Final = 9
 FLOATS: Final = frozenset({1, 10, 11, 16, 17, 18, 19, 20, 23, 24})

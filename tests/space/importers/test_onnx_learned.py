@@ -128,3 +128,40 @@ def test_weights_in_a_file_of_their_own_are_not_needed(tmp_path: Path) -> None:
     (tmp_path / "w2.bin").write_bytes(b"short")
     with pytest.raises(ImportProblem, match=r"tensor w2: data file w2\.bin: 1152 bytes from 8"):
         read_graph(tmp_path / "net.onnx")
+
+
+def test_biases_of_quantized_files_are_learned(tmp_path: Path) -> None:
+    """They are whole numbers of 32 bits, as places are."""
+    nodes = [
+        node("DequantizeLinear", "b scale", "bias"),
+        node("Conv", "x w bias", "a"),
+        node("QuantizeLinear", "a scale zero", "q"),
+        node("QLinearConv", "q scale zero w8 scale zero scale zero b8", "r"),
+        node("DequantizeLinear", "r scale zero", "y"),
+    ]
+    constants = {
+        "b": np.arange(5, dtype=np.int32),
+        "scale": np.float32(0.1),
+        "zero": np.int8(0),
+        "w": weight(5, 4, 1, 1),
+        "w8": np.ones((2, 5, 1, 1), np.int8),
+        "b8": np.arange(2, dtype=np.int32),
+    }
+    graph = graph_of(model(nodes, {"x": MAP}, "y", constants), tmp_path)
+    assert graph.learned == {"w": 20, "bias": 5, "w8": 10, "b8": 2}
+
+
+def test_a_data_file_that_is_missing_is_told_once(tmp_path: Path) -> None:
+    proto = residual()
+    for tensor in proto.graph.initializer:
+        tensor.ClearField("raw_data")
+        tensor.data_location = TensorProto.EXTERNAL
+        entry = tensor.external_data.add()
+        entry.key, entry.value = "location", "net.onnx.data"
+    with pytest.raises(ImportProblem) as caught:
+        read_graph(saved(proto, tmp_path))
+    (problem,) = caught.value.problems
+    first = ", ".join(tensor.name for tensor in proto.graph.initializer[:3])
+    rest = len(proto.graph.initializer) - 3
+    missing = "data file net.onnx.data is missing in the model's folder"
+    assert problem == f"tensors {first} and {rest} more: {missing}"

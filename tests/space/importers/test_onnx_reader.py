@@ -109,6 +109,18 @@ def test_same_padding_is_worked_out(tmp_path: Path) -> None:
         assert start != end
 
 
+def test_pools_have_no_window_behind_the_map(tmp_path: Path) -> None:
+    pools = [
+        (node("MaxPool", "x", "y", kernel_shape=[2], strides=[3], ceil_mode=1), 9),
+        (node("AveragePool", "x", "y", kernel_shape=[3], strides=[3], pads=[1, 1], ceil_mode=1), 8),
+        (node("MaxPool", "x", "y", kernel_shape=[3], strides=[2], ceil_mode=1), 6),
+    ]
+    for made, size in pools:
+        graph = graph_of(model([made], {"x": (1, 4, size)}, "y"), tmp_path)
+        # PyTorch: 3 windows each
+        assert graph.tensors[graph.outputs[0]].shape == (1, 4, 3), size
+
+
 def test_transposed_convolutions_keep_what_is_cut_off(tmp_path: Path) -> None:
     made = node("ConvTranspose", "x w", "y", strides=[2, 2], output_shape=[11, 12])
     op = only(tmp_path, made, {"x": MAP}, w=weight(4, 3, 3, 3))
