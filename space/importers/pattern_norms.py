@@ -177,13 +177,16 @@ def rotary(matcher: Matcher, op: Op) -> Op | None:
 
 
 def _times_table(matcher: Matcher, name: str) -> str:
-    """Return y of y times a constant of many values that are not learned."""
+    """Return y of y times a constant of many values.
+
+    A file may not tell a table of a few positions from learned values: how x is turned does.
+    """
     made = matcher.maker(name, "mul")
     if made is None:
         return ""
     for y, table in (made.inputs, made.inputs[::-1]):
         tensor = matcher.graph.tensors[table]
-        if tensor.constant and not tensor.learned and prod(tensor.shape) > 1:
+        if tensor.constant and prod(tensor.shape) > 1:
             return y
     return ""
 

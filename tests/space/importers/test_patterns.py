@@ -232,6 +232,12 @@ def test_rotary_embedding() -> None:
     assert (g.last().kind, g.last().inputs) == ("rotary", ("x",))
 
 
+def test_tables_that_a_file_calls_learned_turn_too() -> None:
+    g = maker()
+    g.two("add", g.two("mul", "x", g.weight(1, 8)), g.two("mul", turned(g, "x"), g.weight(1, 8)))
+    assert (g.last().kind, g.last().inputs) == ("rotary", ("x",))
+
+
 def test_halves_that_are_not_swapped_are_no_rotary_embedding() -> None:
     g = maker()
     cos, sin = g.constant(16, 8), g.constant(16, 8)
