@@ -80,6 +80,20 @@ class Lowering:
             )
         return self.views[name]
 
+    def beside(self, name: str, other: str) -> View:
+        """Return where a tensor's values stand that meet another's dimension by dimension.
+
+        A constant that has as many entries as there are images where the other counts images has
+        some for each of them: front ends repeat a class token so before the network runs.
+        """
+        tensor, met = self.tensor(name), self.tensor(other)
+        if name not in self.views and tensor.constant and not met.constant and self.n > 1:
+            dims = zip(*(piece.dims for piece in self.view(other).pieces), strict=True)
+            images = [i for i, each in enumerate(dims) if set(each) == {run(self.n, BATCH)}]
+            if len(tensor.shape) == len(met.shape) and any(tensor.shape[i] > 1 for i in images):
+                self.views[name] = self.input(name, tensor.shape, tensor.learned, images[0])
+        return self.view(name)
+
     def _batch_of(self, shape: Sequence[int]) -> int | None:
         """Return the dimension that counts images, if there is one."""
         batch = self._batch

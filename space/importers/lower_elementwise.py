@@ -135,7 +135,8 @@ def lower_arithmetic(ctx: Lowering, op: Op) -> View:
         if _is_free(ctx, op, this) and not other.constant:
             return _by_constant(ctx, op, this, other)
     shape = ctx.shape(op)
-    views = [ctx.expanded(ctx.view(tensor.name), shape) for tensor in (first, second)]
+    found = (ctx.beside(first.name, second.name), ctx.beside(second.name, first.name))
+    views = [ctx.expanded(view, shape) for view in found]
     constants = [tensor for tensor in (first, second) if tensor.constant]
     operator = _OPERATORS[op.kind]
     if operator == "div" and second.constant:

@@ -46,9 +46,10 @@ def lower_expand(ctx: Lowering, op: Op) -> View:
 def lower_concat(ctx: Lowering, op: Op) -> View:
     """Lower a concatenation: readers take parts, or a copy is made for them."""
     axis = op.attributes["axis"]
+    computed = next((n for n in op.inputs if not ctx.tensor(n).constant), op.inputs[0])
     found = []
     for name in op.inputs:
-        view = ctx.view(name)
+        view = ctx.beside(name, computed)
         if len(view.pieces) > 1 and view.axis != axis:
             view = ctx.copied(view, ctx.roles_of(view))
         found.append(view)

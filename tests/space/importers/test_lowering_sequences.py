@@ -151,16 +151,22 @@ def test_a_class_token_is_copied_before_patches_and_positions_are_learned() -> N
     assert head.slices == (Slice((0, 0, 0), (24, 1, 1), (24, 17, 1)),)
 
 
+@pytest.mark.parametrize("folded", [False, True])
 @pytest.mark.parametrize("batch", [1, 2])
-def test_a_class_token_for_each_image_of_a_batch(batch: int) -> None:
+def test_a_class_token_for_each_image_of_a_batch(batch: int, folded: bool) -> None:
+    """Front ends repeat the token themselves, or leave it to the network."""
     g = GraphMaker(rows=(batch, 16, 24))
     x = g.linear("rows", 24)
-    token = g.op("expand", [g.weight(1, 1, 24)], (batch, 1, 24))
-    g.linear(g.concat(1, token, x), 10)
+    token = g.weight(1, 1, 24, name="token")
+    wide = (batch, 1, 24)
+    token = g.part(token, *wide) if folded else g.op("expand", [token], wide)
+    x = g.two("add", g.concat(1, token, x), g.part(g.weight(17, 24, name="places"), batch, 17, 24))
+    g.linear(x, 10)
     made = lower(g.graph())
-    assert kinds(made) == ["gemm", "copy", "gemm"]
+    assert kinds(made) == ["gemm", "copy", "add", "gemm"]
+    assert [layer.extra_params for layer in made.layers[1:3]] == [24, 17 * 24]
     assert made.batch == batch
-    assert made.layers[2].p == 17
+    assert made.layers[3].p == 17
 
 
 def test_sums_of_lookups_are_one_sum_whose_tables_count() -> None:
