@@ -90,7 +90,7 @@ def _is_path(name: str, folder: Path) -> bool:
 
     if name in NETWORKS:
         return False
-    return "/" in name or name.endswith(SUFFIXES) or name in _names_in(folder)
+    return name == "." or "/" in name or name.endswith(SUFFIXES) or name in _names_in(folder)
 
 
 def _absolute(path: str, folder: Path) -> str:

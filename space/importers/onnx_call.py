@@ -44,6 +44,10 @@ class Maker:
         found = self._makers.get(value.name)
         return found if found is not None and found.kind == kind else None
 
+    def makes(self, value: Value) -> bool:
+        """Whether an operator makes a value; others are inputs, or constants."""
+        return value.name in self._makers
+
     def add(self, op: Op) -> None:
         """Take up an operator.
 
@@ -238,11 +242,14 @@ class Call:
         """Return an optional input that is a weight.
 
         Raises:
-            Fault: it is computed at run time.
+            Fault: it is computed at run time, or an input.
         """
         value = self.optional(index)
         if value is not None and not value.constant:
-            raise Fault(f"input {index + 1}, its weight, is computed at run time")
+            if self.maker.makes(value):
+                raise Fault(f"input {index + 1}, its weight, is computed at run time")
+            hint = "export the model with its parameters"
+            raise Fault(f"its weight {value.name} is an input without values; {hint}")
         return value
 
     def part(self, value: Value, shape: Sequence[int]) -> Value:

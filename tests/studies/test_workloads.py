@@ -70,6 +70,12 @@ def test_a_name_of_the_catalogue_is_no_path_but_can_be_made_one(tmp_path: Path) 
         assert [la.name for la in load_workload(path, tmp_path).layers] == ["layer"]
 
 
+def test_the_folder_itself_is_a_directory_of_problems(tmp_path: Path) -> None:
+    problem(tmp_path, "layer", K=4, C=2)
+    net = load_workload(".", tmp_path)
+    assert (net.name, [la.name for la in net.layers]) == (tmp_path.name, ["layer"])
+
+
 def test_paths_start_at_the_study_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "nets").mkdir()
     write_network(chain(width=7), tmp_path / "nets" / "mine.json")

@@ -66,6 +66,16 @@ def test_open_dimensions_that_are_given(tmp_path: Path) -> None:
     assert graph.tensors["b"].shape == (4, 3)
 
 
+def test_weights_that_are_inputs(tmp_path: Path) -> None:
+    """As in files that are exported without parameters."""
+    shapes = {"x": (1, 3, 8, 8), "w": (4, 3, 1, 1)}
+    text = refusal(model([node("Conv", "x w", "y")], shapes, "y"), tmp_path)
+    assert "its weight w is an input without values; export the model with its parameters" in text
+    computed = [node("Relu", "w", "v"), node("Conv", "x v", "y")]
+    text = refusal(model(computed, shapes, "y"), tmp_path)
+    assert "input 2, its weight, is computed at run time" in text
+
+
 def test_dimensions_that_no_input_has(tmp_path: Path) -> None:
     proto = model([node("Relu", "x", "y")], {"x": ("batch", 3)}, "y")
     text = refusal(proto, tmp_path, bach=2, batch="2")
