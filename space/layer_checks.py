@@ -157,16 +157,20 @@ def wrong_reads(layer: "Layer", slice_class: type) -> Iterator[str]:
 
 
 def too_large(layer: "Layer") -> Iterator[str]:
-    """Say which counts floating point cannot hold exactly, and which sides are too long."""
+    """Say which counts floating point cannot hold exactly."""
+    for what in ("macs", "vector_ops", "input_words", "output_words", "params"):
+        count = getattr(layer, what)
+        if count > _EXACT:
+            yield f"{what} is {count}, it must be at most {_EXACT} to be counted exactly"
+
+
+def too_long(layer: "Layer") -> Iterator[str]:
+    """Say which sides are too long for a network, whose reads are followed along them."""
     for name in ("p", "q", "r", "s", *_PAIRS):
         value: int | tuple[int, int] = getattr(layer, name)
         longest = max(value) if isinstance(value, tuple) else value
         if longest > _LONGEST:
             yield f"{name} is {longest}, along rows and columns it must be at most {_LONGEST}"
-    for what in ("macs", "vector_ops", "input_words", "output_words", "params"):
-        count = getattr(layer, what)
-        if count > _EXACT:
-            yield f"{what} is {count}, it must be at most {_EXACT} to be counted exactly"
 
 
 def wrong_interleave(layer: "Layer") -> Iterator[str]:

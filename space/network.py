@@ -5,6 +5,7 @@ from functools import cached_property
 from math import prod
 
 from .layer import Layer
+from .layer_checks import too_long
 from .slices import Shape
 
 __all__ = ["INPUT", "Network", "Shape", "is_input"]
@@ -32,8 +33,8 @@ class Network:
 
     Raises:
         ValueError: names that repeat, an edge to a layer that is not earlier, a wrong number
-            of operands, a map whose shape is not the one that its reader expects, or an output
-            or shared weights of no such layer.
+            of operands, a map whose shape is not the one that its reader expects, a map of more
+            rows or columns than can be followed, or an output or shared weights of no such layer.
     """
 
     name: str
@@ -53,6 +54,8 @@ class Network:
         for layer, sources in zip(self.layers, self.reads, strict=True):
             if len(sources) != layer.operands:
                 raise ValueError(f"layer {layer.name} reads {layer.operands} maps, got {sources}")
+            if sides := "; ".join(too_long(layer)):
+                raise ValueError(f"layer {layer.name}: {sides}")
         shapes = self._input_shapes() | {layer.name: layer.map_shape for layer in self.layers}
         object.__setattr__(self, "_shapes", shapes)
         for i, layer in enumerate(self.layers):

@@ -66,8 +66,6 @@ def test_batch_scales_work_and_maps_but_no_weights(n: int) -> None:
         ({"extra_params": -1}, "extra_params is -1, it must be a whole number, at least 0"),
         ({"padding": (1, 0.5)}, "padding is 0.5, it must be a whole number"),
         ({"k": 2**50}, "macs is [0-9]*, it must be at most 9007199254740992 to be counted"),
-        ({"p": 2**40, "input_size": (2**40, 6)}, "p is 1099511627776, along rows and columns it"),
-        ({"r": 10**30, "dilation": (10**30, 1)}, "r is 10*, along .*dilation is 10*, along rows"),
         ({"operands": 2}, "operands is 2, conv reads 1"),
         ({"operands": 10**12}, "operands is 1000000000000, it must be at most 1024"),
         ({"operands": 2, "parts": (1, 2)}, r"parts \(1, 2\) must be the channels of 2 maps, 4"),

@@ -10,6 +10,7 @@ import pytest
 
 from archloom.space import operators as ops
 from archloom.space import vector_layers as vectors
+from archloom.space.layer import Layer
 from archloom.space.network import Network
 from archloom.space.networks import network
 from archloom.space.slices import Slice
@@ -121,6 +122,14 @@ def test_weights_of_no_such_layer_are_refused(layer, message):
 def test_a_layer_without_weights_shares_none():
     with pytest.raises(ValueError, match="weights_of is 'fc', but add has no weights"):
         replace(ops.add("sum", 4), weights_of="fc")
+
+
+def test_a_map_that_cannot_be_followed_is_no_part_of_a_network():
+    """Alone the layer can be counted."""
+    long = Layer("long", "conv", p=2**40, input_size=(2**40, 1))
+    assert long.macs == 2**40
+    with pytest.raises(ValueError, match="layer long: p is 1099511627776, along rows and columns"):
+        Network("long", (long,), (("input",),))
 
 
 def test_an_output_is_a_layer():
