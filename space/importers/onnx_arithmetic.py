@@ -106,7 +106,8 @@ def _power(call: Call) -> Value:
 
 def binary(kind: str, call: Call, x: Value, y: Value) -> Value:
     """Return an operation on two values, broadcast as numpy does."""
-    if kind not in ("add", "sub") or not _is_single_bias(call, x, y):
+    single = _is_single_bias(call, x, y) or _is_single_bias(call, y, x)
+    if kind not in ("add", "sub") or not single:
         x, y = call.forget(x), call.forget(y)
     shape = _broadcast(x.shape, y.shape)
     return _into_norm(kind, call, x, y) or call.op(kind, [x, y], shape)

@@ -146,6 +146,18 @@ def _pixel_shuffle(call: Call) -> Result:
     return call.emit("depth_to_space", [call["self"]], block=block, order="CRD")
 
 
+def _pixel_unshuffle(call: Call) -> Result:
+    """Patches become channels, as exporters to ONNX write it: nothing moves."""
+    block, x = call["downscale_factor"], call["self"]
+    *images, channels, rows, columns = x.shape
+    rank, outer = len(images), (*images, channels)
+    apart = (*outer, rows // block, block, columns // block, block)
+    order = (*range(rank + 1), rank + 2, rank + 4, rank + 1, rank + 3)
+    x = call.emit("reshape", [x], apart)
+    x = call.emit("transpose", [x], tuple(apart[i] for i in order), order=order)
+    return call.emit("reshape", [x])
+
+
 def _pad(call: Call) -> Result:
     """PyTorch names sides from the last dimension on: before and after each."""
     source: Tensor = call["self"]
@@ -237,7 +249,8 @@ SHAPE_RULES: Final[dict[str, Rule]] = {
     "aten.pixel_shuffle": _pixel_shuffle,
     "aten.pad": _pad,
     "aten.constant_pad_nd": _pad,
-    **{f"aten.{name}": _copy for name in ("flip", "roll", "tile", "pixel_unshuffle")},
+    **{f"aten.{name}": _copy for name in ("flip", "roll", "tile")},
+    "aten.pixel_unshuffle": _pixel_unshuffle,
     "aten.index": _index,
     "aten.index_select": _index,
 }

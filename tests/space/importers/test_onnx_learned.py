@@ -68,11 +68,12 @@ def test_what_the_exporter_calls_a_buffer_is_not_learned(tmp_path: Path) -> None
     assert graph_of(proto, tmp_path).learned == {"gain": 6}
 
 
-def test_slopes_and_biases_of_one_value_are_learned(tmp_path: Path) -> None:
+@pytest.mark.parametrize("operands", ["b bias", "bias b"])
+def test_slopes_and_biases_of_one_value_are_learned(tmp_path: Path, operands: str) -> None:
     nodes = [
         node("PRelu", "x slope", "a"),
         node("MatMul", "a w", "b"),
-        node("Add", "b bias", "y"),
+        node("Add", operands, "y"),
     ]
     one = np.ones(1, np.float32)
     constants = {"slope": one, "w": weight(3, 1), "bias": one}

@@ -136,6 +136,7 @@ def test_a_decomposed_program_reads_alike(model, shape) -> None:
             [("matmul", (6, 5, 1))],
         ),
         (lambda x: functional.pixel_shuffle(x, 2), [(1, 8, 3, 3)], [("copy", (2, 6, 6))]),
+        (lambda x: functional.pixel_unshuffle(x, 2).tanh(), [(2, 3, 6, 4)], [("tanh", (3, 6, 4))]),
         (lambda x: x.flip(2).tanh(), [(1, 2, 3, 3)], [("copy", (2, 3, 3))]),
         # without learned values it is a norm of groups of its length
         (lambda x: functional.layer_norm(x, (6,)), [(1, 4, 6)], [("group_norm", (6, 4, 1))]),
