@@ -135,12 +135,11 @@ def lower_conv_transpose(ctx: Lowering, op: Op) -> View:
             f"has dilation {named['dilation']}; transposed, only dilation 1 can be lowered"
         )
     view, reads, (channels, rows, columns) = read_map(ctx, ctx.view(op.inputs[0]))
-    more = tuple(
-        extra + start - end
-        for extra, start, end in zip(
-            named["output_padding"], named["start"], named["end"], strict=True
-        )
-    )
+    cuts = zip(named["output_padding"], named["start"], named["end"], strict=True)
+    # where more is cut off at the end than at the start: its mirror image, which costs the same
+    sides = [(max(start, end - extra), extra, start + end) for extra, start, end in cuts]
+    padding = tuple(start for start, _, _ in sides)
+    more = tuple(extra + 2 * start - both for start, extra, both in sides)
     layer = conv_transpose2d(
         ctx.name(),
         channels,
@@ -148,7 +147,7 @@ def lower_conv_transpose(ctx: Lowering, op: Op) -> View:
         (rows, columns),
         window_pair(weight.shape[2:], 1),
         window_pair(named["stride"], 1),
-        window_pair(named["start"], 0),
+        window_pair(padding, 0),
         window_pair(more, 0),
         named["groups"],
         bias=False,

@@ -47,6 +47,19 @@ def test_transposed_convolutions() -> None:
     assert layer.params == 8 * 4 * 16 + 4
 
 
+def test_transposed_convolutions_that_are_cut_at_one_side() -> None:
+    """As Keras pads: of 15 rows the last one, or the first, is left out."""
+    made = []
+    for start, end in ((0, 1), (1, 0)):
+        g = GraphMaker(image=(1, 8, 7, 7))
+        inputs = ["image", g.weight(8, 4, 3, 3)]
+        window = {"stride": (2, 2), "dilation": (1, 1), "output_padding": (0, 0), "groups": 1}
+        g.op("conv_transpose", inputs, (1, 4, 14, 14), start=[start] * 2, end=[end] * 2, **window)
+        made += lower(g.graph()).layers
+    assert made[0].map_shape == (4, 14, 14)
+    assert made[0] == made[1]
+
+
 def test_average_over_the_map_has_stride_one_and_pools_of_nothing_vanish() -> None:
     g = GraphMaker(image=(1, 8, 4, 4))
     g.pool(g.pool("image", "avg", 1, 1), "avg", 4, 4)
