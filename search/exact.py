@@ -1,0 +1,355 @@
+"""The mapping that is provably the best, or the best one found with the gap that is left.
+
+docs/exact_mapping.md has the theorems that this stands on, with proofs.
+"""
+
+from dataclasses import dataclass
+from heapq import heapify, heappop
+from math import exp, inf, log
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from ..evaluators.kernel import VALID, Float, Int, Setup, evaluate_batch
+from ..evaluators.problem import MappingProblem
+from ..evaluators.setup import NO_FILL
+from .annealing import anneal, reset
+from .exact_frame import Flags, first_bounds, new_frame
+from .exact_lattice import Lattice, outline
+from .exact_spread import axes_of, guesses_of, keeps_of, spreads_of, touched
+from .exact_walk import FULL, STOPPED, Labels, Walk, new_labels, new_step, walk_outwards
+
+#: relative error that sums of energies in different orders may make; bounds are lowered by it
+ROUNDING: Final = 1e-11
+
+#: mappings that annealing tries first, for something to beat
+WARM_UP: Final = 1000
+
+#: shares of energy above the bound within which the best mapping of a choice is looked for first
+LADDER: Final = (0.002, 0.02, 0.2, inf)
+
+#: room for labels that a walk starts with; it grows where that is not enough
+ROOM: Final = 2**16
+
+
+#: tiles of a frame, and least energies from them outwards
+Tiles: TypeAlias = tuple[Lattice, Float, Float]
+
+
+class MismatchError(ArithmeticError):
+    """The closed form of the search and the batch kernel disagree: a fault of the program."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What is kept and unrolled, and the least score (ln) of its mappings."""
+
+    keep: Flags
+    spread: Int
+    score: float
+
+
+@dataclass(frozen=True)
+class Found:
+    """A mapping as the kernel reads it, its score (ln), and energy and cycles from it."""
+
+    loops: Int
+    keep: Flags
+    score: float
+    energy_pj: float
+    cycles: float
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is known of a problem after some search.
+
+    Attributes:
+        best: the best mapping found, None if none fits (or nothing was tried).
+        bound: no mapping has a lower score (ln of the objective); minus infinity if nothing is
+            known.
+        proven: whether ``best`` is as good as any mapping, but for rounding.
+        evaluations: mappings annealed, choices and tiles bounded and labels tried.
+    """
+
+    best: Found | None
+    bound: float
+    proven: bool
+    evaluations: int
+
+    @property
+    def gap_percent(self) -> float:
+        """How far above the least possible objective the best may be; 0 if proven."""
+        if self.proven:
+            return 0.0
+        return inf if self.best is None else 100.0 * (exp(self.best.score - self.bound) - 1.0)
+
+
+def covered(problem: MappingProblem) -> bool:
+    """Whether the search can prove anything: hops and array fill are not in its closed form."""
+    setup = problem.setup
+    hops = bool(np.any(setup.hop_pj > 0) or np.any(setup.router_pj > 0))
+    return not hops and setup.fill_drain == NO_FILL
+
+
+def prove(
+    problem: MappingProblem,
+    budget: int,
+    keep: Flags | None = None,
+    both_axes: bool = True,
+    weights: tuple[float, float] = (1.0, 1.0),
+    seed: int = 0,
+    warm_up: int = WARM_UP,
+) -> Proof:
+    """Search for the mapping with the least objective, and for a proof that there is no better.
+
+    Args:
+        problem: what is mapped; factors multiply to its loop bounds exactly.
+        budget: evaluations at most (see :class:`Proof`). A larger one never finds worse.
+        keep: uint8[L, 3], which level keeps which tensor; None for the best way that the
+            hardware lets a mapping choose.
+        both_axes: whether a dimension may be unrolled along x and y of one mesh at once.
+        weights: exponents of energy (leakage included) and of latency in the objective.
+        seed: of the annealing that finds something to beat.
+        warm_up: evaluations of that annealing.
+
+    Raises:
+        MismatchError: the batch kernel prices a mapping otherwise than the search did.
+    """
+    setup = problem.setup._replace(weights=np.array(weights, np.float64))
+    if keep is not None:
+        setup = setup._replace(allowed=keep, optional=np.zeros_like(keep))
+    return _Search(setup, budget, both_axes, seed, warm_up).run(covered(problem))
+
+
+class _Search:
+    """One run: the incumbent, and what has been spent."""
+
+    def __init__(self, setup: Setup, budget: int, both_axes: bool, seed: int, warm: int) -> None:
+        self.setup = setup
+        # what the search reads has one type, with extras or without: it compiles once
+        self.plain = setup._replace(extras=None)
+        self.budget = budget
+        self.both_axes = both_axes
+        self.seed = seed
+        self.warm = warm
+        self.spent = 0
+        self.best: Found | None = None
+        self.frame = new_frame(len(setup.fanout))
+        self.step = new_step(len(setup.fanout))
+        self.real = touched(setup)
+        slow = setup.bandwidth < inf
+        self.bounded = bool(slow.any())
+
+    @property
+    def score(self) -> float:
+        return inf if self.best is None else self.best.score
+
+    @property
+    def left(self) -> int:
+        return self.budget - self.spent
+
+    def run(self, provable: bool) -> Proof:
+        """Anneal, list all choices with their bounds, and take the best ones one by one."""
+        self.warm_up()
+        choices = self.choices() if provable else None
+        if choices is None:
+            self.anneal(self.left)
+            return Proof(self.best, -inf, False, self.budget)
+        queue = [(choice.score, i) for i, choice in enumerate(choices)]
+        heapify(queue)
+        while queue:
+            bound, i = heappop(queue)
+            if bound >= self.score:
+                break
+            least = self.settle(choices[i])
+            if least < self.score:  # the budget ran out on this one
+                least = min([least, *(score for score, _ in queue[:1])])
+                return Proof(self.best, least, False, self.budget)
+        return Proof(self.best, self.score, True, self.spent)
+
+    def warm_up(self) -> None:
+        """Try the mapping that fits wherever any does, then some annealing."""
+        levels = len(self.setup.fanout)
+        loops, keep = np.empty((levels, 4, 8), np.int64), np.empty((levels, 3), np.uint8)
+        reset(self.setup, loops, keep)
+        if self.left:
+            self.spent += 1
+            self.offer(loops, keep)
+        if self.both_axes:
+            self.anneal(min(self.left, self.warm))
+
+    def anneal(self, evaluations: int) -> None:
+        """Spend evaluations on annealing; it unrolls along both axes, where that is allowed."""
+        if evaluations < 1 or not self.both_axes:
+            return
+        levels = len(self.setup.fanout)
+        loops, keep = np.empty((levels, 4, 8), np.int64), np.empty((levels, 3), np.uint8)
+        reset(self.setup, loops, keep)
+        best_loops, best_keep, scores = loops.copy(), keep.copy(), np.full(2, np.inf)
+        rng = np.array([self.seed % 2**64], np.uint64)
+        anneal(self.setup, loops, keep, best_loops, best_keep, scores, rng, 0, evaluations)
+        self.spent += evaluations
+        if scores[1] < inf:
+            self.offer(best_loops, best_keep)
+
+    def offer(self, loops: Int, keep: Flags) -> tuple[float, float]:
+        """Take a mapping for the best one if it is; return its energy and cycles."""
+        setup = self.setup
+        status, energy, chip, dram = evaluate_batch(setup, loops[None], keep[None])
+        if status[0] != VALID:
+            return inf, inf
+        pj, cycles = float(energy[0]), float(max(chip[0], dram[0]))
+        score = self.score_of(pj, cycles, setup.leakage_pj)
+        if score < self.score:
+            self.best = Found(loops, keep, score, pj, cycles)
+        return pj, cycles
+
+    def score_of(self, energy_pj: float, cycles: float, leakage_pj: float) -> float:
+        """Ln of the objective."""
+        a, b = self.setup.weights
+        energy = energy_pj + leakage_pj * cycles
+        parts = [w * (log(v) if v > 0 else -inf) for w, v in ((a, energy), (b, cycles)) if w]
+        return float(sum(parts))
+
+    def choices(self) -> list[Choice] | None:
+        """Return all choices with their bounds; None if there are too many for the budget."""
+        spreads = spreads_of(self.setup, self.both_axes)
+        keeps = keeps_of(self.setup)
+        if spreads is None or len(spreads) * len(keeps) > self.left:
+            return None
+        self.spent += len(spreads) * len(keeps)
+        found: list[Choice] = []
+        bounds = np.empty((len(spreads), 3))
+        for keep in keeps:
+            first_bounds(
+                self.plain, self.frame, self.real, np.tile(keep, (len(spreads), 1, 1)), spreads,
+                bounds,
+            )  # fmt: skip
+            for spread, (energy, cycles, leakage) in zip(spreads, bounds, strict=True):
+                score = self.lowered(energy, cycles, leakage)
+                if score < self.score:
+                    found.append(Choice(keep, spread, score))
+        return found
+
+    def lowered(self, energy_pj: float, cycles: float, leakage_pj: float) -> float:
+        """Score of a bound, below what rounding can do to it."""
+        leaked = leakage_pj + self.setup.leakage_pj
+        return self.score_of(energy_pj * (1 - ROUNDING), cycles * (1 - ROUNDING), leaked)
+
+    def settle(self, choice: Choice) -> float:
+        """Find the best mapping of a choice; return a score that none of it is below.
+
+        It is below the best one's only where the budget ran out.
+        """
+        frame, least = self.frame, inf
+        for guess in guesses_of(self.setup, choice.keep, choice.spread):
+            frame.keep[:], frame.spread[:], frame.guess[:] = choice.keep, choice.spread, guess
+            if self.left <= 0:
+                return min(least, choice.score)
+            least = min(least, self.settle_frame(choice.score))
+            if least < self.score:
+                return min(least, choice.score)
+        return inf
+
+    def settle_frame(self, score: float) -> float:
+        """Find the best mapping of the frame; return a score that none of it is below."""
+        lattice, here, ahead, (fixed, above, cycles, leakage) = outline(
+            self.plain, self.frame, self.real, self.left
+        )
+        if not lattice.size:
+            return score
+        self.spent += lattice.size * len(here)
+        if above == inf:  # nothing fits
+            return inf
+        bound = self.lowered(fixed + above, cycles, leakage)
+        for share in LADDER:
+            if bound >= self.score:
+                return bound
+            walk = self.new_walk(lattice.size, (fixed + above) * (1 + share), cycles, leakage)
+            ended = self.walk((lattice, here, ahead), fixed, walk)
+            if ended == STOPPED:
+                return bound
+            bound = max(bound, self.lowered(walk.limits[0], cycles, leakage))
+        return inf
+
+    def new_walk(self, size: int, energy_pj: float, cycles: float, leakage_pj: float) -> Walk:
+        """Return a walk that stays below an energy and below the best mapping."""
+        leaked = leakage_pj + self.setup.leakage_pj
+        limits = np.array([energy_pj, self.score, cycles, leaked])
+        a, b = self.setup.weights
+        if a > 0 and self.score < inf:
+            most = exp((self.score - b * log(cycles)) / a) - leaked * cycles
+            limits[0] = min(limits[0], most)
+        heads = np.empty(size, np.int64)
+        return Walk(heads, limits, np.full(3, inf), np.array([-1, 0, 0]), self.bounded)
+
+    def walk(self, tiles: Tiles, fixed: float, walk: Walk) -> int:
+        """Walk, with more room where that is needed, and offer what was found."""
+        lattice, here, ahead = tiles
+        levels, room = len(self.setup.fanout), ROOM
+        while True:
+            labels = new_labels(room, levels, self.bounded)
+            walk.tally[:], walk.best[:] = (-1, 0, 0), inf
+            ended = int(
+                walk_outwards(
+                    self.plain,
+                    self.frame,
+                    self.real,
+                    lattice,
+                    here,
+                    ahead,
+                    labels,
+                    walk,
+                    self.step,
+                    fixed,
+                    self.left,
+                )
+            )
+            if ended != FULL:
+                break
+            room *= 4
+        self.spent += min(int(walk.tally[2]), self.left)
+        if walk.best[0] < inf:
+            self.take(labels, walk, lattice)
+        return ended
+
+    def take(self, labels: Labels, walk: Walk, lattice: Lattice) -> None:
+        """Rebuild a mapping from its labels, and have the kernel price it."""
+        frame, levels = self.frame, len(self.setup.fanout)
+        tiles, choices = [lattice.size - 1], [int(walk.tally[1])]
+        label = int(walk.tally[0])
+        while label >= 0:
+            tiles.append(int(labels.tile[label]))
+            choices.append(int(labels.how[label]))
+            label = int(labels.parent[label])
+        loops = np.ones((levels, 4, 8), np.int64)
+        inner = np.ones(8, np.int64)
+        for level, (tile, how) in enumerate(zip(reversed(tiles), reversed(choices), strict=True)):
+            positions = tile // lattice.places % lattice.counts
+            tau = lattice.values[np.arange(8), positions]
+            loops[level, 0] = tau // inner
+            loops[level, 1], loops[level, 2] = axes_of(
+                self.setup, level, frame.spread[level], self.both_axes
+            )
+            loops[level, 3] = order_of(how)
+            inner = tau
+        energy, cycles = self.offer(loops, frame.keep.copy())
+        leaked = self.setup.used_leakage_pj @ frame.used * cycles
+        expected = walk.best[1] + leaked
+        if not abs(energy - expected) <= 1e-9 * expected or cycles != walk.best[2]:
+            raise MismatchError(
+                f"the search prices {loops.tolist()} at {expected} pJ and {walk.best[2]} cycles, "
+                f"the kernel at {energy} pJ and {cycles}"
+            )
+
+
+def order_of(how: int) -> Int:
+    """Return the loop order, innermost first, of a packed choice of what stays and is first."""
+    stays, first = how // 16, how % 16 - 1
+    idle = ((0, 4, 5), (2,), (3, 6, 7), ())[stays]
+    leading = [d for d in (first,) if d in idle]
+    leading += [d for d in idle if d != first]
+    if first >= 0 and first not in idle:
+        leading.append(first)
+    return np.array([*leading, *(d for d in range(8) if d not in leading)], np.int64)
