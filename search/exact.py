@@ -4,9 +4,8 @@ docs/exact_mapping.md has the theorems that this stands on, with proofs.
 """
 
 from dataclasses import dataclass
-from heapq import heapify, heappop
 from math import exp, inf, log
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from ..evaluators.setup import NO_FILL
 from .annealing import anneal, reset
 from .exact_frame import Flags, first_bounds, new_frame
 from .exact_lattice import Lattice, outline
-from .exact_spread import axes_of, guesses_of, keeps_of, spreads_of, touched
+from .exact_spread import axes_of, guesses_of, keeps_of, spreads_of, touched, unmirrored
 from .exact_walk import FULL, STOPPED, Labels, Walk, new_labels, new_step, walk_outwards
 
 #: relative error that sums of energies in different orders may make; bounds are lowered by it
@@ -41,12 +40,19 @@ class MismatchError(ArithmeticError):
 
 
 @dataclass(frozen=True)
-class Choice:
-    """What is kept and unrolled, and the least score (ln) of its mappings."""
+class Choices:
+    """Ways to keep tensors and to unroll loops, by what their mappings cost at least.
 
-    keep: Flags
-    spread: Int
-    score: float
+    Attributes:
+        keeps, spreads: uint8[A, L, 3] and int64[B, L, 8].
+        pairs: int64[C, 2], one of each, by ascending bound.
+        bounds: float64[C], a score (ln) that no mapping of the pair is below.
+    """
+
+    keeps: Flags
+    spreads: Int
+    pairs: Int
+    bounds: Float
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,12 @@ class Proof:
         return inf if self.best is None else 100.0 * (exp(self.best.score - self.bound) - 1.0)
 
 
+def ln_scores(weights: Float, energy_pj: Any, cycles: Any) -> Any:
+    """Ln of objectives, of numbers or arrays; what has no weight may be nothing."""
+    pairs = zip(weights, (energy_pj, cycles), strict=True)
+    return sum(weight * np.log(value) for weight, value in pairs if weight)
+
+
 def covered(problem: MappingProblem) -> bool:
     """Whether the search can prove anything: hops and array fill are not in its closed form."""
     setup = problem.setup
@@ -97,26 +109,30 @@ def prove(
     budget: int,
     keep: Flags | None = None,
     both_axes: bool = True,
-    weights: tuple[float, float] = (1.0, 1.0),
+    weights: tuple[float, float] | None = None,
     seed: int = 0,
     warm_up: int = WARM_UP,
 ) -> Proof:
     """Search for the mapping with the least objective, and for a proof that there is no better.
 
     Args:
-        problem: what is mapped; factors multiply to its loop bounds exactly.
+        problem: what is mapped; factors multiply to its loop bounds exactly. Where
+            :func:`covered` is false the whole budget is annealed and nothing is proven.
         budget: evaluations at most (see :class:`Proof`). A larger one never finds worse.
         keep: uint8[L, 3], which level keeps which tensor; None for the best way that the
             hardware lets a mapping choose.
         both_axes: whether a dimension may be unrolled along x and y of one mesh at once.
-        weights: exponents of energy (leakage included) and of latency in the objective.
+        weights: exponents of energy (leakage included) and of latency in the objective;
+            None for the problem's own.
         seed: of the annealing that finds something to beat.
         warm_up: evaluations of that annealing.
 
     Raises:
         MismatchError: the batch kernel prices a mapping otherwise than the search did.
     """
-    setup = problem.setup._replace(weights=np.array(weights, np.float64))
+    setup = problem.setup
+    if weights is not None:
+        setup = setup._replace(weights=np.array(weights, np.float64))
     if keep is not None:
         setup = setup._replace(allowed=keep, optional=np.zeros_like(keep))
     return _Search(setup, budget, both_axes, seed, warm_up).run(covered(problem))
@@ -140,6 +156,7 @@ class _Search:
         self.real = touched(setup)
         slow = setup.bandwidth < inf
         self.bounded = bool(slow.any())
+        self.labels = new_labels(ROOM, len(setup.fanout), self.bounded)
 
     @property
     def score(self) -> float:
@@ -151,24 +168,20 @@ class _Search:
 
     def run(self, provable: bool) -> Proof:
         """Anneal, list all choices with their bounds, and take the best ones one by one."""
-        self.warm_up()
-        choices = self.choices() if provable else None
+        spreads = spreads_of(self.setup, self.both_axes) if provable else None
+        self.warm_up(self.left if spreads is None else self.warm)
+        choices = None if spreads is None else self.choices(unmirrored(self.setup, spreads))
         if choices is None:
-            self.anneal(self.left)
-            return Proof(self.best, -inf, False, self.budget)
-        queue = [(choice.score, i) for i, choice in enumerate(choices)]
-        heapify(queue)
-        while queue:
-            bound, i = heappop(queue)
+            return Proof(self.best, -inf, False, self.spent)
+        for (i, j), bound in zip(choices.pairs, choices.bounds.tolist(), strict=True):
             if bound >= self.score:
                 break
-            least = self.settle(choices[i])
-            if least < self.score:  # the budget ran out on this one
-                least = min([least, *(score for score, _ in queue[:1])])
-                return Proof(self.best, least, False, self.budget)
+            # all that come later have a bound that is no lower
+            if not self.settle(choices.keeps[i], choices.spreads[j]):
+                return Proof(self.best, bound, False, self.budget)
         return Proof(self.best, self.score, True, self.spent)
 
-    def warm_up(self) -> None:
+    def warm_up(self, evaluations: int) -> None:
         """Try the mapping that fits wherever any does, then some annealing."""
         levels = len(self.setup.fanout)
         loops, keep = np.empty((levels, 4, 8), np.int64), np.empty((levels, 3), np.uint8)
@@ -176,8 +189,7 @@ class _Search:
         if self.left:
             self.spent += 1
             self.offer(loops, keep)
-        if self.both_axes:
-            self.anneal(min(self.left, self.warm))
+        self.anneal(min(self.left, evaluations))
 
     def anneal(self, evaluations: int) -> None:
         """Spend evaluations on annealing; it unrolls along both axes, where that is allowed."""
@@ -200,78 +212,67 @@ class _Search:
         if status[0] != VALID:
             return inf, inf
         pj, cycles = float(energy[0]), float(max(chip[0], dram[0]))
-        score = self.score_of(pj, cycles, setup.leakage_pj)
+        with np.errstate(divide="ignore"):
+            score = float(ln_scores(setup.weights, pj + setup.leakage_pj * cycles, cycles))
         if score < self.score:
             self.best = Found(loops, keep, score, pj, cycles)
         return pj, cycles
 
-    def score_of(self, energy_pj: float, cycles: float, leakage_pj: float) -> float:
-        """Ln of the objective."""
-        a, b = self.setup.weights
-        energy = energy_pj + leakage_pj * cycles
-        parts = [w * (log(v) if v > 0 else -inf) for w, v in ((a, energy), (b, cycles)) if w]
-        return float(sum(parts))
-
-    def choices(self) -> list[Choice] | None:
+    def choices(self, spreads: Int) -> Choices | None:
         """Return all choices with their bounds; None if there are too many for the budget."""
-        spreads = spreads_of(self.setup, self.both_axes)
         keeps = keeps_of(self.setup)
-        if spreads is None or len(spreads) * len(keeps) > self.left:
+        if len(spreads) * len(keeps) > self.left:
             return None
         self.spent += len(spreads) * len(keeps)
-        found: list[Choice] = []
         bounds = np.empty((len(spreads), 3))
-        for keep in keeps:
-            first_bounds(
-                self.plain, self.frame, self.real, np.tile(keep, (len(spreads), 1, 1)), spreads,
-                bounds,
-            )  # fmt: skip
-            for spread, (energy, cycles, leakage) in zip(spreads, bounds, strict=True):
-                score = self.lowered(energy, cycles, leakage)
-                if score < self.score:
-                    found.append(Choice(keep, spread, score))
-        return found
+        parts: list[Int] = []
+        scores: list[Float] = []
+        for i, keep in enumerate(keeps):
+            first_bounds(self.plain, self.frame, self.real, keep, spreads, bounds)
+            lowest = self.lowered(*bounds.T)
+            (open_ones,) = np.nonzero(lowest < self.score)
+            parts.append(np.stack([np.full(len(open_ones), i), open_ones], axis=1))
+            scores.append(lowest[open_ones])
+        pairs, lowest = np.concatenate(parts), np.concatenate(scores)
+        order = np.argsort(lowest, kind="stable")
+        return Choices(keeps, spreads, pairs[order], lowest[order])
 
-    def lowered(self, energy_pj: float, cycles: float, leakage_pj: float) -> float:
-        """Score of a bound, below what rounding can do to it."""
-        leaked = leakage_pj + self.setup.leakage_pj
-        return self.score_of(energy_pj * (1 - ROUNDING), cycles * (1 - ROUNDING), leaked)
+    def lowered(self, energy_pj: Any, cycles: Any, leakage_pj: Any) -> Any:
+        """Scores of bounds, numbers or arrays, below what rounding can do to them."""
+        least = 1 - ROUNDING
+        with np.errstate(divide="ignore"):
+            leaked = leakage_pj + self.setup.leakage_pj
+            return ln_scores(
+                self.setup.weights, least * (energy_pj + leaked * cycles), least * cycles
+            )
 
-    def settle(self, choice: Choice) -> float:
-        """Find the best mapping of a choice; return a score that none of it is below.
+    def settle(self, keep: Flags, spread: Int) -> bool:
+        """Find the best mapping of a choice, if it is better; False if the budget ran out."""
+        frame = self.frame
+        for guess in guesses_of(self.setup, keep, spread):
+            frame.keep[:], frame.spread[:], frame.guess[:] = keep, spread, guess
+            if self.left <= 0 or not self.settle_frame():
+                return False
+        return True
 
-        It is below the best one's only where the budget ran out.
-        """
-        frame, least = self.frame, inf
-        for guess in guesses_of(self.setup, choice.keep, choice.spread):
-            frame.keep[:], frame.spread[:], frame.guess[:] = choice.keep, choice.spread, guess
-            if self.left <= 0:
-                return min(least, choice.score)
-            least = min(least, self.settle_frame(choice.score))
-            if least < self.score:
-                return min(least, choice.score)
-        return inf
-
-    def settle_frame(self, score: float) -> float:
-        """Find the best mapping of the frame; return a score that none of it is below."""
+    def settle_frame(self) -> bool:
+        """Find the best mapping of the frame, if it is better; False if the budget ran out."""
         lattice, here, ahead, (fixed, above, cycles, leakage) = outline(
             self.plain, self.frame, self.real, self.left
         )
         if not lattice.size:
-            return score
+            return False
         self.spent += lattice.size * len(here)
-        if above == inf:  # nothing fits
-            return inf
         bound = self.lowered(fixed + above, cycles, leakage)
+        # infinite where nothing fits
         for share in LADDER:
-            if bound >= self.score:
-                return bound
+            if bound >= self.score or bound == inf:
+                return True
             walk = self.new_walk(lattice.size, (fixed + above) * (1 + share), cycles, leakage)
-            ended = self.walk((lattice, here, ahead), fixed, walk)
-            if ended == STOPPED:
-                return bound
-            bound = max(bound, self.lowered(walk.limits[0], cycles, leakage))
-        return inf
+            if self.walk((lattice, here, ahead), fixed, walk) == STOPPED:
+                return False
+            bound = self.lowered(walk.limits[0], cycles, leakage)
+        return True
 
     def new_walk(self, size: int, energy_pj: float, cycles: float, leakage_pj: float) -> Walk:
         """Return a walk that stays below an energy and below the best mapping."""
@@ -287,9 +288,9 @@ class _Search:
     def walk(self, tiles: Tiles, fixed: float, walk: Walk) -> int:
         """Walk, with more room where that is needed, and offer what was found."""
         lattice, here, ahead = tiles
-        levels, room = len(self.setup.fanout), ROOM
+        levels = len(self.setup.fanout)
         while True:
-            labels = new_labels(room, levels, self.bounded)
+            labels = self.labels
             walk.tally[:], walk.best[:] = (-1, 0, 0), inf
             ended = int(
                 walk_outwards(
@@ -308,7 +309,7 @@ class _Search:
             )
             if ended != FULL:
                 break
-            room *= 4
+            self.labels = new_labels(4 * len(labels.tile), levels, self.bounded)
         self.spent += min(int(walk.tally[2]), self.left)
         if walk.best[0] < inf:
             self.take(labels, walk, lattice)

@@ -320,18 +320,18 @@ def leakage(setup: Setup, frame: Frame) -> float:
 
 @compiled
 def first_bounds(
-    setup: Setup, frame: Frame, real: Int, keeps: Flags, spreads: Int, found: Float
+    setup: Setup, frame: Frame, real: Int, keep: Flags, spreads: Int, found: Float
 ) -> None:
     """Fill found[B, 3] with the least energy, cycles and used leakage of choices.
 
-    Choice i keeps ``keeps[i, L, 3]`` and unrolls ``spreads[i, L, 8]``.
+    They keep ``keep[L, 3]``, and choice i unrolls ``spreads[i, L, 8]``.
     """
     levels = frame.keep.shape[0]
     for i in range(len(spreads)):
         for level in range(levels):
             frame.guess[level] = 0
             for t in range(3):
-                frame.keep[level, t] = keeps[i, level, t]
+                frame.keep[level, t] = keep[level, t]
             for d in range(8):
                 frame.spread[level, d] = spreads[i, level, d]
         fixed, least, total = prepare(setup, frame, real)

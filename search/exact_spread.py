@@ -9,7 +9,7 @@ import numpy as np
 
 from ..evaluators.setup import Setup
 from ..evaluators.words import Int
-from ..space.dims import INPUTS, P, Q, R, S
+from ..space.dims import INPUTS, C, G, K, N, P, Q, R, S
 from .exact_frame import Flags
 
 #: more choices than this are not listed
@@ -82,6 +82,20 @@ def _along(setup: Setup, level: int, axis: int) -> Int:
         found[:, d] = some[two]
         taken = whole[one, two]
     return found
+
+
+def unmirrored(setup: Setup, spreads: Int) -> Int:
+    """Leave out of each pair that rows and columns exchanged turn into each other the second."""
+    swapped = [N, G, K, C, Q, P, S, R]
+    alike = (setup.window[0] == setup.window[1]).all()
+    alike &= (setup.bounds == setup.bounds[swapped]).all()
+    if not (alike and (setup.spatial == setup.spatial[:, :, swapped]).all()):
+        return spreads
+    change = (spreads - spreads[:, :, swapped]).reshape(len(spreads), -1)
+    # the first place where the two differ decides; mirror images of themselves stay
+    first = np.argmax(change != 0, axis=1)
+    kept: Int = spreads[change[np.arange(len(spreads)), first] >= 0]
+    return kept
 
 
 def axes_of(setup: Setup, level: int, spread: Int, both_axes: bool) -> tuple[Int, Int]:

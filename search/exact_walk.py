@@ -91,6 +91,17 @@ def _still_open(frame: Frame, tensor: int, begin: int, level: int) -> int:
     return begin
 
 
+@part
+def _put_off(frame: Frame, packed: int, level: int) -> float:
+    """Least energy with which open runs of keepers inside a level can end."""
+    energy = 0.0
+    for t in range(3):
+        for inner in range(_opened(packed, t), level):
+            if frame.parent[inner, t] >= 0:
+                energy += frame.least_pj[inner, t]
+    return energy
+
+
 @inlined
 def _opened_at(frame: Frame, packed: int, factors: Int, level: int) -> int:
     """Open runs after the loops of ``level``."""
@@ -240,6 +251,7 @@ def _outwards(
         run *= frame.steps[d] // step.tau[d]
     last = level == frame.keep.shape[0] - 1
     after = 0 if last else _opened_at(frame, opened, step.factors, level)
+    ahead += 0.0 if last else _put_off(frame, after, level)
     matters = _runs_of_inputs(frame, step, opened, level)
     found, least, least_how = False, np.inf, 0
     for stays in range(4):
@@ -301,6 +313,7 @@ def _continue(
     """Continue a label to all tiles of ``level`` that contain its own."""
     tile, last = labels.tile[label], level == frame.keep.shape[0] - 1
     so_far = labels.energy[label] + here[tile]
+    so_far += _put_off(frame, labels.opened[label], level - 1)
     positions, turns = step.scratch[1, 1], step.scratch[1, 2]
     for d in range(8):
         positions[d], turns[d] = tile // lattice.places[d] % lattice.counts[d], 0

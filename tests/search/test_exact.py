@@ -12,7 +12,7 @@ from archloom.evaluators.kernel import evaluate_batch
 from archloom.evaluators.problem import MappingProblem
 from archloom.search import exact
 from archloom.search.exact import MismatchError, Proof, prove
-from archloom.search.exact_spread import axes_of, divisors, keeps_of, spreads_of
+from archloom.search.exact_spread import axes_of, divisors, keeps_of, spreads_of, unmirrored
 from archloom.search.mapping_search import LocalMapping, RandomMapping
 from archloom.space.cases import Case, read_cases
 from archloom.space.effects import AccessEnergy, Effects
@@ -202,3 +202,24 @@ def test_spreads_fit_their_mesh(both: bool) -> None:
             assert both or (np.minimum(x, y) == 1).all()
     with pytest.raises(ValueError, match="fit no mesh"):
         axes_of(setup, 0, np.full(8, 64), both)
+
+
+def test_one_of_each_mirrored_pair_is_left() -> None:
+    problem = MappingProblem.of_layer(conv(), three_levels())
+    spreads = spreads_of(problem.setup, both_axes=True)
+    assert spreads is not None
+    left = unmirrored(problem.setup, spreads)
+    mirrored = left[:, :, [0, 1, 2, 3, 5, 4, 7, 6]]
+    assert len(left) < len(spreads)
+    assert len(np.unique(np.concatenate([left, mirrored]), axis=0)) == len(spreads)
+    strided = replace(problem, stride=(1, 2))
+    assert len(unmirrored(strided.setup, spreads)) == len(spreads)
+
+
+def test_where_only_one_axis_may_hold_rows_nothing_is_left_out() -> None:
+    problem = MappingProblem.of_layer(conv(), three_levels())
+    setup = problem.setup
+    setup.spatial[1, 0, 4] = 0
+    spreads = spreads_of(setup, both_axes=False)
+    assert spreads is not None
+    assert len(unmirrored(setup, spreads)) == len(spreads)
