@@ -4,7 +4,7 @@ docs/exact_mapping.md has the theorems that this stands on, with proofs.
 """
 
 from dataclasses import dataclass
-from math import exp, inf, log
+from math import exp, inf, log, prod
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -15,8 +15,8 @@ from ..evaluators.setup import NO_FILL
 from .annealing import anneal, reset
 from .exact_frame import Flags, first_bounds, new_frame
 from .exact_lattice import Lattice, outline
-from .exact_spread import axes_of, guesses_of, keeps_of, spreads_of, touched, unmirrored
-from .exact_walk import FULL, STOPPED, Labels, Walk, new_labels, new_step, walk_outwards
+from .exact_spread import axes_of, divisors, guesses_of, keeps_of, spreads_of, touched, unmirrored
+from .exact_walk import DONE, FULL, STOPPED, Labels, Walk, new_labels, new_step, walk_outwards
 
 #: relative error that sums of energies in different orders may make; bounds are lowered by it
 ROUNDING: Final = 1e-11
@@ -30,6 +30,10 @@ LADDER: Final = (0.002, 0.02, 0.2, inf)
 #: room for labels that a walk starts with; it grows where that is not enough
 ROOM: Final = 2**16
 
+
+#: most tiles of a frame, and most labels of a walk: about a gigabyte each at five levels
+MOST_TILES: Final = 2**22
+MOST_LABELS: Final = 2**22
 
 #: tiles of a frame, and least energies from them outwards
 Tiles: TypeAlias = tuple[Lattice, Float, Float]
@@ -156,6 +160,8 @@ class _Search:
         self.real = touched(setup)
         slow = setup.bandwidth < inf
         self.bounded = bool(slow.any())
+        # the least bound of what was given up
+        self.unsettled = inf
         self.labels = new_labels(ROOM, len(setup.fanout), self.bounded)
 
     @property
@@ -174,12 +180,17 @@ class _Search:
         if choices is None:
             return Proof(self.best, -inf, False, self.spent)
         for (i, j), bound in zip(choices.pairs, choices.bounds.tolist(), strict=True):
+            # all that come later have a bound that is no lower
             if bound >= self.score:
                 break
-            # all that come later have a bound that is no lower
-            if not self.settle(choices.keeps[i], choices.spreads[j]):
-                return Proof(self.best, bound, False, self.budget)
-        return Proof(self.best, self.score, True, self.spent)
+            ended = self.settle(choices.keeps[i], choices.spreads[j])
+            if ended != DONE:
+                self.unsettled = min(self.unsettled, bound)
+            if ended == STOPPED:
+                self.spent = self.budget
+                break
+        bound = min(self.unsettled, self.score)
+        return Proof(self.best, bound, bound >= self.score, self.spent)
 
     def warm_up(self, evaluations: int) -> None:
         """Try the mapping that fits wherever any does, then some annealing."""
@@ -246,33 +257,46 @@ class _Search:
                 self.setup.weights, least * (energy_pj + leaked * cycles), least * cycles
             )
 
-    def settle(self, keep: Flags, spread: Int) -> bool:
-        """Find the best mapping of a choice, if it is better; False if the budget ran out."""
-        frame = self.frame
+    def settle(self, keep: Flags, spread: Int) -> int:
+        """Find the best mapping of a choice, if it is better; return how that ended."""
+        frame, worst = self.frame, DONE
         for guess in guesses_of(self.setup, keep, spread):
             frame.keep[:], frame.spread[:], frame.guess[:] = keep, spread, guess
-            if self.left <= 0 or not self.settle_frame():
-                return False
-        return True
+            ended = self.settle_frame()
+            if ended == STOPPED:
+                return STOPPED
+            worst = max(worst, ended)
+        return worst
 
-    def settle_frame(self) -> bool:
-        """Find the best mapping of the frame, if it is better; False if the budget ran out."""
+    def settle_frame(self) -> int:
+        """Find the best mapping of the frame, if it is better; return how that ended.
+
+        STOPPED says that the budget ran out, FULL that there are more tiles or labels than any
+        budget buys.
+        """
+        inner = len(self.setup.fanout) - 1
+        steps = self.setup.bounds // self.frame.spread.prod(axis=0)
+        size = prod(len(divisors(int(n))) for n in steps)
+        if size > MOST_TILES:
+            return FULL
+        if size * inner > self.left:
+            return STOPPED
+        self.spent += size * inner
         lattice, here, ahead, (fixed, above, cycles, leakage) = outline(
-            self.plain, self.frame, self.real, self.left
+            self.plain, self.frame, self.real
         )
-        if not lattice.size:
-            return False
-        self.spent += lattice.size * len(here)
         bound = self.lowered(fixed + above, cycles, leakage)
         # infinite where nothing fits
         for share in LADDER:
             if bound >= self.score or bound == inf:
-                return True
-            walk = self.new_walk(lattice.size, (fixed + above) * (1 + share), cycles, leakage)
-            if self.walk((lattice, here, ahead), fixed, walk) == STOPPED:
-                return False
+                return DONE
+            most = inf if share == inf else (fixed + above) * (1 + share)
+            walk = self.new_walk(size, most, cycles, leakage)
+            ended = self.walk((lattice, here, ahead), fixed, walk)
+            if ended != DONE:
+                return ended
             bound = self.lowered(walk.limits[0], cycles, leakage)
-        return True
+        return DONE
 
     def new_walk(self, size: int, energy_pj: float, cycles: float, leakage_pj: float) -> Walk:
         """Return a walk that stays below an energy and below the best mapping."""
@@ -307,7 +331,7 @@ class _Search:
                     self.left,
                 )
             )
-            if ended != FULL:
+            if ended != FULL or len(labels.tile) >= MOST_LABELS:
                 break
             self.labels = new_labels(4 * len(labels.tile), levels, self.bounded)
         self.spent += min(int(walk.tally[2]), self.left)

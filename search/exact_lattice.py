@@ -22,7 +22,7 @@ class Lattice(NamedTuple):
     ``values[8, n]`` are divisors, ``counts[8]`` how many, ``places[8]`` their weights in a tile's
     number, ``multiples[8, n, n]`` positions of the multiples of each, ``many[8, n]`` how many,
     ``covers[8, n, 15]`` positions of its multiples by a single prime, -1 after the last.
-    ``size`` is the number of tiles; 0 if there are more than were asked for.
+    ``size`` is the number of tiles.
     """
 
     values: Int
@@ -35,8 +35,8 @@ class Lattice(NamedTuple):
 
 
 @compiled
-def lattice_of(steps: Int, most: int) -> Lattice:
-    """Return the tiles of so many steps; none if there are more than ``most``."""
+def lattice_of(steps: Int) -> Lattice:
+    """Return the tiles of so many steps."""
     counts, widest, size = np.zeros(8, np.int64), 1, 1
     places = np.ones(8, np.int64)
     for d in range(8):
@@ -46,7 +46,7 @@ def lattice_of(steps: Int, most: int) -> Lattice:
                 counts[d] += 1 if i * i == steps[d] else 2
             i += 1
         places[d] = size
-        size = min(size, most + 1) * counts[d]
+        size *= counts[d]
         widest = max(widest, counts[d])
     values = np.ones((8, widest), np.int64)
     multiples = np.zeros((8, widest, widest), np.int64)
@@ -69,7 +69,7 @@ def lattice_of(steps: Int, most: int) -> Lattice:
                     if _prime(ratio):
                         covers[d, a, found] = b
                         found += 1
-    return Lattice(values, counts, places, multiples, many, covers, size if size <= most else 0)
+    return Lattice(values, counts, places, multiples, many, covers, size)
 
 
 @part
@@ -162,25 +162,21 @@ def _least_outside(lattice: Lattice, ahead: Float, beyond: Float) -> None:
 
 
 @compiled
-def outline(
-    setup: Setup, frame: Frame, real: Int, most: int
-) -> tuple[Lattice, Float, Float, Float]:
+def outline(setup: Setup, frame: Frame, real: Int) -> tuple[Lattice, Float, Float, Float]:
     """Prepare a frame and bound what its mappings cost.
 
-    Returns the tiles (none if more than ``most`` over all levels but the outermost), what
-    :func:`least_ahead` fills, and: energy that all mappings share, least of the rest, cycles that
-    all take, and leakage in a cycle.
+    Returns the tiles, what :func:`least_ahead` fills, and: energy that all mappings share, least
+    of the rest, cycles that all take, and leakage in a cycle.
     """
-    fixed, least, total = prepare(setup, frame, real)
+    fixed, _, total = prepare(setup, frame, real)
     inner = frame.keep.shape[0] - 1
-    lattice = lattice_of(frame.steps, most // max(1, inner))
+    lattice = lattice_of(frame.steps)
     here, ahead = np.empty((inner, lattice.size)), np.empty((inner, lattice.size))
-    if lattice.size:
-        scratch, units = np.zeros((2, 4, 8), np.int64), np.zeros((inner + 1, 2))
-        tau, factors = np.empty(8, np.int64), np.empty(8, np.int64)
-        least = least_ahead(
-            setup, frame, real, lattice, here, ahead, np.empty(lattice.size), tau, factors, scratch,
-            units,
-        )  # fmt: skip
+    scratch, units = np.zeros((2, 4, 8), np.int64), np.zeros((inner + 1, 2))
+    tau, factors = np.empty(8, np.int64), np.empty(8, np.int64)
+    least = least_ahead(
+        setup, frame, real, lattice, here, ahead, np.empty(lattice.size), tau, factors, scratch,
+        units,
+    )  # fmt: skip
     cycles = max(step_cycles(setup, total), port_cycles(setup, frame.units))
     return lattice, here, ahead, np.array([fixed, least, cycles, leakage(setup, frame)])
