@@ -37,14 +37,27 @@ def spreads_of(setup: Setup, both_axes: bool) -> Int | None:
             return None
         if len(here) == 1:
             continue
-        whole = taken[:, None] * here[None]
-        one, two = np.nonzero((setup.bounds % whole == 0).all(axis=2))
+        one, two = _joined(setup, taken, here)
         if len(one) > MOST_CHOICES:
             return None
-        found = found[one]
+        found, taken = found[one], taken[one] * here[two]
         found[:, level] = here[two]
-        taken = whole[one, two]
     return found
+
+
+def _joined(setup: Setup, taken: Int, here: Int) -> tuple[Int, Int]:
+    """Return which pairs of factors divide the bounds, of as many as are listed and no more."""
+    # a few million numbers at a time
+    rows = max(1, 2**18 // len(here))
+    found: list[tuple[Int, Int]] = []
+    for first in range(0, len(taken), rows):
+        whole = taken[first : first + rows, None] * here[None]
+        one, two = np.nonzero((setup.bounds % whole == 0).all(axis=2))
+        found.append((one + first, two))
+        if sum(len(pair[0]) for pair in found) > MOST_CHOICES:
+            break
+    ones, twos = zip(*found, strict=True)
+    return np.concatenate(ones), np.concatenate(twos)
 
 
 def _spreads_of_level(setup: Setup, level: int, both_axes: bool) -> Int | None:
