@@ -139,10 +139,10 @@ def prove(
         setup = setup._replace(weights=np.array(weights, np.float64))
     if keep is not None:
         setup = setup._replace(allowed=keep, optional=np.zeros_like(keep))
-    return _Search(setup, budget, both_axes, seed, warm_up).run(covered(problem))
+    return Search(setup, budget, both_axes, seed, warm_up).run(covered(problem))
 
 
-class _Search:
+class Search:
     """One run: the incumbent, and what has been spent."""
 
     def __init__(self, setup: Setup, budget: int, both_axes: bool, seed: int, warm: int) -> None:
@@ -153,6 +153,8 @@ class _Search:
         self.both_axes = both_axes
         self.seed = seed
         self.warm = warm
+        # mappings that take more cycles do not count
+        self.most_cycles = inf
         self.spent = 0
         self.best: Found | None = None
         self.frame = new_frame(len(setup.fanout))
@@ -166,10 +168,12 @@ class _Search:
 
     @property
     def score(self) -> float:
+        """Ln of the best objective so far."""
         return inf if self.best is None else self.best.score
 
     @property
     def left(self) -> int:
+        """Evaluations that are left of the budget."""
         return self.budget - self.spent
 
     def run(self, provable: bool) -> Proof:
@@ -225,7 +229,7 @@ class _Search:
         pj, cycles = float(energy[0]), float(max(chip[0], dram[0]))
         with np.errstate(divide="ignore"):
             score = float(ln_scores(setup.weights, pj + setup.leakage_pj * cycles, cycles))
-        if score < self.score:
+        if score < self.score and cycles <= self.most_cycles:
             self.best = Found(loops, keep, score, pj, cycles)
         return pj, cycles
 
@@ -241,7 +245,7 @@ class _Search:
         for i, keep in enumerate(keeps):
             first_bounds(self.plain, self.frame, self.real, keep, spreads, bounds)
             lowest = self.lowered(*bounds.T)
-            (open_ones,) = np.nonzero(lowest < self.score)
+            (open_ones,) = np.nonzero((lowest < self.score) & (bounds[:, 1] <= self.most_cycles))
             parts.append(np.stack([np.full(len(open_ones), i), open_ones], axis=1))
             scores.append(lowest[open_ones])
         pairs, lowest = np.concatenate(parts), np.concatenate(scores)
@@ -301,7 +305,7 @@ class _Search:
     def new_walk(self, size: int, energy_pj: float, cycles: float, leakage_pj: float) -> Walk:
         """Return a walk that stays below an energy and below the best mapping."""
         leaked = leakage_pj + self.setup.leakage_pj
-        limits = np.array([energy_pj, self.score, cycles, leaked])
+        limits = np.array([energy_pj, self.score, cycles, leaked, self.most_cycles])
         a, b = self.setup.weights
         if a > 0 and self.score < inf:
             most = exp((self.score - b * log(cycles)) / a) - leaked * cycles

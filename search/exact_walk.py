@@ -40,11 +40,11 @@ class Labels(NamedTuple):
 class Walk(NamedTuple):
     """What a walk reads and leaves beside labels.
 
-    ``heads[size]`` starts the lists of labels of each tile; ``limits[4]`` are the energy that
-    labels stay below, the score (ln) to beat, cycles that every mapping takes, and leakage in a
-    cycle; ``best[3]`` are score, energy and cycles of what was found, ``tally[3]`` the label that
-    it ends with (-1), its choice, and labels that were tried; ``bounded`` says whether ports can
-    decide cycles.
+    ``heads[size]`` starts the lists of labels of each tile; ``limits[5]`` are the energy that
+    labels stay below, the score (ln) to beat, cycles that every mapping takes, leakage in a
+    cycle, and the most cycles that count; ``best[3]`` are score, energy and cycles of what was
+    found, ``tally[3]`` the label that it ends with (-1), its choice, and labels that were tried;
+    ``bounded`` says whether ports can decide cycles.
     """
 
     heads: Int
@@ -213,7 +213,7 @@ def _finish(setup: Setup, walk: Walk, step: Step, energy: float, label: int, how
     """Compare a whole mapping with the best one."""
     cycles = max(walk.limits[2], port_cycles(setup, step.ended))
     score = score_of(setup, energy, cycles, walk.limits[3])
-    if score < walk.limits[1] and score < walk.best[0]:
+    if cycles <= walk.limits[4] and score < walk.limits[1] and score < walk.best[0]:
         walk.best[0], walk.best[1], walk.best[2] = score, energy, cycles
         walk.tally[0], walk.tally[1] = label, how
 
@@ -228,6 +228,8 @@ def _hopeless(setup: Setup, walk: Walk, step: Step, least: float) -> bool:
     cycles = port_cycles(setup, step.ended)
     if cycles <= walk.limits[2]:
         return False
+    if cycles > walk.limits[4]:
+        return True
     return bool(score_of(setup, least, cycles, walk.limits[3]) >= walk.limits[1])
 
 

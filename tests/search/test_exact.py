@@ -12,6 +12,7 @@ from archloom.evaluators.kernel import evaluate_batch
 from archloom.evaluators.problem import MappingProblem
 from archloom.search import exact
 from archloom.search.exact import MismatchError, Proof, prove
+from archloom.search.exact_front import front
 from archloom.search.exact_spread import axes_of, divisors, keeps_of, spreads_of, unmirrored
 from archloom.search.mapping_search import LocalMapping, RandomMapping
 from archloom.space.cases import Case, read_cases
@@ -223,3 +224,35 @@ def test_where_only_one_axis_may_hold_rows_nothing_is_left_out() -> None:
     spreads = spreads_of(setup, both_axes=False)
     assert spreads is not None
     assert len(unmirrored(setup, spreads)) == len(spreads)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_the_front_is_that_of_all_mappings(block: int) -> None:
+    for number in range(block * 50, (block + 1) * 50):
+        problem, both = drawn_problem(number), number % 2 == 0
+        energy, cycles = all_costs(problem.setup, keeps_of(problem.setup), both)
+        found = front(problem, PLENTY, both_axes=both)
+        assert found.proven, number
+        least, expected = inf, []
+        for steps in np.unique(cycles):
+            here = energy[cycles == steps].min()
+            if here < least * (1 - 1e-9):
+                least = here
+                expected.append((steps, here))
+        points = [(p.cycles, exp(p.score)) for p in reversed(found.points)]
+        assert np.array(points) == pytest.approx(np.array(expected), rel=1e-9), number
+
+
+def test_a_front_that_is_cut_says_so() -> None:
+    problem = MappingProblem.of_layer(resnet_conv(), casco_edge())
+    whole = front(problem, PLENTY)
+    cut = front(problem, whole.evaluations // 2)
+    assert (whole.proven, cut.proven) == (True, False)
+    assert cut.evaluations <= whole.evaluations // 2
+    assert len(cut.points) < len(whole.points)
+    cycles = [point.cycles for point in whole.points]
+    scores = [point.score for point in whole.points]
+    assert cycles == sorted(cycles, reverse=True)
+    assert scores == sorted(scores)
+    hops = replace(problem.hardware, effects=Effects(network="mesh"))
+    assert front(MappingProblem.of_layer(resnet_conv(), hops), 100).points == ()
