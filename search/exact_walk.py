@@ -116,18 +116,24 @@ def _opened_at(frame: Frame, packed: int, factors: Int, level: int) -> int:
 
 
 @part
-def _no_more(units: Float, than: Float) -> bool:
-    """Whether no port moves more than in the other label."""
+def _no_more(setup: Setup, units: Float, than: Float) -> bool:
+    """Whether no port that has a limit moves more than in the other label."""
     for level in range(units.shape[0]):
-        for port in range(2):
-            if units[level, port] > than[level, port]:
-                return False
+        read, written = units[level, 0], units[level, 1]
+        other_read, other_written = than[level, 0], than[level, 1]
+        if setup.bandwidth[level, 0] < np.inf and read > other_read:
+            return False
+        if setup.bandwidth[level, 1] < np.inf and written > other_written:
+            return False
+        if setup.bandwidth[level, 2] < np.inf and read + written > other_read + other_written:
+            return False
     return True
 
 
 @part
 def _place_for(
-    labels: Labels, walk: Walk, begin: int, units: Float, tile: int, opened: int, energy: float
+    setup: Setup, labels: Labels, walk: Walk, begin: int, units: Float, tile: int, opened: int,
+    energy: float,
 ) -> int:  # fmt: skip
     """Return the place of a label that the new one makes useless, -1 if there is none, or -2 if
     the new one is itself no better than another; mark all that are useless.
@@ -136,9 +142,9 @@ def _place_for(
     while at >= begin:
         if labels.opened[at] == opened:
             other = labels.units[at if walk.bounded else 0]
-            if labels.energy[at] <= energy and (not walk.bounded or _no_more(other, units)):
+            if labels.energy[at] <= energy and (not walk.bounded or _no_more(setup, other, units)):
                 return -2
-            if labels.energy[at] >= energy and (not walk.bounded or _no_more(units, other)):
+            if labels.energy[at] >= energy and (not walk.bounded or _no_more(setup, units, other)):
                 labels.energy[at] = np.inf
                 place = at
         at = labels.following[at]
@@ -154,11 +160,11 @@ def _copy(units: Float, to: Float) -> None:
 
 @part
 def _add(
-    labels: Labels, walk: Walk, begin: int, count: int, units: Float, tile: int, opened: int,
-    energy: float, parent: int, how: int,
+    setup: Setup, labels: Labels, walk: Walk, begin: int, count: int, units: Float, tile: int,
+    opened: int, energy: float, parent: int, how: int,
 ) -> int:  # fmt: skip
     """Keep a label unless another is as good; return how many there are then, -1 if no room."""
-    place = _place_for(labels, walk, begin, units, tile, opened, energy)
+    place = _place_for(setup, labels, walk, begin, units, tile, opened, energy)
     if place == -2:
         return count
     if place == -1:
@@ -276,20 +282,28 @@ def _outwards(
                 _finish(setup, walk, step, energy, label, how)
             elif walk.bounded and not _hopeless(setup, walk, step, energy + ahead):
                 count = _add(
-                    labels, walk, begin, count, step.ended, tile, after, energy, label, how
+                    setup, labels, walk, begin, count, step.ended, tile, after, energy, label, how
                 )
                 if count < 0:
                     return -1
             if energy < least:
                 least, least_how = energy, how
     if not last and not walk.bounded and least + ahead < walk.limits[0]:
-        count = _add(labels, walk, begin, count, step.units, tile, after, least, label, least_how)
+        count = _add(
+            setup, labels, walk, begin, count, step.units, tile, after, least, label, least_how
+        )
     return count
 
 
 @inlined
 def _start(
-    frame: Frame, lattice: Lattice, labels: Labels, walk: Walk, ahead: Float, fixed: float
+    setup: Setup,
+    frame: Frame,
+    lattice: Lattice,
+    labels: Labels,
+    walk: Walk,
+    ahead: Float,
+    fixed: float,
 ) -> int:
     """Make a label of every tile of the innermost level; return how many, -1 if full."""
     count = 0
@@ -301,7 +315,7 @@ def _start(
     for tile in range(lattice.size):
         walk.heads[tile] = -1
         if fixed + ahead[tile] < walk.limits[0]:
-            count = _add(labels, walk, 0, count, frame.units, tile, opened, fixed, -1, 0)
+            count = _add(setup, labels, walk, 0, count, frame.units, tile, opened, fixed, -1, 0)
             if count < 0:
                 return -1
     return count
@@ -356,7 +370,7 @@ def walk_outwards(
     is the energy of all mappings of the frame, ``most`` the labels that may be tried.
     """
     levels = frame.keep.shape[0]
-    count, begin = _start(frame, lattice, labels, walk, ahead[0], fixed), 0
+    count, begin = _start(setup, frame, lattice, labels, walk, ahead[0], fixed), 0
     for level in range(1, levels):
         if count < 0:
             return FULL
