@@ -1,7 +1,10 @@
-"""Mapping searches behind one protocol: annealing with restarts, and random sampling."""
+"""Mapping searches behind one protocol: annealing with restarts, random sampling, and by name
+the exact one.
+"""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, Final, TypeAlias
 
 import numpy as np
 
@@ -10,7 +13,8 @@ from ..evaluators.problem import MappingProblem
 from ..space.mapping import Mapping
 from .annealing import Flags, anneal, reset
 from .draws import draw_candidates
-from .protocols import MappedLayer
+from .exact_mapping import ExactMapping
+from .protocols import MappedLayer, MappingSearch
 from .sampling import sample
 
 
@@ -109,6 +113,11 @@ class RandomMapping(_CompiledSearch):
         return MappingState(done + budget, state.loops, state.keep, loops, keep, scores, state.rng)
 
 
-MAPPING_SEARCHES: dict[str, type[LocalMapping] | type[RandomMapping]] = {
-    s.name: s for s in (LocalMapping, RandomMapping)
+#: a search whose states only it looks into
+AnySearch: TypeAlias = MappingSearch[Any]
+
+MAPPING_SEARCHES: Final[dict[str, Callable[[], AnySearch]]] = {
+    LocalMapping.name: LocalMapping,
+    RandomMapping.name: RandomMapping,
+    ExactMapping.name: ExactMapping,
 }

@@ -21,7 +21,7 @@ from ..space.mapping import Mapping
 from ..space.network import Network
 from .factors import nest_of, nests, objective, shares
 from .group_kinds import KindOf, group_kind, places, priced_like, tiled_like
-from .mapping_search import LocalMapping, RandomMapping
+from .mapping_search import AnySearch
 from .partition import Group, Partition, normalise
 from .seeds import derived_seed
 from .tiling import tile_group
@@ -41,7 +41,7 @@ class Mapper:
 
     def __init__(
         self,
-        search: LocalMapping | RandomMapping,
+        search: AnySearch,
         evaluations: int,
         seed: int,
         factors: str = "exact",

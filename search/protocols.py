@@ -7,6 +7,7 @@ passes.
 from collections.abc import Mapping as Dict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Protocol, TypeVar
 
 from ..evaluators.problem import MappingProblem
@@ -88,7 +89,9 @@ class BudgetAllocator(Protocol):
 class MappedLayer:
     """The best mapping found for a problem, or why there is none.
 
-    ``energy_pj`` and ``latency_cycles`` are the kernel's, for the problem's own traffic.
+    ``energy_pj`` and ``latency_cycles`` are the kernel's, for the problem's own traffic. The
+    objective is at most ``gap_percent`` above the least there can be: 0 where that is proven,
+    infinite where nothing is known.
     """
 
     mapping: Mapping | None
@@ -96,6 +99,7 @@ class MappedLayer:
     latency_cycles: float
     evaluations: int
     infeasible: Infeasible | None = None
+    gap_percent: float = inf
 
 
 class MappingSearch(Protocol[State]):

@@ -10,12 +10,17 @@ import pytest
 
 from archloom.evaluators.kernel import ORDER, VALID, evaluate_batch
 from archloom.evaluators.problem import MappingProblem
-from archloom.search.mapping_search import MAPPING_SEARCHES, LocalMapping, RandomMapping
+from archloom.search.mapping_search import (
+    MAPPING_SEARCHES,
+    ExactMapping,
+    LocalMapping,
+    RandomMapping,
+)
 from archloom.search.protocols import MappingSearch
 from archloom.space.hardware import Hardware
 from archloom.space.layer import Layer
 
-from ..contracts.mapping_search import MappingSearchContract, objective
+from ..contracts.mapping_search import PROBLEMS, MappingSearchContract, objective
 from .small_cases import casco_edge, resnet_conv, three_levels, two_levels
 
 
@@ -29,11 +34,30 @@ class TestRandomMapping(MappingSearchContract):
         return RandomMapping()
 
 
+class TestExactMapping(MappingSearchContract):
+    def make(self) -> MappingSearch[Any]:
+        return ExactMapping()
+
+
 def test_searches_are_found_by_name() -> None:
-    assert {name: search().name for name, search in MAPPING_SEARCHES.items()} == {
-        "local": "local",
-        "random": "random",
+    assert {name: type(search()) for name, search in MAPPING_SEARCHES.items()} == {
+        "local": LocalMapping,
+        "random": RandomMapping,
+        "exact": ExactMapping,
     }
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_the_exact_search_proves_what_it_finds(name: str) -> None:
+    problem, search = PROBLEMS[name], ExactMapping()
+    start = search.start(problem, 0)
+    assert search.best(problem, search.advance(problem, start, 1)).gap_percent == np.inf
+    state = search.advance(problem, start, 10**8)
+    assert search.best(problem, state).gap_percent == 0
+    # what is proven stays as it is
+    more = search.best(problem, search.advance(problem, state, 10**8))
+    assert more.mapping == search.best(problem, state).mapping
+    assert more.evaluations == 2 * 10**8
 
 
 def primes(value: int) -> list[int]:

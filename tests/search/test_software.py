@@ -158,7 +158,7 @@ def test_fusion_matters() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"fusion": "genetics"}, {"mapping": "exact"}, {"population": 1}, {"mapping_evaluations": 0}],
+    [{"fusion": "genetics"}, {"mapping": "exactly"}, {"population": 1}, {"mapping_evaluations": 0}],
 )
 def test_settings_that_mean_nothing_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):

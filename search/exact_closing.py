@@ -1,0 +1,244 @@
+"""What it costs that a tensor's stationary runs end: one keeper after another, in closed form.
+
+A run of a keeper ends with the first loop outside it that its tensor depends on. At every level
+one tensor may *stay*: the loops that it does not depend on stand innermost (theorem 2 of
+docs/exact_mapping.md). ``first`` is the loop that ends the runs of inputs, where it matters.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from ..evaluators.compiled import inlined, part
+from ..evaluators.setup import Setup
+from ..evaluators.words import Float, Int, axis_words, extent
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
+from .exact_frame import Frame, charge, starts
+
+#: no loop moves the windows of inputs first
+NOTHING: Final = -1
+
+
+@part
+def ends(tensor: int, factors: Int) -> bool:
+    """Whether some loop of a level moves the tensor."""
+    if tensor == WEIGHTS:
+        moves = factors[G] * factors[K] * factors[C] * factors[R] * factors[S]
+    elif tensor == OUTPUTS:
+        moves = factors[N] * factors[G] * factors[K] * factors[P] * factors[Q]
+    else:
+        moves = factors[N] * factors[G] * factors[C] * factors[P] * factors[Q]
+        moves *= factors[R] * factors[S]
+    return bool(moves > 1)
+
+
+@part
+def idle(tensor: int, factors: Int) -> int:
+    """Steps of a level that leave the tensor where it is."""
+    if tensor == WEIGHTS:
+        return int(factors[N] * factors[P] * factors[Q])
+    if tensor == OUTPUTS:
+        return int(factors[C] * factors[R] * factors[S])
+    return int(factors[K])
+
+
+@part
+def may_stay(stays: int, factors: Int, some: bool) -> bool:
+    """Whether to try that a tensor stays; 3 stands for none, if no other was tried."""
+    if stays == 3:
+        return not some
+    return idle(stays, factors) > 1
+
+
+@part
+def may_be_first(stays: int, first: int, factors: Int) -> bool:
+    """Whether the loop, P to S, can end runs of inputs while ``stays`` stays."""
+    if factors[first] == 1:
+        return False
+    if stays == WEIGHTS:
+        return first in (P, Q)
+    return stays != OUTPUTS or first in (R, S)
+
+
+@part
+def tries(tensor: int, stays: int, first: int, factors: Int, some: bool) -> bool:
+    """Whether to try ``first``, from P on, for a tensor; NOTHING comes last, if none was tried."""
+    if first == NOTHING:
+        return not some
+    return tensor == INPUTS and may_be_first(stays, first, factors)
+
+
+@inlined
+def _input_words(
+    setup: Setup, frame: Frame, level: int, outer: int, tau: Int, factors: Int, run: int, first: int
+) -> int:
+    """Input words into a keeper whose run ends with ``first`` at level ``outer``."""
+    inside, window = frame.inside, setup.window
+    planes = tau[N] * inside[level, N] * tau[G] * inside[level, G] * tau[C] * inside[level, C]
+    rows = extent(tau[P] * inside[level, P], tau[R] * inside[level, R], window[0, 0], window[0, 1])
+    columns = extent(
+        tau[Q] * inside[level, Q], tau[S] * inside[level, S], window[1, 0], window[1, 1]
+    )
+    if first == NOTHING:
+        return int(planes * rows * columns * run)
+    whole = run // factors[first]
+    words = whole * rows * columns
+    axis, kind = (first - P) % 2, (first - P) // 2
+    step = tau[first] * inside[outer, first] * window[axis, kind]
+    rows = min(rows, step) if axis == 0 else rows
+    columns = min(columns, step) if axis == 1 else columns
+    return int(planes * (words + (run - whole) * rows * columns))
+
+
+@inlined
+def _real_words(
+    setup: Setup, frame: Frame, tau: Int, factors: Int, stays: int, first: int, scratch: Int
+) -> int:
+    """Input words without padding from DRAM into the level below it; ``scratch[2, 4, 8]``."""
+    level = frame.keep.shape[0] - 2
+    moved = ends(INPUTS, factors)
+    for d in range(8):
+        scratch[0, 0, d] = factors[d]
+        scratch[1, 0, d] = tau[d] * frame.inside[level, d]
+    extents = scratch[1]
+    words = extents[0, N] * extents[0, G] * extents[0, C]
+    words *= factors[N] * factors[G] * factors[C]
+    if moved and stays != INPUTS:
+        words *= factors[K]
+    for axis in range(2):
+        slide = 0
+        if first >= P and (first - P) % 2 == axis:
+            slide = 1 + (first - P) // 2
+        words *= axis_words(scratch, extents, 0, setup.window, axis, slide)
+    return int(words)
+
+
+@inlined
+def entering(
+    setup: Setup,
+    frame: Frame,
+    real: Int,
+    tensor: int,
+    level: int,
+    outer: int,
+    tau: Int,
+    factors: Int,
+    run: int,
+    stays: int,
+    first: int,
+    scratch: Int,
+) -> int:
+    """Words into a keeper whose run ends at level ``outer``, of which ``factors`` are the loops.
+
+    ``tau`` are the steps inside that level, ``run`` all steps of it and outside it.
+    """
+    inside = frame.inside
+    if tensor == INPUTS and real[2] and level == frame.keep.shape[0] - 2:
+        return _real_words(setup, frame, tau, factors, stays, first, scratch)
+    if stays == tensor:
+        run = run // idle(tensor, factors)
+    if tensor == INPUTS:
+        return _input_words(setup, frame, level, outer, tau, factors, run, first)
+    tile = tau[G] * inside[level, G] * tau[K] * inside[level, K]
+    if tensor == WEIGHTS:
+        tile *= tau[C] * inside[level, C] * tau[R] * inside[level, R] * tau[S] * inside[level, S]
+    else:
+        tile *= tau[N] * inside[level, N] * tau[P] * inside[level, P] * tau[Q] * inside[level, Q]
+    return int(tile * run)
+
+
+@inlined
+def stretches_of(setup: Setup, frame: Frame, tensor: int, level: int, tau: Int) -> int:
+    """What the chain of a keeper leaves to the tile: stretches of inputs that children start."""
+    if tensor != INPUTS or not frame.varies[level + 1]:
+        return 1
+    inside = frame.inside
+    return int(
+        starts(
+            setup,
+            frame.spread,
+            level + 1,
+            tau[P] * inside[level, P],
+            tau[Q] * inside[level, Q],
+            tau[R] * inside[level, R],
+            tau[S] * inside[level, S],
+        )
+    )
+
+
+@inlined
+def end_runs(
+    setup: Setup,
+    frame: Frame,
+    real: Int,
+    tensor: int,
+    innermost: int,
+    outer: int,
+    tau: Int,
+    factors: Int,
+    run: int,
+    stays: int,
+    first: int,
+    scratch: Int,
+    units: Float,
+) -> float:
+    """Energy of all keepers of a tensor from ``innermost`` on whose runs end at level ``outer``.
+
+    ``units[L, 2]`` get what is moved beyond the least.
+    """
+    energy = 0.0
+    for level in range(innermost, min(outer, frame.keep.shape[0] - 1)):
+        if frame.parent[level, tensor] < 0:
+            continue
+        words = entering(
+            setup, frame, real, tensor, level, outer, tau, factors, run, stays, first, scratch
+        )
+        stretches = stretches_of(setup, frame, tensor, level, tau)
+        pj, fills, reads, updates = charge(setup, frame, tensor, level, words, stretches)
+        energy += pj
+        parent = frame.parent[level, tensor]
+        units[level, 1] += fills - frame.least_units[level, tensor, 0]
+        units[parent, 0] += reads - frame.least_units[level, tensor, 1]
+        units[parent, 1] += updates - frame.least_units[level, tensor, 2]
+    return energy
+
+
+@inlined
+def least_end(
+    setup: Setup,
+    frame: Frame,
+    real: Int,
+    level: int,
+    tau: Int,
+    factors: Int,
+    run: int,
+    scratch: Int,
+    units: Float,
+) -> float:
+    """Least energy with which the keepers of a level can end their runs, whatever is outside.
+
+    ``factors`` are all steps outside the tile and ``run`` their product. For the level below
+    DRAM it is what they do cost.
+    """
+    best, found = 0.0, False
+    for stays in range(4):
+        if not may_stay(stays, factors, found):
+            continue
+        energy = 0.0
+        for t in range(3):
+            if frame.parent[level, t] < 0:
+                continue
+            least = np.inf
+            for place in range(5):
+                first = P + place if place < 4 else NOTHING
+                if not tries(t, stays, first, factors, least < np.inf):
+                    continue
+                ended = end_runs(
+                    setup, frame, real, t, level, level + 1, tau, factors, run, stays, first,
+                    scratch, units,
+                )  # fmt: skip
+                least = min(least, ended)
+            energy += least
+        if not found or energy < best:
+            best, found = energy, True
+    return best

@@ -1,0 +1,340 @@
+"""What does not depend on tiles and orders, once it is fixed what is kept and what is unrolled.
+
+Terms, as in docs/exact_mapping.md: ``spread[L, 8]`` are the factors unrolled below each level;
+the steps left over time are ``steps[8]``. A *tile* of a level is given by the steps inside it,
+``tau[8]``, which divide ``steps``: its extents are ``tau`` times ``inside[level]``, all that is
+unrolled in it. A *keeper* is a level that holds a tensor and that another level outside feeds.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..evaluators.compiled import compiled, inlined, part
+from ..evaluators.setup import Setup
+from ..evaluators.words import Float, Int, diagonals
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
+
+Flags = NDArray[np.uint8]
+
+
+class Frame(NamedTuple):
+    """Arrays of one choice of kept tensors and unrolled factors.
+
+    ``keep[L, 3]``, ``spread[L, 8]`` and ``guess[L]`` are given: ``guess`` is how many different
+    stretches of input rows and columns the children of a level start, where that depends on a
+    tile which no keeper of inputs stands at; 0 takes the least there can be. ``parent[L, 3]`` is
+    the level that feeds a keeper, -1 where there is no keeper. ``chain[L, 3]`` says how many
+    words the parent sends for a word that enters the keeper, but for ``varies[L]`` levels, whose
+    children start stretches of inputs that the tile inside decides. ``active[L]`` and ``used[L]``
+    are instances that are paid for, and that work. ``owned[L]`` are outputs that an instance ever
+    holds; ``least_pj[L, 3]`` and ``least_units[L, 3, 3]`` what must enter a keeper at least
+    costs, and its units: filled into the keeper, read from and updated in its parent.
+    ``units[L, 2]`` are read and written in any mapping.
+    """
+
+    keep: Flags
+    spread: Int
+    guess: Int
+    steps: Int
+    inside: Int
+    parent: Int
+    chain: Int
+    varies: Flags
+    active: Int
+    used: Int
+    owned: Int
+    least_pj: Float
+    least_units: Float
+    units: Float
+
+
+def new_frame(levels: int) -> Frame:
+    """Return a frame to be filled by :func:`prepare`."""
+    return Frame(
+        keep=np.zeros((levels, 3), np.uint8),
+        spread=np.ones((levels, 8), np.int64),
+        guess=np.zeros(levels, np.int64),
+        steps=np.ones(8, np.int64),
+        inside=np.ones((levels, 8), np.int64),
+        parent=np.zeros((levels, 3), np.int64),
+        chain=np.ones((levels, 3), np.int64),
+        varies=np.zeros(levels, np.uint8),
+        active=np.ones(levels, np.int64),
+        used=np.ones(levels, np.int64),
+        owned=np.ones(levels, np.int64),
+        least_pj=np.zeros((levels, 3)),
+        least_units=np.zeros((levels, 3, 3)),
+        units=np.zeros((levels, 2)),
+    )
+
+
+@part
+def meets(setup: Setup, spread: Int, level: int) -> bool:
+    """Whether rows or columns of results and of the kernel are unrolled at once."""
+    if not setup.multicast[level, INPUTS]:
+        return False
+    rows = spread[level, P] > 1 and spread[level, R] > 1
+    return bool(rows or (spread[level, Q] > 1 and spread[level, S] > 1))
+
+
+@part
+def starts(setup: Setup, spread: Int, level: int, p: int, q: int, r: int, s: int) -> int:
+    """Stretches of input rows and columns that children start, whose tiles are (p, q, r, s)."""
+    window = setup.window
+    rows = diagonals(spread[level, P], window[0, 0] * p, spread[level, R], window[0, 1] * r)
+    return rows * diagonals(spread[level, Q], window[1, 0] * q, spread[level, S], window[1, 1] * s)
+
+
+@part
+def _planes(tensor: int, spread: Int, level: int) -> int:
+    """Children with different data, but for input rows and columns."""
+    if tensor == WEIGHTS:
+        planes = spread[level, G] * spread[level, K] * spread[level, C]
+        return planes * spread[level, R] * spread[level, S]
+    if tensor == OUTPUTS:
+        planes = spread[level, N] * spread[level, G] * spread[level, K]
+        return planes * spread[level, P] * spread[level, Q]
+    return spread[level, N] * spread[level, G] * spread[level, C]
+
+
+@part
+def _served(setup: Setup, frame: Frame, tensor: int, level: int, known: bool) -> int:
+    """Words that a level sends for one that each child takes; ``known`` leaves out stretches
+    that depend on the tile.
+    """
+    spread = frame.spread
+    if not setup.multicast[level, tensor]:
+        children = 1
+        for d in range(8):
+            children *= spread[level, d]
+        return children
+    planes = _planes(tensor, spread, level)
+    if tensor != INPUTS or known:
+        return planes
+    if level == 0:
+        return planes * starts(setup, spread, level, 1, 1, 1, 1)
+    if not meets(setup, spread, level):
+        rows = spread[level, P] * spread[level, R]
+        return planes * rows * spread[level, Q] * spread[level, S]
+    if frame.guess[level] > 0:
+        return planes * frame.guess[level]
+    # as many as sums of two sets of numbers at least have
+    rows = spread[level, P] + spread[level, R] - 1
+    return planes * rows * (spread[level, Q] + spread[level, S] - 1)
+
+
+@inlined
+def _extents(setup: Setup, frame: Frame) -> int:
+    """Fill steps, what is unrolled inside each level and instances; return steps in all."""
+    levels, total = frame.keep.shape[0], 1
+    for d in range(8):
+        inside = 1
+        for level in range(levels):
+            inside *= frame.spread[level, d]
+            frame.inside[level, d] = inside
+        frame.steps[d] = setup.bounds[d] // inside
+        total *= frame.steps[d]
+    instances = 1
+    for level in range(levels - 1, -1, -1):
+        frame.used[level] = instances
+        frame.active[level] = min(instances, setup.instances[level] // setup.cluster[level])
+        owned = 1
+        for d in range(8):
+            instances *= frame.spread[level, d]
+            if d in (N, G, K, P, Q):
+                owned *= frame.steps[d] * frame.inside[level, d]
+        frame.owned[level] = owned
+    return total
+
+
+@inlined
+def charge(
+    setup: Setup, frame: Frame, tensor: int, level: int, words: int, stretches: int
+) -> tuple[float, float, float, float]:
+    """Cost of ``words`` that enter each instance of a keeper over the run.
+
+    Returns the energy of the keeper's fills and of what its parent reads and updates for them,
+    and units filled into one keeper, read from and updated in one parent. ``stretches`` is 1
+    unless the parent's children vary.
+    """
+    parent = frame.parent[level, tensor]
+    sent = words * frame.chain[level, tensor] * stretches
+    fills, reads, updates = words, sent, 0
+    if tensor == OUTPUTS:
+        # the first touch of a partial sum is neither fetched nor read
+        fills = max(0, words - frame.owned[level])
+        reads, updates = sent - frame.owned[parent], sent
+    energy = frame.active[level] * accesses(fills, setup.width[level, tensor])
+    energy = energy * setup.fill_pj[level, tensor]
+    energy += frame.active[level] * (fills * setup.address_pj[level])
+    energy += serve(setup, frame, tensor, parent, reads, updates, 1.0)
+    return (
+        energy,
+        float(fills * setup.unit[level, tensor]),
+        float(reads * setup.unit[parent, tensor]),
+        float(updates * setup.unit[parent, tensor]),
+    )
+
+
+@part
+def accesses(words: int, width: int) -> int:
+    """Whole vector accesses."""
+    return words if width == 1 else (words + width - 1) // width
+
+
+@part
+def serve(
+    setup: Setup, frame: Frame, tensor: int, level: int, reads: int, updates: int, share: float
+) -> float:
+    """Energy of what one level is asked for; ``share`` of it is paid."""
+    width = setup.width[level, tensor]
+    energy = accesses(reads, width) * setup.read_pj[level, tensor]
+    energy += accesses(updates, width) * setup.update_pj[level, tensor]
+    made = updates if tensor == OUTPUTS else reads
+    return float(frame.active[level] * (share * energy + made * setup.address_pj[level]))
+
+
+@inlined
+def _least_words(frame: Frame, real: Int, tensor: int, level: int) -> int:
+    """Words that an instance must get at least once: all that differ."""
+    steps, inside = frame.steps, frame.inside
+    if tensor == OUTPUTS:
+        return int(frame.owned[level])
+    words = steps[G] * inside[level, G] * steps[C] * inside[level, C]
+    if tensor == WEIGHTS:
+        words *= steps[K] * inside[level, K]
+        return int(words * steps[R] * inside[level, R] * steps[S] * inside[level, S])
+    words *= steps[N] * inside[level, N]
+    if real[2] and level == frame.keep.shape[0] - 2:
+        return int(words * real[0] * real[1])
+    # a sum of two sets of numbers has at least as many as both together, less one
+    rows = steps[P] * inside[level, P] + steps[R] * inside[level, R] - 1
+    return int(words * rows * (steps[Q] * inside[level, Q] + steps[S] * inside[level, S] - 1))
+
+
+@inlined
+def _link(setup: Setup, frame: Frame, tensor: int) -> int:
+    """Set parents and chains of a tensor; return its innermost level."""
+    first, top = -1, setup.top[tensor]
+    for level in range(frame.keep.shape[0]):
+        frame.parent[level, tensor] = -1
+        if first < 0 and frame.keep[level, tensor]:
+            first = level
+    for level in range(first, top):
+        if not frame.keep[level, tensor]:
+            continue
+        outer, chain = level, 1
+        while outer == level or not frame.keep[outer, tensor]:
+            outer += 1
+            known = tensor == INPUTS and bool(frame.varies[outer])
+            chain *= _served(setup, frame, tensor, outer, known)
+        frame.parent[level, tensor] = outer
+        frame.chain[level, tensor] = chain
+    return first
+
+
+@inlined
+def _least(setup: Setup, frame: Frame, real: Int, tensor: int, level: int) -> float:
+    """Set and count what must enter a keeper; return its energy."""
+    words = _least_words(frame, real, tensor, level)
+    stretches = 1
+    if tensor == INPUTS and frame.varies[level + 1]:
+        spread = frame.spread
+        stretches = spread[level + 1, P] + spread[level + 1, R] - 1
+        stretches *= spread[level + 1, Q] + spread[level + 1, S] - 1
+    energy, fills, reads, updates = charge(setup, frame, tensor, level, words, stretches)
+    parent = frame.parent[level, tensor]
+    frame.least_pj[level, tensor] = energy
+    frame.least_units[level, tensor, 0] = fills
+    frame.least_units[level, tensor, 1] = reads
+    frame.least_units[level, tensor, 2] = updates
+    frame.units[level, 1] += fills
+    frame.units[parent, 0] += reads
+    frame.units[parent, 1] += updates
+    return energy
+
+
+@part
+def prepare(setup: Setup, frame: Frame, real: Int) -> tuple[float, float, int]:
+    """Fill a frame from what is kept and unrolled.
+
+    ``real`` are rows and columns of the map that the layer touches, and whether padding is never
+    fetched into the level below DRAM. Returns the energy that all mappings share, the least that
+    fills of keepers cost beside it, and steps over time.
+    """
+    levels = frame.keep.shape[0]
+    total = _extents(setup, frame)
+    macs = 1.0
+    for d in range(8):
+        macs *= setup.bounds[d]
+    for level in range(levels):
+        frame.units[level, 0], frame.units[level, 1] = 0.0, 0.0
+        kept = level > 0 and level <= setup.top[INPUTS] and frame.keep[level - 1, INPUTS]
+        frame.varies[level] = 1 if kept and meets(setup, frame.spread, level) else 0
+    fixed, least = macs * setup.working * setup.mac_pj, 0.0
+    for t in range(3):
+        first = _link(setup, frame, t)
+        sent, share = total, setup.served[t]
+        for level in range(first + 1):
+            sent *= _served(setup, frame, t, level, False)
+        reads, updates = sent, 0
+        if t == OUTPUTS:
+            reads, updates = sent - frame.owned[first], sent
+        fixed += serve(setup, frame, t, first, reads, updates, share)
+        frame.units[first, 0] += share * reads * setup.unit[first, t]
+        frame.units[first, 1] += share * updates * setup.unit[first, t]
+        for level in range(first, setup.top[t]):
+            if frame.keep[level, t]:
+                least += _least(setup, frame, real, t, level)
+    return fixed, least, total
+
+
+@part
+def port_cycles(setup: Setup, units: Float) -> float:
+    """Cycles that ports need for units[L, 2] that are read from and written to each level."""
+    cycles = 0.0
+    for level in range(units.shape[0]):
+        read, written = units[level, 0], units[level, 1]
+        here = max(read / setup.bandwidth[level, 0], written / setup.bandwidth[level, 1])
+        here = np.ceil(max(here, (read + written) / setup.bandwidth[level, 2]))
+        cycles = max(cycles, here)
+    return cycles
+
+
+@part
+def step_cycles(setup: Setup, total: int) -> float:
+    """Cycles of so many steps."""
+    return float(np.ceil(total * setup.busy))
+
+
+@part
+def leakage(setup: Setup, frame: Frame) -> float:
+    """Leakage of instances in use, pJ in a cycle."""
+    leaked = 0.0
+    for level in range(frame.keep.shape[0]):
+        leaked += setup.used_leakage_pj[level] * frame.used[level]
+    return leaked
+
+
+@compiled
+def first_bounds(
+    setup: Setup, frame: Frame, real: Int, keep: Flags, spreads: Int, found: Float
+) -> None:
+    """Fill found[B, 3] with the least energy, cycles and used leakage of choices.
+
+    They keep ``keep[L, 3]``, and choice i unrolls ``spreads[i, L, 8]``.
+    """
+    levels = frame.keep.shape[0]
+    for i in range(len(spreads)):
+        for level in range(levels):
+            frame.guess[level] = 0
+            for t in range(3):
+                frame.keep[level, t] = keep[level, t]
+            for d in range(8):
+                frame.spread[level, d] = spreads[i, level, d]
+        fixed, least, total = prepare(setup, frame, real)
+        found[i, 0] = fixed + least
+        found[i, 1] = max(step_cycles(setup, total), port_cycles(setup, frame.units))
+        found[i, 2] = leakage(setup, frame)

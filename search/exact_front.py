@@ -1,0 +1,60 @@
+"""All best compromises between the energy and the latency of one layer, each proven."""
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from ..evaluators.problem import MappingProblem
+from .exact import ROUNDING, WARM_UP, Found, Search, covered
+from .exact_frame import Flags
+
+
+@dataclass(frozen=True)
+class Front:
+    """Mappings of which none is beaten in energy and in latency at once.
+
+    Attributes:
+        points: by descending cycles and ascending energy, leakage included.
+        proven: whether they are all there is. If not, the budget ran out (or the problem is not
+            covered), and faster ones may be missing.
+        evaluations: as of :class:`archloom.search.exact.Proof`, in all.
+    """
+
+    points: tuple[Found, ...]
+    proven: bool
+    evaluations: int
+
+
+def front(
+    problem: MappingProblem,
+    budget: int,
+    keep: Flags | None = None,
+    both_axes: bool = True,
+    seed: int = 0,
+) -> Front:
+    """Return the front of energy against latency.
+
+    From the least energy on, the next point is the least energy in fewer cycles. Arguments and
+    errors are those of :func:`archloom.search.exact.prove`.
+    """
+    setup = problem.setup._replace(weights=np.array([1.0, 0.0]))
+    if keep is not None:
+        setup = setup._replace(allowed=keep, optional=np.zeros_like(keep))
+    points: list[Found] = []
+    most, spent = inf, 0
+    while covered(problem):
+        search = Search(setup, budget - spent, both_axes, seed, WARM_UP if most == inf else 0)
+        search.most_cycles = most
+        found = search.run(True)
+        spent += found.evaluations
+        if not found.proven:
+            break
+        if found.best is None:
+            return Front(tuple(points), True, spent)
+        # as little energy in fewer cycles, but for rounding, is better than the point before
+        if points and found.best.score <= points[-1].score + ROUNDING:
+            points.pop()
+        points.append(found.best)
+        most = found.best.cycles - 1
+    return Front(tuple(points), False, spent)

@@ -1,0 +1,182 @@
+"""Tiles of a level as a lattice: the steps inside them, which divide all steps over time.
+
+A tile has the number ``sum(place[d] * i)``, with ``i`` the position of ``tau[d]`` among the
+divisors of ``steps[d]``, ascending. A tile that contains another has a larger number.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..evaluators.compiled import compiled, inlined, part
+from ..evaluators.setup import Setup
+from ..evaluators.words import Float, Int, tile_words
+from ..space.dims import P, Q, R, S
+from .exact_closing import least_end
+from .exact_frame import Frame, leakage, meets, port_cycles, prepare, starts, step_cycles
+
+
+class Lattice(NamedTuple):
+    """Tiles between one step and all of them.
+
+    ``values[8, n]`` are divisors, ``counts[8]`` how many, ``places[8]`` their weights in a tile's
+    number, ``multiples[8, n, n]`` positions of the multiples of each, ``many[8, n]`` how many,
+    ``covers[8, n, 15]`` positions of its multiples by a single prime, -1 after the last.
+    ``size`` is the number of tiles.
+    """
+
+    values: Int
+    counts: Int
+    places: Int
+    multiples: Int
+    many: Int
+    covers: Int
+    size: int
+
+
+@compiled
+def lattice_of(steps: Int) -> Lattice:
+    """Return the tiles of so many steps."""
+    counts, widest, size = np.zeros(8, np.int64), 1, 1
+    places = np.ones(8, np.int64)
+    for d in range(8):
+        i = 1
+        while i * i <= steps[d]:
+            if steps[d] % i == 0:
+                counts[d] += 1 if i * i == steps[d] else 2
+            i += 1
+        places[d] = size
+        size *= counts[d]
+        widest = max(widest, counts[d])
+    values = np.ones((8, widest), np.int64)
+    multiples = np.zeros((8, widest, widest), np.int64)
+    many = np.zeros((8, widest), np.int64)
+    covers = np.full((8, widest, 15), -1)
+    for d in range(8):
+        low, high, i = 0, counts[d] - 1, 1
+        while low <= high:
+            if steps[d] % i == 0:
+                values[d, low], values[d, high] = i, steps[d] // i
+                low, high = low + 1, high - 1
+            i += 1
+        for a in range(counts[d]):
+            found = 0
+            for b in range(a, counts[d]):
+                ratio = values[d, b] // values[d, a]
+                if values[d, b] % values[d, a] == 0:
+                    multiples[d, a, many[d, a]] = b
+                    many[d, a] += 1
+                    if _prime(ratio):
+                        covers[d, a, found] = b
+                        found += 1
+    return Lattice(values, counts, places, multiples, many, covers, size)
+
+
+@part
+def _prime(number: int) -> bool:
+    i = 2
+    while i * i <= number:
+        if number % i == 0:
+            return False
+        i += 1
+    return number > 1
+
+
+@part
+def tile_at(lattice: Lattice, number: int, tau: Int) -> None:
+    """Set the steps inside the tile of a number."""
+    for d in range(8):
+        position = number // lattice.places[d] % lattice.counts[d]
+        tau[d] = lattice.values[d, position]
+
+
+@inlined
+def fits(setup: Setup, frame: Frame, level: int, tau: Int, extents: Int) -> bool:
+    """Whether the tile fits its level, and starts as many stretches of inputs as was guessed.
+
+    ``extents[1, 8]`` are overwritten.
+    """
+    inside, used = frame.inside, 0
+    for d in range(8):
+        extents[0, d] = tau[d] * inside[level, d]
+    for t in range(3):
+        top = setup.top[t]
+        if frame.keep[level, t] and (level < top or (level == top and not setup.staged[t])):
+            units = tile_words(t, extents, 0, setup.window) * setup.unit[level, t]
+            used += units
+            if 0 <= setup.capacity[level, t] < units:
+                return False
+    if 0 <= setup.shared[level] < used:
+        return False
+    outer = level + 1
+    if outer >= frame.keep.shape[0] or frame.guess[outer] == 0:
+        return True
+    if not meets(setup, frame.spread, outer):
+        return True
+    e = extents[0]
+    return bool(starts(setup, frame.spread, outer, e[P], e[Q], e[R], e[S]) == frame.guess[outer])
+
+
+@part
+def least_ahead(
+    setup: Setup, frame: Frame, real: Int, lattice: Lattice, here: Float, ahead: Float,
+    beyond: Float, tau: Int, factors: Int, scratch: Int, units: Float,
+) -> float:  # fmt: skip
+    """Fill least energies for tiles of all levels but the outermost, and return the least path's.
+
+    ``here[L - 1, size]`` is what ends the runs of the level's keepers at least, inf where the
+    tile does not fit; ``ahead`` adds the same of levels outside with tiles that contain it.
+    """
+    levels, size = frame.keep.shape[0], lattice.size
+    for number in range(size):
+        beyond[number] = 0.0
+    for level in range(levels - 2, -1, -1):
+        for number in range(size):
+            tile_at(lattice, number, tau)
+            least, run = np.inf, 1
+            if beyond[number] < np.inf and fits(setup, frame, level, tau, scratch[0]):
+                for d in range(8):
+                    factors[d] = frame.steps[d] // tau[d]
+                    run *= factors[d]
+                least = least_end(setup, frame, real, level, tau, factors, run, scratch, units)
+            here[level, number] = least
+            ahead[level, number] = least + beyond[number]
+        _least_outside(lattice, ahead[level], beyond)
+    return float(beyond[0])
+
+
+@inlined
+def _least_outside(lattice: Lattice, ahead: Float, beyond: Float) -> None:
+    """Set ``beyond[size]`` to the least of ``ahead`` over all tiles that contain each tile."""
+    for number in range(lattice.size - 1, -1, -1):
+        least = ahead[number]
+        for d in range(8):
+            place = lattice.places[d]
+            position = number // place % lattice.counts[d]
+            i = 0
+            while i < 15 and lattice.covers[d, position, i] >= 0:
+                outside = number + (lattice.covers[d, position, i] - position) * place
+                least = min(least, beyond[outside])
+                i += 1
+        beyond[number] = least
+
+
+@compiled
+def outline(setup: Setup, frame: Frame, real: Int) -> tuple[Lattice, Float, Float, Float]:
+    """Prepare a frame and bound what its mappings cost.
+
+    Returns the tiles, what :func:`least_ahead` fills, and: energy that all mappings share, least
+    of the rest, cycles that all take, and leakage in a cycle.
+    """
+    fixed, _, total = prepare(setup, frame, real)
+    inner = frame.keep.shape[0] - 1
+    lattice = lattice_of(frame.steps)
+    here, ahead = np.empty((inner, lattice.size)), np.empty((inner, lattice.size))
+    scratch, units = np.zeros((2, 4, 8), np.int64), np.zeros((inner + 1, 2))
+    tau, factors = np.empty(8, np.int64), np.empty(8, np.int64)
+    least = least_ahead(
+        setup, frame, real, lattice, here, ahead, np.empty(lattice.size), tau, factors, scratch,
+        units,
+    )  # fmt: skip
+    cycles = max(step_cycles(setup, total), port_cycles(setup, frame.units))
+    return lattice, here, ahead, np.array([fixed, least, cycles, leakage(setup, frame)])

@@ -1,0 +1,85 @@
+"""The exact mapping search behind the protocol of all mapping searches."""
+
+from dataclasses import dataclass
+from math import inf
+from typing import ClassVar
+
+import numpy as np
+
+from ..evaluators.problem import MappingProblem
+from ..evaluators.words import Int
+from ..space.mapping import Mapping
+from .exact import Found, Proof, prove
+from .exact_frame import Flags
+from .protocols import MappedLayer
+
+
+@dataclass(frozen=True)
+class ExactState:
+    """What a budget has brought; arrays are never changed in place.
+
+    ``loops[L, 4, 8]`` and ``keep[L, 3]`` are the best mapping, zeros before there is one;
+    ``numbers`` its score (ln), energy and cycles, and a score that no mapping is below.
+    """
+
+    evaluations: int
+    seed: int
+    loops: Int
+    keep: Flags
+    numbers: tuple[float, float, float, float]
+    proven: bool
+
+    @property
+    def proof(self) -> Proof:
+        """What is known, as :func:`archloom.search.exact.prove` returns it."""
+        score, energy, cycles, bound = self.numbers
+        best = Found(self.loops, self.keep, score, energy, cycles) if self.loops.any() else None
+        return Proof(best, bound, self.proven, self.evaluations)
+
+
+class ExactMapping:
+    """The best mapping, with a proof, as far as the budget goes.
+
+    A budget that is cut in parts is searched from the beginning each time, until there is a
+    proof; the result is that of the whole budget. Once proven, more of it costs nothing.
+    """
+
+    name: ClassVar[str] = "exact"
+
+    def start(self, problem: MappingProblem, seed: int) -> ExactState:
+        """Return the state before anything was evaluated."""
+        levels = len(problem.hardware.levels)
+        loops, keep = np.zeros((levels, 4, 8), np.int64), np.zeros((levels, 3), np.uint8)
+        return ExactState(0, seed % 2**64, loops, keep, (inf, inf, inf, -inf), False)
+
+    def advance(self, problem: MappingProblem, state: ExactState, budget: int) -> ExactState:
+        """Let the search have ``budget`` more evaluations."""
+        total = state.evaluations + budget
+        if state.proven or budget < 1:
+            loops, keep, numbers = state.loops, state.keep, state.numbers
+            return ExactState(total, state.seed, loops, keep, numbers, state.proven)
+        found = prove(problem, total, seed=state.seed)
+        best = found.best
+        if best is None:
+            numbers = (inf, inf, inf, found.bound)
+            return ExactState(total, state.seed, state.loops, state.keep, numbers, found.proven)
+        numbers = (best.score, best.energy_pj, best.cycles, found.bound)
+        return ExactState(total, state.seed, best.loops, best.keep, numbers, found.proven)
+
+    def best(self, problem: MappingProblem, state: ExactState) -> MappedLayer:
+        """Return the best mapping, as the batch kernel priced it; infeasible if there is none."""
+        found = state.proof
+        if found.best is None:
+            why = problem.impossible()
+            if why is None:
+                raise ValueError("best() needs at least one evaluation")
+            return MappedLayer(None, inf, inf, state.evaluations, why)
+        best = found.best
+        rows = [[v[0], v[3], v[1], v[2], k] for v, k in zip(best.loops, best.keep, strict=True)]
+        return MappedLayer(
+            Mapping.from_rows(rows),
+            best.energy_pj,
+            best.cycles,
+            state.evaluations,
+            gap_percent=found.gap_percent,
+        )

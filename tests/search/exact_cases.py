@@ -1,0 +1,195 @@
+"""Small mapping problems by number, and all mappings of one of them."""
+
+from dataclasses import replace
+from itertools import permutations, product
+from math import factorial, inf, prod
+from random import Random
+
+import numpy as np
+
+from archloom.evaluators.kernel import ORDER, VALID, evaluate_batch
+from archloom.evaluators.problem import MappingProblem
+from archloom.evaluators.setup import Setup
+from archloom.search.draws import factorisations
+from archloom.space.dims import DIMS, TENSORS
+from archloom.space.effects import AccessEnergy, Effects
+from archloom.space.hardware import Hardware, StorageLevel
+from archloom.space.layer import Layer
+
+from ..evaluators.generated import draw_staged, part, some
+
+#: most mappings of a problem, and of a block that is priced at once
+MOST, BLOCK = 60_000, 20_000
+
+#: dimensions that move in each kind of problem, and how often kinds are drawn
+KINDS = ("KC", "KCP", "NKC", "GPR", "GPQ", "KPR", "CPR", "CQS", "KPQ", "PQR", "PRQS", "KCPR",
+         "GKCP", "GKPR", "NGPR", "NKPR", "KPQRS")  # fmt: skip
+STEPS = ((1, 1), (1, 1), (2, 1), (1, 2), (3, 1), (2, 3), (3, 2), (4, 2), (2, 2))
+
+
+def drawn_problem(number: int) -> MappingProblem:
+    """Return the problem of that number, with at most MOST mappings; the same everywhere."""
+    rng = Random(f"exact-{number}")
+    while True:
+        problem = _draw(rng)
+        if problem is not None and mappings_of(problem.setup, True) <= MOST:
+            return problem
+
+
+def _draw(rng: Random) -> MappingProblem | None:
+    bounds = dict.fromkeys(DIMS, 1)
+    for d in rng.choice(KINDS):
+        bounds[d] = rng.choice((2, 2, 2, 3, 4, 6) if d not in "RS" else (2, 2, 3, 4))
+    (sy, dy), (sx, dx) = rng.choice(STEPS), rng.choice(STEPS)
+    sizes, pads = [], []
+    for out, kernel, stride, dilation in (
+        (bounds["P"], bounds["R"], sy, dy),
+        (bounds["Q"], bounds["S"], sx, dx),
+    ):
+        window = (kernel - 1) * dilation + 1
+        pad = rng.choice((0, 0, rng.randrange(window)))
+        least = max(1, (out - 1) * stride - pad + 1)
+        whole = (out - 1) * stride + window - pad
+        sizes.append(max(1, rng.choice((whole, whole, rng.randint(min(least, whole), whole)))))
+        pads.append(pad)
+    layer = Layer(
+        "small",
+        "conv",
+        **{d.lower(): bound for d, bound in bounds.items()},
+        stride=(sy, sx),
+        dilation=(dy, dx),
+        padding=(pads[0], pads[1]),
+        input_size=(sizes[0], sizes[1]),
+    )
+    hardware = _hardware(rng)
+    density = (rng.choice((0.25, 0.5, 1.0)), rng.choice((0.5, 0.75, 1.0)))
+    problem = MappingProblem.of_layer(layer, hardware)
+    problem = replace(problem, staged=draw_staged(rng, hardware), density=density)
+    return None if problem.impossible() else problem
+
+
+def _hardware(rng: Random) -> Hardware:
+    height = rng.choice((2, 2, 3, 3, 3, 4))
+    meshes = [(1, 1)]
+    for _ in range(height):
+        fan = (rng.choice((1, 1, 2, 3, 4)), rng.choice((1, 1, 2, 4)))
+        fan = fan if rng.random() < 0.6 else (1, 1)
+        meshes.append((meshes[-1][0] * fan[0], meshes[-1][1] * fan[1]))
+    *storage, macs = meshes
+    plain = rng.random() < 0.4
+    bits = rng.choice((8, 16))
+    levels = [_level(rng, i, mesh, plain, bits) for i, mesh in enumerate(reversed(storage))]
+    levels[-1] = replace(
+        levels[-1], storage="dram", keeps=TENSORS, capacity_bytes=None, optional=False
+    )
+    zeros = ("computed", "computed", "gated", "skipped")
+    return Hardware(
+        name="chip",
+        technology="cacti_45nm",
+        frequency_mhz=1000,
+        word_bits=bits,
+        pe_mesh=macs,
+        array=(1, 1),
+        levels=tuple(levels),
+        dram="lpddr4",
+        vector_lanes=1,
+        mac_pj=rng.randrange(16) / 8,
+        effects=Effects(weight_zeros=rng.choice(zeros), input_zeros=rng.choice(zeros)),
+    )
+
+
+def _level(rng: Random, i: int, mesh: tuple[int, int], plain: bool, bits: int) -> StorageLevel:
+    scale = 4**i
+    pj = [scale * rng.randrange(1, 64) / 8 for _ in range(3)]
+    keeps = some(rng, 0.8) or TENSORS
+    sizes = {t: rng.choice((1, 2, 3, 4, 6, 9, 16, 40)) * bits / 8 for t in keeps}
+    limited = rng.random() < 0.35
+    level = StorageLevel(
+        name=f"level {i}",
+        storage="sram",
+        keeps=keeps,
+        mesh=mesh,
+        capacity_bytes=tuple(sizes.items()) if rng.random() < 0.3 else sum(sizes.values()),
+        bandwidth_words=rng.choice((0.25, 0.5, 0.75, 1, 2.5, 4)) if limited else inf,
+        width_words=rng.choice((1, 1, 2, 3)),
+        optional=rng.random() < 0.15,
+        energy=AccessEnergy(*pj),
+        spatial_x=DIMS if rng.random() < 0.7 else tuple(d for d in DIMS if rng.random() < 0.6),
+        spatial_y=DIMS if rng.random() < 0.7 else tuple(d for d in DIMS if rng.random() < 0.6),
+    )
+    if plain:
+        return level
+    return replace(
+        level,
+        read_bandwidth_words=rng.choice((inf, inf, 0.25, 1)) if limited else inf,
+        write_bandwidth_words=rng.choice((inf, inf, 0.25, 1)) if limited else inf,
+        multiple_buffering=rng.choice((1.0, 1.0, 1.5, 2.0)),
+        multicast=TENSORS if rng.random() < 0.7 else some(rng, 0.5),
+        cluster_size=part(rng, prod(mesh)),
+        tensor_bits=tuple((t, rng.choice((8, 16, 24))) for t in some(rng, 0.2)),
+        energy=AccessEnergy(
+            *pj,
+            leakage_pj=rng.choice((0, 0.375, 1.5)),
+            address_pj=rng.choice((0, 0.5)),
+        ),
+    )
+
+
+def _slots(setup: Setup, d: int) -> list[int]:
+    """Places of factors, level * 3 + kind, that a dimension may have."""
+    meshes = (setup.fanout > 1) & (setup.spatial[:, :, d] > 0)
+    return [
+        3 * level + kind
+        for level in range(len(meshes))
+        for kind in range(3)
+        if kind == 0 or meshes[level, kind - 1]
+    ]
+
+
+def _moving(setup: Setup) -> list[int]:
+    return [d for d in range(8) if setup.bounds[d] > 1]
+
+
+def mappings_of(setup: Setup, free: bool) -> int:
+    """How many mappings a problem has, valid or not."""
+    moving = _moving(setup)
+    tilings = prod(len(factorisations(int(setup.bounds[d]), len(_slots(setup, d))).T)
+                   for d in moving)  # fmt: skip
+    orders = factorial(len(moving)) ** (len(setup.fanout) - 1)
+    return tilings * orders * (2 ** int(setup.optional.sum()) if free else 1)
+
+
+def all_loops(setup: Setup, both_axes: bool) -> np.ndarray:
+    """Every way to share factors out and to order loops: int64[B, L, 4, 8]."""
+    moving, levels = _moving(setup), len(setup.fanout)
+    loops = np.ones((1, levels, 4, 8), np.int64)
+    for d in moving:
+        slots = _slots(setup, d)
+        table = factorisations(int(setup.bounds[d]), len(slots)).T.astype(np.int64)
+        loops = np.repeat(loops, len(table), axis=0)
+        rows = np.tile(table, (len(loops) // len(table), 1))
+        for slot, column in zip(slots, rows.T, strict=True):
+            loops[:, slot // 3, slot % 3, d] = column
+    if not both_axes:
+        loops = loops[(loops[:, :, 1:3].min(axis=2) == 1).all(axis=(1, 2))]
+    still = [d for d in range(8) if d not in moving]
+    ways = np.array([[*way, *still] for way in permutations(moving)])
+    orders = np.array(list(product(range(len(ways)), repeat=levels - 1)))
+    loops = np.repeat(loops, len(orders), axis=0)
+    loops[:, 0, ORDER] = np.arange(8)
+    loops[:, 1:, ORDER] = np.tile(ways[orders], (len(loops) // len(orders), 1, 1))
+    return loops
+
+
+def all_costs(setup: Setup, keeps: np.ndarray, both_axes: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Energy (leakage included) and cycles of every valid mapping under one of ``keeps``."""
+    loops = all_loops(setup, both_axes)
+    energies, latencies = [np.zeros(0)], [np.zeros(0)]
+    for keep in keeps:
+        status, energy, chip, dram = evaluate_batch(
+            setup, loops, np.broadcast_to(keep, (len(loops), *keep.shape)).copy()
+        )
+        cycles = np.maximum(chip, dram)[status == VALID]
+        energies.append(energy[status == VALID] + setup.leakage_pj * cycles)
+        latencies.append(cycles)
+    return np.concatenate(energies), np.concatenate(latencies)

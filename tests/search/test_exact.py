@@ -1,0 +1,258 @@
+"""The exact mapping search against full enumeration, published optima, and the other searches."""
+
+from dataclasses import replace
+from math import exp, inf
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from archloom.evaluators.kernel import evaluate_batch
+from archloom.evaluators.problem import MappingProblem
+from archloom.search import exact
+from archloom.search.exact import MismatchError, Proof, prove
+from archloom.search.exact_front import front
+from archloom.search.exact_spread import axes_of, divisors, keeps_of, spreads_of, unmirrored
+from archloom.search.mapping_search import LocalMapping, RandomMapping
+from archloom.space.cases import Case, read_cases
+from archloom.space.effects import AccessEnergy, Effects
+from archloom.space.presets import preset
+
+from ..contracts.mapping_search import PROBLEMS, objective
+from .exact_cases import all_costs, drawn_problem
+from .small_cases import casco_edge, conv, resnet_conv, three_levels
+
+#: exponents of energy and of latency in each objective
+OBJECTIVES = {"edp": (1.0, 1.0), "energy": (1.0, 0.0), "latency": (0.0, 1.0)}
+PLENTY = 10**8
+BLOCKS, BLOCK = 16, 75
+CASES = Path(__file__).parents[1] / "data" / "timeloop_cases.jsonl"
+
+
+def proof(problem: MappingProblem, **options: Any) -> Proof:
+    return prove(problem, options.pop("budget", PLENTY), **options)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_it_finds_the_least_of_all_mappings(block: int) -> None:
+    """Every tiling, order, spatial choice and permitted bypass, for each objective.
+
+    Nothing is annealed first, so that what is found is the search's own.
+    """
+    for number in range(block * BLOCK, (block + 1) * BLOCK):
+        problem, both = drawn_problem(number), number % 2 == 0
+        setup = problem.setup
+        energy, cycles = all_costs(setup, keeps_of(setup), both)
+        for name, weights in OBJECTIVES.items():
+            found = proof(problem, both_axes=both, weights=weights, warm_up=0)
+            assert found.proven, (number, name)
+            if not len(energy):
+                assert found.best is None, (number, name)
+                continue
+            assert found.best is not None, (number, name)
+            score = weights[0] * np.log(energy) + weights[1] * np.log(cycles)
+            assert found.best.score == pytest.approx(score.min(), abs=1e-9), (number, name)
+
+
+def test_the_small_problems_are_of_every_kind() -> None:
+    problems = [drawn_problem(number) for number in range(BLOCKS * BLOCK)]
+    setups = [problem.setup for problem in problems]
+    kinds = {
+        "ports limit it": [(s.bandwidth < inf).any() for s in setups],
+        "bypass is free": [s.optional.any() for s in setups],
+        "a level must pass a tensor": [not s.allowed.all() for s in setups],
+        "strided": [max(p.stride) > 1 for p in problems],
+        "dilated": [max(p.dilation) > 1 for p in problems],
+        "padded": [max(p.padding) > 0 for p in problems],
+        "depthwise": [p.bounds[1] > 1 and p.bounds[2] * p.bounds[3] == 1 for p in problems],
+        "grouped": [p.bounds[1] > 1 and p.bounds[2] * p.bounds[3] > 1 for p in problems],
+        "operands in the buffer": [any(p.staged) for p in problems],
+        "two levels": [len(s.fanout) == 2 for s in setups],
+        "four levels": [len(s.fanout) == 4 for s in setups],
+        "no multicast": [not s.multicast.all() for s in setups],
+        "wide accesses": [(s.width > 1).any() for s in setups],
+        "private buffers": [(s.capacity >= 0).any() for s in setups],
+        "meshes at several levels": [(s.fanout.prod(axis=1) > 1).sum() > 1 for s in setups],
+    }
+    assert {kind: sum(map(bool, found)) for kind, found in kinds.items() if sum(found) < 40} == {}
+
+
+def case(arch: str, layer: str) -> tuple[MappingProblem, np.ndarray]:
+    """Return a problem of the cases file, and which tensors its architecture keeps."""
+    cases = [c for c in read_cases(CASES) if isinstance(c, Case)]
+    hardware, mapping = next((c.hardware, c.mapping) for c in cases if c.hardware.name == arch)
+    problem = next(c.layer for c in cases if c.layer.name == layer)
+    assert mapping is not None
+    keep = np.array([level.keeps for level in mapping.levels], np.uint8)
+    return MappingProblem.of_layer(problem, hardware), keep
+
+
+@pytest.mark.parametrize(
+    ("arch", "layer", "edp"),
+    [
+        ("A1_rf256", "resnet18_conv3x3", 2.78233713e14),
+        ("A5_ws_accum", "gemm_768x768x64", 1.19909796e14),
+        ("A3_twolevel", "fc_512_1000", 3.487446528e12),
+    ],
+)
+def test_known_optima(arch: str, layer: str, edp: float) -> None:
+    """Proven by another program (pJ x cycles); no dimension is unrolled along both axes there."""
+    problem, keep = case(arch, layer)
+    found = proof(problem, keep=keep, both_axes=False)
+    assert found.proven
+    assert found.best is not None
+    assert exp(found.best.score) == pytest.approx(edp, rel=1e-8)
+
+
+def test_a_dimension_along_both_axes_can_be_better() -> None:
+    """The same source: 2.72972e14 where a dimension may be unrolled along x and y at once."""
+    problem, keep = case("A1_rf256", "resnet18_conv3x3")
+    found = proof(problem, keep=keep)
+    assert found.best is not None
+    assert exp(found.best.score) == pytest.approx(2.72972e14, rel=1e-5)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_other_searches_never_find_less(name: str) -> None:
+    problem = PROBLEMS[name]
+    found = proof(problem)
+    assert found.proven
+    assert found.best is not None
+    for search in (LocalMapping(), RandomMapping()):
+        for seed in range(3):
+            state = search.advance(problem, search.start(problem, seed), 10_000)
+            assert objective(problem, search.best(problem, state)) >= found.best.score - 1e-9
+
+
+@pytest.mark.parametrize("number", [3, 14, 46, 79, 90])
+def test_more_budget_never_gives_worse_and_bounds_hold(number: int) -> None:
+    problem = drawn_problem(number)
+    whole = proof(problem)
+    assert whole.best is not None
+    before = inf
+    for budget in (1, 5, 50, 900, 1001, 1100, 1500, 3000, 10_000, 100_000, 10**6):
+        found = proof(problem, budget=budget)
+        assert found.evaluations <= budget
+        assert found.best is not None
+        assert found.best.score <= before
+        assert found.bound <= whole.best.score + 1e-12
+        assert found.gap_percent >= 100 * (exp(found.best.score - whole.best.score) - 1) - 1e-6
+        assert found.proven == (found.gap_percent == 0)
+        before = found.best.score
+    assert before == whole.best.score
+
+
+def test_a_cut_search_still_has_a_gap_that_is_finite() -> None:
+    problem = MappingProblem.of_layer(resnet_conv(), casco_edge())
+    gaps = [proof(problem, budget=budget).gap_percent for budget in (500, 40_000, PLENTY)]
+    assert gaps[0] == inf
+    assert 0 < gaps[1] < 100
+    assert gaps[2] == 0
+
+
+def test_what_the_kernel_prices_otherwise_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(*args: Any) -> Any:
+        status, energy, chip, dram = evaluate_batch(*args)
+        return status, energy * (1 + 1e-6), chip, dram
+
+    monkeypatch.setattr(exact, "evaluate_batch", wrong)
+    with pytest.raises(MismatchError, match="the kernel at"):
+        proof(MappingProblem.of_layer(conv(), three_levels()), warm_up=0)
+
+
+def test_where_hops_cost_nothing_is_proven() -> None:
+    hardware = preset("eyeriss")
+    meshed = replace(hardware, effects=Effects(network="mesh"))
+    found = proof(MappingProblem.of_layer(resnet_conv(), meshed), budget=3000)
+    assert found.best is not None
+    assert (found.proven, found.bound, found.gap_percent) == (False, -inf, inf)
+
+
+def test_leakage_of_instances_is_counted() -> None:
+    hardware = three_levels()
+    leaky = replace(hardware.levels[0], energy=AccessEnergy(1.0, 1.0, 1.0, leakage_pj=1e3))
+    problem = MappingProblem.of_layer(
+        conv(), replace(hardware, levels=(leaky, *hardware.levels[1:]))
+    )
+    found = proof(problem)
+    assert found.proven
+    assert found.best is not None
+    # at least one instance leaks in every cycle
+    assert found.best.energy_pj > 1e3 * found.best.cycles
+
+
+def test_divisors_are_all_and_ascending() -> None:
+    for number in range(1, 200):
+        assert divisors(number) == tuple(i for i in range(1, number + 1) if number % i == 0)
+
+
+@pytest.mark.parametrize("both", [False, True])
+def test_spreads_fit_their_mesh(both: bool) -> None:
+    problem = MappingProblem.of_layer(resnet_conv(), casco_edge())
+    setup = problem.setup
+    spreads = spreads_of(setup, both)
+    assert spreads is not None
+    assert len(np.unique(spreads, axis=0)) == len(spreads) > 100
+    for spread in spreads[::97]:
+        for level, here in enumerate(spread):
+            x, y = axes_of(setup, level, here, both)
+            assert (x * y == here).all()
+            assert x.prod() <= setup.fanout[level, 0]
+            assert y.prod() <= setup.fanout[level, 1]
+            assert both or (np.minimum(x, y) == 1).all()
+    with pytest.raises(ValueError, match="fit no mesh"):
+        axes_of(setup, 0, np.full(8, 64), both)
+
+
+def test_one_of_each_mirrored_pair_is_left() -> None:
+    problem = MappingProblem.of_layer(conv(), three_levels())
+    spreads = spreads_of(problem.setup, both_axes=True)
+    assert spreads is not None
+    left = unmirrored(problem.setup, spreads)
+    mirrored = left[:, :, [0, 1, 2, 3, 5, 4, 7, 6]]
+    assert len(left) < len(spreads)
+    assert len(np.unique(np.concatenate([left, mirrored]), axis=0)) == len(spreads)
+    strided = replace(problem, stride=(1, 2))
+    assert len(unmirrored(strided.setup, spreads)) == len(spreads)
+
+
+def test_where_only_one_axis_may_hold_rows_nothing_is_left_out() -> None:
+    problem = MappingProblem.of_layer(conv(), three_levels())
+    setup = problem.setup
+    setup.spatial[1, 0, 4] = 0
+    spreads = spreads_of(setup, both_axes=False)
+    assert spreads is not None
+    assert len(unmirrored(setup, spreads)) == len(spreads)
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_the_front_is_that_of_all_mappings(block: int) -> None:
+    for number in range(block * 50, (block + 1) * 50):
+        problem, both = drawn_problem(number), number % 2 == 0
+        energy, cycles = all_costs(problem.setup, keeps_of(problem.setup), both)
+        found = front(problem, PLENTY, both_axes=both)
+        assert found.proven, number
+        least, expected = inf, []
+        for steps in np.unique(cycles):
+            here = energy[cycles == steps].min()
+            if here < least * (1 - 1e-9):
+                least = here
+                expected.append((steps, here))
+        points = [(p.cycles, exp(p.score)) for p in reversed(found.points)]
+        assert np.array(points) == pytest.approx(np.array(expected), rel=1e-9), number
+
+
+def test_a_front_that_is_cut_says_so() -> None:
+    problem = MappingProblem.of_layer(resnet_conv(), casco_edge())
+    whole = front(problem, PLENTY)
+    cut = front(problem, whole.evaluations // 2)
+    assert (whole.proven, cut.proven) == (True, False)
+    assert cut.evaluations <= whole.evaluations // 2
+    assert len(cut.points) < len(whole.points)
+    cycles = [point.cycles for point in whole.points]
+    scores = [point.score for point in whole.points]
+    assert cycles == sorted(cycles, reverse=True)
+    assert scores == sorted(scores)
+    hops = replace(problem.hardware, effects=Effects(network="mesh"))
+    assert front(MappingProblem.of_layer(resnet_conv(), hops), 100).points == ()
