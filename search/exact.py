@@ -257,8 +257,10 @@ class Search:
         least = 1 - ROUNDING
         with np.errstate(divide="ignore"):
             leaked = leakage_pj + self.setup.leakage_pj
+            # steps are whole numbers; what ports need is a quotient
+            exact = least if self.bounded else 1.0
             return ln_scores(
-                self.setup.weights, least * (energy_pj + leaked * cycles), least * cycles
+                self.setup.weights, least * (energy_pj + leaked * cycles), exact * cycles
             )
 
     def settle(self, keep: Flags, spread: Int) -> int:
