@@ -120,11 +120,7 @@ def _demand(network: Network) -> Demand:
     # layers that share weights may share one fetch of them
     words = sum(layer.weight_words for layer in network.layers if not layer.weights_of)
     words += least.input_words
-    words += sum(
-        layer.output_words
-        for layer, consumers in zip(network.layers, network.consumers, strict=True)
-        if not consumers or layer.name in network.outputs
-    )
+    words += sum(layer.output_words for layer in network.layers if layer.name in network.leaving)
     return Demand(
         np.array([count for count, _ in macs], dtype=np.int64),
         np.array([layer.bounds for _, layer in macs], dtype=np.int64).reshape(-1, len(DIMS)),

@@ -169,10 +169,9 @@ def _telling(edges: Iterable[Edge]) -> tuple[Edge, ...]:
 
 def leaves(network: Network, i: int, group: Container[int]) -> bool:
     """Whether the result of layer ``i`` is read outside the group, or leaves the network."""
-    readers = network.consumers[i]
-    if not readers or network.layers[i].name in network.outputs:
+    if network.layers[i].name in network.leaving:
         return True
-    return any(c not in group for c in readers)
+    return any(c not in group for c in network.consumers[i])
 
 
 def _made(layer: Layer) -> Shape:

@@ -39,13 +39,11 @@ def needed(network: Network) -> Needed:
     outputs: list[int] = []
     parts: dict[str, list[Rectangle]] = {}
     input_words: dict[str, int] = {}
-    for layer, sources, consumers in reversed(
-        list(zip(network.layers, network.reads, network.consumers, strict=True))
-    ):
-        if consumers and layer.name not in network.outputs:
-            made = max(parts[layer.name], key=_size)
-        else:
+    for layer, sources in reversed(list(zip(network.layers, network.reads, strict=True))):
+        if layer.name in network.leaving:
             made = (np.ones(layer.p, np.bool_), np.ones(layer.q, np.bool_))
+        else:
+            made = max(parts[layer.name], key=_size)
         outputs.append(_size(made))
         for operand, source in enumerate(sources):
             if is_input(source):

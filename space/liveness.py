@@ -75,7 +75,6 @@ def alive(network: Network, order: Sequence[int] | None = None) -> Liveness:
         for source in sources:
             last[source] = max(last.get(source, 0), at[i])
     end = len(steps) - 1
-    leaving = set(network.outputs)
     spans = [
         Span(source, network.batch * prod(network.map_shape(source)), 0, step)
         for source, step in last.items()
@@ -83,7 +82,7 @@ def alive(network: Network, order: Sequence[int] | None = None) -> Liveness:
     ]
     for step, i in enumerate(steps):
         layer = network.layers[i]
-        until = end if layer.name in leaving else last.get(layer.name, end)
+        until = end if layer.name in network.leaving else last[layer.name]
         spans.append(Span(layer.name, layer.output_words, step, until))
     return Liveness(steps, tuple(spans), _sums(spans, len(steps)))
 

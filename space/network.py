@@ -59,8 +59,8 @@ class Network:
         shapes = self._input_shapes() | {layer.name: layer.map_shape for layer in self.layers}
         object.__setattr__(self, "_shapes", shapes)
         for i, layer in enumerate(self.layers):
-            for operand in range(layer.operands):
-                self._check_edge(i, operand)
+            for operand, words in enumerate(layer.map_words):
+                self._check_edge(i, operand, words)
             if layer.weights_of:
                 self._check_shared(i)
         unknown = [name for name in self.outputs if name not in index]
@@ -86,7 +86,7 @@ class Network:
                     whole.setdefault(source, (words[operand], 1, 1))
         return {source: shape for source, shape in (whole | windowed).items() if is_input(source)}
 
-    def _check_edge(self, reader: int, operand: int) -> None:
+    def _check_edge(self, reader: int, operand: int, words: int) -> None:
         layer, source = self.layers[reader], self.reads[reader][operand]
         producer = -1 if is_input(source) else self._index.get(source, len(self.layers))
         if producer >= reader:
@@ -97,7 +97,6 @@ class Network:
                 f"layer {layer.name} reads a box of a map of {box.of} from {source}, "
                 f"which {'has' if producer < 0 else 'makes'} {shape}"
             )
-        words = layer.map_words[operand]
         have = (self.layers[max(producer, 0)].n, prod(shape) if box is None else box.words)
         if have != (layer.n, words):
             raise ValueError(
@@ -187,6 +186,16 @@ class Network:
             for p in dict.fromkeys(producers):
                 readers[p].append(i)
         return tuple(tuple(r) for r in readers)
+
+    @cached_property
+    def leaving(self) -> frozenset[str]:
+        """Layers whose results leave the network: outputs, and what no layer reads."""
+        unread = (
+            layer.name
+            for layer, readers in zip(self.layers, self.consumers, strict=True)
+            if not readers
+        )
+        return frozenset((*self.outputs, *unread))
 
     @cached_property
     def neighbours(self) -> tuple[frozenset[int], ...]:

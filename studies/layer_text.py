@@ -103,16 +103,6 @@ def change_text(network: Network, position: int) -> str:
     return f"{before} -> {shape_text(layer.map_shape)}"
 
 
-def outputs_of(network: Network) -> frozenset[str]:
-    """Return the layers whose results leave the network."""
-    unread = (
-        layer.name
-        for layer, readers in zip(network.layers, network.consumers, strict=True)
-        if not readers
-    )
-    return frozenset((*network.outputs, *unread))
-
-
 def inputs_of(network: Network) -> list[str]:
     """Return the maps that come from outside, in the order of their first readers."""
     return list(dict.fromkeys(s for sources in network.reads for s in sources if is_input(s)))

@@ -16,7 +16,6 @@ from .layer_text import (
     change_text,
     inputs_of,
     operator_text,
-    outputs_of,
     reads_text,
     shape_text,
     window_text,
@@ -98,7 +97,7 @@ def graph_of(network: Network, ranks: Sequence[int], notes: Mapping[str, str]) -
         first = min(ranks[i] for i in readers)
         places[name] = len(drawn.nodes)
         drawn.nodes.append(_input_node(network, name, 2 * first - 2))
-    leaving = outputs_of(network)
+    leaving = network.leaving
     for i, layer in enumerate(network.layers):
         places[layer.name] = len(drawn.nodes)
         about = _about(network, i, layer.name in leaving, notes.get(layer.name))
