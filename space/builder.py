@@ -13,6 +13,7 @@ from .operators import (
     linear,
     max_pool2d,
     mul,
+    with_last_windows,
 )
 from .slices import Slice
 from .vector_layers import copy, scale_shift
@@ -159,7 +160,7 @@ class Builder:
         """Add a square max pool; with ``ceil`` windows may reach beyond the map."""
         channels, rows, columns = self.shape(source)
         layer = max_pool2d(name, channels, (rows, columns), kernel, stride, pad)
-        return self._read_beside(_with_last_windows(layer) if ceil else layer, source)
+        return self._read_beside(with_last_windows(layer) if ceil else layer, source)
 
     def avgpool(self, name: str, source: Source, *, kernel: int, stride: int, pad: int = 0) -> str:
         """Add a square average pool; zeros of the padding count as values."""
@@ -216,13 +217,3 @@ class Builder:
             parts = tuple(self.channels(piece) for piece in pieces)
             layer = replace(layer, parts=parts, operands=len(parts))
         return self.append(layer, *pieces)
-
-
-def _with_last_windows(layer: Layer) -> Layer:
-    """Return a pool that also has the windows that begin in the map and reach beyond it."""
-    sides = zip(layer.input_size, (layer.r, layer.s), layer.stride, layer.padding, strict=True)
-    p, q = (
-        min(-((kernel - size - 2 * pad) // step), (size + pad - 1) // step) + 1
-        for size, kernel, step, pad in sides
-    )
-    return replace(layer, p=p, q=q)

@@ -6,6 +6,7 @@ positions of a matrix product, samples of a one-dimensional convolution. Layers 
 the name of the layer, for a number that is no size and for shapes that do not go together.
 """
 
+from dataclasses import replace
 from typing import Any
 
 from .layer import Interleave, Layer, Operator
@@ -220,6 +221,16 @@ def avg_pool2d(
 ) -> Layer:
     """Return an average pool; the stride is the kernel if it is not given."""
     return _pool("avgpool", name, channels, size, kernel, stride, padding)
+
+
+def with_last_windows(pool: Layer) -> Layer:
+    """Return a pool that also has the windows that begin in the map and reach beyond it."""
+    sides = zip(pool.input_size, (pool.r, pool.s), pool.stride, pool.padding, strict=True)
+    p, q = (
+        min(-((kernel - size - 2 * pad) // step), (size + pad - 1) // step) + 1
+        for size, kernel, step, pad in sides
+    )
+    return replace(pool, p=p, q=q)
 
 
 def global_pool(name: str, channels: int, size: Size) -> Layer:

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from .layer import Layer
 from .network import INPUT, Network, Shape, is_input
-from .operators import add, avg_pool2d, max_pool2d
+from .operators import add, avg_pool2d, max_pool2d, with_last_windows
 from .timeloop_layer import Loose, laid, pool_between, read_layer, with_one_batch
 from .timeloop_order import ORDER, SUFFIXES, Edge, Plan, Pool, Step, Sum, natural, read_plan
 from .timeloop_values import Entry, Scope, nearest, section
@@ -224,7 +224,7 @@ class _Assembly:
         make = avg_pool2d if pool.mean else max_pool2d
         kernel, stride = (pool.kernel, pool.stride) if pool.kernel else (shape[1:], 1)
         layer = make(step.name, shape[0], shape[1:], kernel, stride, pool.padding)
-        layer = _with_last_windows(layer) if pool.ceil else layer
+        layer = with_last_windows(layer) if pool.ceil else layer
         self._append(self._parted(layer.with_batch(self._batch), sources), sources)
 
     def _add_layer(self, step: Step, edge: Edge) -> None:
@@ -320,17 +320,6 @@ class _Assembly:
             self._faults.add(total.place, str(error))
         else:
             self._append(layer.with_batch(self._batch), (total.base, *added))
-
-
-def _with_last_windows(pool: Layer) -> Layer:
-    """Return a pool whose sizes are rounded up; its last window begins in the map or before."""
-    sides = []
-    for size, kernel, step, pad in zip(
-        pool.input_size, (pool.r, pool.s), pool.stride, pool.padding, strict=True
-    ):
-        beyond = -(-(size + 2 * pad - kernel) // step)
-        sides.append(1 + min(beyond, (size + pad - 1) // step))
-    return replace(pool, p=sides[0], q=sides[1])
 
 
 def _described(shape: Shape, name: str) -> str:
