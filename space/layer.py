@@ -123,7 +123,7 @@ class Layer:
             unknown_names(self, OPERATORS), wrong_numbers(self), wrong_values(self, Interleave)
         )
         self._refuse(wrong_windows(self), wrong_maps(self))
-        self._refuse(wrong_interleave(self), wrong_reads(self, Slice), too_large(self))
+        self._refuse(wrong_interleave(self), wrong_reads(self), too_large(self))
 
     def _refuse(self, *wrong: Iterable[str]) -> None:
         message = "; ".join(chain(*wrong))

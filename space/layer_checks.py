@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from .amounts import is_amount
+from .slices import Slice
 from .suggest import did_you_mean
 from .vector_operators import ACTIVATIONS
 
@@ -136,17 +137,18 @@ def _wrong_wholes(layer: "Layer") -> Iterator[str]:
         )
 
 
-def wrong_reads(layer: "Layer", slice_class: type) -> Iterator[str]:
+def wrong_reads(layer: "Layer") -> Iterator[str]:
     """Say which boxes of maps, or weights of another layer, it cannot read."""
     slices: object = layer.slices
     if not isinstance(slices, tuple) or len(slices) not in (0, layer.operands):
         yield f"slices is {slices!r}, it must hold one entry for each of {layer.operands} maps"
         return
-    for box, words in zip(layer.slices, layer.map_words, strict=False):
+    boxes: tuple[object, ...] = layer.slices
+    for box, words in zip(boxes, layer.map_words, strict=False):
         if box is None:
             continue
-        if not isinstance(box, slice_class):
-            yield f"slices holds {box!r}, it must be a {slice_class.__name__} or None"
+        if not isinstance(box, Slice):
+            yield f"slices holds {box!r}, it must be a Slice or None"
         elif box.words != words:
             yield f"a slice has {box.words} words where the layer reads {words}"
     again: object = layer.weights_of
