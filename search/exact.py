@@ -3,9 +3,8 @@
 docs/exact_mapping.md has the theorems that this stands on, with proofs.
 """
 
-from dataclasses import dataclass
 from math import exp, inf, log, prod
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -13,23 +12,24 @@ from ..evaluators.kernel import VALID, Float, Int, Setup, evaluate_batch
 from ..evaluators.problem import MappingProblem
 from ..evaluators.setup import NO_FILL
 from .annealing import anneal, reset
-from .exact_frame import Flags, first_bounds, new_frame
+from .exact_choices import Ceiling, Choices, lowered, open_choices
+from .exact_frame import Flags, new_frame
 from .exact_lattice import Lattice, outline
+from .exact_proof import Found, Progress, Proof, Watch, ln_scores
 from .exact_spread import axes_of, divisors, guesses_of, keeps_of, spreads_of, touched, unmirrored
 from .exact_walk import DONE, FULL, STOPPED, Labels, Walk, new_labels, new_step, walk_outwards
 
-#: relative error that sums of energies in different orders may make; bounds are lowered by it
-ROUNDING: Final = 1e-11
-
 #: mappings that annealing tries first, for something to beat
 WARM_UP: Final = 1000
+
+#: mappings annealed between two looks at whether to stop: about a millisecond
+SLICE: Final = 1000
 
 #: shares of energy above the bound within which the best mapping of a choice is looked for first
 LADDER: Final = (0.002, 0.02, 0.2, inf)
 
 #: room for labels that a walk starts with; it grows where that is not enough
 ROOM: Final = 2**16
-
 
 #: most tiles of a frame, and most labels of a walk: about a gigabyte each at five levels
 MOST_TILES: Final = 2**22
@@ -41,64 +41,6 @@ Tiles: TypeAlias = tuple[Lattice, Float, Float]
 
 class MismatchError(ArithmeticError):
     """The closed form of the search and the batch kernel disagree: a fault of the program."""
-
-
-@dataclass(frozen=True)
-class Choices:
-    """Ways to keep tensors and to unroll loops, by what their mappings cost at least.
-
-    Attributes:
-        keeps, spreads: uint8[A, L, 3] and int64[B, L, 8].
-        pairs: int64[C, 2], one of each, by ascending bound.
-        bounds: float64[C], a score (ln) that no mapping of the pair is below.
-    """
-
-    keeps: Flags
-    spreads: Int
-    pairs: Int
-    bounds: Float
-
-
-@dataclass(frozen=True)
-class Found:
-    """A mapping as the kernel reads it, its score (ln), and energy and cycles from it."""
-
-    loops: Int
-    keep: Flags
-    score: float
-    energy_pj: float
-    cycles: float
-
-
-@dataclass(frozen=True)
-class Proof:
-    """What is known of a problem after some search.
-
-    Attributes:
-        best: the best mapping found, None if none fits (or nothing was tried).
-        bound: no mapping has a lower score (ln of the objective); minus infinity if nothing is
-            known.
-        proven: whether ``best`` is as good as any mapping, but for rounding.
-        evaluations: mappings annealed, choices and tiles bounded and labels tried.
-    """
-
-    best: Found | None
-    bound: float
-    proven: bool
-    evaluations: int
-
-    @property
-    def gap_percent(self) -> float:
-        """How far above the least possible objective the best may be; 0 if proven."""
-        if self.proven:
-            return 0.0
-        return inf if self.best is None else 100.0 * (exp(self.best.score - self.bound) - 1.0)
-
-
-def ln_scores(weights: Float, energy_pj: Any, cycles: Any) -> Any:
-    """Ln of objectives, of numbers or arrays; what has no weight may be nothing."""
-    pairs = zip(weights, (energy_pj, cycles), strict=True)
-    return sum(weight * np.log(value) for weight, value in pairs if weight)
 
 
 def covered(problem: MappingProblem) -> bool:
@@ -116,6 +58,8 @@ def prove(
     weights: tuple[float, float] | None = None,
     seed: int = 0,
     warm_up: int = WARM_UP,
+    stop: Flags | None = None,
+    watch: Watch | None = None,
 ) -> Proof:
     """Search for the mapping with the least objective, and for a proof that there is no better.
 
@@ -130,6 +74,9 @@ def prove(
             None for the problem's own.
         seed: of the annealing that finds something to beat.
         warm_up: evaluations of that annealing.
+        stop: uint8[1]; once another thread or a handler of a signal sets it, the search returns
+            within milliseconds what it has found, with a bound that holds.
+        watch: told whenever the best mapping or the bound gets better.
 
     Raises:
         MismatchError: the batch kernel prices a mapping otherwise than the search did.
@@ -139,13 +86,23 @@ def prove(
         setup = setup._replace(weights=np.array(weights, np.float64))
     if keep is not None:
         setup = setup._replace(allowed=keep, optional=np.zeros_like(keep))
-    return Search(setup, budget, both_axes, seed, warm_up).run(covered(problem))
+    search = Search(setup, budget, both_axes, seed, warm_up, stop, watch)
+    return search.run(covered(problem))
 
 
 class Search:
     """One run: the incumbent, and what has been spent."""
 
-    def __init__(self, setup: Setup, budget: int, both_axes: bool, seed: int, warm: int) -> None:
+    def __init__(
+        self,
+        setup: Setup,
+        budget: int,
+        both_axes: bool,
+        seed: int,
+        warm: int,
+        stop: Flags | None = None,
+        watch: Watch | None = None,
+    ) -> None:
         self.setup = setup
         # what the search reads has one type, with extras or without: it compiles once
         self.plain = setup._replace(extras=None)
@@ -153,6 +110,8 @@ class Search:
         self.both_axes = both_axes
         self.seed = seed
         self.warm = warm
+        self.stop = np.zeros(1, np.uint8) if stop is None else stop
+        self.watch = watch
         # mappings that take more cycles do not count
         self.most_cycles = inf
         self.spent = 0
@@ -162,8 +121,9 @@ class Search:
         self.real = touched(setup)
         slow = setup.bandwidth < inf
         self.bounded = bool(slow.any())
-        # the least bound of what was given up
+        # the least bound of what was given up, and of all that is left
         self.unsettled = inf
+        self.bound = -inf
         self.labels = new_labels(ROOM, len(setup.fanout), self.bounded)
 
     @property
@@ -178,23 +138,42 @@ class Search:
 
     def run(self, provable: bool) -> Proof:
         """Anneal, list all choices with their bounds, and take the best ones one by one."""
-        spreads = spreads_of(self.setup, self.both_axes) if provable else None
+        spreads = spreads_of(self.setup, self.both_axes, self.stop) if provable else None
         self.warm_up(self.left if spreads is None else self.warm)
         choices = None if spreads is None else self.choices(unmirrored(self.setup, spreads))
         if choices is None:
             return Proof(self.best, -inf, False, self.spent)
         for (i, j), bound in zip(choices.pairs, choices.bounds.tolist(), strict=True):
             # all that come later have a bound that is no lower
+            self.raise_bound(bound)
             if bound >= self.score:
                 break
             ended = self.settle(choices.keeps[i], choices.spreads[j])
             if ended != DONE:
                 self.unsettled = min(self.unsettled, bound)
             if ended == STOPPED:
-                self.spent = self.budget
                 break
-        bound = min(self.unsettled, self.score)
+        else:
+            self.raise_bound(inf)
+        bound = min(self.bound, self.unsettled, self.score)
         return Proof(self.best, bound, bound >= self.score, self.spent)
+
+    def raise_bound(self, left: float) -> None:
+        """Report the bound of all mappings where what is left raises it."""
+        bound = min(left, self.unsettled, self.score)
+        if bound > self.bound:
+            self.bound = bound
+            self.report()
+
+    def report(self) -> None:
+        """Tell whoever watches."""
+        if self.watch is None:
+            return
+        best = self.best
+        score, energy, cycles = (
+            (inf, inf, inf) if best is None else (best.score, best.energy_pj, best.cycles)
+        )
+        self.watch(Progress(self.spent, score, min(self.bound, score), energy, cycles))
 
     def warm_up(self, evaluations: int) -> None:
         """Try the mapping that fits wherever any does, then some annealing."""
@@ -215,10 +194,14 @@ class Search:
         reset(self.setup, loops, keep)
         best_loops, best_keep, scores = loops.copy(), keep.copy(), np.full(2, np.inf)
         rng = np.array([self.seed % 2**64], np.uint64)
-        anneal(self.setup, loops, keep, best_loops, best_keep, scores, rng, 0, evaluations)
-        self.spent += evaluations
-        if scores[1] < inf:
-            self.offer(best_loops, best_keep)
+        for done in range(0, evaluations, SLICE):
+            if self.stop[0]:
+                break
+            some, before = min(SLICE, evaluations - done), scores[1]
+            anneal(self.setup, loops, keep, best_loops, best_keep, scores, rng, done, some)
+            self.spent += some
+            if scores[1] < before:
+                self.offer(best_loops.copy(), best_keep.copy())
 
     def offer(self, loops: Int, keep: Flags) -> tuple[float, float]:
         """Take a mapping for the best one if it is; return its energy and cycles."""
@@ -231,37 +214,20 @@ class Search:
             score = float(ln_scores(setup.weights, pj + setup.leakage_pj * cycles, cycles))
         if score < self.score and cycles <= self.most_cycles:
             self.best = Found(loops, keep, score, pj, cycles)
+            self.report()
         return pj, cycles
 
     def choices(self, spreads: Int) -> Choices | None:
-        """Return all choices with their bounds; None if there are too many for the budget."""
+        """Return all choices with their bounds; None if there are too many for the budget, or
+        they were not all bounded.
+        """
         keeps = keeps_of(self.setup)
         if len(spreads) * len(keeps) > self.left:
             return None
         self.spent += len(spreads) * len(keeps)
-        bounds = np.empty((len(spreads), 3))
-        parts: list[Int] = []
-        scores: list[Float] = []
-        for i, keep in enumerate(keeps):
-            first_bounds(self.plain, self.frame, self.real, keep, spreads, bounds)
-            lowest = self.lowered(*bounds.T)
-            (open_ones,) = np.nonzero((lowest < self.score) & (bounds[:, 1] <= self.most_cycles))
-            parts.append(np.stack([np.full(len(open_ones), i), open_ones], axis=1))
-            scores.append(lowest[open_ones])
-        pairs, lowest = np.concatenate(parts), np.concatenate(scores)
-        order = np.argsort(lowest, kind="stable")
-        return Choices(keeps, spreads, pairs[order], lowest[order])
-
-    def lowered(self, energy_pj: Any, cycles: Any, leakage_pj: Any) -> Any:
-        """Scores of bounds, numbers or arrays, below what rounding can do to them."""
-        least = 1 - ROUNDING
-        with np.errstate(divide="ignore"):
-            leaked = leakage_pj + self.setup.leakage_pj
-            # steps are whole numbers; what ports need is a quotient
-            exact = least if self.bounded else 1.0
-            return ln_scores(
-                self.setup.weights, least * (energy_pj + leaked * cycles), exact * cycles
-            )
+        below = Ceiling(self.score, self.most_cycles)
+        found = open_choices(self.plain, self.frame, self.real, keeps, spreads, below, self.stop)
+        return None if self.stop[0] else found
 
     def settle(self, keep: Flags, spread: Int) -> int:
         """Find the best mapping of a choice, if it is better; return how that ended."""
@@ -277,8 +243,8 @@ class Search:
     def settle_frame(self) -> int:
         """Find the best mapping of the frame, if it is better; return how that ended.
 
-        STOPPED says that the budget ran out, FULL that there are more tiles or labels than any
-        budget buys.
+        STOPPED says that the budget ran out or that the flag was set, FULL that there are more
+        tiles or labels than any budget buys.
         """
         inner = len(self.setup.fanout) - 1
         steps = self.setup.bounds // self.frame.spread.prod(axis=0)
@@ -289,9 +255,11 @@ class Search:
             return STOPPED
         self.spent += size * inner
         lattice, here, ahead, (fixed, above, cycles, leakage) = outline(
-            self.plain, self.frame, self.real
+            self.plain, self.frame, self.real, self.stop
         )
-        bound = self.lowered(fixed + above, cycles, leakage)
+        if self.stop[0]:
+            return STOPPED
+        bound = lowered(self.plain, fixed + above, cycles, leakage)
         # infinite where nothing fits
         for share in LADDER:
             if bound >= self.score or bound == inf:
@@ -301,7 +269,7 @@ class Search:
             ended = self.walk((lattice, here, ahead), fixed, walk)
             if ended != DONE:
                 return ended
-            bound = self.lowered(walk.limits[0], cycles, leakage)
+            bound = lowered(self.plain, walk.limits[0], cycles, leakage)
         return DONE
 
     def new_walk(self, size: int, energy_pj: float, cycles: float, leakage_pj: float) -> Walk:
@@ -313,7 +281,7 @@ class Search:
             most = exp((self.score - b * log(cycles)) / a) - leaked * cycles
             limits[0] = min(limits[0], most)
         heads = np.empty(size, np.int64)
-        return Walk(heads, limits, np.full(3, inf), np.array([-1, 0, 0]), self.bounded)
+        return Walk(heads, limits, np.full(3, inf), np.array([-1, 0, 0]), self.bounded, self.stop)
 
     def walk(self, tiles: Tiles, fixed: float, walk: Walk) -> int:
         """Walk, with more room where that is needed, and offer what was found."""

@@ -320,14 +320,17 @@ def leakage(setup: Setup, frame: Frame) -> float:
 
 @compiled
 def first_bounds(
-    setup: Setup, frame: Frame, real: Int, keep: Flags, spreads: Int, found: Float
+    setup: Setup, frame: Frame, real: Int, keep: Flags, spreads: Int, found: Float, stop: Flags
 ) -> None:
     """Fill found[B, 3] with the least energy, cycles and used leakage of choices.
 
-    They keep ``keep[L, 3]``, and choice i unrolls ``spreads[i, L, 8]``.
+    They keep ``keep[L, 3]``, and choice i unrolls ``spreads[i, L, 8]``. It ends early once
+    ``stop`` is set.
     """
     levels = frame.keep.shape[0]
     for i in range(len(spreads)):
+        if stop[0]:
+            return
         for level in range(levels):
             frame.guess[level] = 0
             for t in range(3):

@@ -1,13 +1,15 @@
 """All best compromises between the energy and the latency of one layer, each proven."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 import numpy as np
 
 from ..evaluators.problem import MappingProblem
-from .exact import ROUNDING, WARM_UP, Found, Search, covered
+from .exact import WARM_UP, Search, covered
+from .exact_choices import ROUNDING
 from .exact_frame import Flags
+from .exact_proof import Found, Progress, Watch
 
 
 @dataclass(frozen=True)
@@ -16,8 +18,8 @@ class Front:
 
     Attributes:
         points: by descending cycles and ascending energy, leakage included.
-        proven: whether they are all there is. If not, the budget ran out (or the problem is not
-            covered), and faster ones may be missing.
+        proven: whether they are all there is. If not, the budget ran out, the search was stopped
+            or the problem is not covered, and faster ones may be missing.
         evaluations: as of :class:`archloom.search.exact.Proof`, in all.
     """
 
@@ -32,11 +34,14 @@ def front(
     keep: Flags | None = None,
     both_axes: bool = True,
     seed: int = 0,
+    stop: Flags | None = None,
+    watch: Watch | None = None,
 ) -> Front:
     """Return the front of energy against latency.
 
     From the least energy on, the next point is the least energy in fewer cycles. Arguments and
-    errors are those of :func:`archloom.search.exact.prove`.
+    errors are those of :func:`archloom.search.exact.prove`; ``watch`` is told of the point that is
+    looked for (ln of its energy).
     """
     setup = problem.setup._replace(weights=np.array([1.0, 0.0]))
     if keep is not None:
@@ -44,7 +49,9 @@ def front(
     points: list[Found] = []
     most, spent = inf, 0
     while covered(problem):
-        search = Search(setup, budget - spent, both_axes, seed, WARM_UP if most == inf else 0)
+        warm_up = WARM_UP if most == inf else 0
+        told = None if watch is None else _later(watch, spent)
+        search = Search(setup, budget - spent, both_axes, seed, warm_up, stop, told)
         search.most_cycles = most
         found = search.run(True)
         spent += found.evaluations
@@ -58,3 +65,12 @@ def front(
         points.append(found.best)
         most = found.best.cycles - 1
     return Front(tuple(points), False, spent)
+
+
+def _later(watch: Watch, spent: int) -> Watch:
+    """Count what was spent before."""
+
+    def told(progress: Progress) -> None:
+        watch(replace(progress, evaluations=progress.evaluations + spent))
+
+    return told

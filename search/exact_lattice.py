@@ -13,7 +13,7 @@ from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int, tile_words
 from ..space.dims import P, Q, R, S
 from .exact_closing import least_end
-from .exact_frame import Frame, leakage, meets, port_cycles, prepare, starts, step_cycles
+from .exact_frame import Flags, Frame, leakage, meets, port_cycles, prepare, starts, step_cycles
 
 
 class Lattice(NamedTuple):
@@ -120,18 +120,21 @@ def fits(setup: Setup, frame: Frame, level: int, tau: Int, extents: Int) -> bool
 @part
 def least_ahead(
     setup: Setup, frame: Frame, real: Int, lattice: Lattice, here: Float, ahead: Float,
-    beyond: Float, tau: Int, factors: Int, scratch: Int, units: Float,
+    beyond: Float, tau: Int, factors: Int, scratch: Int, units: Float, stop: Flags,
 ) -> float:  # fmt: skip
     """Fill least energies for tiles of all levels but the outermost, and return the least path's.
 
     ``here[L - 1, size]`` is what ends the runs of the level's keepers at least, inf where the
     tile does not fit; ``ahead`` adds the same of levels outside with tiles that contain it.
+    Once ``stop`` is set what it leaves means nothing.
     """
     levels, size = frame.keep.shape[0], lattice.size
     for number in range(size):
         beyond[number] = 0.0
     for level in range(levels - 2, -1, -1):
         for number in range(size):
+            if stop[0]:
+                return 0.0
             tile_at(lattice, number, tau)
             least, run = np.inf, 1
             if beyond[number] < np.inf and fits(setup, frame, level, tau, scratch[0]):
@@ -141,14 +144,16 @@ def least_ahead(
                 least = least_end(setup, frame, real, level, tau, factors, run, scratch, units)
             here[level, number] = least
             ahead[level, number] = least + beyond[number]
-        _least_outside(lattice, ahead[level], beyond)
+        _least_outside(lattice, ahead[level], beyond, stop)
     return float(beyond[0])
 
 
 @inlined
-def _least_outside(lattice: Lattice, ahead: Float, beyond: Float) -> None:
+def _least_outside(lattice: Lattice, ahead: Float, beyond: Float, stop: Flags) -> None:
     """Set ``beyond[size]`` to the least of ``ahead`` over all tiles that contain each tile."""
     for number in range(lattice.size - 1, -1, -1):
+        if stop[0]:
+            return
         least = ahead[number]
         for d in range(8):
             place = lattice.places[d]
@@ -162,8 +167,10 @@ def _least_outside(lattice: Lattice, ahead: Float, beyond: Float) -> None:
 
 
 @compiled
-def outline(setup: Setup, frame: Frame, real: Int) -> tuple[Lattice, Float, Float, Float]:
-    """Prepare a frame and bound what its mappings cost.
+def outline(
+    setup: Setup, frame: Frame, real: Int, stop: Flags
+) -> tuple[Lattice, Float, Float, Float]:
+    """Prepare a frame and bound what its mappings cost; nothing holds once ``stop`` is set.
 
     Returns the tiles, what :func:`least_ahead` fills, and: energy that all mappings share, least
     of the rest, cycles that all take, and leakage in a cycle.
@@ -176,7 +183,7 @@ def outline(setup: Setup, frame: Frame, real: Int) -> tuple[Lattice, Float, Floa
     tau, factors = np.empty(8, np.int64), np.empty(8, np.int64)
     least = least_ahead(
         setup, frame, real, lattice, here, ahead, np.empty(lattice.size), tau, factors, scratch,
-        units,
+        units, stop,
     )  # fmt: skip
     cycles = max(step_cycles(setup, total), port_cycles(setup, frame.units))
     return lattice, here, ahead, np.array([fixed, least, cycles, leakage(setup, frame)])

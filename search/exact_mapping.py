@@ -9,8 +9,9 @@ import numpy as np
 from ..evaluators.problem import MappingProblem
 from ..evaluators.words import Int
 from ..space.mapping import Mapping
-from .exact import Found, Proof, prove
+from .exact import prove
 from .exact_frame import Flags
+from .exact_proof import Found, Proof
 from .protocols import MappedLayer
 
 

@@ -23,29 +23,29 @@ def divisors(number: int) -> tuple[int, ...]:
     return (*low, *(number // i for i in reversed(low) if i * i < number))
 
 
-def spreads_of(setup: Setup, both_axes: bool) -> Int | None:
+def spreads_of(setup: Setup, both_axes: bool, stop: Flags) -> Int | None:
     """Return all products of factors unrolled below each level: int64[B, L, 8].
 
     Without ``both_axes`` a dimension is unrolled along x or along y of a mesh, not along both.
-    None if there are more than MOST_CHOICES.
+    None if there are more than MOST_CHOICES, or ``stop`` was set.
     """
     levels = len(setup.fanout)
     found, taken = np.ones((1, levels, 8), np.int64), np.ones((1, 8), np.int64)
     for level in range(levels):
-        here = _spreads_of_level(setup, level, both_axes)
-        if here is None or len(here) * len(found) > 64 * MOST_CHOICES:
+        here = _spreads_of_level(setup, level, both_axes, stop)
+        if here is None or stop[0] or len(here) * len(found) > 64 * MOST_CHOICES:
             return None
         if len(here) == 1:
             continue
-        one, two = _joined(setup, taken, here)
-        if len(one) > MOST_CHOICES:
+        one, two = _joined(setup, taken, here, stop)
+        if len(one) > MOST_CHOICES or stop[0]:
             return None
         found, taken = found[one], taken[one] * here[two]
         found[:, level] = here[two]
     return found
 
 
-def _joined(setup: Setup, taken: Int, here: Int) -> tuple[Int, Int]:
+def _joined(setup: Setup, taken: Int, here: Int, stop: Flags) -> tuple[Int, Int]:
     """Return which pairs of factors divide the bounds, of as many as are listed and no more."""
     # a few million numbers at a time
     rows = max(1, 2**18 // len(here))
@@ -54,13 +54,13 @@ def _joined(setup: Setup, taken: Int, here: Int) -> tuple[Int, Int]:
         whole = taken[first : first + rows, None] * here[None]
         one, two = np.nonzero((setup.bounds % whole == 0).all(axis=2))
         found.append((one + first, two))
-        if sum(len(pair[0]) for pair in found) > MOST_CHOICES:
+        if sum(len(pair[0]) for pair in found) > MOST_CHOICES or stop[0]:
             break
     ones, twos = zip(*found, strict=True)
     return np.concatenate(ones), np.concatenate(twos)
 
 
-def _spreads_of_level(setup: Setup, level: int, both_axes: bool) -> Int | None:
+def _spreads_of_level(setup: Setup, level: int, both_axes: bool, stop: Flags) -> Int | None:
     """Return the products of factors of one level: int64[B, 8]."""
     along = [_along(setup, level, axis) for axis in (0, 1)]
     if len(along[0]) * len(along[1]) > 16 * MOST_CHOICES:
@@ -69,6 +69,8 @@ def _spreads_of_level(setup: Setup, level: int, both_axes: bool) -> Int | None:
     places = np.cumprod([1, *(len(size) for size in sizes)])[:8]
     codes = []
     for x in along[0]:
+        if stop[0]:
+            return None
         rows = along[1]
         if not both_axes:
             rows = rows[(np.minimum(x, rows) == 1).all(axis=1)]

@@ -15,7 +15,7 @@ from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, P
 from .exact_closing import NOTHING, end_runs, ends, may_stay, tries
-from .exact_frame import Frame, port_cycles
+from .exact_frame import Flags, Frame, port_cycles
 from .exact_lattice import Lattice, tile_at
 
 #: how a walk ended
@@ -44,7 +44,7 @@ class Walk(NamedTuple):
     labels stay below, the score (ln) to beat, cycles that every mapping takes, leakage in a
     cycle, and the most cycles that count; ``best[3]`` are score, energy and cycles of what was
     found, ``tally[3]`` the label that it ends with (-1), its choice, and labels that were tried;
-    ``bounded`` says whether ports can decide cycles.
+    ``bounded`` says whether ports can decide cycles; once ``stop[1]`` is set, the walk ends.
     """
 
     heads: Int
@@ -52,6 +52,7 @@ class Walk(NamedTuple):
     best: Float
     tally: Int
     bounded: bool
+    stop: Flags
 
 
 def new_labels(count: int, levels: int, bounded: bool) -> Labels:
@@ -139,7 +140,7 @@ def _place_for(
     the new one is itself no better than another; mark all that are useless.
     """
     at, place = walk.heads[tile], -1
-    while at >= begin:
+    while at >= begin and not walk.stop[0]:
         if labels.opened[at] == opened:
             other = labels.units[at if walk.bounded else 0]
             if labels.energy[at] <= energy and (not walk.bounded or _no_more(setup, other, units)):
@@ -313,6 +314,8 @@ def _start(
         _still_open(frame, OUTPUTS, 0, 0),
     )
     for tile in range(lattice.size):
+        if walk.stop[0]:
+            break
         walk.heads[tile] = -1
         if fixed + ahead[tile] < walk.limits[0]:
             count = _add(setup, labels, walk, 0, count, frame.units, tile, opened, fixed, -1, 0)
@@ -341,7 +344,7 @@ def _continue(
             count = _outwards(
                 setup, frame, real, labels, walk, step, label, level, outer, least, begin, count
             )
-        if last or count < 0:
+        if last or count < 0 or walk.stop[0]:
             return count
         d = 0
         while d < 8:
@@ -372,6 +375,8 @@ def walk_outwards(
     levels = frame.keep.shape[0]
     count, begin = _start(setup, frame, lattice, labels, walk, ahead[0], fixed), 0
     for level in range(1, levels):
+        if walk.stop[0]:
+            return STOPPED
         if count < 0:
             return FULL
         end = count
@@ -386,7 +391,7 @@ def walk_outwards(
             )  # fmt: skip
             if count < 0:
                 return FULL
-            if walk.tally[2] > most:
+            if walk.tally[2] > most or walk.stop[0]:
                 return STOPPED
         begin = end
     return DONE

@@ -11,8 +11,9 @@ import pytest
 from archloom.evaluators.kernel import evaluate_batch
 from archloom.evaluators.problem import MappingProblem
 from archloom.search import exact
-from archloom.search.exact import MismatchError, Proof, prove
+from archloom.search.exact import MismatchError, prove
 from archloom.search.exact_front import front
+from archloom.search.exact_proof import Proof
 from archloom.search.exact_spread import axes_of, divisors, keeps_of, spreads_of, unmirrored
 from archloom.search.mapping_search import LocalMapping, RandomMapping
 from archloom.space.cases import Case, read_cases
@@ -26,6 +27,7 @@ from .small_cases import casco_edge, conv, resnet_conv, three_levels
 #: exponents of energy and of latency in each objective
 OBJECTIVES = {"edp": (1.0, 1.0), "energy": (1.0, 0.0), "latency": (0.0, 1.0)}
 PLENTY = 10**8
+GO_ON = np.zeros(1, np.uint8)
 BLOCKS, BLOCK = 16, 75
 CASES = Path(__file__).parents[1] / "data" / "timeloop_cases.jsonl"
 
@@ -191,7 +193,7 @@ def test_divisors_are_all_and_ascending() -> None:
 def test_spreads_fit_their_mesh(both: bool) -> None:
     problem = MappingProblem.of_layer(resnet_conv(), casco_edge())
     setup = problem.setup
-    spreads = spreads_of(setup, both)
+    spreads = spreads_of(setup, both, GO_ON)
     assert spreads is not None
     assert len(np.unique(spreads, axis=0)) == len(spreads) > 100
     for spread in spreads[::97]:
@@ -207,7 +209,7 @@ def test_spreads_fit_their_mesh(both: bool) -> None:
 
 def test_one_of_each_mirrored_pair_is_left() -> None:
     problem = MappingProblem.of_layer(conv(), three_levels())
-    spreads = spreads_of(problem.setup, both_axes=True)
+    spreads = spreads_of(problem.setup, True, GO_ON)
     assert spreads is not None
     left = unmirrored(problem.setup, spreads)
     mirrored = left[:, :, [0, 1, 2, 3, 5, 4, 7, 6]]
@@ -221,7 +223,7 @@ def test_where_only_one_axis_may_hold_rows_nothing_is_left_out() -> None:
     problem = MappingProblem.of_layer(conv(), three_levels())
     setup = problem.setup
     setup.spatial[1, 0, 4] = 0
-    spreads = spreads_of(setup, both_axes=False)
+    spreads = spreads_of(setup, False, GO_ON)
     assert spreads is not None
     assert len(unmirrored(setup, spreads)) == len(spreads)
 

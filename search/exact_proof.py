@@ -1,0 +1,74 @@
+"""What an exact mapping search knows: the best mapping, a bound, and how the two came about."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp, inf
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..evaluators.words import Float, Int
+from .exact_frame import Flags
+
+
+@dataclass(frozen=True)
+class Found:
+    """A mapping as the kernel reads it, its score (ln), and energy and cycles from it."""
+
+    loops: Int
+    keep: Flags
+    score: float
+    energy_pj: float
+    cycles: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a search stands: reported whenever its best mapping or its bound gets better.
+
+    Attributes:
+        evaluations: as of :class:`Proof`, spent so far.
+        score, energy_pj, cycles: of the best mapping so far; infinite before there is one.
+        bound: no mapping has a lower score; minus infinity if nothing is known.
+    """
+
+    evaluations: int
+    score: float
+    bound: float
+    energy_pj: float
+    cycles: float
+
+
+#: what is told of progress, and called between compiled parts of a search
+Watch: TypeAlias = Callable[[Progress], None]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What is known of a problem after some search.
+
+    Attributes:
+        best: the best mapping found, None if none fits (or nothing was tried).
+        bound: no mapping has a lower score (ln of the objective); minus infinity if nothing is
+            known.
+        proven: whether ``best`` is as good as any mapping, but for rounding.
+        evaluations: mappings annealed, choices and tiles bounded and labels tried.
+    """
+
+    best: Found | None
+    bound: float
+    proven: bool
+    evaluations: int
+
+    @property
+    def gap_percent(self) -> float:
+        """How far above the least possible objective the best may be; 0 if proven."""
+        if self.proven:
+            return 0.0
+        return inf if self.best is None else 100.0 * (exp(self.best.score - self.bound) - 1.0)
+
+
+def ln_scores(weights: Float, energy_pj: Any, cycles: Any) -> Any:
+    """Ln of objectives, of numbers or arrays; what has no weight may be nothing."""
+    pairs = zip(weights, (energy_pj, cycles), strict=True)
+    return sum(weight * np.log(value) for weight, value in pairs if weight)
