@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from ..space.dims import DIMS, INPUTS, OUTPUTS, TENSORS, WEIGHTS
+from ..space.dims import DIMS, TENSORS
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.layer import Layer
@@ -14,6 +14,7 @@ from .hardware_cost import access_costs
 from .problem_checks import too_large, wrong_place, wrong_sizes
 from .setup import Setup, unlimited
 from .setup_arrays import effect_arrays, price_arrays, storage_arrays
+from .shortage import impossible, shortages
 
 Residency = tuple[bool, bool, bool]
 STREAMED: Residency = (False, False, False)
@@ -126,31 +127,9 @@ class MappingProblem:
         )
 
     def impossible(self) -> Infeasible | None:
-        """Return why not even tiles of one word fit, or None if they do.
+        """Return why not even tiles of one word fit, with bytes and remedies; None if they do.
 
         A mapping whose on-chip tiles are single words exists for every problem, so this is
         the only reason why a problem can have no mapping.
         """
-        setup = self.setup
-        for i, level in enumerate(self.hardware.levels[:-1]):
-            held = [
-                t
-                for t in (WEIGHTS, INPUTS, OUTPUTS)
-                if setup.allowed[i, t]
-                and not setup.optional[i, t]
-                and i <= setup.top[t]
-                and not (setup.staged[t] and i == setup.top[t])
-            ]
-            short = [t for t in held if setup.capacity[i, t] == 0]
-            if short or 0 <= setup.shared[i] < len(held):
-                free = 0 if short else int(setup.shared[i])
-                return Infeasible(
-                    reason="no_mapping",
-                    where=level.name,
-                    needed=float(len(short) or len(held)),
-                    available=float(free),
-                    unit="words",
-                    hint=f"give {level.name} room for a word of "
-                    f"{', '.join(TENSORS[t] for t in short or held)}, or fuse less",
-                )
-        return None
+        return impossible(shortages(self.hardware, self.setup, self.free_words))

@@ -137,8 +137,8 @@ class MappingSearchContract(ABC):
         found = search.best(hopeless, state)
         assert found.mapping is None
         assert found.infeasible is not None
-        assert (found.infeasible.reason, found.infeasible.where) == ("no_mapping", "spad")
-        assert "inputs" in found.infeasible.hint
+        assert (found.infeasible.reason, found.infeasible.where) == ("no_mapping", "spad (inputs)")
+        assert (found.infeasible.needed, found.infeasible.available) == (2, 1)
 
 
 def _loops(problem: MappingProblem) -> dict[str, Any]:

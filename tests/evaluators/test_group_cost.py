@@ -303,7 +303,7 @@ def test_an_impossible_mapping_makes_the_group_infeasible():
         assert isinstance(cost, Infeasible)
         assert (cost.reason, cost.where, cost.needed, cost.available) == (
             "no_mapping",
-            "rf, layer a",
+            "rf (weights, inputs, outputs), layer a",
             3,
             2,
         )

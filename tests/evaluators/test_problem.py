@@ -134,20 +134,9 @@ def test_a_problem_is_impossible_exactly_if_single_words_do_not_fit(level, words
     assert (why is None) == fits(problem)
     if why is not None:
         assert why.reason == "no_mapping"
-        assert why.where == hardware.levels[level].name
-        assert (why.available, why.unit) == (words, "words")
+        assert why.where.startswith(f"{hardware.levels[level].name} (")
+        assert (why.available, why.unit) == (words, "bytes")
         assert why.needed > why.available
-
-
-def test_a_private_buffer_below_a_word_is_named():
-    spads = (("weights", 448), ("inputs", 1), ("outputs", 48))
-    hardware = with_level(eyeriss_like(), 0, capacity_bytes=spads)
-    problem = MappingProblem.of_layer(LAYER, hardware)
-    why = problem.impossible()
-    assert why is not None
-    assert not fits(problem)
-    assert (why.reason, why.where, why.needed, why.available) == ("no_mapping", "spad", 1, 0)
-    assert "inputs" in why.hint
 
 
 @pytest.mark.parametrize("free", [0, 1, 5])

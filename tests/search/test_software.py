@@ -130,8 +130,9 @@ def test_a_buffer_with_less_than_a_word_is_infeasible_by_name(tensor: int) -> No
     assert result.curve.evaluations == ()
     assert result.infeasible is not None
     assert result.infeasible.reason == "no_mapping"
-    assert result.infeasible.where == "spad, layer conv1"
-    assert ("weights", "inputs", "outputs")[tensor] in result.infeasible.hint
+    name = ("weights", "inputs", "outputs")[tensor]
+    assert result.infeasible.where == f"spad ({name}), layer conv1"
+    assert (result.infeasible.needed, result.infeasible.available) == (2, 1)
     assert advance(what, stored(result.state), 5) == result
 
 

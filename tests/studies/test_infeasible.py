@@ -31,8 +31,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_run_says_which_layer_needs_what(home: Path) -> None:
     output = (home / "output").read_text()
     assert "no trial has an EDP, so there is no front" in output
-    assert "10 of 10 trials were infeasible; trial 0: no_mapping at spad, layer conv1" in output
-    assert "needs 1, has 0 words; give spad room for a word of weights" in output
+    assert (
+        "10 of 10 trials were infeasible; trial 0: no_mapping at spad (weights), layer conv1"
+        in output
+    )
+    assert "needs 2, has 1 bytes; give the buffer of weights in spad 2 bytes" in output
 
 
 def test_every_trial_is_recorded_after_one_round(home: Path) -> None:
@@ -47,7 +50,7 @@ def test_front_trial_and_report_can_be_read(home: Path) -> None:
     front = archloom("pareto", "runs/tiny", "--json", cwd=home)
     assert json.loads(front.stdout) == {"front": []}
     shown = archloom("show", "runs/tiny", "0", cwd=home)
-    assert "no_mapping at spad, layer conv1" in shown.stdout
+    assert "no_mapping at spad (weights), layer conv1" in shown.stdout
     done = archloom("report", "runs/tiny", cwd=home)
     assert (done.returncode, done.stderr) == (0, "")
     page = (home / "runs" / "tiny" / "report.html").read_text()
