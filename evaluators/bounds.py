@@ -6,15 +6,15 @@ read comes from DRAM at least once, and each network output goes there once. Map
 layers may stay on the chip, so they count for nothing.
 """
 
-import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import exp, fsum, log, prod
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..space.dims import DIMS, TENSORS, Tensor
+from ..space.graph_facts import remembered
 from ..space.hardware import Hardware
 from ..space.network import Network
 from .hardware_cost import access_costs, edp_js
@@ -83,33 +83,9 @@ def edp_bound(networks: Sequence[Network], hardware: Hardware) -> float:
     return exp(fsum(logs) / len(logs))
 
 
-Sum = TypeVar("Sum")
-
-
-def remembered(sum_up: Callable[[Network], Sum]) -> Callable[[Network, int | None], Sum]:
-    """Sum each network up once for each batch, and find it again by identity.
-
-    Networks live as long as a study, and hashing some sixty layers costs more than a bound. The
-    function returned takes the network and a batch, None for the network's own.
-    """
-    seen: dict[tuple[int, int | None], tuple[weakref.ref[Network], Sum]] = {}
-
-    def find(network: Network, batch: int | None) -> Sum:
-        key = (id(network), batch)
-        found = seen.get(key)
-        if found is not None and found[0]() is network:
-            return found[1]
-        at_batch = network if batch in (None, network.batch) else network.with_batch(batch or 1)
-        result = sum_up(at_batch)
-        seen[key] = (weakref.ref(network, lambda _: seen.pop(key, None)), result)
-        return result
-
-    return find
-
-
 def demand(network: Network, batch: int | None = None) -> Demand:
     """Return what one pass takes, at the network's batch or at another."""
-    return _demand(network, batch)
+    return _demand(network if batch is None else network.with_batch(batch))
 
 
 @remembered

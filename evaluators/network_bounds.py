@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..space.graph_facts import remembered
 from ..space.hardware import Hardware
 from ..space.layer import Layer
 from ..space.network import Network
@@ -19,7 +20,6 @@ from .bounds import (
     nonzero,
     occupied,
     operands_pj,
-    remembered,
 )
 from .cost_bounds import Prices, dram_words, layer_costs
 from .hardware_cost import access_costs, edp_js
@@ -101,7 +101,7 @@ def _work(network: Network) -> _Work:
 
 def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
     """Return what no mappings go below if every layer runs by itself, its maps in DRAM."""
-    work, sizes = _work(network, None), word_bytes(hardware)
+    work, sizes = _work(network), word_bytes(hardware)
     energy_pj = cycles = dram_bytes = 0.0
     for density, nests in work.nests.items():
         design, prices = design_and_prices(hardware, density)
@@ -130,7 +130,7 @@ def any_plan_bound(network: Network, hardware: Hardware) -> NetworkBound:
     """
     if hardware.fusion_level is None:
         return layer_by_layer_bound(network, hardware)
-    work, need, costs = _work(network, None), demand(network), access_costs(hardware)
+    work, need, costs = _work(network), demand(network), access_costs(hardware)
     energy_pj = cycles = 0.0
     for density, nests in work.nests.items():
         inside = layer_costs(*_in_buffer(hardware, density), nests.bounds, nests.windows)

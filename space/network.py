@@ -125,6 +125,10 @@ class Network:
     def _hash(self) -> int:
         return hash((self.name, self.layers, self.reads, self.outputs))
 
+    @cached_property
+    def _batches(self) -> dict[int, "Network"]:
+        return {}
+
     def __reduce__(self) -> tuple[type["Network"], tuple[object, ...]]:
         # hashes of texts differ between processes: what is cached stays behind
         return Network, (self.name, self.layers, self.reads, self.outputs)
@@ -240,5 +244,13 @@ class Network:
         return replace(self, layers=layers)
 
     def with_batch(self, n: int) -> "Network":
-        """Return the same network over a batch of ``n``."""
-        return replace(self, layers=tuple(layer.with_batch(n) for layer in self.layers))
+        """Return the same network over a batch of ``n``; the same object each time.
+
+        What is known of it, it knows itself, and trials on many designs ask for few batches.
+        """
+        if n == self.batch:
+            return self
+        if n not in self._batches:
+            layers = tuple(layer.with_batch(n) for layer in self.layers)
+            self._batches[n] = replace(self, layers=layers)
+        return self._batches[n]

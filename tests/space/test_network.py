@@ -36,6 +36,14 @@ def test_batch_reaches_every_layer() -> None:
     assert batched.params == network("tiny_cnn").params
 
 
+def test_a_batch_is_made_once() -> None:
+    net = network("tiny_cnn")
+    batched = net.with_batch(4)
+    assert net.with_batch(4) is batched
+    assert net.with_batch(net.batch) is net
+    assert batched.with_batch(1) == net
+
+
 @pytest.mark.parametrize(
     ("layers", "reads", "message"),
     [
