@@ -25,6 +25,7 @@ _SHARED = (
     *(_HERE / f"lane{name}.py" for name in ("_records", "_setup", "_tiles", "_prices", "s")),
     _HERE.parent / "space" / "dims.py",
     _HERE.parent / "search" / "draws.py",
+    _HERE.parent / "search" / "permitted.py",
     *(
         _HERE.parent / "search" / f"exact_{name}.py"
         for name in ("frame", "closing", "lattice", "walk")

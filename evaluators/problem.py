@@ -6,10 +6,12 @@ from math import prod
 
 import numpy as np
 
-from ..space.dims import DIMS, TENSORS
+from ..space.dims import TENSORS
 from ..space.hardware import Hardware
-from ..space.infeasible import Infeasible
+from ..space.infeasible import Infeasible, InfeasibleError
 from ..space.layer import Layer
+from ..space.mapping_constraints import UNCONSTRAINED, MappingConstraints
+from .constraint_arrays import conflict, constraint_arrays
 from .hardware_cost import access_costs
 from .problem_checks import too_large, wrong_place, wrong_sizes
 from .setup import Setup, unlimited
@@ -36,12 +38,13 @@ class MappingProblem:
         loop_bounds: what the factors of a mapping multiply to, where that is more than
             ``bounds``; None for the bounds themselves. Searches price all of that nest;
             :func:`archloom.evaluators.layer_cost.mapped_cost` prices what lies inside ``bounds``.
+        constraints: what every mapping that a search proposes must satisfy.
 
     Raises:
         ValueError: numbers that are no sizes or shares, a staged operand on hardware without a
             fusion level or one that the fusion level cannot keep, more levels than the kernel is
-            compiled for, loop bounds that are less than the bounds, or more to count than the
-            kernel's numbers hold.
+            compiled for, loop bounds that are less than the bounds, constraints of a level that
+            the hardware does not have, or more to count than the kernel's numbers hold.
     """
 
     bounds: tuple[int, ...]
@@ -54,6 +57,7 @@ class MappingProblem:
     free_words: int | None = None
     density: tuple[float, float] = (1.0, 1.0)
     loop_bounds: tuple[int, ...] | None = None
+    constraints: MappingConstraints = UNCONSTRAINED
 
     def __post_init__(self) -> None:
         # each line takes for granted what the one before it found right
@@ -88,12 +92,21 @@ class MappingProblem:
         special = () if self.density == (1.0, 1.0) else (("density", self.density),)
         if self.covered != self.bounds:
             special = (*special, ("covered", self.covered))
+        if self.constraints != UNCONSTRAINED:
+            special = (*special, ("constraints", repr(self.constraints)))
         return repr((self.bounds, *window, self.staged, self.free_words, *special))
 
     @cached_property
     def setup(self) -> Setup:
-        """The arrays that the kernel reads."""
+        """The arrays that the kernel and the searches read.
+
+        Raises:
+            InfeasibleError: constraints that no mapping on the hardware can obey.
+        """
         hardware = self.hardware
+        broken = conflict(self.constraints, hardware)
+        if broken is not None:
+            raise InfeasibleError(broken)
         levels, costs = hardware.levels, access_costs(hardware)
         dram, buffer = len(levels) - 1, hardware.fusion_level
         top = [dram if buffer is None or not staged else buffer for staged in self.staged]
@@ -104,18 +117,10 @@ class MappingProblem:
         window = [
             [self.stride[a], self.dilation[a], self.padding[a], self.input_size[a]] for a in (0, 1)
         ]
-        base = unlimited(np.array(self.covered, np.int64), np.array(window, np.int64), len(levels))
+        bounds = np.array(self.covered, np.int64)
+        base = unlimited(bounds, np.array(window, np.int64), len(levels))
         return base._replace(
-            allowed=allowed,
-            optional=optional,
             fanout=np.array(hardware.fanouts, np.int64),
-            spatial=np.array(
-                [
-                    [[d in lv.spatial_x for d in DIMS], [d in lv.spatial_y for d in DIMS]]
-                    for lv in levels
-                ],
-                np.uint8,
-            ),
             top=np.array(top, np.int64),
             staged=np.array(self.staged, np.uint8),
             multicast=np.array([[t in lv.multicast for t in TENSORS] for lv in levels], np.uint8),
@@ -124,12 +129,19 @@ class MappingProblem:
             **storage_arrays(hardware, self.free_words),
             **price_arrays(costs),
             **effect_arrays(hardware, self.density),
+            **constraint_arrays(
+                self.constraints, hardware, bounds, allowed, optional, np.array(top)
+            ),
         )
 
     def impossible(self) -> Infeasible | None:
-        """Return why not even tiles of one word fit, with bytes and remedies; None if they do.
+        """Return why not even the smallest tiles fit, with bytes and remedies, or which
+        constraint the hardware cannot obey; None if there is a mapping.
 
-        A mapping whose on-chip tiles are single words exists for every problem, so this is
-        the only reason why a problem can have no mapping.
+        A mapping with the smallest tiles everywhere, single words but for what constraints
+        unroll, exists for every problem, so there are no other reasons.
         """
+        broken = conflict(self.constraints, self.hardware)
+        if broken is not None:
+            return broken
         return impossible(shortages(self.hardware, self.setup, self.free_words))

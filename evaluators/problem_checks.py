@@ -58,6 +58,8 @@ def wrong_place(problem: "MappingProblem") -> Iterator[str]:
     for tensor, staged in zip(TENSORS, problem.staged, strict=True):
         if staged and (buffer is None or tensor not in levels[buffer].keeps):
             yield f"no shared buffer can hold {tensor}"
+    for name, near in problem.constraints.unknown_levels(level.name for level in levels):
+        yield f"constraints name level {name!r}, which is unknown; {near}"
 
 
 def too_large(problem: "MappingProblem") -> Iterator[str]:

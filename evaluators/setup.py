@@ -34,6 +34,13 @@ class Setup(NamedTuple):
     :func:`archloom.evaluators.extras.extras_pj` counts, else None: a type of its own, for which
     kernels compile without all of that. ``weights`` are the exponents of energy and of latency
     in the objective.
+
+    Constraints: ``fixed[L, 2, 8]`` are factors that are unrolled in every mapping, where
+    ``spatial`` is 0 (1 where there is none); ``both_axes`` is 0 if no dimension may be unrolled
+    along x and y of one mesh. ``ranks[L, A, 8]`` are up to A ways to order the loops of a level:
+    those of lower rank stand inside those of higher rank; rows after the last way are -1, and A is
+    0 if all orders are permitted. Dimensions of ``within[8]`` have all their loops over time in
+    the innermost level.
     """
 
     bounds: Int
@@ -69,6 +76,10 @@ class Setup(NamedTuple):
     fill_drain: int
     array: Int
     weights: Float
+    fixed: Int
+    both_axes: int
+    ranks: Int
+    within: NDArray[np.uint8]
 
 
 def unlimited(bounds: Int, window: Int, levels: int) -> Setup:
@@ -109,4 +120,8 @@ def unlimited(bounds: Int, window: Int, levels: int) -> Setup:
         fill_drain=NO_FILL,
         array=np.ones(3, np.int64),
         weights=np.ones(2),
+        fixed=np.ones((levels, 2, 8), np.int64),
+        both_axes=1,
+        ranks=np.zeros((levels, 0, 8), np.int64),
+        within=np.zeros(8, np.uint8),
     )

@@ -6,21 +6,24 @@ from fractions import Fraction
 from itertools import combinations
 from math import ceil, gcd
 
+import numpy as np
+
 from ..space.dims import TENSORS, Tensor
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from .setup import Setup
+from .words import Int, tile_words
 
 
 @dataclass(frozen=True, slots=True)
 class Shortage:
-    """One buffer in which not even one word of each tensor that it must hold has room.
+    """One buffer in which not even the smallest tiles of the tensors that it must hold have room.
 
     Attributes:
         level: name of the storage level.
         tensors: what the buffer must hold: of a private buffer one tensor.
         private: whether each tensor of the level has a buffer of its own.
-        needed_bytes: of one instance, for one word of each, with the copies of each tile that
+        needed_bytes: of one instance, for the smallest tile of each, with the copies of each that
             the level buffers. A buffer of that size is just large enough.
         available_bytes: of one instance; where maps of a fused group live in it, what they leave.
         escapes: sets of tensors, the smallest ones, that leave enough room if they bypass the
@@ -53,7 +56,7 @@ class Shortage:
 def shortages(hardware: Hardware, setup: Setup, free_words: int | None) -> list[Shortage]:
     """Return every buffer that is too small for any mapping, from the innermost level.
 
-    A mapping whose on-chip tiles are single words exists for every problem, so a problem has a
+    A mapping with the smallest tiles everywhere exists for every problem, so a problem has a
     mapping if and only if there is none. They do not depend on each other.
 
     Args:
@@ -61,7 +64,7 @@ def shortages(hardware: Hardware, setup: Setup, free_words: int | None) -> list[
         setup: of the problem; says which level must hold what.
         free_words: words of maps that are left in the fusion level; None for all of it.
     """
-    found = []
+    found, least = [], _least_units(setup)
     for i in range(len(hardware.levels) - 1):
         held = [
             t
@@ -73,14 +76,25 @@ def shortages(hardware: Hardware, setup: Setup, free_words: int | None) -> list[
         ]
         if hardware.levels[i].private:
             found += [
-                _shortage(hardware, i, [t], setup)
+                _shortage(hardware, i, {t: int(least[i, t])}, setup)
                 for t in held
-                if setup.capacity[i, t] < setup.unit[i, t]
+                if setup.capacity[i, t] < least[i, t]
             ]
-        elif 0 <= setup.shared[i] < setup.unit[i, held].sum():
+        elif 0 <= setup.shared[i] < least[i, held].sum():
             left = free_words if i == hardware.fusion_level else None
-            found.append(_shortage(hardware, i, held, setup, left))
+            units = {t: int(least[i, t]) for t in held}
+            found.append(_shortage(hardware, i, units, setup, left))
     return found
+
+
+def _least_units(setup: Setup) -> Int:
+    """Return units of the smallest tiles, int64[L, 3]: a word, times what constraints unroll."""
+    tiles = np.cumprod(setup.fixed.prod(axis=1), axis=0)
+    inside = np.where(setup.within, setup.bounds // tiles[-1], 1)
+    extents = tiles * inside
+    words = [[tile_words(t, extents, i, setup.window) for t in range(len(TENSORS))]
+             for i in range(len(extents))]  # fmt: skip
+    return np.array(words) * setup.unit
 
 
 def impossible(found: Sequence[Shortage]) -> Infeasible | None:
@@ -99,11 +113,10 @@ def impossible(found: Sequence[Shortage]) -> Infeasible | None:
 
 
 def _shortage(
-    hardware: Hardware, i: int, held: Sequence[int], setup: Setup, left: int | None = None
+    hardware: Hardware, i: int, units: dict[int, int], setup: Setup, left: int | None = None
 ) -> Shortage:
-    level = hardware.levels[i]
+    level, held = hardware.levels[i], list(units)
     unit_bits = gcd(*(hardware.bits(i, tensor) for tensor in level.keeps))
-    units = {t: int(setup.unit[i, t]) for t in held}
     room = int(setup.capacity[i, held[0]] if level.private else setup.shared[i])
     # each tile is there so many times; the kernel rounds the units of one copy down
     copies = Fraction(level.multiple_buffering)

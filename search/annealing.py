@@ -15,6 +15,7 @@ from ..evaluators.kernel import (
     MAX_LEVELS,
     ORDER,
     SPATIAL_X,
+    SPATIAL_Y,
     TEMPORAL,
     VALID,
     Float,
@@ -23,6 +24,7 @@ from ..evaluators.kernel import (
     evaluate_one,
     ln_objective,
 )
+from .permitted import permit, ways_of
 
 Flags = NDArray[np.uint8]
 Word = NDArray[np.uint64]
@@ -70,20 +72,33 @@ def _random_prime(rng: Word, value: int) -> int:
 
 
 @part
-def _slot_open(fanout: Int, spatial: Flags, level: int, kind: int, d: int) -> bool:
-    """Whether a factor of dimension ``d`` may stand at the slot at all."""
+def _slot_open(setup: Setup, loops: Int, level: int, kind: int, d: int) -> bool:
+    """Whether a factor of dimension ``d`` may be moved to the slot."""
     if kind == TEMPORAL:
-        return True
+        return level == 0 or not setup.within[d]
     axis = 0 if kind == SPATIAL_X else 1
-    return bool(fanout[level, axis] > 1 and spatial[level, axis, d])
+    if not (setup.fanout[level, axis] > 1 and setup.spatial[level, axis, d]):
+        return False
+    return setup.both_axes != 0 or loops[level, SPATIAL_X + SPATIAL_Y - kind, d] == 1
 
 
 @part
-def _pick_slot(rng: Word, fanout: Int, spatial: Flags, levels: int, d: int, taken: int) -> int:
+def _movable(setup: Setup, loops: Int, slot: int, d: int) -> bool:
+    """Whether a factor above 1 stands at the slot that no constraint fixes there."""
+    level, kind = slot // 3, slot % 3
+    if loops[level, kind, d] == 1:
+        return False
+    if kind == TEMPORAL:
+        return not setup.within[d]
+    return bool(setup.spatial[level, 0 if kind == SPATIAL_X else 1, d])
+
+
+@part
+def _pick_slot(rng: Word, setup: Setup, loops: Int, d: int, taken: int) -> int:
     """A random slot (level * 3 + kind) that may hold ``d``, other than ``taken``."""
     chosen, seen = taken, 0
-    for slot in range(levels * 3):
-        if slot != taken and _slot_open(fanout, spatial, slot // 3, slot % 3, d):
+    for slot in range(loops.shape[0] * 3):
+        if slot != taken and _slot_open(setup, loops, slot // 3, slot % 3, d):
             seen += 1
             if _below(rng, seen) == 0:
                 chosen = slot
@@ -91,11 +106,11 @@ def _pick_slot(rng: Word, fanout: Int, spatial: Flags, levels: int, d: int, take
 
 
 @part
-def _move_factor(rng: Word, bounds: Int, fanout: Int, spatial: Flags, loops: Int) -> None:
+def _move_factor(rng: Word, setup: Setup, loops: Int) -> None:
     """Move one prime factor of one dimension to another slot."""
     d, seen = 0, 0
     for i in range(8):
-        if bounds[i] > 1:
+        if setup.bounds[i] > 1:
             seen += 1
             if _below(rng, seen) == 0:
                 d = i
@@ -103,11 +118,13 @@ def _move_factor(rng: Word, bounds: Int, fanout: Int, spatial: Flags, loops: Int
         return
     source, seen = 0, 0
     for slot in range(loops.shape[0] * 3):
-        if loops[slot // 3, slot % 3, d] > 1:
+        if _movable(setup, loops, slot, d):
             seen += 1
             if _below(rng, seen) == 0:
                 source = slot
-    target = _pick_slot(rng, fanout, spatial, loops.shape[0], d, source)
+    if seen == 0:
+        return
+    target = _pick_slot(rng, setup, loops, d, source)
     p = _random_prime(rng, loops[source // 3, source % 3, d])
     if target != source:
         loops[source // 3, source % 3, d] //= p
@@ -115,13 +132,13 @@ def _move_factor(rng: Word, bounds: Int, fanout: Int, spatial: Flags, loops: Int
 
 
 @part
-def _pick_loop(rng: Word, loops: Int, other_slot: int, other_d: int) -> int:
+def _pick_loop(rng: Word, setup: Setup, loops: Int, other_slot: int, other_d: int) -> int:
     """A random factor above 1 of another slot and dimension, as slot * 8 + d; -1 if none."""
     chosen, seen = -1, 0
     for slot in range(loops.shape[0] * 3):
         if slot != other_slot:
             for d in range(8):
-                if d != other_d and loops[slot // 3, slot % 3, d] > 1:
+                if d != other_d and _movable(setup, loops, slot, d):
                     seen += 1
                     if _below(rng, seen) == 0:
                         chosen = slot * 8 + d
@@ -129,23 +146,23 @@ def _pick_loop(rng: Word, loops: Int, other_slot: int, other_d: int) -> int:
 
 
 @part
-def _exchange(rng: Word, fanout: Int, spatial: Flags, loops: Int) -> bool:
+def _exchange(rng: Word, setup: Setup, loops: Int) -> bool:
     """Let prime factors of two dimensions change places; False if the draw allows none.
 
     It keeps a full mesh or buffer nearly full, where two single moves would pass through a
     mapping that is far worse or does not fit.
     """
-    one = _pick_loop(rng, loops, -1, -1)
+    one = _pick_loop(rng, setup, loops, -1, -1)
     if one < 0:
         return False
     a, d = one // 8, one % 8
-    other = _pick_loop(rng, loops, a, d)
+    other = _pick_loop(rng, setup, loops, a, d)
     if other < 0:
         return False
     b, e = other // 8, other % 8
-    if not _slot_open(fanout, spatial, b // 3, b % 3, d):
+    if not _slot_open(setup, loops, b // 3, b % 3, d):
         return False
-    if not _slot_open(fanout, spatial, a // 3, a % 3, e):
+    if not _slot_open(setup, loops, a // 3, a % 3, e):
         return False
     p = _random_prime(rng, loops[a // 3, a % 3, d])
     q = _random_prime(rng, loops[b // 3, b % 3, e])
@@ -157,14 +174,20 @@ def _exchange(rng: Word, fanout: Int, spatial: Flags, loops: Int) -> bool:
 
 
 @part
-def _swap_order(rng: Word, loops: Int) -> None:
-    """Swap two loops of one level; the innermost level's order never matters."""
+def _swap_order(rng: Word, setup: Setup, loops: Int) -> None:
+    """Swap two loops of one level; the innermost level's order never matters.
+
+    Where orders are constrained, the loops then stand in one of the ways that are permitted.
+    """
     if loops.shape[0] == 1:
         return
     level = 1 + _below(rng, loops.shape[0] - 1)
     i, j = _below(rng, 8), _below(rng, 8)
     a, b = loops[level, ORDER, i], loops[level, ORDER, j]
     loops[level, ORDER, i], loops[level, ORDER, j] = b, a
+    ways = ways_of(setup, level)
+    if ways > 0:
+        permit(setup, loops, level, _below(rng, ways))
 
 
 @part
@@ -187,31 +210,39 @@ def _move(rng: Word, setup: Setup, loops: Int, keep: Flags) -> None:
     """Change one thing: an order, a bypass bit, two factors against each other, or a factor."""
     kind = _random(rng)
     if kind < 0.2:
-        _swap_order(rng, loops)
+        _swap_order(rng, setup, loops)
         return
     if kind > 0.92 and _toggle_keep(rng, setup.optional, keep):
         return
-    if kind < 0.55 and _exchange(rng, setup.fanout, setup.spatial, loops):
+    if kind < 0.55 and _exchange(rng, setup, loops):
         return
-    _move_factor(rng, setup.bounds, setup.fanout, setup.spatial, loops)
+    _move_factor(rng, setup, loops)
     if _random(rng) < 0.3:
-        _move_factor(rng, setup.bounds, setup.fanout, setup.spatial, loops)
+        _move_factor(rng, setup, loops)
 
 
 @compiled
 def reset(setup: Setup, loops: Int, keep: Flags) -> None:
-    """Set the mapping that fits wherever any does: every loop at the outermost level."""
+    """Set the mapping that fits wherever any does: every loop at the outermost level, but for
+    those that constraints put elsewhere.
+    """
     outermost = loops.shape[0] - 1
     for level in range(outermost + 1):
         for d in range(8):
-            for kind in range(ORDER):
-                loops[level, kind, d] = 1
+            loops[level, TEMPORAL, d] = 1
+            loops[level, SPATIAL_X, d] = setup.fixed[level, 0, d]
+            loops[level, SPATIAL_Y, d] = setup.fixed[level, 1, d]
             loops[level, ORDER, d] = d
+        if ways_of(setup, level) > 0:
+            permit(setup, loops, level, 0)
         for t in range(3):
             # where bypass is free it is also what fits best
             keep[level, t] = 0 if setup.optional[level, t] else setup.allowed[level, t]
     for d in range(8):
-        loops[outermost, TEMPORAL, d] = setup.bounds[d]
+        steps = setup.bounds[d]
+        for level in range(outermost + 1):
+            steps //= setup.fixed[level, 0, d] * setup.fixed[level, 1, d]
+        loops[0 if setup.within[d] else outermost, TEMPORAL, d] = steps
 
 
 @part

@@ -53,7 +53,7 @@ def draws_of(setup: Setup) -> Draws:
     parts: list[list[int]] = []
     slots: list[int] = []
     tables, begin = [np.zeros(0)], 0
-    for d, bound in enumerate(setup.bounds):
+    for d, bound in enumerate(setup.bounds // setup.fixed.prod(axis=(0, 1))):
         open_slots = _open_slots(setup, d)
         for i, value in enumerate(_values(int(bound), len(open_slots))):
             table = factorisations(value, len(open_slots))
@@ -81,7 +81,7 @@ def _open_slots(setup: Setup, d: int) -> list[int]:
         level * 3 + kind
         for level in range(len(meshes))
         for kind in range(3)
-        if kind == 0 or meshes[level, kind - 1]
+        if (meshes[level, kind - 1] if kind else level == 0 or not setup.within[d])
     ]
 
 
@@ -201,10 +201,36 @@ def draw_blocks(draws: Draws, seed: Any, first: int, blocks: Records) -> None:
 
 
 def blank_nests(setup: Setup, *shape: int) -> Records:
-    """Return candidates [*shape, L] that keep what they must, to be drawn."""
+    """Return candidates [*shape, L] that keep and unroll what they must, to be drawn."""
     nests = new_nests(*shape, len(setup.fanout))
+    nests["factors"][..., 1:, :, :] = setup.fixed[..., None]
     nests["keep"] = setup.allowed[..., None]
     return nests
+
+
+def freely_drawn(setup: Setup) -> bool:
+    """Whether all that is drawn is permitted as it is."""
+    return bool(setup.both_axes) and setup.ranks.shape[1] == 0
+
+
+def _constrain(setup: Setup, first: int, loops: Int) -> None:
+    """Change candidates from number ``first`` on into ones that constraints permit.
+
+    What is unrolled along y beside x goes to the loop over time of the level; loops are sorted
+    into one way to order them, each way for as many candidates.
+    """
+    if not setup.both_axes:
+        both = (loops[:, :, 1] > 1) & (loops[:, :, 2] > 1)
+        loops[:, :, 0] *= np.where(both, loops[:, :, 2], 1)
+        loops[:, :, 2] = np.where(both, 1, loops[:, :, 2])
+    numbers = np.arange(first, first + len(loops))
+    for level in range(loops.shape[1] if setup.ranks.shape[1] else 0):
+        ways = int((setup.ranks[level, :, 0] >= 0).sum())
+        numbers, way = np.divmod(numbers, ways)
+        order = loops[:, level, ORDER]
+        ranks = np.take_along_axis(setup.ranks[level][way], order, axis=1)
+        sort = np.argsort(ranks, axis=1, kind="stable")
+        loops[:, level, ORDER] = np.take_along_axis(order, sort, axis=1)
 
 
 def draw_candidates(setup: Setup, seed: int, first: int, count: int) -> tuple[Int, Flags]:
@@ -220,4 +246,6 @@ def draw_candidates(setup: Setup, seed: int, first: int, count: int) -> tuple[In
     loops[:, :, :ORDER] = factors
     # dimensions without loops stand outside: their key is 1, below all others but that of 0
     loops[:, :, ORDER] = np.argsort(np.where(setup.bounds > 1, keys, np.inf), axis=2, kind="stable")
+    if not freely_drawn(setup):
+        _constrain(setup, first, loops)
     return loops, keep.astype(np.uint8)

@@ -11,7 +11,16 @@ from ..evaluators.lane_setup import Lanes, lanes_of
 from ..evaluators.lanes import Room, cost_block, filter_block, gather, new_room
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
-from .draws import Draws, Words, blank_nests, draw_candidates, draw_factors, draw_orders, draws_of
+from .draws import (
+    Draws,
+    Words,
+    blank_nests,
+    draw_candidates,
+    draw_factors,
+    draw_orders,
+    draws_of,
+    freely_drawn,
+)
 
 #: candidates that the kernel evaluates at a time where lanes cannot
 CHUNK: Final = 1024
@@ -38,9 +47,10 @@ class _Hat(NamedTuple):
 def sample(setup: Setup, seed: int, first: int, count: int) -> Sample:
     """Return the best of ``count`` random candidates of a seed from number ``first`` on.
 
-    The same whether or not lanes cover the setup; the first of several equal ones.
+    The same whether or not lanes cover the setup; the first of several equal ones. Candidates
+    that must be changed to be permitted are evaluated one by one.
     """
-    lanes = lanes_of(setup)
+    lanes = lanes_of(setup) if freely_drawn(setup) else None
     if lanes is None:
         return _sample_one_by_one(setup, seed, first, count)
     rows = (np.zeros(LANES, np.int64), np.zeros(LANES, np.uint64), np.zeros(LANES, np.int64))
