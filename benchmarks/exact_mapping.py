@@ -10,16 +10,15 @@ where one of them differs, a pair is not proven, or a target is missed.
 import argparse
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp
 from pathlib import Path
 from statistics import median
 
-import numpy as np
-
 from archloom.evaluators.problem import MappingProblem
 from archloom.search.exact import covered, prove
 from archloom.space.cases import Case, read_cases
+from archloom.space.mapping_constraints import UNCONSTRAINED, kept_as
 
 CASES = Path(__file__).parents[1] / "tests" / "data" / "timeloop_cases.jsonl"
 
@@ -51,17 +50,14 @@ class Row:
 
 
 def solve(case: Case, options: argparse.Namespace) -> Row:
-    problem = MappingProblem.of_layer(case.layer, case.hardware)
     assert case.mapping is not None
-    keep = np.array([level.keeps for level in case.mapping.levels], np.uint8)
+    constraints = kept_as(case.mapping, case.hardware)
+    if options.free_bypass:
+        constraints = UNCONSTRAINED
+    constraints = replace(constraints, both_axes=options.both_axes)
+    problem = replace(MappingProblem.of_layer(case.layer, case.hardware), constraints=constraints)
     began = time.process_time()
-    found = prove(
-        problem,
-        BUDGET,
-        keep=None if options.free_bypass else keep,
-        both_axes=options.both_axes,
-        weights=OBJECTIVES[options.objective],
-    )
+    found = prove(problem, BUDGET, weights=OBJECTIVES[options.objective])
     spent = time.process_time() - began
     assert found.best is not None
     pair = (case.hardware.name, case.layer.name)

@@ -53,8 +53,6 @@ def covered(problem: MappingProblem) -> bool:
 def prove(
     problem: MappingProblem,
     budget: int,
-    keep: Flags | None = None,
-    both_axes: bool = True,
     weights: tuple[float, float] | None = None,
     seed: int = 0,
     warm_up: int = WARM_UP,
@@ -67,9 +65,6 @@ def prove(
         problem: what is mapped; factors multiply to its loop bounds exactly. Where
             :func:`covered` is false the whole budget is annealed and nothing is proven.
         budget: evaluations at most (see :class:`Proof`). A larger one never finds worse.
-        keep: uint8[L, 3], which level keeps which tensor; None for the best way that the
-            hardware lets a mapping choose.
-        both_axes: whether a dimension may be unrolled along x and y of one mesh at once.
         weights: exponents of energy (leakage included) and of latency in the objective;
             None for the problem's own.
         seed: of the annealing that finds something to beat.
@@ -84,9 +79,7 @@ def prove(
     setup = problem.setup
     if weights is not None:
         setup = setup._replace(weights=np.array(weights, np.float64))
-    if keep is not None:
-        setup = setup._replace(allowed=keep, optional=np.zeros_like(keep))
-    search = Search(setup, budget, both_axes, seed, warm_up, stop, watch)
+    search = Search(setup, budget, seed, warm_up, stop, watch)
     return search.run(covered(problem))
 
 
@@ -97,7 +90,6 @@ class Search:
         self,
         setup: Setup,
         budget: int,
-        both_axes: bool,
         seed: int,
         warm: int,
         stop: Flags | None = None,
@@ -107,7 +99,6 @@ class Search:
         # what the search reads has one type, with extras or without: it compiles once
         self.plain = setup._replace(extras=None)
         self.budget = budget
-        self.both_axes = both_axes
         self.seed = seed
         self.warm = warm
         self.stop = np.zeros(1, np.uint8) if stop is None else stop
@@ -138,7 +129,7 @@ class Search:
 
     def run(self, provable: bool) -> Proof:
         """Anneal, list all choices with their bounds, and take the best ones one by one."""
-        spreads = spreads_of(self.setup, self.both_axes, self.stop) if provable else None
+        spreads = spreads_of(self.setup, self.stop) if provable else None
         self.warm_up(self.left if spreads is None else self.warm)
         choices = None if spreads is None else self.choices(unmirrored(self.setup, spreads))
         if choices is None:
@@ -186,8 +177,8 @@ class Search:
         self.anneal(min(self.left, evaluations))
 
     def anneal(self, evaluations: int) -> None:
-        """Spend evaluations on annealing; it unrolls along both axes, where that is allowed."""
-        if evaluations < 1 or not self.both_axes:
+        """Spend evaluations on annealing."""
+        if evaluations < 1:
             return
         levels = len(self.setup.fanout)
         loops, keep = np.empty((levels, 4, 8), np.int64), np.empty((levels, 3), np.uint8)
@@ -248,7 +239,8 @@ class Search:
         """
         inner = len(self.setup.fanout) - 1
         steps = self.setup.bounds // self.frame.spread.prod(axis=0)
-        size = prod(len(divisors(int(n))) for n in steps)
+        free = steps[self.setup.within == 0]
+        size = prod(len(divisors(int(n))) for n in free)
         if size > MOST_TILES:
             return FULL
         if size * inner > self.left:
@@ -328,9 +320,7 @@ class Search:
             positions = tile // lattice.places % lattice.counts
             tau = lattice.values[np.arange(8), positions]
             loops[level, 0] = tau // inner
-            loops[level, 1], loops[level, 2] = axes_of(
-                self.setup, level, frame.spread[level], self.both_axes
-            )
+            loops[level, 1], loops[level, 2] = axes_of(self.setup, level, frame.spread[level])
             loops[level, 3] = order_of(how)
             inner = tau
         energy, cycles = self.offer(loops, frame.keep.copy())

@@ -31,8 +31,6 @@ class Front:
 def front(
     problem: MappingProblem,
     budget: int,
-    keep: Flags | None = None,
-    both_axes: bool = True,
     seed: int = 0,
     stop: Flags | None = None,
     watch: Watch | None = None,
@@ -44,14 +42,12 @@ def front(
     looked for (ln of its energy).
     """
     setup = problem.setup._replace(weights=np.array([1.0, 0.0]))
-    if keep is not None:
-        setup = setup._replace(allowed=keep, optional=np.zeros_like(keep))
     points: list[Found] = []
     most, spent = inf, 0
     while covered(problem):
         warm_up = WARM_UP if most == inf else 0
         told = None if watch is None else _later(watch, spent)
-        search = Search(setup, budget - spent, both_axes, seed, warm_up, stop, told)
+        search = Search(setup, budget - spent, seed, warm_up, stop, told)
         search.most_cycles = most
         found = search.run(True)
         spent += found.evaluations

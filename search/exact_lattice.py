@@ -35,13 +35,14 @@ class Lattice(NamedTuple):
 
 
 @compiled
-def lattice_of(steps: Int) -> Lattice:
-    """Return the tiles of so many steps."""
+def lattice_of(steps: Int, within: Flags) -> Lattice:
+    """Return the tiles of so many steps; those hold all steps of dimensions ``within[8]``."""
     counts, widest, size = np.zeros(8, np.int64), 1, 1
     places = np.ones(8, np.int64)
     for d in range(8):
-        i = 1
-        while i * i <= steps[d]:
+        # the one tile that holds all steps
+        counts[d], i = within[d], 1
+        while not within[d] and i * i <= steps[d]:
             if steps[d] % i == 0:
                 counts[d] += 1 if i * i == steps[d] else 2
             i += 1
@@ -54,7 +55,8 @@ def lattice_of(steps: Int) -> Lattice:
     covers = np.full((8, widest, 15), -1)
     for d in range(8):
         low, high, i = 0, counts[d] - 1, 1
-        while low <= high:
+        values[d, 0] = steps[d]
+        while not within[d] and low <= high:
             if steps[d] % i == 0:
                 values[d, low], values[d, high] = i, steps[d] // i
                 low, high = low + 1, high - 1
@@ -177,7 +179,7 @@ def outline(
     """
     fixed, _, total = prepare(setup, frame, real)
     inner = frame.keep.shape[0] - 1
-    lattice = lattice_of(frame.steps)
+    lattice = lattice_of(frame.steps, setup.within)
     here, ahead = np.empty((inner, lattice.size)), np.empty((inner, lattice.size))
     scratch, units = np.zeros((2, 4, 8), np.int64), np.zeros((inner + 1, 2))
     tau, factors = np.empty(8, np.int64), np.empty(8, np.int64)

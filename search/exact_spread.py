@@ -23,16 +23,15 @@ def divisors(number: int) -> tuple[int, ...]:
     return (*low, *(number // i for i in reversed(low) if i * i < number))
 
 
-def spreads_of(setup: Setup, both_axes: bool, stop: Flags) -> Int | None:
+def spreads_of(setup: Setup, stop: Flags) -> Int | None:
     """Return all products of factors unrolled below each level: int64[B, L, 8].
 
-    Without ``both_axes`` a dimension is unrolled along x or along y of a mesh, not along both.
     None if there are more than MOST_CHOICES, or ``stop`` was set.
     """
     levels = len(setup.fanout)
     found, taken = np.ones((1, levels, 8), np.int64), np.ones((1, 8), np.int64)
     for level in range(levels):
-        here = _spreads_of_level(setup, level, both_axes, stop)
+        here = _spreads_of_level(setup, level, stop)
         if here is None or stop[0] or len(here) * len(found) > 64 * MOST_CHOICES:
             return None
         if len(here) == 1:
@@ -60,7 +59,7 @@ def _joined(setup: Setup, taken: Int, here: Int, stop: Flags) -> tuple[Int, Int]
     return np.concatenate(ones), np.concatenate(twos)
 
 
-def _spreads_of_level(setup: Setup, level: int, both_axes: bool, stop: Flags) -> Int | None:
+def _spreads_of_level(setup: Setup, level: int, stop: Flags) -> Int | None:
     """Return the products of factors of one level: int64[B, 8]."""
     along = [_along(setup, level, axis) for axis in (0, 1)]
     if len(along[0]) * len(along[1]) > 16 * MOST_CHOICES:
@@ -72,7 +71,7 @@ def _spreads_of_level(setup: Setup, level: int, both_axes: bool, stop: Flags) ->
         if stop[0]:
             return None
         rows = along[1]
-        if not both_axes:
+        if not setup.both_axes:
             rows = rows[(np.minimum(x, rows) == 1).all(axis=1)]
         whole = x * rows
         whole = whole[(setup.bounds % whole == 0).all(axis=1)]
@@ -88,9 +87,11 @@ def _along(setup: Setup, level: int, axis: int) -> Int:
     children = int(setup.fanout[level, axis])
     found, taken = np.ones((1, 8), np.int64), np.ones(1, np.int64)
     for d in range(8):
-        if children == 1 or not setup.spatial[level, axis, d]:
+        some = setup.fixed[level, axis, d : d + 1]
+        if setup.spatial[level, axis, d]:
+            some = np.array([f for f in divisors(int(setup.bounds[d])) if f <= children])
+        if (some == 1).all():
             continue
-        some = np.array([f for f in divisors(int(setup.bounds[d])) if f <= children])
         whole = taken[:, None] * some[None]
         one, two = np.nonzero(whole <= children)
         found = found[one]
@@ -104,7 +105,10 @@ def unmirrored(setup: Setup, spreads: Int) -> Int:
     swapped = [N, G, K, C, Q, P, S, R]
     alike = (setup.window[0] == setup.window[1]).all()
     alike &= (setup.bounds == setup.bounds[swapped]).all()
-    if not (alike and (setup.spatial == setup.spatial[:, :, swapped]).all()):
+    alike &= (setup.spatial == setup.spatial[:, :, swapped]).all()
+    alike &= (setup.fixed == setup.fixed[:, :, swapped]).all()
+    alike &= (setup.within == setup.within[swapped]).all()
+    if not (alike and (setup.ranks == setup.ranks[:, :, swapped]).all()):
         return spreads
     change = (spreads - spreads[:, :, swapped]).reshape(len(spreads), -1)
     # the first place where the two differ decides; mirror images of themselves stay
@@ -113,19 +117,19 @@ def unmirrored(setup: Setup, spreads: Int) -> Int:
     return kept
 
 
-def axes_of(setup: Setup, level: int, spread: Int, both_axes: bool) -> tuple[Int, Int]:
+def axes_of(setup: Setup, level: int, spread: Int) -> tuple[Int, Int]:
     """Return factors along x and y whose products are ``spread``.
 
     Raises:
         ValueError: the mesh has no place for them.
     """
     x = np.ones(8, np.int64)
-    if not _place(setup, level, spread, both_axes, x, 0):
+    if not _place(setup, level, spread, x, 0):
         raise ValueError(f"{spread.tolist()} fit no mesh of {setup.fanout[level].tolist()}")
     return x, spread // x
 
 
-def _place(setup: Setup, level: int, spread: Int, both_axes: bool, x: Int, d: int) -> bool:
+def _place(setup: Setup, level: int, spread: Int, x: Int, d: int) -> bool:
     y = spread[:d] // x[:d]
     if x[:d].prod() > setup.fanout[level, 0] or y.prod() > setup.fanout[level, 1]:
         return False
@@ -133,13 +137,15 @@ def _place(setup: Setup, level: int, spread: Int, both_axes: bool, x: Int, d: in
         return True
     whole = int(spread[d])
     for factor in divisors(whole):
-        if (factor > 1 and not setup.spatial[level, 0, d]) or (
-            factor < whole and not setup.spatial[level, 1, d]
+        along = (factor, whole // factor)
+        if not all(
+            setup.spatial[level, axis, d] or f == setup.fixed[level, axis, d]
+            for axis, f in enumerate(along)
         ):
             continue
-        if factor in (1, whole) or both_axes:
+        if min(along) == 1 or setup.both_axes:
             x[d] = factor
-            if _place(setup, level, spread, both_axes, x, d + 1):
+            if _place(setup, level, spread, x, d + 1):
                 return True
     x[d] = 1
     return False

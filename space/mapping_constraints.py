@@ -147,7 +147,7 @@ class MappingConstraints:
 UNCONSTRAINED: Final = MappingConstraints()
 
 
-def kept_as(mapping: Mapping, hardware: Hardware, both_axes: bool = True) -> MappingConstraints:
+def kept_as(mapping: Mapping, hardware: Hardware) -> MappingConstraints:
     """Return the constraint that each level holds what it holds in ``mapping``.
 
     Raises:
@@ -165,4 +165,4 @@ def kept_as(mapping: Mapping, hardware: Hardware, both_axes: bool = True) -> Map
         )
         for level, loops in zip(hardware.levels, mapping.levels, strict=True)
     ]
-    return MappingConstraints(both_axes=both_axes, levels=tuple(levels))
+    return MappingConstraints(levels=tuple(levels))

@@ -159,7 +159,7 @@ def mappings_of(setup: Setup, free: bool) -> int:
     return tilings * orders * (2 ** int(setup.optional.sum()) if free else 1)
 
 
-def all_loops(setup: Setup, both_axes: bool) -> np.ndarray:
+def all_loops(setup: Setup) -> np.ndarray:
     """Every way to share factors out and to order loops: int64[B, L, 4, 8]."""
     moving, levels = _moving(setup), len(setup.fanout)
     loops = np.ones((1, levels, 4, 8), np.int64)
@@ -170,7 +170,7 @@ def all_loops(setup: Setup, both_axes: bool) -> np.ndarray:
         rows = np.tile(table, (len(loops) // len(table), 1))
         for slot, column in zip(slots, rows.T, strict=True):
             loops[:, slot // 3, slot % 3, d] = column
-    if not both_axes:
+    if not setup.both_axes:
         loops = loops[(loops[:, :, 1:3].min(axis=2) == 1).all(axis=(1, 2))]
     still = [d for d in range(8) if d not in moving]
     ways = np.array([[*way, *still] for way in permutations(moving)])
@@ -181,9 +181,9 @@ def all_loops(setup: Setup, both_axes: bool) -> np.ndarray:
     return loops
 
 
-def all_costs(setup: Setup, keeps: np.ndarray, both_axes: bool) -> tuple[np.ndarray, np.ndarray]:
+def all_costs(setup: Setup, keeps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Energy (leakage included) and cycles of every valid mapping under one of ``keeps``."""
-    loops = all_loops(setup, both_axes)
+    loops = all_loops(setup)
     energies, latencies = [np.zeros(0)], [np.zeros(0)]
     for keep in keeps:
         status, energy, chip, dram = evaluate_batch(

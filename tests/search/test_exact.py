@@ -18,6 +18,7 @@ from archloom.search.exact_spread import axes_of, divisors, keeps_of, spreads_of
 from archloom.search.mapping_search import LocalMapping, RandomMapping
 from archloom.space.cases import Case, read_cases
 from archloom.space.effects import AccessEnergy, Effects
+from archloom.space.mapping_constraints import kept_as
 from archloom.space.presets import preset
 
 from ..contracts.mapping_search import PROBLEMS, objective
@@ -43,11 +44,11 @@ def test_it_finds_the_least_of_all_mappings(block: int) -> None:
     Nothing is annealed first, so that what is found is the search's own.
     """
     for number in range(block * BLOCK, (block + 1) * BLOCK):
-        problem, both = drawn_problem(number), number % 2 == 0
+        problem = along_axes(drawn_problem(number), both=number % 2 == 0)
         setup = problem.setup
-        energy, cycles = all_costs(setup, keeps_of(setup), both)
+        energy, cycles = all_costs(setup, keeps_of(setup))
         for name, weights in OBJECTIVES.items():
-            found = proof(problem, both_axes=both, weights=weights, warm_up=0)
+            found = proof(problem, weights=weights, warm_up=0)
             assert found.proven, (number, name)
             if not len(energy):
                 assert found.best is None, (number, name)
@@ -80,14 +81,18 @@ def test_the_small_problems_are_of_every_kind() -> None:
     assert {kind: sum(map(bool, found)) for kind, found in kinds.items() if sum(found) < 40} == {}
 
 
-def case(arch: str, layer: str) -> tuple[MappingProblem, np.ndarray]:
-    """Return a problem of the cases file, and which tensors its architecture keeps."""
+def along_axes(problem: MappingProblem, both: bool) -> MappingProblem:
+    return replace(problem, constraints=replace(problem.constraints, both_axes=both))
+
+
+def case(arch: str, layer: str) -> MappingProblem:
+    """Return a problem of the cases file that keeps tensors as its architecture does."""
     cases = [c for c in read_cases(CASES) if isinstance(c, Case)]
     hardware, mapping = next((c.hardware, c.mapping) for c in cases if c.hardware.name == arch)
     problem = next(c.layer for c in cases if c.layer.name == layer)
     assert mapping is not None
-    keep = np.array([level.keeps for level in mapping.levels], np.uint8)
-    return MappingProblem.of_layer(problem, hardware), keep
+    whole = MappingProblem.of_layer(problem, hardware)
+    return replace(whole, constraints=kept_as(mapping, hardware))
 
 
 @pytest.mark.parametrize(
@@ -100,8 +105,7 @@ def case(arch: str, layer: str) -> tuple[MappingProblem, np.ndarray]:
 )
 def test_known_optima(arch: str, layer: str, edp: float) -> None:
     """Proven by another program (pJ x cycles); no dimension is unrolled along both axes there."""
-    problem, keep = case(arch, layer)
-    found = proof(problem, keep=keep, both_axes=False)
+    found = proof(along_axes(case(arch, layer), both=False))
     assert found.proven
     assert found.best is not None
     assert exp(found.best.score) == pytest.approx(edp, rel=1e-8)
@@ -109,8 +113,7 @@ def test_known_optima(arch: str, layer: str, edp: float) -> None:
 
 def test_a_dimension_along_both_axes_can_be_better() -> None:
     """The same source: 2.72972e14 where a dimension may be unrolled along x and y at once."""
-    problem, keep = case("A1_rf256", "resnet18_conv3x3")
-    found = proof(problem, keep=keep)
+    found = proof(case("A1_rf256", "resnet18_conv3x3"))
     assert found.best is not None
     assert exp(found.best.score) == pytest.approx(2.72972e14, rel=1e-5)
 
@@ -191,25 +194,24 @@ def test_divisors_are_all_and_ascending() -> None:
 
 @pytest.mark.parametrize("both", [False, True])
 def test_spreads_fit_their_mesh(both: bool) -> None:
-    problem = MappingProblem.of_layer(resnet_conv(), casco_edge())
-    setup = problem.setup
-    spreads = spreads_of(setup, both, GO_ON)
+    setup = along_axes(MappingProblem.of_layer(resnet_conv(), casco_edge()), both).setup
+    spreads = spreads_of(setup, GO_ON)
     assert spreads is not None
     assert len(np.unique(spreads, axis=0)) == len(spreads) > 100
     for spread in spreads[::97]:
         for level, here in enumerate(spread):
-            x, y = axes_of(setup, level, here, both)
+            x, y = axes_of(setup, level, here)
             assert (x * y == here).all()
             assert x.prod() <= setup.fanout[level, 0]
             assert y.prod() <= setup.fanout[level, 1]
             assert both or (np.minimum(x, y) == 1).all()
     with pytest.raises(ValueError, match="fit no mesh"):
-        axes_of(setup, 0, np.full(8, 64), both)
+        axes_of(setup, 0, np.full(8, 64))
 
 
 def test_one_of_each_mirrored_pair_is_left() -> None:
     problem = MappingProblem.of_layer(conv(), three_levels())
-    spreads = spreads_of(problem.setup, True, GO_ON)
+    spreads = spreads_of(problem.setup, GO_ON)
     assert spreads is not None
     left = unmirrored(problem.setup, spreads)
     mirrored = left[:, :, [0, 1, 2, 3, 5, 4, 7, 6]]
@@ -220,10 +222,10 @@ def test_one_of_each_mirrored_pair_is_left() -> None:
 
 
 def test_where_only_one_axis_may_hold_rows_nothing_is_left_out() -> None:
-    problem = MappingProblem.of_layer(conv(), three_levels())
+    problem = along_axes(MappingProblem.of_layer(conv(), three_levels()), both=False)
     setup = problem.setup
     setup.spatial[1, 0, 4] = 0
-    spreads = spreads_of(setup, False, GO_ON)
+    spreads = spreads_of(setup, GO_ON)
     assert spreads is not None
     assert len(unmirrored(setup, spreads)) == len(spreads)
 
@@ -231,9 +233,9 @@ def test_where_only_one_axis_may_hold_rows_nothing_is_left_out() -> None:
 @pytest.mark.parametrize("block", range(4))
 def test_the_front_is_that_of_all_mappings(block: int) -> None:
     for number in range(block * 50, (block + 1) * 50):
-        problem, both = drawn_problem(number), number % 2 == 0
-        energy, cycles = all_costs(problem.setup, keeps_of(problem.setup), both)
-        found = front(problem, PLENTY, both_axes=both)
+        problem = along_axes(drawn_problem(number), both=number % 2 == 0)
+        energy, cycles = all_costs(problem.setup, keeps_of(problem.setup))
+        found = front(problem, PLENTY)
         assert found.proven, number
         least, expected = inf, []
         for steps in np.unique(cycles):
