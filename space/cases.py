@@ -34,6 +34,8 @@ class Case:
         mapping: None if the record has none.
         result: the recorded figures, as in the file; None if there are none.
         closed_form_agrees: False where the recorded figures are known to be off.
+        slots: for each dimension of the problem its place in DIMS; one of a single step that
+            indexes nothing has none.
     """
 
     name: str
@@ -42,14 +44,16 @@ class Case:
     mapping: Mapping | None
     result: dict[str, Any] | None
     closed_form_agrees: bool
+    slots: dict[str, int]
 
 
 @dataclass(frozen=True)
 class BadCase:
-    """A record that is no case, with every reason."""
+    """A record that is no case, with every reason; ``line`` says where in the file it stands."""
 
     name: str
     faults: tuple[str, ...]
+    line: int
 
 
 def read_cases(path: Path, technology: str = DEFAULT_TECHNOLOGY) -> Iterator[Case | BadCase]:
@@ -62,22 +66,23 @@ def read_cases(path: Path, technology: str = DEFAULT_TECHNOLOGY) -> Iterator[Cas
     with path.open(encoding="utf-8") as lines:
         for number, line in enumerate(lines, start=1):
             if line.strip():
-                yield _case_of_line(line.rstrip("\n"), f"line {number}", technology)
+                yield _case_of_line(line.rstrip("\n"), number, technology)
 
 
-def _case_of_line(line: str, where: str, technology: str) -> Case | BadCase:
+def _case_of_line(line: str, number: int, technology: str) -> Case | BadCase:
+    where = f"line {number}"
     try:
         data = json.loads(line)
     except json.JSONDecodeError as error:
-        return BadCase(where, (f"is not JSON: {error.msg}, column {error.colno}",))
+        return BadCase(where, (f"is not JSON: {error.msg}, column {error.colno}",), number)
     except (ValueError, RecursionError) as error:  # a number of too many digits, or too deep
-        return BadCase(where, (f"is not JSON: {error}",))
+        return BadCase(where, (f"is not JSON: {error}",), number)
     name = data.get("id") if isinstance(data, dict) else None
     name = name if isinstance(name, str) and name else where
     try:
         return case_of(data, name, technology)
     except RecordError as error:
-        return BadCase(name, error.faults)
+        return BadCase(name, error.faults, number)
 
 
 def case_of(data: Any, name: str = "case", technology: str = DEFAULT_TECHNOLOGY) -> Case:
@@ -90,14 +95,13 @@ def case_of(data: Any, name: str = "case", technology: str = DEFAULT_TECHNOLOGY)
     faults: list[str] = []
     if record.imperfect_factorization:
         faults.append("imperfect_factorization: only exact factors are compared, got true")
-    hardware = layer = mapping = None
+    hardware = found = mapping = None
     try:
         hardware = _hardware(record, technology)
     except (RecordError, ValueError) as error:
         faults += error.faults if isinstance(error, RecordError) else [f"arch: {error}"]
     try:
         found = case_layer(record.problem)
-        layer = found.layer
         if record.mapping is not None:
             names = [level.name for level in record.arch.levels]
             mapping = case_mapping(record.mapping, names, record.problem.dims, found.slots)
@@ -105,12 +109,18 @@ def case_of(data: Any, name: str = "case", technology: str = DEFAULT_TECHNOLOGY)
         faults += error.faults if isinstance(error, RecordError) else [f"problem: {error}"]
     if hardware is not None:
         faults += _fanout_faults(record, hardware)
-    if hardware is not None and layer is not None:
-        faults += _outermost_faults(record.arch, layer)
-    if faults or hardware is None or layer is None:
+    if hardware is not None and found is not None:
+        faults += _outermost_faults(record.arch, found.layer)
+    if faults or hardware is None or found is None:
         raise RecordError(faults)
     return Case(
-        record.id or name, hardware, layer, mapping, record.result, record.closed_form_agrees
+        record.id or name,
+        hardware,
+        found.layer,
+        mapping,
+        record.result,
+        record.closed_form_agrees,
+        found.slots,
     )
 
 
