@@ -39,6 +39,7 @@ class MappingProblem:
             ``bounds``; None for the bounds themselves. Searches price all of that nest;
             :func:`archloom.evaluators.layer_cost.mapped_cost` prices what lies inside ``bounds``.
         constraints: what every mapping that a search proposes must satisfy.
+        weights: exponents of energy and of latency in the objective: (1, 1) for EDP.
 
     Raises:
         ValueError: numbers that are no sizes or shares, a staged operand on hardware without a
@@ -58,6 +59,7 @@ class MappingProblem:
     density: tuple[float, float] = (1.0, 1.0)
     loop_bounds: tuple[int, ...] | None = None
     constraints: MappingConstraints = UNCONSTRAINED
+    weights: tuple[float, float] = (1.0, 1.0)
 
     def __post_init__(self) -> None:
         # each line takes for granted what the one before it found right
@@ -94,6 +96,8 @@ class MappingProblem:
             special = (*special, ("covered", self.covered))
         if self.constraints != UNCONSTRAINED:
             special = (*special, ("constraints", repr(self.constraints)))
+        if self.weights != (1.0, 1.0):
+            special = (*special, ("weights", self.weights))
         return repr((self.bounds, *window, self.staged, self.free_words, *special))
 
     @cached_property
@@ -126,6 +130,7 @@ class MappingProblem:
             multicast=np.array([[t in lv.multicast for t in TENSORS] for lv in levels], np.uint8),
             cluster=np.array([lv.cluster_size for lv in levels], np.int64),
             instances=np.array([lv.instances for lv in levels], np.int64),
+            weights=np.array(self.weights, np.float64),
             **storage_arrays(hardware, self.free_words),
             **price_arrays(costs),
             **effect_arrays(hardware, self.density),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from ..space.amounts import is_amount
 from ..space.dims import DIMS, TENSORS
 from .setup import MAX_LEVELS
 
@@ -17,6 +18,9 @@ EXACT: Final = 2**53
 
 #: the kernel counts in 64-bit integers; up to here sums of four counts do not overflow
 COUNTABLE: Final = 2**60
+
+#: beyond this an exponent of the objective is a slip
+MOST_WEIGHT: Final = 100.0
 
 _LEAST: Final = {"stride": 1, "dilation": 1, "padding": 0, "input_size": 1}
 
@@ -44,6 +48,14 @@ def wrong_sizes(problem: "MappingProblem") -> Iterator[str]:
     shares: object = problem.density
     if not (isinstance(shares, tuple) and len(shares) == 2 and all(map(_is_share, shares))):
         yield f"density must be two shares above 0 and up to 1, got {shares!r}"
+    weights: object = problem.weights
+    if not (
+        isinstance(weights, tuple)
+        and len(weights) == 2
+        and all(is_amount(w, 0, MOST_WEIGHT) for w in weights)
+        and any(weights)
+    ):
+        yield f"weights must be two numbers from 0 to {MOST_WEIGHT}, not both 0, got {weights!r}"
 
 
 def wrong_place(problem: "MappingProblem") -> Iterator[str]:

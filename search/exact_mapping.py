@@ -1,6 +1,6 @@
 """The exact mapping search behind the protocol of all mapping searches."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ from ..evaluators.words import Int
 from ..space.mapping import Mapping
 from .exact import prove
 from .exact_frame import Flags
-from .exact_proof import Found, Proof
+from .exact_proof import Found, Proof, Watch
 from .protocols import MappedLayer
 
 
@@ -57,15 +57,19 @@ class ExactMapping:
         """Let the search have ``budget`` more evaluations."""
         total = state.evaluations + budget
         if state.proven or budget < 1:
-            loops, keep, numbers = state.loops, state.keep, state.numbers
-            return ExactState(total, state.seed, loops, keep, numbers, state.proven)
-        found = prove(problem, total, seed=state.seed)
-        best = found.best
-        if best is None:
-            numbers = (inf, inf, inf, found.bound)
-            return ExactState(total, state.seed, state.loops, state.keep, numbers, found.proven)
-        numbers = (best.score, best.energy_pj, best.cycles, found.bound)
-        return ExactState(total, state.seed, best.loops, best.keep, numbers, found.proven)
+            return replace(state, evaluations=total)
+        return replace(_known(state, prove(problem, total, seed=state.seed)), evaluations=total)
+
+    def until(
+        self, problem: MappingProblem, seed: int, budget: int, stop: Flags, watch: Watch
+    ) -> ExactState:
+        """Search until there is a proof, the budget is spent, or ``stop`` is set.
+
+        The state counts what was spent. Arguments are those of
+        :func:`archloom.search.exact.prove`.
+        """
+        found = prove(problem, budget, seed=seed, stop=stop, watch=watch)
+        return _known(self.start(problem, seed), found)
 
     def best(self, problem: MappingProblem, state: ExactState) -> MappedLayer:
         """Return the best mapping, as the batch kernel priced it; infeasible if there is none."""
@@ -84,3 +88,13 @@ class ExactMapping:
             state.evaluations,
             gap_percent=found.gap_percent,
         )
+
+
+def _known(state: ExactState, found: Proof) -> ExactState:
+    """Take over what was found."""
+    best = found.best
+    if best is None:
+        numbers = (inf, inf, inf, found.bound)
+        return replace(state, evaluations=found.evaluations, numbers=numbers, proven=found.proven)
+    numbers = (best.score, best.energy_pj, best.cycles, found.bound)
+    return ExactState(found.evaluations, state.seed, best.loops, best.keep, numbers, found.proven)

@@ -8,12 +8,14 @@ from collections.abc import Mapping as Dict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol, TypeVar
+from typing import Protocol, TypeVar, runtime_checkable
 
 from ..evaluators.problem import MappingProblem
 from ..space.hardware_space import Point
 from ..space.infeasible import Infeasible
 from ..space.mapping import Mapping
+from .exact_frame import Flags
+from .exact_proof import Watch
 from .fusion_state import FusionState
 
 State = TypeVar("State")
@@ -115,6 +117,25 @@ class MappingSearch(Protocol[State]):
 
     def best(self, problem: MappingProblem, state: State) -> MappedLayer:
         """Return the best mapping found so far, re-scored by the batch kernel."""
+        ...
+
+
+@runtime_checkable
+class InterruptibleSearch(MappingSearch[State], Protocol[State]):
+    """A mapping search that can be stopped at any moment, and tells how far it is."""
+
+    def until(
+        self, problem: MappingProblem, seed: int, budget: int, stop: Flags, watch: Watch
+    ) -> State:
+        """Search until nothing better can be found, the budget is spent, or ``stop`` is set.
+
+        Args:
+            problem: what is mapped.
+            seed: as of ``start``.
+            budget: evaluations at most; the state says how many were spent.
+            stop: uint8[1], which another thread may set.
+            watch: told whenever the best mapping or the bound gets better.
+        """
         ...
 
 

@@ -1,4 +1,4 @@
-"""A mapping in the record format: the inverse of :func:`archloom.space.case_mapping.case_mapping`."""
+"""A mapping in the format of cases: what ``case_mapping`` reads, written."""
 
 from collections.abc import Mapping as Table
 from typing import Any

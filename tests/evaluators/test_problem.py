@@ -104,10 +104,20 @@ def test_keys_tell_problems_apart_and_ignore_names():
         replace(base, input_size=(12, 9)),
         replace(base, staged=(True, False, False)),
         replace(base, free_words=64),
+        replace(base, weights=(1.0, 0.0)),
     ]
     assert len({p.key for p in (base, *others)}) == 1 + len(others)
     again = MappingProblem.of_layer(replace(LAYER, name="other"), edge())
     assert again.key == base.key
+
+
+@pytest.mark.parametrize(
+    "weights",
+    [(0.0, 0.0), (-1.0, 1.0), (1.0, float("nan")), (1.0,), [1.0, 1.0], (1.0, 101.0), None],
+)
+def test_weights_that_are_no_exponents_are_refused(weights):
+    with pytest.raises(ValueError, match="weights must be two numbers"):
+        replace(MappingProblem.of_layer(LAYER, edge()), weights=weights)
 
 
 def fits(problem):

@@ -1,5 +1,6 @@
 """Mapping searches: their contract, and how good what they find is."""
 
+from dataclasses import replace
 from functools import cache
 from itertools import permutations, product
 from statistics import median
@@ -10,13 +11,15 @@ import pytest
 
 from archloom.evaluators.kernel import ORDER, VALID, evaluate_batch
 from archloom.evaluators.problem import MappingProblem
+from archloom.search.exact import prove
+from archloom.search.exact_proof import Progress
 from archloom.search.mapping_search import (
     MAPPING_SEARCHES,
     ExactMapping,
     LocalMapping,
     RandomMapping,
 )
-from archloom.search.protocols import MappingSearch
+from archloom.search.protocols import InterruptibleSearch, MappingSearch
 from archloom.space.hardware import Hardware
 from archloom.space.layer import Layer
 
@@ -58,6 +61,34 @@ def test_the_exact_search_proves_what_it_finds(name: str) -> None:
     more = search.best(problem, search.advance(problem, state, 10**8))
     assert more.mapping == search.best(problem, state).mapping
     assert more.evaluations == 2 * 10**8
+
+
+def test_an_interruptible_search_counts_what_it_spends_and_stops() -> None:
+    problem, search = PROBLEMS[next(iter(PROBLEMS))], ExactMapping()
+    assert isinstance(search, InterruptibleSearch)
+    assert not isinstance(LocalMapping(), InterruptibleSearch)
+    reports: list[Progress] = []
+    done = search.until(problem, 0, 10**8, np.zeros(1, np.uint8), reports.append)
+    found = search.best(problem, done)
+    whole = search.best(problem, search.advance(problem, search.start(problem, 0), 10**8))
+    assert (found.gap_percent, found.mapping) == (0, whole.mapping)
+    assert found.evaluations == reports[-1].evaluations < 10**8
+    stopped = search.until(problem, 0, 10**8, np.ones(1, np.uint8), reports.append)
+    assert search.best(problem, stopped).evaluations == 1
+
+
+@pytest.mark.parametrize("weights", [(1.0, 0.0), (0.0, 1.0), (2.0, 1.0)])
+def test_searches_minimise_what_the_problem_weighs(weights: tuple[float, float]) -> None:
+    problem = replace(MappingProblem.of_layer(resnet_conv(), casco_edge()), weights=weights)
+
+    def score(search: MappingSearch[Any]) -> float:
+        found = search.best(problem, search.advance(problem, search.start(problem, 1), 3000))
+        whole = found.energy_pj + problem.setup.leakage_pj * found.latency_cycles
+        return weights[0] * np.log(whole) + weights[1] * np.log(found.latency_cycles)
+
+    least = prove(problem, 10**9)
+    assert least.best is not None
+    assert least.best.score <= score(LocalMapping()) < score(RandomMapping())
 
 
 def primes(value: int) -> list[int]:
