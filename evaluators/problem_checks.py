@@ -8,6 +8,7 @@ import numpy as np
 
 from ..space.amounts import is_amount
 from ..space.dims import DIMS, TENSORS
+from ..space.mapping_constraints import MappingConstraints
 from .setup import MAX_LEVELS
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ def wrong_sizes(problem: "MappingProblem") -> Iterator[str]:
         and any(weights)
     ):
         yield f"weights must be two numbers from 0 to {MOST_WEIGHT}, not both 0, got {weights!r}"
+    rules: object = problem.constraints
+    if not isinstance(rules, MappingConstraints):
+        yield f"constraints must be MappingConstraints, got {rules!r}"
 
 
 def wrong_place(problem: "MappingProblem") -> Iterator[str]:
