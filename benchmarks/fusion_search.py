@@ -13,8 +13,9 @@ import time
 import numpy as np
 
 from archloom.search.genetic import GeneticFusion
+from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import LocalMapping
-from archloom.search.pricing import Mapper, PlanPricer
+from archloom.search.pricing import PlanPricer
 from archloom.space.hardware import Hardware
 from archloom.space.hardware_space import HardwareSpace
 from archloom.space.infeasible import Infeasible, InfeasibleError

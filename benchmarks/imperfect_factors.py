@@ -13,8 +13,8 @@ from statistics import mean
 from archloom.evaluators.layer_cost import LayerCost
 from archloom.evaluators.problem import MappingProblem
 from archloom.search.factors import FACTORS, nests, objective
+from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import LocalMapping
-from archloom.search.pricing import Mapper
 from archloom.space.hardware import Hardware
 from archloom.space.hardware_space import HardwareSpace
 from archloom.space.infeasible import Infeasible, InfeasibleError

@@ -14,9 +14,10 @@ from collections.abc import Hashable
 from archloom.search.fusion_state import FusionState
 from archloom.search.genetic import GeneticFusion
 from archloom.search.group_kinds import KindOf, group_kind
+from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import LocalMapping
 from archloom.search.partition import Group
-from archloom.search.pricing import Mapper, PlanPricer
+from archloom.search.pricing import PlanPricer
 from archloom.space.hardware import Hardware
 from archloom.space.hardware_space import HardwareSpace
 from archloom.space.infeasible import Infeasible, InfeasibleError

@@ -1,6 +1,7 @@
 """What one layer (or one tile of it) costs: counts and energy by level and tensor, cycles."""
 
 from dataclasses import dataclass
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +50,9 @@ class LayerCost:
         dram_cycles: cycles that DRAM needs.
         dram_reads, dram_writes: words of the hardware's ``word_bits``, all tensors.
         operations: multiply-accumulates or vector operations.
+        gap_percent: how far the search that found the mapping could not rule out a better one:
+            energy x latency is at most so much above the least that any mapping has; 0 if that
+            is proven, infinite if nothing is known.
     """
 
     mapping: Mapping | None
@@ -60,6 +64,7 @@ class LayerCost:
     dram_reads: int
     dram_writes: int
     operations: int
+    gap_percent: float = inf
 
     @property
     def latency_cycles(self) -> int:

@@ -1,123 +1,28 @@
 """Prices partitions of one network on one hardware, remembering every part of the work.
 
-Layers are mapped once per distinct problem and groups priced once per kind of group, wherever it
-stands in the network; both are pure functions of (hardware, problem, seed), so a memo never
-changes a result.
+Groups are priced once per kind of group, wherever it stands in the network. A price is a pure
+function of (hardware, group, seed), so a memo never changes a result.
 """
 
 from collections.abc import Hashable, Iterable
-from collections.abc import Mapping as Dict
 from math import inf, log
+from typing import TypeAlias
 
 from ..evaluators.group_cost import GroupCost, group_cost
-from ..evaluators.layer_cost import LayerCost, mapped_cost
+from ..evaluators.layer_cost import LayerCost
 from ..evaluators.network_cost import NetworkCost, network_cost
-from ..evaluators.problem import MappingProblem
 from ..evaluators.tile_cost import Mapper as ProblemMapper
 from ..space.fusion import FusionGroup, FusionPlan, components, group_order
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
-from ..space.mapping import Mapping
 from ..space.network import Network
-from .factors import nest_of, nests, objective, shares
 from .group_kinds import KindOf, group_kind, places, priced_like, tiled_like
-from .mapping_search import AnySearch
+from .mapper import Recorder, short_key
 from .partition import Group, Partition, normalise
-from .seeds import derived_seed
 from .tiling import tile_group
 
-
-class Mapper:
-    """Finds mappings with a fixed effort each, and remembers them.
-
-    Args:
-        search: the mapping search.
-        evaluations: mappings tried for each problem.
-        seed: together with the problem it seeds the search, so that the result depends
-            neither on the order of problems nor on what was mapped before.
-        factors: one of :data:`archloom.search.factors.FACTORS`; where two nests are searched,
-            each gets half of the evaluations.
-    """
-
-    def __init__(
-        self,
-        search: AnySearch,
-        evaluations: int,
-        seed: int,
-        factors: str = "exact",
-    ) -> None:
-        self._search = search
-        self._evaluations = evaluations
-        self._seed = seed
-        self._factors = factors
-        self._memo: dict[str, LayerCost | Infeasible] = {}
-
-    def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
-        """Return the cost of the best mapping found, or why there is none."""
-        if problem.key not in self._memo:
-            self._memo[problem.key] = self._map(problem)
-        return self._memo[problem.key]
-
-    def _map(self, problem: MappingProblem) -> LayerCost | Infeasible:
-        impossible = problem.impossible()
-        if impossible is not None:
-            return impossible
-        problems = nests(problem, self._factors)
-        budgets = shares(self._evaluations, len(problems))
-        pairs = zip(problems, budgets, strict=True)
-        costs = [self._found(nest, budget) for nest, budget in pairs if budget]
-        return min(costs, key=lambda cost: objective(problem, cost))
-
-    def _found(self, problem: MappingProblem, evaluations: int) -> LayerCost:
-        start = self._search.start(problem, derived_seed(self._seed, problem.key))
-        state = self._search.advance(problem, start, evaluations)
-        found = self._search.best(problem, state)
-        if found.infeasible is not None or found.mapping is None:
-            raise AssertionError(f"no mapping for {problem.key}, though one must exist")
-        return mapped_cost(problem, found.mapping)
-
-
-class Recorder:
-    """Passes problems on to a mapper and keeps the mappings that came back, by problem."""
-
-    def __init__(self, mapper: ProblemMapper) -> None:
-        self._mapper = mapper
-        self.mappings: dict[str, Mapping] = {}
-
-    def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
-        """Return what the mapper returns."""
-        cost = self._mapper(problem)
-        if isinstance(cost, LayerCost) and cost.mapping is not None:
-            self.mappings[problem.key] = cost.mapping
-        return cost
-
-
-class RecordedMapper:
-    """Gives back mappings of :meth:`PlanPricer.record`, priced anew.
-
-    Args:
-        mappings: as recorded.
-        factors: as they were searched.
-
-    Raises:
-        ValueError: when asked for a problem that was not recorded.
-    """
-
-    def __init__(self, mappings: Dict[str, str], factors: str = "exact") -> None:
-        self._mappings = mappings
-        self._factors = factors
-
-    def __call__(self, problem: MappingProblem) -> LayerCost:
-        """Return the cost of the recorded mapping."""
-        text = self._mappings.get(_short(problem.key))
-        if text is None:
-            raise ValueError(f"no mapping was recorded for {problem.key}")
-        mapping = Mapping.from_text(text)
-        return mapped_cost(nest_of(problem, mapping.factors, self._factors), mapping)
-
-
-def _short(key: str) -> str:
-    return f"{derived_seed(key):016x}"
+#: price of a group, and the costs of its layers by problem
+_Priced: TypeAlias = tuple[GroupCost | Infeasible, dict[str, LayerCost]]
 
 
 class PlanPricer:
@@ -146,15 +51,20 @@ class PlanPricer:
         self._groups: dict[FusionGroup, GroupCost | Infeasible] = {}
         self._tilings: dict[Group, FusionGroup | Infeasible] = {}
         self._cuts: dict[Group, tuple[Group, ...]] = {}
-        self._priced: dict[Hashable, tuple[GroupCost | Infeasible, dict[str, Mapping]]] = {}
+        self._priced: dict[Hashable, _Priced] = {}
         self._tiled: dict[Hashable, FusionGroup | Infeasible] = {}
 
-    def record(self, plans: Iterable[FusionPlan]) -> dict[str, str]:
-        """Return the mappings that price ``plans``, for a :class:`RecordedMapper`."""
-        found: dict[str, Mapping] = {}
+    def record(self, plans: Iterable[FusionPlan]) -> tuple[dict[str, str], dict[str, float]]:
+        """Return the mappings that price ``plans``, for a :class:`RecordedMapper`.
+
+        The second part are the gaps (percent) of those of which anything is proven.
+        """
+        found: dict[str, LayerCost] = {}
         for group in dict.fromkeys(g for plan in plans for g in plan.groups):
             found.update(self._like_priced(group)[1])
-        return dict(sorted((_short(key), mapping.to_text()) for key, mapping in found.items()))
+        costs = sorted((short_key(key), cost) for key, cost in found.items())
+        mappings = {key: cost.mapping.to_text() for key, cost in costs if cost.mapping}
+        return mappings, {key: c.gap_percent for key, c in costs if c.gap_percent < inf}
 
     def group(self, group: FusionGroup) -> GroupCost | Infeasible:
         """Return the price of one group."""
@@ -168,14 +78,16 @@ class PlanPricer:
             )
         return self._groups[group]
 
-    def _like_priced(self, group: FusionGroup) -> tuple[GroupCost | Infeasible, dict[str, Mapping]]:
-        """The price of the first group of the same kind and tiling, and its mappings."""
+    def _like_priced(
+        self, group: FusionGroup
+    ) -> tuple[GroupCost | Infeasible, dict[str, LayerCost]]:
+        """The price of the first group of the same kind and tiling, and its layers' costs."""
         layers = self._kind_of(self.network, group.layers)
         kind = (layers, group.tile, group.halo, places(group))
         if kind not in self._priced:
             recorder = Recorder(self._mapper)
             cost = group_cost(self.network, group, self.hardware, recorder)
-            self._priced[kind] = (cost, recorder.mappings)
+            self._priced[kind] = (cost, recorder.costs)
         return self._priced[kind]
 
     def plan(self, plan: FusionPlan) -> NetworkCost | Infeasible:

@@ -4,7 +4,7 @@
 can go on in another process, on another machine, or after a crash.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import exp
 from typing import Any
@@ -18,9 +18,10 @@ from ..space.network import Network
 from .factors import FACTORS
 from .fusion_state import FusionState
 from .genetic import GeneticFusion
+from .mapper import Mapper, RecordedMapper
 from .mapping_search import MAPPING_SEARCHES
 from .no_fusion import LayerByLayer
-from .pricing import Mapper, PlanPricer, RecordedMapper
+from .pricing import PlanPricer
 from .protocols import Curve
 from .seeds import derived_seed
 
@@ -87,7 +88,9 @@ class NetworkResult:
 
     ``baseline_*`` are the figures of the plan that fuses nothing, with mappings of the same
     effort. Energies are of one pass over ``batch`` images. ``mappings`` are all that price both
-    plans: with them any machine takes the figures apart again without a search.
+    plans: with them any machine takes the figures apart again without a search. ``gaps`` are the
+    percents by which they may be above the best ones, 0 where that is proven to be found; a mapping
+    of which nothing is known is not among them.
     """
 
     edp_js: float
@@ -102,6 +105,7 @@ class NetworkResult:
     batch: int
     plan: list[dict[str, Any]]
     mappings: dict[str, str]
+    gaps: dict[str, float] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; :meth:`from_dict` is the inverse."""
@@ -175,13 +179,17 @@ def _pricer(
 
 
 def recorded_pricer(
-    hardware: Hardware, network: Network, mappings: dict[str, str], factors: str = "exact"
+    hardware: Hardware,
+    network: Network,
+    mappings: dict[str, str],
+    factors: str = "exact",
+    gaps: dict[str, float] | None = None,
 ) -> PlanPricer:
-    """Return a pricer for the plans of a :class:`NetworkResult`, from its mappings alone.
+    """Return a pricer for the plans of a :class:`NetworkResult`, from its mappings and gaps.
 
     ``factors`` is the setting that they were searched with.
     """
-    mapper = RecordedMapper(mappings, factors)
+    mapper = RecordedMapper(mappings, factors, gaps)
     return PlanPricer(network.with_batch(pass_batch(network, hardware)), hardware, mapper)
 
 
@@ -212,6 +220,7 @@ def _priced(pricer: PlanPricer, plan: FusionPlan) -> NetworkCost:
 def _result(pricer: PlanPricer, plan: FusionPlan) -> NetworkResult:
     unfused = layer_by_layer(pricer.network)
     best, base = _priced(pricer, plan), _priced(pricer, unfused)
+    mappings, gaps = pricer.record((plan, unfused))
     return NetworkResult(
         edp_js=best.edp_js,
         energy_pj=best.energy_pj,
@@ -224,5 +233,6 @@ def _result(pricer: PlanPricer, plan: FusionPlan) -> NetworkResult:
         baseline_dram_bytes=base.dram_bytes,
         batch=pricer.network.batch,
         plan=best.plan.to_list(),
-        mappings=pricer.record((plan, unfused)),
+        mappings=mappings,
+        gaps=gaps,
     )

@@ -1,12 +1,12 @@
 """One trial taken apart: its hardware, and what its software costs by level, layer and group.
 
-A record holds the plan that was found, not its mappings. They are found again here: the mapping
-search is a pure function of the hardware, the problem and the trial's seed. So the figures are
-those of the study, and a test compares them to the last digit.
+A record holds the plan that was found, its mappings, and what is proven of them; they are priced
+again here. So the figures are those of the study, and a test compares them to the last digit.
 """
 
 from collections.abc import Mapping as Dict
 from dataclasses import asdict
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -142,7 +142,9 @@ def _network_details(
     density = header.config.get("density", {"weights": 1.0, "inputs": 1.0})
     network = network.with_density(**density)
     recorded = record["networks"][network.name]
-    pricer = recorded_pricer(hardware, network, recorded["mappings"], factors)
+    # nothing was proven, or versions that recorded no gaps
+    gaps = recorded.get("gaps")
+    pricer = recorded_pricer(hardware, network, recorded["mappings"], factors, gaps)
     cost: NetworkCost | Infeasible | None
     unfused: NetworkCost | Infeasible | None
     try:
@@ -170,6 +172,7 @@ def cost_details(cost: "NetworkCost", unfused: "NetworkCost") -> Details:
         "name": cost.network.name,
         **_totals(cost),
         "unfused": _totals(unfused),
+        "gaps": _gaps(cost),
         "groups": _groups(cost, unfused),
         "layers": [
             _layer_details(cost.network, cost.hardware, share, position)
@@ -197,6 +200,18 @@ def _totals(cost: "NetworkCost") -> Details:
         "dram_write_bytes": cost.dram_writes * word_bytes,
         "dram_bytes": cost.dram_bytes,
     }
+
+
+def _gaps(cost: "NetworkCost") -> Details:
+    from ..evaluators.mapping_gaps import mapping_gaps
+
+    found = asdict(mapping_gaps(cost))
+    return found | {"plan_percent": _known(found["plan_percent"])}
+
+
+def _known(gap_percent: float) -> float | None:
+    """Return a gap as JSON has it, which knows no infinity."""
+    return gap_percent if isfinite(gap_percent) else None
 
 
 def _groups(cost: "NetworkCost", unfused: "NetworkCost") -> list[Details]:
@@ -254,7 +269,11 @@ def _layer_details(
             for i, name in enumerate(names)
         },
         "mappings": [
-            {"tiles": times, "nest": loop_nest(evaluation.mapping, hardware)}
+            {
+                "tiles": times,
+                "gap_percent": _known(evaluation.gap_percent),
+                "nest": loop_nest(evaluation.mapping, hardware),
+            }
             for times, evaluation in share.evaluations
             if evaluation.mapping is not None
         ],

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .store import read_baseline, read_header, read_trials
-from .trial import Record
+from .trial import Record, mappings_proven
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -80,6 +80,7 @@ def front_csv(front: Sequence[Record]) -> str:
 def front_table(front: Sequence[Record]) -> "Table":
     """Return the front for a terminal; the picked design has a star.
 
+    The column ``proven`` has the recorded mappings that are proven to be the best, of all.
     Parameters that all designs share stand below the table once.
     """
     from rich.table import Table
@@ -92,15 +93,16 @@ def front_table(front: Sequence[Record]) -> "Table":
         caption=f"All have {' '.join(shared)}" if shared else None,
         caption_justify="left",
     )
-    for name in ("trial", "EDP (J s)", "area (mm2)", "TDP (W)"):
+    for name in ("trial", "EDP (J s)", "area (mm2)", "TDP (W)", "proven"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("hardware", overflow="fold")
     chosen = pick(front)["trial"] if front else None
     for r, parameters in zip(front, described, strict=True):
         star = " *" if r["trial"] == chosen else ""
         numbers = (f"{r['edp_js']:.3e}", f"{r['area_mm2']:.2f}", f"{r['tdp_w']:.2f}")
+        proven = "{}/{}".format(*mappings_proven(r))
         own = " ".join(p for p in parameters if p not in shared)
-        table.add_row(f"{r['trial']}{star}", *numbers, own)
+        table.add_row(f"{r['trial']}{star}", *numbers, proven, own)
     return table
 
 

@@ -124,11 +124,20 @@ def _front(view: StudyView) -> list[str]:
 def _designs(designs: Sequence[Design], view: StudyView) -> str:
     names = list(designs[0].parameters)
     rows = [
-        [d.label, d.edp_js, d.area_mm2, d.tdp_w, d.evaluations, *d.parameters.values()]
+        [
+            d.label,
+            d.edp_js,
+            d.area_mm2,
+            d.tdp_w,
+            d.evaluations,
+            "{} of {}".format(*d.proven),
+            *d.parameters.values(),
+        ]
         for d in designs
     ]
     picked = None if view.picked is None else designs.index(view.designs[view.picked])
-    heads = ["trial", plots.EDP_LABEL, plots.AREA_LABEL, plots.TDP_LABEL, "evaluations", *names]
+    numbers = [plots.EDP_LABEL, plots.AREA_LABEL, plots.TDP_LABEL, "evaluations"]
+    heads = ["trial", *numbers, "mappings proven", *names]
     return table(heads, rows, marked=picked)
 
 

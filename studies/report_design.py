@@ -1,6 +1,7 @@
 """The part of a report that takes the picked design apart."""
 
 from .details import Details
+from .gap_text import gaps_text, layer_gap_text
 from .page import card, definitions, fold, plot, table
 from .plots import stacked_bars
 from .show import capacity_text, design_text, group_layers, tiling_text
@@ -97,7 +98,8 @@ def _network(network: Details) -> str:
         f"EDP {network['edp_js']:.3g} J s, {ratio:.3g}x lower than layer by layer; "
         f"{network['energy_pj'] * _UJ_PER_PJ:,.1f} uJ and {network['latency_cycles']:,} cycles "
         f"({network['latency_s'] * 1e3:,.3g} ms); {network['dram_bytes'] / _KIB:,.1f} KiB of DRAM "
-        f"traffic, {network['unfused']['dram_bytes'] / _KIB:,.1f} layer by layer."
+        f"traffic, {network['unfused']['dram_bytes'] / _KIB:,.1f} layer by layer. "
+        f"Mappings: {gaps_text(network['gaps'])}."
     )
     fused = sum(len(group["layers"]) > 1 for group in network["groups"])
     groups = fold(f"{len(network['groups'])} groups, {fused} of them fused", _groups(network))
@@ -143,6 +145,7 @@ def _layers(network: Details) -> str:
         *(f"{level} (uJ)" for level in levels),
         "compute (uJ)",
         "all (uJ)",
+        "gap",
     ]
     rows = [
         [
@@ -154,6 +157,7 @@ def _layers(network: Details) -> str:
             *(layer["levels_pj"][level] * _UJ_PER_PJ for level in levels),
             layer["compute_pj"] * _UJ_PER_PJ,
             layer["energy_pj"] * _UJ_PER_PJ,
+            layer_gap_text(layer),
         ]
         for layer in network["layers"]
     ]

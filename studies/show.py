@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..space.effects import PLAIN
 from .details import Details, trial_details, trial_number
+from .gap_text import gap_text, gaps_text, layer_gap_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -154,6 +155,7 @@ def _parts(hardware: Details) -> "Table":
 def _network(network: Details) -> "Iterator[RenderableType]":
     yield f"== {network['name']} =="
     yield _sums(network)
+    yield f"\n{gaps_text(network['gaps'])}"
     yield _energy(network)
     yield _groups(network)
     yield _layers(network)
@@ -220,7 +222,8 @@ def _groups(network: Details) -> "Table":
 def _layers(network: Details) -> "Table":
     table = _table("\nLayers: energy in uJ by level")
     levels = list(network["levels_pj"])
-    for head in ("layer", "operator", "group", "operations", "cycles", *levels, "compute", "all"):
+    heads = ("layer", "operator", "group", "operations", "cycles", *levels, "compute", "all", "gap")
+    for head in heads:
         table.add_column(head, justify="left" if head in ("layer", "operator") else "right")
     for layer in network["layers"]:
         energies = [*layer["levels_pj"].values(), layer["compute_pj"], layer["energy_pj"]]
@@ -231,6 +234,7 @@ def _layers(network: Details) -> "Table":
             f"{layer['operations']:,}",
             f"{layer['latency_cycles']:,}",
             *(f"{energy / _PJ_PER_UJ:,.4f}" for energy in energies),
+            layer_gap_text(layer),
         )
     wait = sum(group["wait_cycles"] for group in network["groups"])
     table.add_section()
@@ -254,14 +258,16 @@ def _layers(network: Details) -> "Table":
 def _mappings(network: Details) -> Iterator[str]:
     yield (
         "\nMappings: from DRAM inwards; [WIO] says which of weights, inputs and outputs a level "
-        "holds;\nloops from the outermost to the innermost; x and y run side by side"
+        "holds;\nloops from the outermost to the innermost; x and y run side by side; the EDP is "
+        "proven\nto be the least, at most so many percent above it, or not proven"
     )
     for layer in network["layers"]:
         for mapping in layer["mappings"]:
             times = f", {mapping['tiles']} tiles like this" if mapping["tiles"] > 1 else ""
             loops = " ".join(f"{dim}:{size}" for dim, size in layer["bounds"].items() if size > 1)
             nest = "\n".join(f"    {line}" for line in mapping["nest"])
-            yield f"  {layer['name']} ({loops}){times}\n{nest}"
+            gap = gap_text(mapping["gap_percent"])
+            yield f"  {layer['name']} ({loops}){times}; {gap}\n{nest}"
 
 
 def _table(title: str) -> "Table":

@@ -10,7 +10,7 @@ from ..space.infeasible import Infeasible
 from .errors import UserError
 from .front import front_of, pick
 from .store import read_baseline, read_header, read_trials
-from .trial import Record
+from .trial import Record, mappings_proven
 from .workloads import kept_workloads
 
 Facts = tuple[tuple[str, str], ...]
@@ -30,6 +30,7 @@ class Design:
         evaluations: fusion plans that were priced for it.
         curve: (evaluations, best EDP so far) over its life.
         on_front: whether no other trial dominates it.
+        proven: recorded mappings that are proven to be the best, and all of them.
     """
 
     label: str
@@ -41,6 +42,7 @@ class Design:
     evaluations: int = 0
     curve: tuple[tuple[int, float], ...] = ()
     on_front: bool = False
+    proven: tuple[int, int] = (0, 0)
 
     @property
     def objectives(self) -> tuple[float, float, float]:
@@ -163,6 +165,7 @@ def _design(record: Record, on_front: bool) -> Design:
         tdp_w=record["tdp_w"],
         parameters=record["point"] or {},
         evaluations=record["evaluations"],
+        proven=mappings_proven(record),
         curve=tuple((n, edp) for n, edp in steps if edp is not None),
         on_front=on_front,
     )
@@ -193,6 +196,7 @@ def _facts(config: dict[str, Any], labels: list[str], records: Sequence[Record])
     states = Counter(record["state"] for record in records)
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     software = config["software"]
+    proven, mappings = map(sum, zip(*map(mappings_proven, records), strict=True))
     return (
         ("networks", ", ".join(labels)),
         ("hardware space", config["space"]),
@@ -205,7 +209,8 @@ def _facts(config: dict[str, Any], labels: list[str], records: Sequence[Record])
         (
             "mapping search",
             f"{software['mapping']} ({software['mapping_evaluations']:,} per layer, "
-            f"{software.get('factors', 'exact')} factors)",
+            f"{software.get('factors', 'exact')} factors); {proven:,} of {mappings:,} recorded "
+            "mappings proven optimal",
         ),
         ("seed", str(config["seed"])),
     )

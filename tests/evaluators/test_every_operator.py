@@ -10,9 +10,10 @@ from archloom.evaluators.group_cost import GroupCost, group_cost
 from archloom.evaluators.network_cost import NetworkCost
 from archloom.evaluators.problem import MappingProblem
 from archloom.search.genetic import GeneticFusion
+from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import RandomMapping
 from archloom.search.partition import singletons
-from archloom.search.pricing import Mapper, PlanPricer
+from archloom.search.pricing import PlanPricer
 from archloom.space.fusion import FusionGroup, layer_by_layer
 from archloom.space.infeasible import Infeasible
 from archloom.space.layer import OPERATORS

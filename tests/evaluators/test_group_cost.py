@@ -9,8 +9,8 @@ from archloom.evaluators.group_cost import GroupCost, buffer_words, group_cost
 from archloom.evaluators.group_shape import group_shape
 from archloom.evaluators.problem import MappingProblem
 from archloom.evaluators.vector_cost import vector_cost
+from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import LocalMapping
-from archloom.search.pricing import Mapper
 from archloom.space.fusion import FusionGroup
 from archloom.space.infeasible import Infeasible
 from archloom.space.network import Network

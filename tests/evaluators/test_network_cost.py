@@ -10,9 +10,9 @@ from archloom.evaluators.group_cost import group_cost
 from archloom.evaluators.hardware_cost import access_costs
 from archloom.evaluators.layer_cost import whole_pj
 from archloom.evaluators.network_cost import NetworkCost, network_cost
+from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import RandomMapping
 from archloom.search.partition import merge, normalise, singletons
-from archloom.search.pricing import Mapper
 from archloom.space.fusion import (
     FusionGroup,
     FusionPlan,

@@ -5,8 +5,8 @@ from math import prod
 import pytest
 
 from archloom.evaluators.group_cost import GroupCost, group_cost
+from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import RandomMapping
-from archloom.search.pricing import Mapper
 from archloom.space.catalogue.bert import bert
 from archloom.space.catalogue.llama import Decoder, decode, prefill
 from archloom.space.catalogue.recognizer import ocr_recognizer

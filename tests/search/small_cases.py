@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import LocalMapping
 from archloom.search.partition import Partition, normalise, repair
-from archloom.search.pricing import Mapper, PlanPricer
+from archloom.search.pricing import PlanPricer
 from archloom.space.dims import TENSORS
 from archloom.space.hardware import Hardware, StorageLevel
 from archloom.space.hardware_space import HardwareSpace

@@ -11,8 +11,9 @@ from archloom.evaluators.network_cost import NetworkCost
 from archloom.evaluators.padding import padded_bounds
 from archloom.evaluators.problem import MappingProblem
 from archloom.search.factors import FACTORS, nest_of, nests, objective, shares
+from archloom.search.mapper import Mapper, RecordedMapper
 from archloom.search.mapping_search import LocalMapping
-from archloom.search.pricing import Mapper, PlanPricer, RecordedMapper
+from archloom.search.pricing import PlanPricer
 from archloom.search.software import SoftwareSettings, SoftwareTask, advance, recorded_pricer
 from archloom.space.dims import C, K
 from archloom.space.fusion import FusionPlan, layer_by_layer
@@ -76,7 +77,7 @@ def test_clipped_is_no_worse_than_half_the_effort_on_exact_factors() -> None:
 def test_recorded_mappings_have_the_price_that_they_were_found_with(factors: str) -> None:
     pricer = PlanPricer(ODD, CHIP, Mapper(LocalMapping(), 100, 3, factors))
     plan = layer_by_layer(ODD)
-    mappings = pricer.record([plan])
+    mappings, _ = pricer.record([plan])
     again = PlanPricer(ODD, CHIP, RecordedMapper(mappings, factors))
     one, other = pricer.plan(plan), again.plan(plan)
     assert isinstance(one, NetworkCost)

@@ -14,8 +14,9 @@ from archloom.evaluators.group_cost import GroupCost, LayerShare, group_cost
 from archloom.evaluators.group_shape import group_shape
 from archloom.search.genetic import GeneticFusion
 from archloom.search.group_kinds import group_kind, layer_kinds
+from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import LocalMapping
-from archloom.search.pricing import Mapper, PlanPricer
+from archloom.search.pricing import PlanPricer
 from archloom.search.tiling import tile_group
 from archloom.space.fusion import FusionGroup, components
 from archloom.space.infeasible import Infeasible

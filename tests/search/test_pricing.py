@@ -10,9 +10,10 @@ from archloom.evaluators.group_cost import group_cost
 from archloom.evaluators.layer_cost import LayerCost
 from archloom.evaluators.network_cost import NetworkCost, network_cost
 from archloom.evaluators.problem import MappingProblem
+from archloom.search.mapper import Mapper, RecordedMapper
 from archloom.search.mapping_search import LocalMapping, RandomMapping
 from archloom.search.partition import repair, singletons
-from archloom.search.pricing import Mapper, PlanPricer, RecordedMapper
+from archloom.search.pricing import PlanPricer
 from archloom.space.fusion import FusionPlan, layer_by_layer, plan_violations
 from archloom.space.infeasible import Infeasible
 from archloom.space.networks import network
@@ -68,7 +69,7 @@ def test_more_effort_finds_no_worse_mappings() -> None:
 def test_recorded_mappings_price_a_plan_without_a_search() -> None:
     pricer = PlanPricer(network("tiny_cnn"), SMALL, mapper())
     plan = layer_by_layer(pricer.network)
-    mappings = pricer.record([plan])
+    mappings, _ = pricer.record([plan])
     again = PlanPricer(pricer.network, SMALL, RecordedMapper(mappings))
     found, recorded = pricer.plan(plan), again.plan(plan)
     assert isinstance(found, NetworkCost)

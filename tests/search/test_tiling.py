@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archloom.evaluators.group_cost import buffer_words, group_cost
+from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import LocalMapping
-from archloom.search.pricing import Mapper
 from archloom.search.tiling import tile_group
 from archloom.space.fusion import FusionGroup, components, connected
 from archloom.space.infeasible import Infeasible

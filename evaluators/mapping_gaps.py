@@ -1,0 +1,72 @@
+"""How good the mappings of a plan are, as far as the searches that found them could prove."""
+
+from dataclasses import dataclass
+from math import inf, sqrt
+
+from .bounds import latency_bound_cycles
+from .layer_cost import LayerCost
+from .network_cost import NetworkCost
+
+
+@dataclass(frozen=True, slots=True)
+class MappingGaps:
+    """Summary of a plan's mappings.
+
+    Attributes:
+        mappings: one for each layer on MACs and each distinct tile of it.
+        proven: of them, how many are proven to be the best.
+        unknown: of them, of how many nothing is proven.
+        worst_percent: the largest gap of the others; 0 if there are none.
+        plan_percent: no other choice of mappings gives the plan less than its EDP divided by
+            (1 + plan_percent / 100).
+    """
+
+    mappings: int
+    proven: int
+    unknown: int
+    worst_percent: float
+    plan_percent: float
+
+
+def mapping_gaps(cost: NetworkCost) -> MappingGaps:
+    """Return what is known of a plan's mappings."""
+    shares = [share for group in cost.groups for share in group.layers]
+    found = [c for s in shares for _, c in s.evaluations if c.mapping is not None]
+    gaps = [c.gap_percent for c in found]
+    known = [gap for gap in gaps if gap < inf]
+    edp = cost.energy_pj * cost.latency_cycles
+    least = least_edp(cost)
+    return MappingGaps(
+        mappings=len(gaps),
+        proven=gaps.count(0.0),
+        unknown=len(gaps) - len(known),
+        worst_percent=max(known, default=0.0),
+        plan_percent=100.0 * (edp / least - 1.0) if least else inf,
+    )
+
+
+def least_edp(cost: NetworkCost) -> float:
+    """Return an EDP (pJ cycles) that the plan has at least, whatever the mappings.
+
+    From the least EDP of each tile and from the energy and the cycles that no mapping changes
+    (docs/exact_mapping.md, what proofs of layers say of a network).
+    """
+    leaking = cost.leakage_pj / cost.latency_cycles
+    fixed_pj, fixed_cycles, roots = 0.0, 0, 0.0
+    for share in (share for group in cost.groups for share in group.layers):
+        fixed_pj += float(share.energy_pj.sum()) + share.compute_pj
+        for times, tile in share.evaluations:
+            if tile.mapping is None:
+                fixed_cycles += times * tile.latency_cycles
+            else:
+                fixed_pj -= times * tile.dynamic_pj
+                roots += times * sqrt(_least_of(tile, leaking))
+    fixed_pj = max(0.0, fixed_pj)
+    longest = latency_bound_cycles(cost.network, cost.hardware)
+    together = (roots + sqrt((fixed_pj + leaking * fixed_cycles) * fixed_cycles)) ** 2
+    return float(max(together, roots**2 + fixed_pj * longest))
+
+
+def _least_of(tile: LayerCost, leaking: float) -> float:
+    cycles = tile.latency_cycles
+    return (tile.dynamic_pj + leaking * cycles) * cycles / (1 + tile.gap_percent / 100)

@@ -1,0 +1,123 @@
+"""Finds the mapping of a problem with a fixed effort, or gives back the one that was recorded.
+
+Layers are mapped once per distinct problem; what is found is a pure function of (hardware, problem,
+seed), so a memo never changes a result.
+"""
+
+from collections.abc import Mapping as Dict
+from dataclasses import replace
+from math import inf
+
+from ..evaluators.layer_cost import LayerCost, mapped_cost
+from ..evaluators.problem import MappingProblem
+from ..evaluators.tile_cost import Mapper as ProblemMapper
+from ..space.infeasible import Infeasible
+from ..space.mapping import Mapping
+from .factors import nest_of, nests, objective, shares
+from .mapping_search import AnySearch
+from .seeds import derived_seed
+
+
+class Mapper:
+    """Finds mappings with a fixed effort each, and remembers them.
+
+    Args:
+        search: the mapping search.
+        evaluations: mappings tried for each problem.
+        seed: together with the problem it seeds the search, so that the result depends
+            neither on the order of problems nor on what was mapped before.
+        factors: one of :data:`archloom.search.factors.FACTORS`; where two nests are searched,
+            each gets half of the evaluations.
+    """
+
+    def __init__(
+        self,
+        search: AnySearch,
+        evaluations: int,
+        seed: int,
+        factors: str = "exact",
+    ) -> None:
+        self._search = search
+        self._evaluations = evaluations
+        self._seed = seed
+        self._factors = factors
+        self._memo: dict[str, LayerCost | Infeasible] = {}
+
+    def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        """Return the cost of the best mapping found, or why there is none."""
+        if problem.key not in self._memo:
+            self._memo[problem.key] = self._map(problem)
+        return self._memo[problem.key]
+
+    def _map(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        impossible = problem.impossible()
+        if impossible is not None:
+            return impossible
+        problems = nests(problem, self._factors)
+        budgets = shares(self._evaluations, len(problems))
+        pairs = zip(problems, budgets, strict=True)
+        costs = [self._found(nest, budget) for nest, budget in pairs if budget]
+        best = min(costs, key=lambda cost: objective(problem, cost))
+        # a proof of one nest says nothing of others that the loops might be padded to
+        return best if self._factors == "exact" else replace(best, gap_percent=inf)
+
+    def _found(self, problem: MappingProblem, evaluations: int) -> LayerCost:
+        start = self._search.start(problem, derived_seed(self._seed, problem.key))
+        state = self._search.advance(problem, start, evaluations)
+        found = self._search.best(problem, state)
+        if found.infeasible is not None or found.mapping is None:
+            raise AssertionError(f"no mapping for {problem.key}, though one must exist")
+        return replace(mapped_cost(problem, found.mapping), gap_percent=found.gap_percent)
+
+
+class Recorder:
+    """Passes problems on to a mapper and keeps what came back, by problem."""
+
+    def __init__(self, mapper: ProblemMapper) -> None:
+        self._mapper = mapper
+        self.costs: dict[str, LayerCost] = {}
+
+    def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        """Return what the mapper returns."""
+        cost = self._mapper(problem)
+        if isinstance(cost, LayerCost):
+            self.costs[problem.key] = cost
+        return cost
+
+
+class RecordedMapper:
+    """Gives back mappings of :meth:`archloom.search.pricing.PlanPricer.record`, priced anew.
+
+    Args:
+        mappings: as recorded.
+        factors: as they were searched.
+        gaps: percent, as recorded; of a mapping that has none there, nothing is known.
+
+    Raises:
+        ValueError: when asked for a problem that was not recorded.
+    """
+
+    def __init__(
+        self,
+        mappings: Dict[str, str],
+        factors: str = "exact",
+        gaps: Dict[str, float] | None = None,
+    ) -> None:
+        self._mappings = mappings
+        self._factors = factors
+        self._gaps = gaps or {}
+
+    def __call__(self, problem: MappingProblem) -> LayerCost:
+        """Return the cost of the recorded mapping."""
+        key = short_key(problem.key)
+        text = self._mappings.get(key)
+        if text is None:
+            raise ValueError(f"no mapping was recorded for {problem.key}")
+        mapping = Mapping.from_text(text)
+        cost = mapped_cost(nest_of(problem, mapping.factors, self._factors), mapping)
+        return replace(cost, gap_percent=self._gaps.get(key, inf))
+
+
+def short_key(key: str) -> str:
+    """Return what stands for a problem's key in a record."""
+    return f"{derived_seed(key):016x}"
