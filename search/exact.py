@@ -15,6 +15,7 @@ from .annealing import anneal, reset
 from .exact_choices import Ceiling, Choices, lowered, open_choices
 from .exact_frame import Flags, new_frame
 from .exact_lattice import Lattice, outline
+from .exact_orders import order_of
 from .exact_proof import Found, Progress, Proof, Watch, ln_scores
 from .exact_spread import axes_of, divisors, guesses_of, keeps_of, spreads_of, touched, unmirrored
 from .exact_walk import DONE, FULL, STOPPED, Labels, Walk, new_labels, new_step, walk_outwards
@@ -321,7 +322,7 @@ class Search:
             tau = lattice.values[np.arange(8), positions]
             loops[level, 0] = tau // inner
             loops[level, 1], loops[level, 2] = axes_of(self.setup, level, frame.spread[level])
-            loops[level, 3] = order_of(how)
+            loops[level, 3] = order_of(self.setup, level, how)
             inner = tau
         energy, cycles = self.offer(loops, frame.keep.copy())
         leaked = self.setup.used_leakage_pj @ frame.used * cycles
@@ -331,14 +332,3 @@ class Search:
                 f"the search prices {loops.tolist()} at {expected} pJ and {walk.best[2]} cycles, "
                 f"the kernel at {energy} pJ and {cycles}"
             )
-
-
-def order_of(how: int) -> Int:
-    """Return the loop order, innermost first, of a packed choice of what stays and is first."""
-    stays, first = how // 16, how % 16 - 1
-    idle = ((0, 4, 5), (2,), (3, 6, 7), ())[stays]
-    leading = [d for d in (first,) if d in idle]
-    leading += [d for d in idle if d != first]
-    if first >= 0 and first not in idle:
-        leading.append(first)
-    return np.array([*leading, *(d for d in range(8) if d not in leading)], np.int64)

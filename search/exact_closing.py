@@ -14,6 +14,7 @@ from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int, axis_words, extent
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 from .exact_frame import Frame, charge, starts
+from .exact_orders import idle
 
 #: no loop moves the windows of inputs first
 NOTHING: Final = -1
@@ -33,21 +34,13 @@ def ends(tensor: int, factors: Int) -> bool:
 
 
 @part
-def idle(tensor: int, factors: Int) -> int:
-    """Steps of a level that leave the tensor where it is."""
-    if tensor == WEIGHTS:
-        return int(factors[N] * factors[P] * factors[Q])
-    if tensor == OUTPUTS:
-        return int(factors[C] * factors[R] * factors[S])
-    return int(factors[K])
-
-
-@part
-def may_stay(stays: int, factors: Int, some: bool) -> bool:
-    """Whether to try that a tensor stays; 3 stands for none, if no other was tried."""
+def may_stay(stays: int, still: int, some: bool) -> bool:
+    """Whether to try that a tensor stays, for ``still`` steps; 3 stands for none, if no other was
+    tried.
+    """
     if stays == 3:
         return not some
-    return idle(stays, factors) > 1
+    return still > 1
 
 
 @part
@@ -58,6 +51,12 @@ def may_be_first(stays: int, first: int, factors: Int) -> bool:
     if stays == WEIGHTS:
         return first in (P, Q)
     return stays != OUTPUTS or first in (R, S)
+
+
+@part
+def run_of(tensor: int, stays: int, still: int, run: int) -> int:
+    """Steps in which a tensor is fetched anew, of all from the level on where its run ends."""
+    return run // still if stays == tensor else run
 
 
 @part
@@ -130,13 +129,12 @@ def entering(
 ) -> int:
     """Words into a keeper whose run ends at level ``outer``, of which ``factors`` are the loops.
 
-    ``tau`` are the steps inside that level, ``run`` all steps of it and outside it.
+    ``tau`` are the steps inside that level, ``run`` all steps of it and outside it but for those
+    that leave the tensor where it is (:func:`run_of`).
     """
     inside = frame.inside
     if tensor == INPUTS and real[2] and level == frame.keep.shape[0] - 2:
         return _real_words(setup, frame, tau, factors, stays, first, scratch)
-    if stays == tensor:
-        run = run // idle(tensor, factors)
     if tensor == INPUTS:
         return _input_words(setup, frame, level, outer, tau, factors, run, first)
     tile = tau[G] * inside[level, G] * tau[K] * inside[level, K]
@@ -222,7 +220,8 @@ def least_end(
     """
     best, found = 0.0, False
     for stays in range(4):
-        if not may_stay(stays, factors, found):
+        still = idle(stays, factors)
+        if not may_stay(stays, still, found):
             continue
         energy = 0.0
         for t in range(3):
@@ -234,8 +233,8 @@ def least_end(
                 if not tries(t, stays, first, factors, least < np.inf):
                     continue
                 ended = end_runs(
-                    setup, frame, real, t, level, level + 1, tau, factors, run, stays, first,
-                    scratch, units,
+                    setup, frame, real, t, level, level + 1, tau, factors,
+                    run_of(t, stays, still, run), stays, first, scratch, units,
                 )  # fmt: skip
                 least = min(least, ended)
             energy += least

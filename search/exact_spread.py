@@ -34,7 +34,7 @@ def spreads_of(setup: Setup, stop: Flags) -> Int | None:
         here = _spreads_of_level(setup, level, stop)
         if here is None or stop[0] or len(here) * len(found) > 64 * MOST_CHOICES:
             return None
-        if len(here) == 1:
+        if (here == 1).all():
             continue
         one, two = _joined(setup, taken, here, stop)
         if len(one) > MOST_CHOICES or stop[0]:

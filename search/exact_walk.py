@@ -14,9 +14,11 @@ from ..evaluators.compiled import inlined, lean, part
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, P
-from .exact_closing import NOTHING, end_runs, ends, may_stay, tries
+from .exact_closing import NOTHING, end_runs, ends, may_stay, run_of, tries
 from .exact_frame import Flags, Frame, port_cycles
 from .exact_lattice import Lattice, tile_at
+from .exact_orders import may_lead, staying
+from .permitted import ways_of
 
 #: how a walk ended
 DONE, FULL, STOPPED = range(3)
@@ -263,22 +265,29 @@ def _outwards(
     ahead += 0.0 if last else _put_off(frame, after, level)
     matters = _runs_of_inputs(frame, step, opened, level)
     found, least, least_how = False, np.inf, 0
-    for stays in range(4):
-        if not may_stay(stays, step.factors, found):
+    for choice in range(4 * max(1, ways_of(setup, level))):
+        way, stays = choice // 4, choice % 4
+        found = stays > 0 and found
+        still = staying(setup, level, way, stays, step.factors)
+        if not may_stay(stays, still, found):
             continue
         found, some = True, False
         for place in range(5):
             first = P + place if place < 4 else NOTHING
-            if not tries(INPUTS if matters else OUTPUTS, stays, first, step.factors, some):
+            mover = INPUTS if matters else OUTPUTS
+            if not tries(mover, stays, first, step.factors, some) or not may_lead(
+                setup, level, way, stays, first, step.factors
+            ):
                 continue
             some = True
             # without ports that matter there is one place for units, which nothing reads
             _copy(labels.units[label * int(walk.bounded)], step.ended)
             energy = labels.energy[label]
             for t in range(3):
-                energy += _end(setup, frame, real, step, t, opened, level, run, stays, first)
+                ending = run_of(t, stays, still, run)
+                energy += _end(setup, frame, real, step, t, opened, level, ending, stays, first)
             walk.tally[2] += 1
-            how = stays * 16 + first + 1
+            how = choice * 16 + first + 1
             if last:
                 _finish(setup, walk, step, energy, label, how)
             elif walk.bounded and not _hopeless(setup, walk, step, energy + ahead):
