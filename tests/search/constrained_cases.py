@@ -57,10 +57,10 @@ def _draw_level(
     unrolled: list[Unrolled | None] = []
     for allowed, children in zip((level.spatial_x, level.spatial_y), fanout, strict=True):
         some = [d for d in allowed if rng.random() < 0.6]
-        factors = {d: rng.choice((None, None, 1, 2, 3, 4)) for d in some}
+        factors = {d: rng.choice((None, 1, 2, 2, 3, 4)) for d in some}
         while prod(f or 1 for f in factors.values()) > children:
             factors.popitem()
-        unrolled.append(tuple(factors.items()) if rng.random() < 0.4 else None)
+        unrolled.append(tuple(factors.items()) if rng.random() < 0.6 else None)
     orders = []
     for _ in range(rng.choice((0, 0, 1, 1, 2, 3))):
         named = rng.sample(moving, rng.randint(1, len(moving)))
@@ -168,7 +168,7 @@ def feeds_pes(problem: MappingProblem) -> int:
 
 
 def _row_stationary(problem: MappingProblem, loops: np.ndarray) -> np.ndarray:
-    n, c, k, p, q, r, s = (DIMS.index(d) for d in "NCKPQRS")
+    q, r, s = (DIMS.index(d) for d in "QRS")
     pes = feeds_pes(problem)
     spatial = loops[:, :, 1:3]
     good = (spatial[..., [q, s]] == 1).all(axis=(1, 2, 3))

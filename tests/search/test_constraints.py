@@ -53,3 +53,48 @@ def test_the_exact_search_finds_the_least_of_all_that_satisfy_them(block: int) -
             assert satisfied(problem, loops[None], keep).all(), (number, name)
             score = weights[0] * np.log(energy) + weights[1] * np.log(cycles)
             assert found.best.score == pytest.approx(score.min(), abs=1e-9), (number, name)
+
+
+def test_the_constraints_are_of_every_kind() -> None:
+    problems = [constrained_problem(number) for number in range(BLOCKS * BLOCK)]
+    setups = [problem.setup for problem in problems]
+    kinds = Counter(p.constraints.dataflow for p in problems)
+    kinds["one axis"] = sum(not s.both_axes for s in setups)
+    kinds["fixed unrolling"] = sum(bool((s.fixed > 1).any()) for s in setups)
+    kinds["several ways to order loops"] = sum(s.ranks.shape[1] > 1 for s in setups)
+    kinds["forced"] = sum(any(v.keep or v.bypass for v in p.constraints.levels) for p in problems)
+    assert len(kinds) == 9
+    assert min(kinds.values()) >= 25, kinds
+
+
+def test_they_cost_what_they_exclude() -> None:
+    """The least that satisfies them is often more than the least of all, and never less."""
+    gaps = []
+    for number in range(0, BLOCKS * BLOCK, 8):
+        problem = constrained_problem(number)
+        bound = prove(problem, 10**8, warm_up=0).bound
+        gaps.append(bound - prove(replace(problem, constraints=UNCONSTRAINED), 10**8).bound)
+    assert min(gaps) >= -1e-9
+    assert sum(gap > 1e-3 for gap in gaps) > len(gaps) / 4
+
+
+@pytest.mark.parametrize("search", [LocalMapping(), RandomMapping()], ids=lambda s: s.name)
+def test_the_other_searches_obey_them_and_never_find_less(search: Any) -> None:
+    reached = 0
+    for number in range(0, BLOCKS * BLOCK, 4):
+        problem = constrained_problem(number)
+        if problem.impossible() is not None:
+            continue
+        least = prove(problem, 10**8)
+        assert least.best is not None
+        state = search.start(problem, number)
+        scores = []
+        for budget in (1, 300, 1700):
+            state = search.advance(problem, state, budget)
+            loops, keep = state.best_loops, state.best_keep
+            assert satisfied(problem, loops[None], keep).all(), number
+            scores.append(state.scores[1])
+        assert scores == sorted(scores, reverse=True)
+        assert scores[-1] >= least.best.score - 1e-9, number
+        reached += scores[-1] <= least.best.score + 1e-9
+    assert reached > BLOCKS * BLOCK / 4 * 0.75
