@@ -263,7 +263,7 @@ def _outwards(
     last = level == frame.keep.shape[0] - 1
     after = 0 if last else _opened_at(frame, opened, step.factors, level)
     ahead += 0.0 if last else _put_off(frame, after, level)
-    matters = _runs_of_inputs(frame, step, opened, level)
+    mover = INPUTS if _runs_of_inputs(frame, step, opened, level) else OUTPUTS
     found, least, least_how = False, np.inf, 0
     for choice in range(4 * max(1, ways_of(setup, level))):
         way, stays = choice // 4, choice % 4
@@ -274,10 +274,8 @@ def _outwards(
         found, some = True, False
         for place in range(5):
             first = P + place if place < 4 else NOTHING
-            mover = INPUTS if matters else OUTPUTS
-            if not tries(mover, stays, first, step.factors, some) or not may_lead(
-                setup, level, way, stays, first, step.factors
-            ):
+            led = may_lead(setup, level, way, stays, first, step.factors)
+            if not led or not tries(mover, stays, first, step.factors, some):
                 continue
             some = True
             # without ports that matter there is one place for units, which nothing reads
@@ -307,14 +305,9 @@ def _outwards(
 
 @inlined
 def _start(
-    setup: Setup,
-    frame: Frame,
-    lattice: Lattice,
-    labels: Labels,
-    walk: Walk,
-    ahead: Float,
+    setup: Setup, frame: Frame, lattice: Lattice, labels: Labels, walk: Walk, ahead: Float,
     fixed: float,
-) -> int:
+) -> int:  # fmt: skip
     """Make a label of every tile of the innermost level; return how many, -1 if full."""
     count = 0
     opened = _pack(
