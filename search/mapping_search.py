@@ -1,5 +1,5 @@
 """Mapping searches behind one protocol: annealing with restarts, random sampling, and by name
-the exact one.
+the exact one and the default.
 """
 
 from collections.abc import Callable
@@ -12,6 +12,7 @@ from ..evaluators.kernel import VALID, Float, Int, evaluate_batch, ln_objective
 from ..evaluators.problem import MappingProblem
 from ..space.mapping import Mapping
 from .annealing import Flags, anneal, reset
+from .auto_mapping import AutoMapping
 from .draws import draw_candidates
 from .exact_mapping import ExactMapping
 from .protocols import MappedLayer, MappingSearch
@@ -117,6 +118,7 @@ class RandomMapping(_CompiledSearch):
 AnySearch: TypeAlias = MappingSearch[Any]
 
 MAPPING_SEARCHES: Final[dict[str, Callable[[], AnySearch]]] = {
+    AutoMapping.name: lambda: AutoMapping(LocalMapping()),
     LocalMapping.name: LocalMapping,
     RandomMapping.name: RandomMapping,
     ExactMapping.name: ExactMapping,

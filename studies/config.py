@@ -136,7 +136,7 @@ class Software(_Section):
 
     fusion: Literal["genetic", "none"] = "genetic"
     population: Annotated[int, Field(ge=2)] = 8
-    mapping: Literal["local", "random", "exact"] = "local"
+    mapping: Literal["auto", "exact", "local", "random"] = "local"
     mapping_evaluations: Count = 4000
     factors: Literal["exact", "padded", "clipped"] = "exact"
 

@@ -1,7 +1,7 @@
 """What every mapping search promises; a test class inherits this and says how to make one."""
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from math import log, prod
 from typing import Any
 
@@ -42,10 +42,12 @@ PROBLEMS = {
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two states agree in every bit."""
-    return all(
-        np.array_equal(getattr(one, f.name), getattr(other, f.name)) for f in fields(one)
-    ) and type(one) is type(other)
+    """Whether two states agree in every bit, and so do the states in them."""
+    if not is_dataclass(one):
+        return np.array_equal(one, other)
+    return type(one) is type(other) and all(
+        same(getattr(one, f.name), getattr(other, f.name)) for f in fields(one)
+    )
 
 
 def objective(problem: MappingProblem, found: MappedLayer) -> float:

@@ -11,6 +11,7 @@ import pytest
 
 from archloom.evaluators.kernel import ORDER, VALID, evaluate_batch
 from archloom.evaluators.problem import MappingProblem
+from archloom.search.auto_mapping import AutoMapping
 from archloom.search.exact import prove
 from archloom.search.exact_proof import Progress
 from archloom.search.mapping_search import (
@@ -42,8 +43,14 @@ class TestExactMapping(MappingSearchContract):
         return ExactMapping()
 
 
+class TestAutoMapping(MappingSearchContract):
+    def make(self) -> MappingSearch[Any]:
+        return MAPPING_SEARCHES["auto"]()
+
+
 def test_searches_are_found_by_name() -> None:
     assert {name: type(search()) for name, search in MAPPING_SEARCHES.items()} == {
+        "auto": AutoMapping,
         "local": LocalMapping,
         "random": RandomMapping,
         "exact": ExactMapping,

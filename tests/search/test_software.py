@@ -51,7 +51,7 @@ def after(what: SoftwareTask, *budgets: int) -> SoftwareResult:
 
 
 @pytest.mark.parametrize("fusion", FUSION_SEARCHES)
-@pytest.mark.parametrize("mapping", ["local", "random"])
+@pytest.mark.parametrize("mapping", ["local", "random", "auto"])
 @pytest.mark.parametrize("budgets", [(1, 29), (13, 17), (24, 6), (10, 10, 10)])
 def test_a_then_b_is_a_plus_b(fusion: str, mapping: str, budgets: tuple[int, ...]) -> None:
     what = task(settings=SoftwareSettings(fusion, 8, mapping, 40))
