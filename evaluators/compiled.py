@@ -28,7 +28,7 @@ _SHARED = (
     _HERE.parent / "search" / "permitted.py",
     *(
         _HERE.parent / "search" / f"exact_{name}.py"
-        for name in ("frame", "orders", "closing", "lattice", "walk")
+        for name in ("frame", "orders", "closing", "lattice", "ports", "ahead", "labels", "walk")
     ),
 )
 

@@ -3,8 +3,8 @@
 docs/exact_mapping.md has the theorems that this stands on, with proofs.
 """
 
-from math import exp, inf, log, prod
-from typing import Final, TypeAlias
+from math import inf, log1p, prod
+from typing import Final
 
 import numpy as np
 
@@ -12,13 +12,17 @@ from ..evaluators.kernel import VALID, Float, Int, Setup, evaluate_batch
 from ..evaluators.problem import MappingProblem
 from ..evaluators.setup import NO_FILL
 from .annealing import anneal, reset
-from .exact_choices import Ceiling, Choices, lowered, open_choices
+from .exact_ahead import Ahead, outline, potentials
+from .exact_choices import ROUNDING, Ceiling, Choices, open_choices
 from .exact_frame import Flags, new_frame
-from .exact_lattice import Lattice, outline
+from .exact_goal import Corner
+from .exact_labels import Labels, Walk, new_labels
+from .exact_lattice import Lattice
 from .exact_orders import order_of
+from .exact_ports import binding, moved_at, ports_of
 from .exact_proof import Found, Progress, Proof, Watch, ln_scores
 from .exact_spread import axes_of, divisors, guesses_of, keeps_of, spreads_of, touched, unmirrored
-from .exact_walk import DONE, FULL, STOPPED, Labels, Walk, new_labels, new_step, walk_outwards
+from .exact_walk import DONE, FULL, STOPPED, new_step, walk_outwards
 
 #: mappings that annealing tries first, for something to beat
 WARM_UP: Final = 1000
@@ -26,7 +30,7 @@ WARM_UP: Final = 1000
 #: mappings annealed between two looks at whether to stop: about a millisecond
 SLICE: Final = 1000
 
-#: shares of energy above the bound within which the best mapping of a choice is looked for first
+#: shares above the bound within which the best mapping of a frame is looked for first
 LADDER: Final = (0.002, 0.02, 0.2, inf)
 
 #: room for labels that a walk starts with; it grows where that is not enough
@@ -35,9 +39,6 @@ ROOM: Final = 2**16
 #: most tiles of a frame, and most labels of a walk: about a gigabyte each at five levels
 MOST_TILES: Final = 2**22
 MOST_LABELS: Final = 2**22
-
-#: tiles of a frame, and least energies from them outwards
-Tiles: TypeAlias = tuple[Lattice, Float, Float]
 
 
 class MismatchError(ArithmeticError):
@@ -111,12 +112,11 @@ class Search:
         self.frame = new_frame(len(setup.fanout))
         self.step = new_step(len(setup.fanout))
         self.real = touched(setup)
-        slow = setup.bandwidth < inf
-        self.bounded = bool(slow.any())
+        self.ports = ports_of(setup)
         # the least bound of what was given up, and of all that is left
         self.unsettled = inf
         self.bound = -inf
-        self.labels = new_labels(ROOM, len(setup.fanout), self.bounded)
+        self.labels = new_labels(ROOM, len(setup.fanout), len(self.ports.rate) > 0)
 
     @property
     def score(self) -> float:
@@ -247,38 +247,84 @@ class Search:
         if size * inner > self.left:
             return STOPPED
         self.spent += size * inner
-        lattice, here, ahead, (fixed, above, cycles, leakage) = outline(
-            self.plain, self.frame, self.real, self.stop
-        )
+        lattice, found, facts = outline(self.plain, self.frame, self.real, self.ports, self.stop)
         if self.stop[0]:
             return STOPPED
-        bound = lowered(self.plain, fixed + above, cycles, leakage)
         # infinite where nothing fits
+        if found.least[0] == inf:
+            return DONE
+        corner = self.corner(found, facts)
+        bound = corner.score
+        prices = np.eye(1 + len(self.ports.rate))
+        if bound < self.score and self.live(corner, facts, self.score).any() and corner.convex:
+            chords = corner.chords(self.ports.rate)
+            more = potentials(
+                self.plain, self.frame, self.real, lattice, self.ports, chords, self.stop
+            )
+            least = chords[:, 0] * facts[0] + (chords[:, 1:] * self.base).sum(axis=1) + more.least
+            bound = max(bound, corner.chord_score(float(least.max())))
+            found = Ahead(*(np.concatenate(pair) for pair in zip(found, more, strict=True)))
+            prices = np.concatenate([prices, chords])
         for share in LADDER:
-            if bound >= self.score or bound == inf:
+            if self.stop[0]:
+                return STOPPED
+            if bound >= self.score:
                 return DONE
-            most = inf if share == inf else (fixed + above) * (1 + share)
-            walk = self.new_walk(size, most, cycles, leakage)
-            ended = self.walk((lattice, here, ahead), fixed, walk)
-            if ended != DONE:
+            target = min(self.score, bound + log1p(share))
+            walk = self.new_walk(lattice.size, corner, facts, prices, target)
+            ended = self.walk(lattice, found, float(facts[0]), walk)
+            if ended != DONE or target == inf:
                 return ended
-            bound = lowered(self.plain, walk.limits[0], cycles, leakage)
+            bound = target
         return DONE
 
-    def new_walk(self, size: int, energy_pj: float, cycles: float, leakage_pj: float) -> Walk:
-        """Return a walk that stays below an energy and below the best mapping."""
-        leaked = leakage_pj + self.setup.leakage_pj
-        limits = np.array([energy_pj, self.score, cycles, leaked, self.most_cycles])
-        a, b = self.setup.weights
-        if a > 0 and self.score < inf:
-            most = exp((self.score - b * log(cycles)) / a) - leaked * cycles
-            limits[0] = min(limits[0], most)
-        heads = np.empty(size, np.int64)
-        return Walk(heads, limits, np.full(3, inf), np.array([-1, 0, 0]), self.bounded, self.stop)
+    @property
+    def base(self) -> Float:
+        """Units that all mappings of the frame move at least through each port."""
+        return moved_at(self.ports, self.frame.units)
 
-    def walk(self, tiles: Tiles, fixed: float, walk: Walk) -> int:
+    def corner(self, found: Ahead, facts: Float) -> Corner:
+        """Return what no mapping of the frame is below."""
+        least, cycles = 1 - ROUNDING, float(facts[2])
+        if len(self.ports.rate):
+            needed = ((self.base + found.least[1:]) / self.ports.rate).max()
+            cycles = max(cycles, float(np.ceil(least * needed)))
+        a, b = self.setup.weights.tolist()
+        leaked = float(facts[3]) + self.setup.leakage_pj
+        return Corner((a, b), least * float(facts[0] + found.least[0]), cycles, leaked)
+
+    def live(self, corner: Corner, facts: Float, score: float) -> Flags:
+        """Return which ports can decide cycles of mappings with less than a score."""
+        flags = np.ones(len(self.ports.rate), np.uint8)
+        if len(flags):
+            most = corner.ceilings(score, self.most_cycles, self.ports.rate)[0]
+            spare = float(most - facts[0] - facts[1])
+            binding(self.plain, self.frame, self.ports, spare, corner.cycles, flags)
+        return flags
+
+    def new_walk(
+        self, size: int, corner: Corner, facts: Float, prices: Float, score: float
+    ) -> Walk:
+        """Return a walk over so many tiles for mappings with less than a score."""
+        live = self.live(corner, facts, score)
+        ceilings = corner.ceilings(score, self.most_cycles, self.ports.rate)
+        chords = np.full(len(prices) - len(ceilings), corner.chord_ceiling(score))
+        limits = np.array([score, corner.cycles, corner.leakage_pj, self.most_cycles])
+        return Walk(
+            np.empty(size, np.int64),
+            self.ports,
+            prices,
+            np.concatenate([ceilings, chords]),
+            limits,
+            np.full(3, inf),
+            np.array([-1, 0, 0]),
+            live,
+            bool(live.any()),
+            self.stop,
+        )
+
+    def walk(self, lattice: Lattice, found: Ahead, fixed: float, walk: Walk) -> int:
         """Walk, with more room where that is needed, and offer what was found."""
-        lattice, here, ahead = tiles
         levels = len(self.setup.fanout)
         while True:
             labels = self.labels
@@ -289,8 +335,7 @@ class Search:
                     self.frame,
                     self.real,
                     lattice,
-                    here,
-                    ahead,
+                    found,
                     labels,
                     walk,
                     self.step,
@@ -300,7 +345,7 @@ class Search:
             )
             if ended != FULL or len(labels.tile) >= MOST_LABELS:
                 break
-            self.labels = new_labels(4 * len(labels.tile), levels, self.bounded)
+            self.labels = new_labels(4 * len(labels.tile), levels, len(self.ports.rate) > 0)
         self.spent += min(int(walk.tally[2]), self.left)
         if walk.best[0] < inf:
             self.take(labels, walk, lattice)

@@ -7,8 +7,6 @@ docs/exact_mapping.md). ``first`` is the loop that ends the runs of inputs, wher
 
 from typing import Final
 
-import numpy as np
-
 from ..evaluators.compiled import inlined, part
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int, axis_words, extent
@@ -199,45 +197,3 @@ def end_runs(
         units[parent, 0] += reads - frame.least_units[level, tensor, 1]
         units[parent, 1] += updates - frame.least_units[level, tensor, 2]
     return energy
-
-
-@inlined
-def least_end(
-    setup: Setup,
-    frame: Frame,
-    real: Int,
-    level: int,
-    tau: Int,
-    factors: Int,
-    run: int,
-    scratch: Int,
-    units: Float,
-) -> float:
-    """Least energy with which the keepers of a level can end their runs, whatever is outside.
-
-    ``factors`` are all steps outside the tile and ``run`` their product. For the level below
-    DRAM it is what they do cost.
-    """
-    best, found = 0.0, False
-    for stays in range(4):
-        still = idle(stays, factors)
-        if not may_stay(stays, still, found):
-            continue
-        energy = 0.0
-        for t in range(3):
-            if frame.parent[level, t] < 0:
-                continue
-            least = np.inf
-            for place in range(5):
-                first = P + place if place < 4 else NOTHING
-                if not tries(t, stays, first, factors, least < np.inf):
-                    continue
-                ended = end_runs(
-                    setup, frame, real, t, level, level + 1, tau, factors,
-                    run_of(t, stays, still, run), stays, first, scratch, units,
-                )  # fmt: skip
-                least = min(least, ended)
-            energy += least
-        if not found or energy < best:
-            best, found = energy, True
-    return best

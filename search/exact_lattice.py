@@ -10,10 +10,9 @@ import numpy as np
 
 from ..evaluators.compiled import compiled, inlined, part
 from ..evaluators.setup import Setup
-from ..evaluators.words import Float, Int, tile_words
+from ..evaluators.words import Int, tile_words
 from ..space.dims import P, Q, R, S
-from .exact_closing import least_end
-from .exact_frame import Flags, Frame, leakage, meets, port_cycles, prepare, starts, step_cycles
+from .exact_frame import Flags, Frame, meets, starts
 
 
 class Lattice(NamedTuple):
@@ -117,75 +116,3 @@ def fits(setup: Setup, frame: Frame, level: int, tau: Int, extents: Int) -> bool
         return True
     e = extents[0]
     return bool(starts(setup, frame.spread, outer, e[P], e[Q], e[R], e[S]) == frame.guess[outer])
-
-
-@part
-def least_ahead(
-    setup: Setup, frame: Frame, real: Int, lattice: Lattice, here: Float, ahead: Float,
-    beyond: Float, tau: Int, factors: Int, scratch: Int, units: Float, stop: Flags,
-) -> float:  # fmt: skip
-    """Fill least energies for tiles of all levels but the outermost, and return the least path's.
-
-    ``here[L - 1, size]`` is what ends the runs of the level's keepers at least, inf where the
-    tile does not fit; ``ahead`` adds the same of levels outside with tiles that contain it.
-    Once ``stop`` is set what it leaves means nothing.
-    """
-    levels, size = frame.keep.shape[0], lattice.size
-    for number in range(size):
-        beyond[number] = 0.0
-    for level in range(levels - 2, -1, -1):
-        for number in range(size):
-            if stop[0]:
-                return 0.0
-            tile_at(lattice, number, tau)
-            least, run = np.inf, 1
-            if beyond[number] < np.inf and fits(setup, frame, level, tau, scratch[0]):
-                for d in range(8):
-                    factors[d] = frame.steps[d] // tau[d]
-                    run *= factors[d]
-                least = least_end(setup, frame, real, level, tau, factors, run, scratch, units)
-            here[level, number] = least
-            ahead[level, number] = least + beyond[number]
-        _least_outside(lattice, ahead[level], beyond, stop)
-    return float(beyond[0])
-
-
-@inlined
-def _least_outside(lattice: Lattice, ahead: Float, beyond: Float, stop: Flags) -> None:
-    """Set ``beyond[size]`` to the least of ``ahead`` over all tiles that contain each tile."""
-    for number in range(lattice.size - 1, -1, -1):
-        if stop[0]:
-            return
-        least = ahead[number]
-        for d in range(8):
-            place = lattice.places[d]
-            position = number // place % lattice.counts[d]
-            i = 0
-            while i < 15 and lattice.covers[d, position, i] >= 0:
-                outside = number + (lattice.covers[d, position, i] - position) * place
-                least = min(least, beyond[outside])
-                i += 1
-        beyond[number] = least
-
-
-@compiled
-def outline(
-    setup: Setup, frame: Frame, real: Int, stop: Flags
-) -> tuple[Lattice, Float, Float, Float]:
-    """Prepare a frame and bound what its mappings cost; nothing holds once ``stop`` is set.
-
-    Returns the tiles, what :func:`least_ahead` fills, and: energy that all mappings share, least
-    of the rest, cycles that all take, and leakage in a cycle.
-    """
-    fixed, _, total = prepare(setup, frame, real)
-    inner = frame.keep.shape[0] - 1
-    lattice = lattice_of(frame.steps, setup.within)
-    here, ahead = np.empty((inner, lattice.size)), np.empty((inner, lattice.size))
-    scratch, units = np.zeros((2, 4, 8), np.int64), np.zeros((inner + 1, 2))
-    tau, factors = np.empty(8, np.int64), np.empty(8, np.int64)
-    least = least_ahead(
-        setup, frame, real, lattice, here, ahead, np.empty(lattice.size), tau, factors, scratch,
-        units, stop,
-    )  # fmt: skip
-    cycles = max(step_cycles(setup, total), port_cycles(setup, frame.units))
-    return lattice, here, ahead, np.array([fixed, least, cycles, leakage(setup, frame)])

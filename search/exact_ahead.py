@@ -1,0 +1,194 @@
+"""What all that is outside a tile costs at least, for energy, ports, and prices that mix them.
+
+A *price* is what a picojoule counts, and then what a unit through each port does. Whatever the
+prices, costs are local (theorem 3 of docs/exact_mapping.md), so the same bounds hold.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..evaluators.compiled import compiled, inlined, part
+from ..evaluators.setup import Setup
+from ..evaluators.words import Float, Int
+from ..space.dims import P
+from .exact_closing import NOTHING, end_runs, may_stay, run_of, tries
+from .exact_frame import Flags, Frame, leakage, prepare, step_cycles
+from .exact_lattice import Lattice, fits, lattice_of, tile_at
+from .exact_orders import idle
+from .exact_ports import Ports, moved
+
+
+class Ahead(NamedTuple):
+    """Least costs by price, level and tile.
+
+    ``here[J, L - 1, size]`` is what ends the runs of the level's keepers at least, inf where the
+    tile does not fit; ``ahead`` adds the same of levels outside with tiles that contain it.
+    ``least[J]`` is that of the best path. Units count beyond what must move anyway.
+    """
+
+    here: Float
+    ahead: Float
+    least: Float
+
+
+class Scratch(NamedTuple):
+    """Room for one tile: steps inside, loops outside, extents, units, and sums by price."""
+
+    tau: Int
+    factors: Int
+    extents: Int
+    units: Float
+    sums: Float
+
+
+@inlined
+def priced(prices: Float, j: int, energy: float, ports: Ports, units: Float) -> float:
+    """Cost of an energy and of units[L, 2], by price j."""
+    cost = prices[j, 0] * energy
+    for port in range(prices.shape[1] - 1):
+        cost += prices[j, 1 + port] * moved(ports, port, units)
+    return cost
+
+
+@inlined
+def _least_of_tensor(
+    setup: Setup, frame: Frame, real: Int, ports: Ports, prices: Float, level: int, tensor: int,
+    stays: int, run: int, room: Scratch,
+) -> None:  # fmt: skip
+    """Add what the runs of one keeper cost at least to ``sums[0]``; ``sums[1]`` is overwritten."""
+    least, sums, found = room.sums[1], room.sums[0], False
+    for place in range(5):
+        first = P + place if place < 4 else NOTHING
+        if not tries(tensor, stays, first, room.factors, found):
+            continue
+        for outer in range(room.units.shape[0]):
+            room.units[outer, 0] = room.units[outer, 1] = 0.0
+        energy = end_runs(
+            setup, frame, real, tensor, level, level + 1, room.tau, room.factors, run, stays,
+            first, room.extents, room.units,
+        )  # fmt: skip
+        for j in range(len(prices)):
+            cost = priced(prices, j, energy, ports, room.units)
+            if not found or cost < least[j]:
+                least[j] = cost
+        found = True
+    for j in range(len(prices)):
+        sums[j] += least[j]
+
+
+@inlined
+def _least_end(
+    setup: Setup, frame: Frame, real: Int, ports: Ports, prices: Float, level: int, run: int,
+    room: Scratch,
+) -> None:  # fmt: skip
+    """Set ``sums[2]`` to the least with which the keepers of a level can end their runs, whatever
+    is outside. For the level below DRAM it is what they do cost.
+    """
+    sums, best, found = room.sums[0], room.sums[2], False
+    for j in range(len(prices)):
+        best[j] = 0.0
+    for stays in range(4):
+        still = idle(stays, room.factors)
+        if not may_stay(stays, still, found):
+            continue
+        for j in range(len(prices)):
+            sums[j] = 0.0
+        for t in range(3):
+            if frame.parent[level, t] >= 0:
+                _least_of_tensor(
+                    setup, frame, real, ports, prices, level, t, stays, run_of(t, stays, still, run), room
+                )
+        for j in range(len(prices)):
+            if not found or sums[j] < best[j]:
+                best[j] = sums[j]
+        found = True
+
+
+@inlined
+def _least_outside(lattice: Lattice, ahead: Float, beyond: Float, stop: Flags) -> None:
+    """Set ``beyond[size]`` to the least of ``ahead`` over all tiles that contain each tile."""
+    for number in range(lattice.size - 1, -1, -1):
+        if stop[0]:
+            return
+        least = ahead[number]
+        for d in range(8):
+            place = lattice.places[d]
+            position = number // place % lattice.counts[d]
+            i = 0
+            while i < 15 and lattice.covers[d, position, i] >= 0:
+                outside = number + (lattice.covers[d, position, i] - position) * place
+                least = min(least, beyond[outside])
+                i += 1
+        beyond[number] = least
+
+
+@part
+def _fill(
+    setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, prices: Float,
+    found: Ahead, beyond: Float, room: Scratch, stop: Flags,
+) -> None:  # fmt: skip
+    """Fill what is least; once ``stop`` is set it means nothing."""
+    levels, size = frame.keep.shape[0], lattice.size
+    for j in range(len(prices)):
+        for number in range(size):
+            beyond[j, number] = 0.0
+    for level in range(levels - 2, -1, -1):
+        for number in range(size):
+            if stop[0]:
+                return
+            tile_at(lattice, number, room.tau)
+            run, fit = 1, beyond[0, number] < np.inf
+            if fit and fits(setup, frame, level, room.tau, room.extents[0]):
+                for d in range(8):
+                    room.factors[d] = frame.steps[d] // room.tau[d]
+                    run *= room.factors[d]
+                _least_end(setup, frame, real, ports, prices, level, run, room)
+            else:
+                for j in range(len(prices)):
+                    room.sums[2, j] = np.inf
+            for j in range(len(prices)):
+                found.here[j, level, number] = room.sums[2, j]
+                found.ahead[j, level, number] = room.sums[2, j] + beyond[j, number]
+        for j in range(len(prices)):
+            _least_outside(lattice, found.ahead[j, level], beyond[j], stop)
+    for j in range(len(prices)):
+        found.least[j] = beyond[j, 0]
+
+
+@compiled
+def potentials(
+    setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, prices: Float,
+    stop: Flags,
+) -> Ahead:  # fmt: skip
+    """Return what is least by each of prices[J, 1 + K]; nothing holds once ``stop`` is set."""
+    levels, size, many = frame.keep.shape[0], lattice.size, len(prices)
+    room = Scratch(
+        np.empty(8, np.int64),
+        np.empty(8, np.int64),
+        np.zeros((2, 4, 8), np.int64),
+        np.zeros((levels, 2)),
+        np.zeros((3, many)),
+    )
+    found = Ahead(
+        np.empty((many, levels - 1, size)), np.empty((many, levels - 1, size)), np.empty(many)
+    )
+    beyond = np.empty((many, size))
+    _fill(setup, frame, real, lattice, ports, prices, found, beyond, room, stop)
+    return found
+
+
+@compiled
+def outline(
+    setup: Setup, frame: Frame, real: Int, ports: Ports, stop: Flags
+) -> tuple[Lattice, Ahead, Float]:
+    """Prepare a frame and bound what its mappings cost; nothing holds once ``stop`` is set.
+
+    Returns the tiles, what is least in energy and at each port, and: energy that all mappings
+    share, what fills of keepers cost at least beside it, cycles of steps, and leakage in a cycle.
+    """
+    fixed, least, total = prepare(setup, frame, real)
+    lattice = lattice_of(frame.steps, setup.within)
+    found = potentials(setup, frame, real, lattice, ports, np.eye(1 + len(ports.rate)), stop)
+    facts = np.array([fixed, least, step_cycles(setup, total), leakage(setup, frame)])
+    return lattice, found, facts

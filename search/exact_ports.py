@@ -1,0 +1,104 @@
+"""Ports with a bandwidth: what they have moved, and which of them can decide cycles."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..evaluators.compiled import compiled, part
+from ..evaluators.setup import Setup
+from ..evaluators.words import Float, Int
+from ..space.dims import OUTPUTS
+from .exact_frame import Flags, Frame
+
+#: what is counted at a port: reads, writes, or both together
+READ, WRITTEN, BOTH = range(3)
+
+
+class Ports(NamedTuple):
+    """``level[K]`` and ``kind[K]`` of ports, and units that they move in a cycle, ``rate[K]``."""
+
+    level: Int
+    kind: Int
+    rate: Float
+
+
+def ports_of(setup: Setup) -> Ports:
+    """Return all ports with a limit."""
+    level, kind = np.nonzero(setup.bandwidth < np.inf)
+    return Ports(level, kind, setup.bandwidth[level, kind])
+
+
+def moved_at(ports: Ports, units: Float) -> Float:
+    """Units through each port, of units[L, 2] that are read and written."""
+    both = np.concatenate([units, units.sum(axis=1, keepdims=True)], axis=1)
+    found: Float = both[ports.level, ports.kind]
+    return found
+
+
+@part
+def moved(ports: Ports, port: int, units: Float) -> float:
+    """Units through a port, of units[L, 2] that are read and written."""
+    level, kind = ports.level[port], ports.kind[port]
+    if kind == BOTH:
+        return float(units[level, READ] + units[level, WRITTEN])
+    return float(units[level, kind])
+
+
+@part
+def _per_word(setup: Setup, frame: Frame, level: int, width: int, pj: float) -> float:
+    """Energy that a word more costs a level at least, but for the rounding to whole accesses."""
+    return float(frame.active[level] * (pj / width + setup.address_pj[level]))
+
+
+@part
+def _units_per_pj(setup: Setup, frame: Frame, ports: Ports, port: int, t: int, level: int) -> float:
+    """Most units that a keeper moves through a port for a picojoule that its fills cost."""
+    at, kind, parent = ports.level[port], ports.kind[port], frame.parent[level, t]
+    if at not in (level, parent):
+        return 0.0
+    own = _per_word(setup, frame, level, setup.width[level, t], setup.fill_pj[level, t])
+    price = setup.read_pj[parent, t]
+    price += setup.update_pj[parent, t] if t == OUTPUTS else 0.0
+    sent = _per_word(setup, frame, parent, setup.width[parent, t], price)
+    chain = frame.chain[level, t]
+    if at == level:
+        if kind == READ:
+            return 0.0
+        return float(setup.unit[level, t] / (own + sent * chain))
+    if t != OUTPUTS and kind == WRITTEN:
+        return 0.0
+    units = chain * setup.unit[parent, t] * (2 if t == OUTPUTS and kind == BOTH else 1)
+    # where children start stretches of inputs that the tile decides, there may be many
+    own = 0.0 if frame.varies[level + 1] else own
+    return float(units / (own + sent * chain))
+
+
+@compiled
+def binding(
+    setup: Setup, frame: Frame, ports: Ports, most_pj: float, cycles: float, live: Flags
+) -> None:
+    """Set live[K]: whether a port can need more than so many cycles in a mapping that costs
+    less than an energy.
+
+    ``most_pj`` is what the fills of keepers may cost beyond the least.
+    """
+    levels = frame.keep.shape[0]
+    spare = most_pj
+    for t in range(3):
+        for level in range(levels):
+            parent = frame.parent[level, t]
+            if parent >= 0:
+                # what must enter may have been rounded up to whole accesses
+                spare += frame.active[level] * setup.fill_pj[level, t]
+                spare += frame.active[parent] * setup.read_pj[parent, t]
+                spare += frame.active[parent] * setup.update_pj[parent, t]
+    for port in range(len(live)):
+        steepest = 0.0
+        for t in range(3):
+            for level in range(levels):
+                if frame.parent[level, t] >= 0:
+                    some = _units_per_pj(setup, frame, ports, port, t, level)
+                    steepest = max(steepest, some)
+        most = moved(ports, port, frame.units)
+        most += steepest * spare if steepest > 0 else 0.0
+        live[port] = 0 if most * (1 + 1e-9) <= cycles * ports.rate[port] else 1
