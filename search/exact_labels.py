@@ -34,9 +34,10 @@ class Walk(NamedTuple):
     ``heads[size]`` starts the lists of labels of each tile. By ``prices[J, 1 + K]`` of energy and
     of ports, what a mapping costs stays below ``ceilings[J]``; the first 1 + K are for energy and
     each port alone. ``limits[4]`` are the score (ln) to beat, cycles that every mapping takes,
-    leakage in a cycle, and the most cycles that count. ``best[3]`` are score, energy and cycles of what was found, ``tally[3]`` the label that
-    it ends with (-1), its choice, and labels that were tried; ``live[K]`` says which ports can
-    decide cycles, ``bounded`` whether any can. Once ``stop[1]`` is set, the walk ends.
+    leakage in a cycle, and the most cycles that count. ``best[3]`` are score, energy and cycles
+    of what was found, ``tally[3]`` the label that it ends with (-1), its choice, and labels that
+    were tried; ``live[K]`` says which ports can decide cycles, ``bounded`` whether any can. Once
+    ``stop[1]`` is set, the walk ends.
     """
 
     heads: Int
