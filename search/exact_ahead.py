@@ -97,7 +97,16 @@ def _least_end(
         for t in range(3):
             if frame.parent[level, t] >= 0:
                 _least_of_tensor(
-                    setup, frame, real, ports, prices, level, t, stays, run_of(t, stays, still, run), room
+                    setup,
+                    frame,
+                    real,
+                    ports,
+                    prices,
+                    level,
+                    t,
+                    stays,
+                    run_of(t, stays, still, run),
+                    room,
                 )
         for j in range(len(prices)):
             if not found or sums[j] < best[j]:

@@ -12,7 +12,6 @@ from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int, axis_words, extent
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 from .exact_frame import Frame, charge, starts
-from .exact_orders import idle
 
 #: no loop moves the windows of inputs first
 NOTHING: Final = -1
