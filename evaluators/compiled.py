@@ -24,8 +24,10 @@ _SHARED = (
     _HERE / "clipped_words.py",
     *(_HERE / f"lane{name}.py" for name in ("_records", "_setup", "_tiles", "_prices", "s")),
     _HERE.parent / "space" / "dims.py",
-    _HERE.parent / "search" / "draws.py",
-    _HERE.parent / "search" / "permitted.py",
+    *(
+        _HERE.parent / "search" / f"{name}.py"
+        for name in ("draws", "permitted", "lane_moves", "lane_candidates")
+    ),
     *(
         _HERE.parent / "search" / f"exact_{name}.py"
         for name in ("frame", "orders", "closing", "lattice", "ports", "ahead", "labels", "walk")

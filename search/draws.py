@@ -53,7 +53,7 @@ def draws_of(setup: Setup) -> Draws:
     parts: list[list[int]] = []
     slots: list[int] = []
     tables, begin = [np.zeros(0)], 0
-    for d, bound in enumerate(setup.bounds // setup.fixed.prod(axis=(0, 1))):
+    for d, bound in enumerate(free_bounds(setup)):
         open_slots = _open_slots(setup, d)
         for i, value in enumerate(_values(int(bound), len(open_slots))):
             table = factorisations(value, len(open_slots))
@@ -75,6 +75,12 @@ def draws_of(setup: Setup) -> Draws:
     )
 
 
+def free_bounds(setup: Setup) -> Int:
+    """Return what is left of the bounds beside factors that stand in all mappings: int64[8]."""
+    left: Int = setup.bounds // setup.fixed.prod(axis=(0, 1))
+    return left
+
+
 def _open_slots(setup: Setup, d: int) -> list[int]:
     meshes = (setup.fanout > 1) & (setup.spatial[:, :, d] > 0)
     return [
@@ -91,7 +97,7 @@ def _values(bound: int, slots: int) -> list[int]:
     """
     found: list[int] = []
     rows = ROWS + 1
-    for p, exponent in _primes(bound).items():
+    for p, exponent in prime_powers(bound).items():
         left = exponent
         while left:
             here = next((e for e in range(left, 1, -1) if comb(e + slots - 1, e) <= ROWS), 1)
@@ -104,7 +110,8 @@ def _values(bound: int, slots: int) -> list[int]:
     return found
 
 
-def _primes(value: int) -> dict[int, int]:
+def prime_powers(value: int) -> dict[int, int]:
+    """Return the prime factors of ``value`` and how often each divides it."""
     found: dict[int, int] = {}
     p = 2
     while value > 1:
@@ -121,7 +128,7 @@ def _primes(value: int) -> dict[int, int]:
 def factorisations(value: int, slots: int) -> Float:
     """Return float64[slots, B]: all ways to write ``value`` as an ordered product, in columns."""
     rows = np.ones((1, slots))
-    for p, exponent in _primes(value).items():
+    for p, exponent in prime_powers(value).items():
         places = np.array(list(combinations_with_replacement(range(slots), exponent)))
         powers = np.ones((len(places), slots))
         for column in places.T:
@@ -131,8 +138,8 @@ def factorisations(value: int, slots: int) -> Float:
 
 
 @part
-def _draw_words(seed: Any, words: int, which: int, who: Int, bits: Words) -> None:
-    """Set a random word of each candidate in ``who``."""
+def draw_words(seed: Any, words: int, which: int, who: Int, bits: Words) -> None:
+    """Set a random word of each candidate in ``who``: number ``which`` of its ``words``."""
     step, place = np.uint64(words), np.uint64(which + 1)
     for i in range(LANES):
         z = seed + (np.uint64(who[i]) * step + place) * GOLDEN
@@ -149,7 +156,7 @@ def draw_factors(
     parts, slots, table = draws.parts, draws.slots, draws.table
     for a in range(parts.shape[0] - 1):
         if a % 2 == 0:
-            _draw_words(seed, draws.words, a // 2, who, bits)
+            draw_words(seed, draws.words, a // 2, who, bits)
         d, first, rows, begin = parts[a, 0], parts[a, 1], parts[a, 2], parts[a, 3]
         shift, many = np.uint64(32 * (a % 2)), np.uint64(rows)
         for i in range(LANES):
@@ -164,7 +171,7 @@ def draw_factors(
                 for i in range(LANES):
                     nest.factors[kind, d, i] *= table[row + picks[i]]
     if draws.free.shape[0] > 0:
-        _draw_words(seed, draws.words, parts.shape[0] // 2, who, bits)
+        draw_words(seed, draws.words, parts.shape[0] // 2, who, bits)
     for j in range(draws.free.shape[0]):
         nest, t = nests[draws.free[j] // 3], draws.free[j] % 3
         bit = np.uint64(draws.free[j])
@@ -180,7 +187,7 @@ def draw_orders(draws: Draws, seed: Any, who: Int, nests: Records, bits: Words) 
     for level in range(1, nests.shape[0]):
         for j in range(dims.shape[0]):
             if j % 4 == 0:
-                _draw_words(seed, draws.words, which, who, bits)
+                draw_words(seed, draws.words, which, who, bits)
                 which += 1
             d, shift = dims[j], np.uint64(16 * (j % 4))
             for i in range(LANES):

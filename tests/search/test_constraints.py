@@ -13,6 +13,7 @@ from archloom.search.exact_spread import keeps_of
 from archloom.search.mapping_search import LocalMapping, RandomMapping
 from archloom.space.mapping_constraints import UNCONSTRAINED
 
+from ..contracts.mapping_search import objective
 from .constrained_cases import constrained_problem, satisfied
 from .exact_cases import all_loops
 
@@ -91,9 +92,11 @@ def test_the_other_searches_obey_them_and_never_find_less(search: Any) -> None:
         scores = []
         for budget in (1, 300, 1700):
             state = search.advance(problem, state, budget)
-            loops, keep = state.best_loops, state.best_keep
+            found = search.best(problem, state)
+            assert found.mapping is not None
+            loops, keep = found.mapping.arrays()
             assert satisfied(problem, loops[None], keep).all(), number
-            scores.append(state.scores[1])
+            scores.append(objective(problem, found))
         assert scores == sorted(scores, reverse=True)
         assert scores[-1] >= least.best.score - 1e-9, number
         reached += scores[-1] <= least.best.score + 1e-9

@@ -89,7 +89,7 @@ def test_searches_minimise_what_the_problem_weighs(weights: tuple[float, float])
     problem = replace(MappingProblem.of_layer(resnet_conv(), casco_edge()), weights=weights)
 
     def score(search: MappingSearch[Any]) -> float:
-        found = search.best(problem, search.advance(problem, search.start(problem, 1), 3000))
+        found = search.best(problem, search.advance(problem, search.start(problem, 1), 10_000))
         whole = found.energy_pj + problem.setup.leakage_pj * found.latency_cycles
         return weights[0] * np.log(whole) + weights[1] * np.log(found.latency_cycles)
 
@@ -210,12 +210,12 @@ def test_sampling_reaches_every_corner_of_a_small_problem(name: str) -> None:
     assert -1e-12 <= gap < 1e-9
 
 
-@pytest.mark.parametrize("evaluations", [500, 2000])
+@pytest.mark.parametrize("evaluations", [2000, 8000])
 def test_annealing_beats_sampling_at_equal_evaluations(evaluations: int) -> None:
     problem = MappingProblem.of_layer(resnet_conv(), casco_edge())
     found: dict[str, float] = {}
-    for name, make in MAPPING_SEARCHES.items():
-        search = make()
+    for name in ("local", "random"):
+        search = MAPPING_SEARCHES[name]()
         states = [search.advance(problem, search.start(problem, s), evaluations) for s in range(9)]
         found[name] = median(objective(problem, search.best(problem, s)) for s in states)
     assert found["local"] < found["random"]
