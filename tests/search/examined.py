@@ -1,0 +1,114 @@
+"""What the exact search says of a problem beside all of its mappings."""
+
+from collections.abc import Iterator
+from math import exp, inf
+from random import Random
+
+import numpy as np
+
+from archloom.evaluators.problem import MappingProblem
+from archloom.search.exact import Found, Proof, prove
+from archloom.search.exact_front import front
+from archloom.search.mapping_search import AnySearch, LocalMapping, RandomMapping
+from archloom.space.mapping import Mapping
+
+from ..evaluators.bill import bill
+from .enumerated import Flags, Float, all_prices, kept
+from .wide_cases import Wide
+
+#: exponents of energy and of latency in each objective
+OBJECTIVES = {"edp": (1.0, 1.0), "energy": (1.0, 0.0), "latency": (0.0, 1.0), "ed2p": (1.0, 2.0)}
+
+#: more than any search of a small problem needs, and what other searches try
+PLENTY, TRIED = 10**9, 300
+
+#: relative error of sums in another order
+CLOSE = 1e-9
+
+
+def differences(number: int, wide: Wide) -> Iterator[str]:
+    """Yield all that is wrong with what searches say of a problem."""
+    rng, setup = Random(f"examined-{number}"), wide.problem.setup
+    keeps = kept(setup)
+    # bypass as it is given, or free
+    keep = rng.choice(keeps) if rng.random() < 0.3 else None
+    energy, cycles = all_prices(setup, keeps if keep is None else [keep], wide.tiled)
+    for name, (a, b) in OBJECTIVES.items():
+        with np.errstate(divide="ignore"):
+            scores = (a * np.log(energy) if a else 0) + (b * np.log(cycles) if b else 0)
+        least = float(scores.min()) if len(scores) else inf
+        found = prove(wide.problem, PLENTY, keep, wide.both_axes, (a, b), warm_up=0)
+        yield from (f"{name}: {wrong}" for wrong in _wrong(wide.problem, found, least))
+        budget = rng.randrange(1, max(2, 2 * found.evaluations))
+        cut = prove(wide.problem, budget, keep, wide.both_axes, (a, b), warm_up=budget // 4)
+        yield from (f"{name} of {budget}: {wrong}" for wrong in _dishonest(cut, least))
+        if name == "edp" and keep is None and wide.both_axes:
+            yield from _beaten(wide.problem, least, number)
+    yield from _wrong_front(wide, keep, energy, cycles)
+
+
+def _wrong(problem: MappingProblem, found: Proof, least: float) -> Iterator[str]:
+    """What is wrong with a search that had all the budget it wanted."""
+    score = inf if found.best is None else found.best.score
+    if not found.proven:
+        yield f"not proven, gap {found.gap_percent} %"
+    if score != least and not abs(score - least) <= CLOSE:
+        yield f"{score}, of all mappings {least}"
+    if found.best is not None:
+        walked = bill(problem, mapping_of(found.best))
+        if walked.broken:
+            yield f"breaks rules {walked.broken}"
+        pj = float(walked.energy_pj.sum()) + walked.compute_pj
+        if not abs(pj - found.best.energy_pj) <= CLOSE * pj:
+            yield f"{found.best.energy_pj} pJ, walked {pj}"
+        steps = max(walked.chip_cycles, walked.dram_cycles)
+        if abs(steps - found.best.cycles) > 1:
+            yield f"{found.best.cycles} cycles, walked {steps}"
+
+
+def mapping_of(found: Found) -> Mapping:
+    """Return a mapping as reports write it."""
+    rows = [[v[0], v[3], v[1], v[2], k] for v, k in zip(found.loops, found.keep, strict=True)]
+    return Mapping.from_rows(rows)
+
+
+def _dishonest(found: Proof, least: float) -> Iterator[str]:
+    """What is wrong with the bound of a search that was cut."""
+    score = inf if found.best is None else found.best.score
+    if score < least - CLOSE:
+        yield f"{score} is less than that of any mapping, {least}"
+    if found.bound > least + CLOSE:
+        yield f"bound {found.bound}, least of all mappings {least}"
+    if found.proven and abs(score - least) > CLOSE:
+        yield f"claims proof of {score}, least of all mappings {least}"
+    if score < inf and exp(score - least) - 1 > found.gap_percent / 100 + CLOSE:
+        yield f"gap {found.gap_percent} % of {score}, least of all mappings {least}"
+
+
+def _beaten(problem: MappingProblem, least: float, seed: int) -> Iterator[str]:
+    """Other searches that find less than the least."""
+    searches: tuple[AnySearch, ...] = (LocalMapping(), RandomMapping())
+    for search in searches:
+        state = search.advance(problem, search.start(problem, seed), TRIED)
+        found = search.best(problem, state)
+        leaked = problem.setup.leakage_pj * found.latency_cycles
+        product = (found.energy_pj + leaked) * found.latency_cycles
+        if product < exp(least) * (1 - CLOSE):
+            yield f"{type(search).__name__} finds {product}, least of all mappings {exp(least)}"
+
+
+def _wrong_front(wide: Wide, keep: Flags | None, energy: Float, cycles: Float) -> Iterator[str]:
+    """Where the front is not that of all mappings."""
+    found = front(wide.problem, PLENTY, keep, wide.both_axes)
+    if not found.proven:
+        yield "front: not proven"
+    least, expected = inf, []
+    for steps in np.unique(cycles):
+        here = energy[cycles == steps].min()
+        if here < least * (1 - CLOSE):
+            least = here
+            expected.append((steps, here))
+    with np.errstate(over="ignore"):
+        points = [(p.cycles, np.exp(p.score)) for p in reversed(found.points)]
+    if len(points) != len(expected) or not np.allclose(points, expected, rtol=CLOSE, atol=0):
+        yield f"front: {points}, of all mappings {expected}"
