@@ -224,6 +224,8 @@ class Search:
     def settle(self, keep: Flags, spread: Int) -> int:
         """Find the best mapping of a choice, if it is better; return how that ended."""
         frame, worst = self.frame, DONE
+        if len(spread) == 1:
+            return self.settle_alone(keep, spread)
         for guess in guesses_of(self.setup, keep, spread):
             frame.keep[:], frame.spread[:], frame.guess[:] = keep, spread, guess
             ended = self.settle_frame()
@@ -231,6 +233,18 @@ class Search:
                 return STOPPED
             worst = max(worst, ended)
         return worst
+
+    def settle_alone(self, keep: Flags, spread: Int) -> int:
+        """Try the one mapping of a choice where MACs stand below DRAM: no order matters there."""
+        if self.left < 1:
+            return STOPPED
+        self.spent += 1
+        loops = np.ones((1, 4, 8), np.int64)
+        loops[0, 0] = self.setup.bounds // spread[0]
+        loops[0, 1], loops[0, 2] = axes_of(self.setup, 0, spread[0], self.both_axes)
+        loops[0, 3] = np.arange(8)
+        self.offer(loops, keep.copy())
+        return DONE
 
     def settle_frame(self) -> int:
         """Find the best mapping of the frame, if it is better; return how that ended.

@@ -8,7 +8,7 @@ and no order at the innermost level, where MACs ask for words in every step.
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import permutations, product
-from math import factorial, prod
+from math import factorial, isqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,11 +29,12 @@ def shared_out(number: int, places: int) -> list[tuple[int, ...]]:
     """Return every way to write a number as a product of so many factors."""
     if places == 1:
         return [(number,)]
-    found = []
-    for first in range(1, number + 1):
-        if number % first == 0:
-            found += [(first, *rest) for rest in shared_out(number // first, places - 1)]
-    return found
+    low = [n for n in range(1, isqrt(number) + 1) if number % n == 0]
+    return [
+        (first, *rest)
+        for first in (*low, *(number // n for n in reversed(low) if n * n < number))
+        for rest in shared_out(number // first, places - 1)
+    ]
 
 
 def tilings(setup: Setup, both_axes: bool, most: int) -> Int | None:
@@ -42,7 +43,7 @@ def tilings(setup: Setup, both_axes: bool, most: int) -> Int | None:
     None if there are more than ``most``, or many more are to be looked at.
     """
     levels = len(setup.fanout)
-    found = np.ones((1, levels, 3, 8), np.int16)
+    found = np.ones((1, levels, 3, 8), np.int64)
     for d in range(8):
         places = [
             (level, kind)
@@ -51,7 +52,7 @@ def tilings(setup: Setup, both_axes: bool, most: int) -> Int | None:
             if kind == 0 or (setup.spatial[level, kind - 1, d] and setup.fanout[level, kind - 1] > 1)
         ]
         table = np.array(shared_out(int(setup.bounds[d]), len(places)))
-        ways = np.ones((len(table), levels, 3, 8), np.int16)
+        ways = np.ones((len(table), levels, 3, 8), np.int64)
         for column, (level, kind) in enumerate(places):
             ways[:, level, kind, d] = table[:, column]
         ways = ways[_on_mesh(setup, ways, both_axes)]
@@ -131,8 +132,3 @@ def all_prices(setup: Setup, keeps: list[Flags], tiled: Int) -> tuple[Float, Flo
 def size(setup: Setup, tiled: Int) -> int:
     """How many mappings there are, valid or not, with every way to keep tensors."""
     return orders(tiled) * 2 ** int(setup.optional.sum())
-
-
-def bound_product(setup: Setup) -> int:
-    """Multiply-accumulates."""
-    return prod(int(n) for n in setup.bounds)
