@@ -241,7 +241,7 @@ class Search:
         self.spent += 1
         loops = np.ones((1, 4, 8), np.int64)
         loops[0, 0] = self.setup.bounds // spread[0]
-        loops[0, 1], loops[0, 2] = axes_of(self.setup, 0, spread[0], self.both_axes)
+        loops[0, 1], loops[0, 2] = axes_of(self.setup, 0, spread[0])
         loops[0, 3] = np.arange(8)
         self.offer(loops, keep.copy())
         return DONE

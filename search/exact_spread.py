@@ -202,9 +202,26 @@ def touched(setup: Setup) -> Int:
     for axis in (0, 1):
         stride, dilation, pad, size = (int(v) for v in setup.window[axis])
         out, kernel = int(setup.bounds[P + axis]), int(setup.bounds[R + axis])
-        rows = np.arange(out)[:, None] * stride + np.arange(kernel) * dilation - pad
-        real[axis] = len(np.unique(rows[(rows >= 0) & (rows < size)]))
-        beyond |= pad > 0 or int(rows.max()) + pad + 1 > size
+        if kernel <= out:
+            real[axis] = _inside(kernel, dilation, out, stride, pad, size)
+        else:
+            real[axis] = _inside(out, stride, kernel, dilation, pad, size)
+        reach = (out - 1) * stride + (kernel - 1) * dilation + 1
+        beyond |= pad > 0 or reach > size
     alone = levels > 1 and setup.top[INPUTS] >= levels - 1 and setup.fanout[-1].prod() == 1
     real[2] = alone and beyond
     return real
+
+
+def _inside(few: int, apart: int, many: int, step: int, pad: int, size: int) -> int:
+    """Return how many of ``i * apart + j * step - pad``, for i below ``few`` and j below
+    ``many``, are different and from 0 to ``size``.
+    """
+    whole, rest = np.divmod(np.arange(few) * apart - pad, step)
+    # numbers of one remainder are stretches, ascending in i
+    order = np.argsort(rest, kind="stable")
+    whole, rest = whole[order], rest[order]
+    low, high = np.maximum(whole, 0), np.minimum(whole + many, -(-(size - rest) // step))
+    follows = rest[1:] == rest[:-1]
+    low[1:][follows] = np.maximum(low[1:], high[:-1])[follows]
+    return int(np.maximum(high - low, 0).sum())

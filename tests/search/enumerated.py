@@ -6,7 +6,7 @@ and no order at the innermost level, where MACs ask for words in every step.
 """
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from itertools import permutations, product
 from math import factorial, isqrt
 
@@ -24,7 +24,7 @@ Flags = NDArray[np.uint8]
 BLOCK = 50_000
 
 
-@lru_cache(maxsize=None)
+@cache
 def shared_out(number: int, places: int) -> list[tuple[int, ...]]:
     """Return every way to write a number as a product of so many factors."""
     if places == 1:
@@ -37,7 +37,7 @@ def shared_out(number: int, places: int) -> list[tuple[int, ...]]:
     ]
 
 
-def tilings(setup: Setup, both_axes: bool, most: int) -> Int | None:
+def tilings(setup: Setup, most: int) -> Int | None:
     """Return all factors that the meshes have room for: int64[B, L, 3, 8].
 
     None if there are more than ``most``, or many more are to be looked at.
@@ -49,23 +49,24 @@ def tilings(setup: Setup, both_axes: bool, most: int) -> Int | None:
             (level, kind)
             for level in range(levels)
             for kind in range(3)
-            if kind == 0 or (setup.spatial[level, kind - 1, d] and setup.fanout[level, kind - 1] > 1)
+            if kind == 0
+            or (setup.spatial[level, kind - 1, d] and setup.fanout[level, kind - 1] > 1)
         ]
         table = np.array(shared_out(int(setup.bounds[d]), len(places)))
         ways = np.ones((len(table), levels, 3, 8), np.int64)
         for column, (level, kind) in enumerate(places):
             ways[:, level, kind, d] = table[:, column]
-        ways = ways[_on_mesh(setup, ways, both_axes)]
+        ways = ways[_on_mesh(setup, ways)]
         if len(found) * len(ways) > 4 * most:
             return None
         found = (found[:, None] * ways[None]).reshape(-1, levels, 3, 8)
-        found = found[_on_mesh(setup, found, both_axes)]
+        found = found[_on_mesh(setup, found)]
     return None if len(found) > most else found.astype(np.int64)
 
 
-def _on_mesh(setup: Setup, found: Int, both_axes: bool) -> NDArray[np.bool_]:
+def _on_mesh(setup: Setup, found: Int) -> NDArray[np.bool_]:
     meshed = (found[:, :, 1:].prod(axis=3) <= setup.fanout).all(axis=(1, 2))
-    if both_axes:
+    if setup.both_axes:
         return np.asarray(meshed)
     return np.asarray(meshed & (found[:, :, 1:].min(axis=2) == 1).all(axis=(1, 2)))
 

@@ -7,13 +7,14 @@ from random import Random
 import numpy as np
 
 from archloom.evaluators.problem import MappingProblem
-from archloom.search.exact import Found, Proof, prove
+from archloom.search.exact import prove
 from archloom.search.exact_front import front
+from archloom.search.exact_proof import Found, Proof
 from archloom.search.mapping_search import AnySearch, LocalMapping, RandomMapping
 from archloom.space.mapping import Mapping
 
 from ..evaluators.bill import bill
-from .enumerated import Flags, Float, all_prices, kept
+from .enumerated import Float, all_prices, kept
 from .wide_cases import Wide
 
 #: exponents of energy and of latency in each objective
@@ -29,22 +30,19 @@ CLOSE = 1e-9
 def differences(number: int, wide: Wide) -> Iterator[str]:
     """Yield all that is wrong with what searches say of a problem."""
     rng, setup = Random(f"examined-{number}"), wide.problem.setup
-    keeps = kept(setup)
-    # bypass as it is given, or free
-    keep = rng.choice(keeps) if rng.random() < 0.3 else None
-    energy, cycles = all_prices(setup, keeps if keep is None else [keep], wide.tiled)
+    energy, cycles = all_prices(setup, kept(setup), wide.tiled)
     for name, (a, b) in OBJECTIVES.items():
         with np.errstate(divide="ignore"):
             scores = (a * np.log(energy) if a else 0) + (b * np.log(cycles) if b else 0)
         least = float(scores.min()) if len(scores) else inf
-        found = prove(wide.problem, PLENTY, keep, wide.both_axes, (a, b), warm_up=0)
+        found = prove(wide.problem, PLENTY, (a, b), warm_up=0)
         yield from (f"{name}: {wrong}" for wrong in _wrong(wide.problem, found, least))
         budget = rng.randrange(1, max(2, 2 * found.evaluations))
-        cut = prove(wide.problem, budget, keep, wide.both_axes, (a, b), warm_up=budget // 4)
+        cut = prove(wide.problem, budget, (a, b), warm_up=budget // 4)
         yield from (f"{name} of {budget}: {wrong}" for wrong in _dishonest(cut, least))
-        if name == "edp" and keep is None and wide.both_axes:
+        if name == "edp":
             yield from _beaten(wide.problem, least, number)
-    yield from _wrong_front(wide, keep, energy, cycles)
+    yield from _wrong_front(wide.problem, energy, cycles)
 
 
 def _wrong(problem: MappingProblem, found: Proof, least: float) -> Iterator[str]:
@@ -97,9 +95,9 @@ def _beaten(problem: MappingProblem, least: float, seed: int) -> Iterator[str]:
             yield f"{type(search).__name__} finds {product}, least of all mappings {exp(least)}"
 
 
-def _wrong_front(wide: Wide, keep: Flags | None, energy: Float, cycles: Float) -> Iterator[str]:
+def _wrong_front(problem: MappingProblem, energy: Float, cycles: Float) -> Iterator[str]:
     """Where the front is not that of all mappings."""
-    found = front(wide.problem, PLENTY, keep, wide.both_axes)
+    found = front(problem, PLENTY)
     if not found.proven:
         yield "front: not proven"
     least, expected = inf, []

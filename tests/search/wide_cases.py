@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from math import inf, prod
 from random import Random
 
-import numpy as np
-
 from archloom.evaluators.problem import MappingProblem
 from archloom.space.dims import DIMS, TENSORS
 from archloom.space.effects import AccessEnergy, Effects
 from archloom.space.hardware import Hardware, StorageLevel
+from archloom.space.mapping_constraints import LevelConstraints, MappingConstraints
 
 from ..evaluators.generated import draw_staged, part, some
 from .enumerated import Int, size, tilings
@@ -27,10 +26,9 @@ HEIGHTS = (1, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5)
 
 @dataclass(frozen=True)
 class Wide:
-    """A problem, whether a dimension may be along both axes, and its tilings."""
+    """A problem, its tilings, and how many mappings they make."""
 
     problem: MappingProblem
-    both_axes: bool
     tiled: Int
     mappings: int
 
@@ -42,21 +40,34 @@ def wide_problem(number: int, rough: bool = False) -> Wide:
     """
     rng = Random(f"wide-{number}-{rough}")
     while True:
-        problem, both = _draw(rng, rough), rng.random() < 0.5
-        if problem is None or problem.impossible():
+        problem = _draw(rng, rough)
+        if problem.impossible() or problem.setup.optional.sum() > 6:
             continue
-        setup = problem.setup
-        if setup.optional.sum() > 6:
+        problem = replace(problem, constraints=_constrained(rng, problem))
+        if problem.impossible():
             continue
-        tiled = tilings(setup, both, MOST)
+        tiled = tilings(problem.setup, MOST)
         if tiled is None:
             continue
-        mappings = size(setup, tiled)
+        mappings = size(problem.setup, tiled)
         if mappings <= MOST:
-            return Wide(problem, both, tiled, mappings)
+            return Wide(problem, tiled, mappings)
 
 
-def _draw(rng: Random, rough: bool) -> MappingProblem | None:
+def _constrained(rng: Random, problem: MappingProblem) -> MappingConstraints:
+    """Draw whether a dimension may be along both axes, and whether bypass is given."""
+    both, setup, rules = rng.random() < 0.5, problem.setup, []
+    given = rng.random() < 0.3
+    for i, level in enumerate(problem.hardware.levels):
+        free = [t for t in TENSORS if given and setup.optional[i, TENSORS.index(t)]]
+        keep = tuple(t for t in free if rng.random() < 0.5)
+        passed = tuple(t for t in free if t not in keep)
+        if free:
+            rules.append(LevelConstraints(level.name, keep=keep, bypass=passed))
+    return MappingConstraints(both_axes=both, levels=tuple(rules))
+
+
+def _draw(rng: Random, rough: bool) -> MappingProblem:
     bounds = dict.fromkeys(DIMS, 1)
     for d in rng.sample(DIMS, rng.choice((0, 1, 2, 3, 3, 4, 4, 5, 6))):
         bounds[d] = rng.choice((2, 2, 2, 2, 3, 3, 4, 5, 6, 7, 9, 12))
@@ -213,11 +224,7 @@ def kinds(wide: Wide) -> list[str]:
         "a mesh below DRAM": bool(spread[-1] > 1),
         "leakage in use": bool((setup.used_leakage_pj > 0).any()),
         "zeros": bool((setup.served < 1).any()),
-        "one axis for a dimension": not wide.both_axes,
+        "one axis for a dimension": not setup.both_axes,
+        "bypass is given": any(v.keep or v.bypass for v in problem.constraints.levels),
     }
     return [name for name, holds in has.items() if holds]
-
-
-def least(scores: np.ndarray) -> float:
-    """Return the least of scores, infinite if there is none."""
-    return float(scores.min()) if len(scores) else inf
