@@ -5,11 +5,22 @@ from math import exp, inf, log
 from typing import Any, ClassVar, Final
 
 from ..evaluators.problem import MappingProblem
-from .exact_mapping import ExactMapping, ExactState
+from .exact_frame import Flags
+from .exact_mapping import ExactMapping, ExactState, joined
+from .exact_proof import Progress, Watch
 from .protocols import MappedLayer, MappingSearch
 
 #: one of so many evaluations goes to the other search, if the rest proves nothing
 OTHERS: Final = 4
+
+#: evaluations of the first round of a search that is stopped from outside: less than a second
+FIRST_ROUND: Final = 2**20
+
+#: how much larger each round is than the last
+GROWTH: Final = 8
+
+#: evaluations of the other search between two looks at whether to stop
+SLICE: Final = 20_000
 
 
 @dataclass(frozen=True)
@@ -51,6 +62,42 @@ class AutoMapping:
             return AutoState(total, exact, self._other.start(problem, exact.seed))
         return AutoState(total, exact, self._other.advance(problem, state.other, more))
 
+    def until(
+        self, problem: MappingProblem, seed: int, budget: int, stop: Flags, watch: Watch
+    ) -> AutoState:
+        """Search until there is a proof, the budget is spent, or ``stop`` is set.
+
+        In rounds that grow, since nobody knows when it will be stopped: each is the exact search
+        from its beginning, as it remembers nothing, and then more of the other one. The state
+        counts what was spent.
+        """
+        # something of both, so that there is a best one whenever it is stopped
+        state = self.advance(problem, self.start(problem, seed), min(budget, OTHERS))
+        granted, size = state.evaluations, FIRST_ROUND
+        while not state.exact.proven and granted < budget and not stop[0]:
+            size = min(size, budget - granted)
+            # the share of each depends on the budget alone: more of it is never worse
+            share = size // OTHERS
+            told = _further(self._stand(problem, state), watch)
+            exact = self._exact.until(problem, seed, size - share, stop, told)
+            spent = state.evaluations + exact.evaluations
+            state = replace(state, evaluations=spent, exact=joined(state.exact, exact))
+            while share > 0 and not state.exact.proven and not stop[0]:
+                some = min(share, SLICE)
+                other, spent = self._other.advance(problem, state.other, some), spent + some
+                state, share = replace(state, other=other, evaluations=spent), share - some
+                watch(self._stand(problem, state))
+            granted, size = granted + size, size * GROWTH
+        return state
+
+    def _stand(self, problem: MappingProblem, state: AutoState) -> Progress:
+        found = self.best(problem, state)
+        if found.mapping is None:
+            return Progress(state.evaluations, inf, -inf, inf, inf)
+        score, bound = _ln_objective(problem, found), state.exact.numbers[3]
+        energy, cycles = found.energy_pj, found.latency_cycles
+        return Progress(state.evaluations, score, min(score, bound), energy, cycles)
+
     def best(self, problem: MappingProblem, state: AutoState) -> MappedLayer:
         """Return the better mapping of both searches; infeasible if there is none."""
         spent = state.evaluations
@@ -72,3 +119,15 @@ def _ln_objective(problem: MappingProblem, found: MappedLayer) -> float:
     energy = found.energy_pj + setup.leakage_pj * cycles
     pairs = zip(setup.weights.tolist(), (energy, cycles), strict=True)
     return sum(float(weight) * log(value) for weight, value in pairs if weight)
+
+
+def _further(before: Progress, watch: Watch) -> Watch:
+    """Tell no less than what was known before."""
+
+    def told(progress: Progress) -> None:
+        best = progress if progress.score < before.score else before
+        bound = min(best.score, max(progress.bound, before.bound))
+        spent = before.evaluations + progress.evaluations
+        watch(replace(best, evaluations=spent, bound=bound))
+
+    return told

@@ -98,3 +98,17 @@ def _known(state: ExactState, found: Proof) -> ExactState:
         return replace(state, evaluations=found.evaluations, numbers=numbers, proven=found.proven)
     numbers = (best.score, best.energy_pj, best.cycles, found.bound)
     return ExactState(found.evaluations, state.seed, best.loops, best.keep, numbers, found.proven)
+
+
+def joined(one: ExactState, two: ExactState) -> ExactState:
+    """Return what two searches of one problem know together; evaluations are those of ``two``."""
+    better = two if two.numbers[0] <= one.numbers[0] else one
+    bound = max(one.numbers[3], two.numbers[3])
+    proven = better.numbers[0] < inf and bound >= better.numbers[0]
+    return replace(
+        two,
+        loops=better.loops,
+        keep=better.keep,
+        numbers=(*better.numbers[:3], bound),
+        proven=proven or one.proven or two.proven,
+    )

@@ -1,14 +1,20 @@
 """The default search: proven where the budget buys it, the better of two searches where not."""
 
+from dataclasses import replace
+from itertools import pairwise
 from math import exp, inf
 
+import numpy as np
 import pytest
 
 from archloom.evaluators.problem import MappingProblem
+from archloom.search import auto_mapping
 from archloom.search.auto_mapping import OTHERS, AutoMapping
 from archloom.search.exact_mapping import ExactMapping
+from archloom.search.exact_proof import Progress
 from archloom.search.mapping_search import LocalMapping
 from archloom.search.protocols import MappedLayer
+from archloom.space.effects import Effects
 from archloom.space.presets import preset
 
 from ..contracts.mapping_search import PROBLEMS, objective
@@ -66,3 +72,79 @@ def test_enough_of_a_budget_is_a_proof() -> None:
         found = after(problem, 10**7)
         assert found.gap_percent == 0
         assert found.evaluations == 10**7
+
+
+def held(problem: MappingProblem, budget: int, stop_at: int | None = None) -> MappedLayer:
+    """Search until the budget is spent, or so many reports were told; check what is told."""
+    search, stop, reports = AutoMapping(LocalMapping()), np.zeros(1, np.uint8), []
+
+    def watch(progress: Progress) -> None:
+        reports.append(progress)
+        stop[0] = len(reports) == stop_at
+
+    found = search.best(problem, search.until(problem, 3, budget, stop, watch))
+    for one, two in pairwise(reports):
+        assert two.score <= one.score
+        assert two.bound >= one.bound
+        assert two.evaluations >= one.evaluations
+    assert all(p.bound <= p.score for p in reports)
+    if reports:
+        assert exp(reports[-1].score) == pytest.approx(exp(objective(problem, found)))
+    return found
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_a_search_that_nobody_stops_proves(name: str) -> None:
+    problem = PROBLEMS[name]
+    found = held(problem, 10**9)
+    assert found.gap_percent == 0
+    assert found.evaluations < 10**9
+    assert objective(problem, found) == objective(problem, after(problem, 10**8))
+
+
+@pytest.fixture
+def short_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a problem that is proven soon take several rounds."""
+    monkeypatch.setattr(auto_mapping, "FIRST_ROUND", 500)
+    monkeypatch.setattr(auto_mapping, "SLICE", 90)
+
+
+@pytest.mark.usefixtures("short_rounds")
+@pytest.mark.parametrize("problem", [HARD, PROBLEMS["resnet on eyeriss"]])
+def test_more_budget_is_never_worse_and_none_is_spent_twice(problem: MappingProblem) -> None:
+    budgets = (1, 3, 4, 50, 450, 700, 5000, 9000, 20_000, 40_000, 10**6)
+    bests = [held(problem, budget) for budget in budgets]
+    scores = [objective(problem, found) for found in bests]
+    assert scores == sorted(scores, reverse=True)
+    gaps = [found.gap_percent for found in bests]
+    assert gaps == sorted(gaps, reverse=True)
+    for found, budget in zip(bests, budgets, strict=True):
+        assert 0 < found.evaluations <= budget
+    spent = [found.evaluations for found in bests]
+    assert spent == sorted(spent)
+    assert bests[-1].gap_percent == 0
+
+
+@pytest.mark.usefixtures("short_rounds")
+@pytest.mark.parametrize("report", [1, 2, 5, 9, 20, 40, 80])
+def test_stopped_at_any_report_it_has_a_mapping_and_a_bound_that_holds(report: int) -> None:
+    best = held(HARD, 10**9)
+    found = held(HARD, 10**9, report)
+    assert found.mapping is not None
+    assert objective(HARD, found) >= objective(HARD, best)
+    if found.gap_percent < inf:
+        bound = exp(objective(HARD, found)) / (1 + found.gap_percent / 100)
+        assert bound <= exp(objective(HARD, best)) * (1 + 1e-12)
+
+
+def test_stopped_before_it_began_it_has_a_mapping() -> None:
+    search = AutoMapping(LocalMapping())
+    state = search.until(HARD, 0, 10**9, np.ones(1, np.uint8), lambda _: None)
+    assert search.best(HARD, state).mapping is not None
+    assert search.best(HARD, state).evaluations == OTHERS
+
+
+def test_where_nothing_can_be_proven_it_ends_with_the_budget() -> None:
+    meshed = replace(preset("eyeriss"), effects=Effects(network="mesh", fill_drain="exposed"))
+    problem = MappingProblem.of_layer(resnet_conv(), meshed)
+    assert held(problem, 100_000).evaluations <= 100_000
