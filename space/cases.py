@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import gcd, inf
 from pathlib import Path
 from typing import Any, Final
@@ -36,6 +36,7 @@ class Case:
         closed_form_agrees: False where the recorded figures are known to be off.
         slots: for each dimension of the problem its place in DIMS; one of a single step that
             indexes nothing has none.
+        line: where it stands in its file; 0 if it comes from none.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Case:
     result: dict[str, Any] | None
     closed_form_agrees: bool
     slots: dict[str, int]
+    line: int = 0
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def _case_of_line(line: str, number: int, technology: str) -> Case | BadCase:
     name = data.get("id") if isinstance(data, dict) else None
     name = name if isinstance(name, str) and name else where
     try:
-        return case_of(data, name, technology)
+        return replace(case_of(data, name, technology), line=number)
     except RecordError as error:
         return BadCase(name, error.faults, number)
 

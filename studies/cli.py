@@ -187,6 +187,78 @@ def validate(
 
 
 @app.command(
+    "map",
+    epilog="Example: archloom map tests/data/timeloop_cases.jsonl; "
+    "archloom map CASES.jsonl --case ref-0002 --bypass free --budget-seconds 60 --plot found.png; "
+    "archloom map CASES.jsonl --json > mappings.jsonl",
+)
+def map_(
+    cases: Annotated[Path, typer.Argument(metavar="CASES", help="File with a case on each line.")],
+    objective: Annotated[
+        str, typer.Option("--objective", help="What is least: edp, energy or latency.")
+    ] = "edp",
+    seconds: Annotated[
+        float | None,
+        typer.Option("--budget-seconds", metavar="S", help="For each case; 10 unless said."),
+    ] = None,
+    evaluations: Annotated[
+        int | None,
+        typer.Option(
+            "--evaluations",
+            metavar="N",
+            min=1,
+            help="For each case, in place of seconds: the same result on every machine.",
+        ),
+    ] = None,
+    search: Annotated[
+        str, typer.Option("--search", help="Its name; an unknown one lists all.")
+    ] = "auto",
+    bypass: Annotated[
+        str,
+        typer.Option(
+            "--bypass",
+            help="as-given: levels keep what they keep in the case's own mapping; or free, as it "
+            "is where a case has none.",
+        ),
+    ] = "as-given",
+    both_axes: Annotated[
+        bool,
+        typer.Option("--both-axes", help="A dimension may be unrolled along x and y at once."),
+    ] = False,
+    case: Annotated[
+        str | None, typer.Option("--case", metavar="ID", help="Only the case of that id.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of everything that is random.")] = 0,
+    plot: Annotated[
+        Path | None,
+        typer.Option("--plot", metavar="FILE", help="Draw how the search got there: .png, .svg."),
+    ] = None,
+    front: Annotated[
+        Path | None,
+        typer.Option(
+            "--front", metavar="FILE", help="Draw the front of energy and latency: .png, .svg."
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print a line of JSON for each case.")
+    ] = False,
+) -> None:
+    """Find the best mapping of each (architecture, layer) of a file, and prove that it is.
+
+    CASES is in the format of docs/timeloop.md; mappings and results may be
+    left out. Ctrl-C ends with what was found so far. docs/mapping.md
+    explains the options and what is printed.
+    """
+    from .map_cases import Sought
+    from .map_command import Output, effort_of, map_cases
+
+    sought = Sought(objective, bypass, both_axes)
+    effort = effort_of(search, seconds, evaluations, seed)
+    output = Output(as_json, plot, front)
+    raise typer.Exit(map_cases(cases, case, sought, effort, output, _console()))
+
+
+@app.command(
     epilog="Example: archloom hardware eyeriss; archloom hardware tpu_v3 --technology n7 --json; "
     "archloom hardware my.yaml --set pe_x=16 --set l2_kib=512"
 )

@@ -1,0 +1,135 @@
+"""Which mapping problems the cases of a file are."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from ..evaluators.problem import MappingProblem
+from ..space.cases import BadCase, Case, read_cases
+from ..space.infeasible import InfeasibleError
+from ..space.mapping_constraints import MappingConstraints, kept_as
+from ..space.suggest import did_you_mean
+from .errors import UserError
+
+#: exponents of energy and of latency
+OBJECTIVES: Final = {"edp": (1.0, 1.0), "energy": (1.0, 0.0), "latency": (0.0, 1.0)}
+
+BYPASSES: Final = ("as-given", "free")
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What is sought for each case.
+
+    Attributes:
+        objective: one of OBJECTIVES.
+        bypass: ``as-given``: each level keeps what it keeps in the case's own mapping, and what
+            suits best if the case has none; or ``free``.
+        both_axes: whether a dimension may be unrolled along x and y of one mesh at once.
+
+    Raises:
+        UserError: a name that is not known.
+    """
+
+    objective: str = "edp"
+    bypass: str = "as-given"
+    both_axes: bool = False
+
+    def __post_init__(self) -> None:
+        known(self.objective, "--objective", list(OBJECTIVES))
+        known(self.bypass, "--bypass", BYPASSES)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A case, and what is to be solved for it."""
+
+    case: Case
+    problem: MappingProblem
+
+    @property
+    def title(self) -> str:
+        """Layer and architecture, for people."""
+        return f"{self.case.layer.name} on {self.case.hardware.name}"
+
+
+def known(name: str, option: str, names: Sequence[str]) -> None:
+    """Raise UserError if an option has none of the values that it may have."""
+    if name not in names:
+        hint = did_you_mean(name, names)
+        valid = "" if hint.startswith("known") else f"; known: {', '.join(names)}"
+        raise UserError(f"{option} {name!r} is not known; {hint}{valid}")
+
+
+def read_tasks(path: Path, sought: Sought, case: str | None = None) -> list[Task]:
+    """Return the problem of each case of a file, in its order.
+
+    Args:
+        path: of a file with one JSON object a line, as docs/timeloop.md describes it.
+        sought: what is free, and what is minimised.
+        case: id of the only case that is wanted; None for all.
+
+    Raises:
+        UserError: the file cannot be read or holds no cases, there is none of that id, or all
+            that is wrong with its records, each with its line.
+    """
+    try:
+        found = [(c.line, _task(c, sought)) for c in read_cases(path)]
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
+        raise UserError(f"{path}: {reason}") from None
+    if not found:
+        raise UserError(f"{path}: holds no cases; it needs one JSON object a line")
+    bad = [(line, what) for line, what in found if not isinstance(what, Task)]
+    if bad:
+        raise UserError("\n".join(_refusal(path, bad, len(found))))
+    tasks = [what for _, what in found if isinstance(what, Task)]
+    if case is None:
+        return tasks
+    names = list(dict.fromkeys(task.case.name for task in tasks))
+    if case not in names:
+        raise UserError(f"--case {case!r}: {path} has none of that id; {_near(case, names)}")
+    return [task for task in tasks if task.case.name == case]
+
+
+def _near(case: str, names: list[str]) -> str:
+    hint = did_you_mean(case, names)
+    return f"its {len(names)} cases are {names[0]} to {names[-1]}" if len(hint) > 200 else hint
+
+
+def _task(case: Case | BadCase, sought: Sought) -> Task | tuple[str, tuple[str, ...]]:
+    """Return the task of a case; or its id and what is wrong with it."""
+    if isinstance(case, BadCase):
+        return case.name, case.faults
+    try:
+        problem = MappingProblem.of_layer(case.layer, case.hardware)
+        problem = replace(
+            problem,
+            weights=OBJECTIVES[sought.objective],
+            constraints=_constraints(case, sought),
+        )
+        # prices that a technology does not have show here
+        _ = problem.setup
+    except InfeasibleError:
+        # what has no mapping is an answer
+        pass
+    except ValueError as error:
+        return case.name, (str(error),)
+    return Task(case, problem)
+
+
+def _constraints(case: Case, sought: Sought) -> MappingConstraints:
+    if sought.bypass == "free" or case.mapping is None:
+        return MappingConstraints(both_axes=sought.both_axes)
+    return replace(kept_as(case.mapping, case.hardware), both_axes=sought.both_axes)
+
+
+def _refusal(
+    path: Path, bad: Sequence[tuple[int, tuple[str, tuple[str, ...]]]], cases: int
+) -> Iterator[str]:
+    yield f"{path}: {len(bad)} of {cases} cases cannot be read"
+    for line, (name, faults) in bad:
+        named = "" if name == f"line {line}" else f"{name}: "
+        for fault in faults:
+            yield f"  {path}:{line}: {named}{fault}"

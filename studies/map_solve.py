@@ -1,0 +1,278 @@
+"""One mapping problem, searched for some seconds or evaluations in a thread that can be stopped."""
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from math import exp, inf
+from time import process_time
+from typing import Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..evaluators.problem import MappingProblem
+from ..search.deadline import deadline
+from ..search.exact import covered, prove
+from ..search.exact_proof import Progress
+from ..search.mapping_search import MAPPING_SEARCHES, AnySearch
+from ..search.protocols import InterruptibleSearch, MappedLayer
+from ..space.infeasible import Infeasible
+from ..space.mapping import Mapping
+
+#: more evaluations than any search makes
+UNLIMITED: Final = 2**60
+
+#: evaluations between two looks at the clock, at first, and CPU seconds that a slice grows to
+_SLICE, _SLICE_S = 1000, 0.1
+
+#: seconds between two looks of the main thread, which also sees Ctrl-C then
+_LOOK_S: Final = 0.1
+
+#: seconds for a bound of searches that have none
+_BOUND_S: Final = 1.0
+
+#: bounds of the layer that kernels are compiled with, and evaluations that it gets
+_TINY, _TINY_EVALUATIONS = 4, 100_000
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How a problem is searched.
+
+    Attributes:
+        search: one of MAPPING_SEARCHES.
+        seconds: at most, on the wall; may be infinite.
+        evaluations: at most.
+        seed: of everything that is random.
+    """
+
+    search: str
+    seconds: float = inf
+    evaluations: int = UNLIMITED
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Stand:
+    """Where a search stands: CPU seconds and evaluations spent, best objective and lower bound."""
+
+    cpu_s: float
+    evaluations: int
+    objective: float
+    bound: float
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What is known of a problem.
+
+    Attributes:
+        mapping: the best one found; None if there is none, and ``infeasible`` says why.
+        energy_pj: of it, with all leakage.
+        cycles: of it.
+        objective: of it, in pJ, cycles or pJ x cycles.
+        gap_percent: the best one is at most so much above the least; 0 if that is proven,
+            infinite if nothing is.
+        evaluations: spent; what one is depends on the search.
+        cpu_s: seconds of CPU time of the search, without compilation, and without the bound of
+            searches that have none of their own.
+        curve: how it got there.
+        interrupted: whether somebody stopped it.
+        infeasible: why there is no mapping.
+    """
+
+    mapping: Mapping | None
+    energy_pj: float
+    cycles: float
+    objective: float
+    gap_percent: float
+    evaluations: int
+    cpu_s: float
+    curve: tuple[Stand, ...] = ()
+    interrupted: bool = False
+    infeasible: Infeasible | None = None
+
+    @property
+    def proven(self) -> bool:
+        """Whether no mapping has a lower objective."""
+        return self.mapping is not None and self.gap_percent == 0
+
+    @property
+    def lower_bound(self) -> float | None:
+        """What the objective of any mapping is at least; None if nothing is known."""
+        if self.mapping is None or self.gap_percent == inf:
+            return None
+        return self.objective / (1 + self.gap_percent / 100)
+
+    @property
+    def edp(self) -> float:
+        """Energy x latency, pJ x cycles."""
+        return self.energy_pj * self.cycles
+
+
+def warm(problem: MappingProblem, search: str) -> None:
+    """Compile what a search of such a problem runs, on a tiny layer of its kind."""
+    tiny = replace(problem, bounds=tuple(min(n, _TINY) for n in problem.bounds))
+    if tiny.impossible():
+        return
+    # without annealing, nothing is found before the exact search has visited all that it has
+    prove(tiny, _TINY_EVALUATIONS, warm_up=0)
+    made = MAPPING_SEARCHES[search]()
+    # a search that chooses has one part where little proves nothing, and another where much does
+    for evaluations in (4, 100, _TINY_EVALUATIONS):
+        made.advance(tiny, made.start(tiny, 0), evaluations)
+
+
+def solve(
+    problem: MappingProblem, effort: Effort, tell: Callable[[Stand], None] = lambda _: None
+) -> Solution:
+    """Search a problem; Ctrl-C ends the search, not the program.
+
+    Args:
+        problem: what is mapped.
+        effort: how, and for how long.
+        tell: called from time to time, from the calling thread, with where the search stands.
+    """
+    why = problem.impossible()
+    if why is not None:
+        return Solution(None, inf, inf, inf, inf, 0, 0.0, infeasible=why)
+    with deadline(effort.seconds) as stop:
+        running = _Running(problem, effort, stop)
+
+        def look() -> None:
+            if running.curve:
+                tell(running.curve[-1])
+
+        found, interrupted = stoppable(running.search, stop, look)
+    return replace(running.solution(found), interrupted=interrupted)
+
+
+def stoppable(
+    work: Callable[[], Result], stop: NDArray[np.uint8], look: Callable[[], None]
+) -> tuple[Result, bool]:
+    """Do some work in a thread of its own; return its result, and whether Ctrl-C cut it short.
+
+    Args:
+        work: returns soon after ``stop`` is set.
+        stop: uint8[1].
+        look: called from time to time, from the calling thread.
+    """
+    interrupted = False
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work)
+        while True:
+            try:
+                if _ended(done):
+                    return done.result(), interrupted
+                look()
+            except KeyboardInterrupt:
+                interrupted = True
+                stop[0] = 1
+
+
+def _ended(done: "Future[Result]") -> bool:
+    """Wait for a moment; say whether the work has ended."""
+    try:
+        done.exception(_LOOK_S)
+    except TimeoutError:
+        return False
+    return True
+
+
+def least_bound(problem: MappingProblem) -> float:
+    """Return what the objective of any mapping is at least, from what takes a moment to bound.
+
+    0 if that takes longer than a second, or nothing is known.
+    """
+    if not covered(problem):
+        return 0.0
+    with deadline(_BOUND_S) as stop:
+
+        def until_bounded(progress: Progress) -> None:
+            stop[0] |= progress.bound > -inf
+
+        found = prove(problem, UNLIMITED, warm_up=0, stop=stop, watch=until_bounded)
+    return exp(found.bound)
+
+
+class _Running:
+    """A search at work, and what it has told so far."""
+
+    def __init__(self, problem: MappingProblem, effort: Effort, stop: NDArray[np.uint8]) -> None:
+        self.problem = problem
+        self.effort = effort
+        self.stop = stop
+        self.curve: list[Stand] = []
+        self.began = process_time()
+        self.cpu_s = 0.0
+
+    def search(self) -> MappedLayer:
+        """Run until the end."""
+        made = MAPPING_SEARCHES[self.effort.search]()
+        self.began = process_time()
+        problem, effort = self.problem, self.effort
+        if isinstance(made, InterruptibleSearch):
+            state = made.until(problem, effort.seed, effort.evaluations, self.stop, self.watch)
+            found = made.best(problem, state)
+            self.cpu_s = process_time() - self.began
+        else:
+            found = self.slices(made)
+            self.cpu_s = process_time() - self.began
+            if found.gap_percent == inf and found.mapping is not None:
+                found = self.bounded(found)
+        self.note(found)
+        return found
+
+    def bounded(self, found: MappedLayer) -> MappedLayer:
+        """Return a result of a search that proves nothing, with what can be said even so."""
+        bound = least_bound(self.problem)
+        ratio = self.solution(found).objective / bound if bound > 0 else inf
+        return replace(found, gap_percent=max(0.0, 100 * (ratio - 1)))
+
+    def slices(self, made: AnySearch) -> MappedLayer:
+        """Advance by slices until the budget or the time is over, or nothing better can be."""
+        state = made.start(self.problem, self.effort.seed)
+        done, size = 0, _SLICE
+        while True:
+            before, size = process_time(), min(size, self.effort.evaluations - done)
+            state = made.advance(self.problem, state, size)
+            done += size
+            found = made.best(self.problem, state)
+            self.note(found)
+            if self.stop[0] or done >= self.effort.evaluations or found.gap_percent == 0:
+                return found
+            if process_time() - before < _SLICE_S:
+                size *= 2
+
+    def watch(self, progress: Progress) -> None:
+        """Take note of where an exact search stands."""
+        spent = process_time() - self.began
+        stand = Stand(spent, progress.evaluations, exp(progress.score), exp(progress.bound))
+        self.curve.append(stand)
+
+    def note(self, found: MappedLayer) -> None:
+        """Take note of a result."""
+        solution = self.solution(found)
+        spent = self.cpu_s or process_time() - self.began
+        bound = solution.lower_bound or 0.0
+        self.curve.append(Stand(spent, found.evaluations, solution.objective, bound))
+
+    def solution(self, found: MappedLayer) -> Solution:
+        """Return a result with leakage, in the units of the objective."""
+        cycles = found.latency_cycles
+        energy = found.energy_pj + self.problem.setup.leakage_pj * cycles
+        a, b = self.problem.weights
+        return Solution(
+            mapping=found.mapping,
+            energy_pj=energy,
+            cycles=cycles,
+            objective=energy**a * cycles**b,
+            gap_percent=found.gap_percent,
+            evaluations=found.evaluations,
+            cpu_s=self.cpu_s,
+            curve=tuple(self.curve),
+            infeasible=found.infeasible,
+        )
