@@ -16,7 +16,13 @@ from .words import Int
 Flags = NDArray[np.uint8]
 
 _STATIONARY: Final = {f"{tensor[:-1]}_stationary": t for t, tensor in enumerate(TENSORS)}
-_AXES: Final = ("x", "y")
+#: what a level lacks for what a key asks
+_LACKS: Final = {
+    "unroll_x": "children along x for",
+    "unroll_y": "children along y for",
+    "keep": "places for",
+    "bypass": "ways past it for",
+}
 
 
 def constraint_arrays(
@@ -154,45 +160,33 @@ def _wanted(
 
 def conflict(constraints: MappingConstraints, hardware: Hardware) -> Infeasible | None:
     """Return the first constraint that no mapping on the hardware can obey; None without any."""
-    return next(_conflicts(constraints, hardware), None)
+    return next(conflicts(constraints, hardware), None)
 
 
-def _conflicts(constraints: MappingConstraints, hardware: Hardware) -> Iterator[Infeasible]:
+def conflicts(constraints: MappingConstraints, hardware: Hardware) -> Iterator[Infeasible]:
+    """Yield each constraint that no mapping on the hardware can obey."""
     for i, level in enumerate(hardware.levels):
+        for key, name, hint in constraints.of_level(level.name).misfits(level):
+            yield _broken(key, level.name, f"{_LACKS[key]} {name}", hint)
         for axis in (0, 1):
             yield from _mesh_conflicts(constraints, hardware, i, axis)
-        rules = constraints.of_level(level.name)
-        held = ", ".join(level.keeps)
-        for tensor in rules.keep:
-            if tensor not in level.keeps:
-                yield _broken("keep", level.name, f"places for {tensor}", f"it can hold {held}")
-        for tensor in rules.bypass:
-            if tensor in level.keeps and not level.optional:
-                hint = f"let tensors pass {level.name}: optional: true in the hardware"
-                yield _broken("bypass", level.name, f"ways past it for {tensor}", hint)
     yield from _order_conflicts(constraints, hardware)
 
 
-def _broken(rule: str, where: str, unit: str, hint: str, needed: float = 1) -> Infeasible:
-    return Infeasible(f"{rule}_constraint", where, float(needed), 0.0, unit, hint)
+def _broken(rule: str, where: str, unit: str, hint: str) -> Infeasible:
+    return Infeasible(f"{rule}_constraint", where, 1.0, 0.0, unit, hint)
 
 
 def _mesh_conflicts(
     constraints: MappingConstraints, hardware: Hardware, i: int, axis: int
 ) -> Iterator[Infeasible]:
-    level, along = hardware.levels[i], _AXES[axis]
-    allowed = (level.spatial_x, level.spatial_y)[axis]
+    level, along = hardware.levels[i], "xy"[axis]
     rules = constraints.of_level(level.name)
     named = (rules.unroll_x, rules.unroll_y)[axis] or ()
-    for d, most in named:
-        if d not in allowed:
-            hint = f"{d} may not be unrolled along {along} there; may be: {', '.join(allowed)}"
-            unit = f"children for {d} along {along}"
-            yield _broken("unroll", level.name, unit, hint, most or 2)
     factors, children = [most or 1 for _, most in named], hardware.fanouts[i][axis]
     if prod(factors) > children:
         yield Infeasible(
-            "unroll_constraint",
+            f"unroll_{along}_constraint",
             level.name,
             float(prod(factors)),
             float(children),
@@ -201,9 +195,9 @@ def _mesh_conflicts(
         )
     rows = constraints.dataflow == "row_stationary" and i == pe_level(hardware) and axis == 1
     listed = rules.unroll_y is None or "R" in dict(rules.unroll_y)
-    if rows and not ("R" in allowed and listed):
+    if rows and not ("R" in level.spatial_y and listed):
         hint = f"let R be unrolled along y at {level.name}"
-        yield _broken("dataflow", level.name, "children for rows of the kernel", hint, 2)
+        yield _broken("dataflow", level.name, "children along y for R", hint)
 
 
 def _order_conflicts(constraints: MappingConstraints, hardware: Hardware) -> Iterator[Infeasible]:
@@ -214,4 +208,4 @@ def _order_conflicts(constraints: MappingConstraints, hardware: Hardware) -> Ite
     for i, level in enumerate(hardware.levels):
         if not _ranks(constraints, hardware, i, allowed, top):
             hint = f"begin with loops that {constraints.dataflow} has innermost, or leave it out"
-            yield _broken("order", level.name, "orders that the dataflow permits", hint)
+            yield _broken("orders", level.name, "orders that the dataflow permits", hint)

@@ -13,6 +13,7 @@ from ..evaluators.problem import MappingProblem
 from ..evaluators.tile_cost import Mapper as ProblemMapper
 from ..space.infeasible import Infeasible
 from ..space.mapping import Mapping
+from ..space.mapping_constraints import UNCONSTRAINED, MappingConstraints
 from .factors import nest_of, nests, objective, shares
 from .mapping_search import AnySearch
 from .seeds import derived_seed
@@ -28,6 +29,7 @@ class Mapper:
             neither on the order of problems nor on what was mapped before.
         factors: one of :data:`archloom.search.factors.FACTORS`; where two nests are searched,
             each gets half of the evaluations.
+        constraints: that all mappings satisfy; levels that the hardware lacks are left out.
     """
 
     def __init__(
@@ -36,8 +38,10 @@ class Mapper:
         evaluations: int,
         seed: int,
         factors: str = "exact",
+        constraints: MappingConstraints = UNCONSTRAINED,
     ) -> None:
         self._search = search
+        self._constraints = constraints
         self._evaluations = evaluations
         self._seed = seed
         self._factors = factors
@@ -50,10 +54,15 @@ class Mapper:
         return self._memo[problem.key]
 
     def _map(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        if self._constraints != UNCONSTRAINED:
+            names = [level.name for level in problem.hardware.levels]
+            problem = replace(problem, constraints=self._constraints.within(names))
         impossible = problem.impossible()
         if impossible is not None:
             return impossible
-        problems = nests(problem, self._factors)
+        # bounds that are padded may be unrolled by more, for which buffers may be too small
+        fitting = [n for n in nests(problem, self._factors) if n.impossible() is None]
+        problems = fitting or [problem]
         budgets = shares(self._evaluations, len(problems))
         pairs = zip(problems, budgets, strict=True)
         costs = [self._found(nest, budget) for nest, budget in pairs if budget]

@@ -14,6 +14,7 @@ from ..evaluators.network_cost import NetworkCost
 from ..space.fusion import FusionPlan, layer_by_layer
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
+from ..space.mapping_constraints import UNCONSTRAINED, MappingConstraints
 from ..space.network import Network
 from .factors import FACTORS
 from .fusion_state import FusionState
@@ -41,6 +42,7 @@ class SoftwareSettings:
         mapping_evaluations: mappings tried for each layer, tile and residency, at most.
         factors: ``exact`` (they multiply to the loop bounds), ``padded`` (to bounds that suit
             the meshes, and all of that runs) or ``clipped`` (either, and the true bounds run).
+        constraints: that all mappings satisfy; levels that a hardware lacks are left out.
 
     The defaults are what ``benchmarks/fusion_search.py`` found best at equal CPU time.
 
@@ -53,6 +55,7 @@ class SoftwareSettings:
     mapping: str = "local"
     mapping_evaluations: int = 4000
     factors: str = "exact"
+    constraints: MappingConstraints = UNCONSTRAINED
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -175,7 +178,9 @@ def _pricer(
     """Return the pricer of one network; a trial that goes on in this process keeps its memo."""
     search = MAPPING_SEARCHES[settings.mapping]()
     seed = derived_seed(seed, "mapping")
-    mapper = Mapper(search, settings.mapping_evaluations, seed, settings.factors)
+    mapper = Mapper(
+        search, settings.mapping_evaluations, seed, settings.factors, settings.constraints
+    )
     return PlanPricer(network.with_batch(pass_batch(network, hardware)), hardware, mapper)
 
 

@@ -14,7 +14,7 @@ from .hardware import Hardware
 from .infeasible import Infeasible
 from .parameter import Parameter, Point
 from .suggest import did_you_mean
-from .template import Template, TemplateError
+from .template import LevelTemplate, Template, TemplateError
 from .template_reader import read_template
 
 __all__ = ["TEMPLATES", "HardwareSpace", "Point", "TemplateError", "Value"]
@@ -72,6 +72,11 @@ class HardwareSpace:
     def parameters(self) -> tuple[Parameter, ...]:
         """Parameters in the order of the template; it is the order of points and columns."""
         return self._template.parameters
+
+    @property
+    def levels(self) -> tuple[LevelTemplate, ...]:
+        """Levels from the innermost, those among them that some designs leave out."""
+        return self._template.levels
 
     @property
     def file(self) -> Path:

@@ -2,12 +2,15 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from .dims import DIMS, TENSORS, Dim, Tensor
-from .hardware import Hardware
+from .hardware import Hardware, StorageLevel
 from .mapping import Mapping
 from .suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from .template import LevelTemplate
 
 Dataflow = Literal[
     "any", "weight_stationary", "input_stationary", "output_stationary", "row_stationary"
@@ -48,32 +51,61 @@ class LevelConstraints:
     bypass: tuple[Tensor, ...] = ()
 
     def __post_init__(self) -> None:
-        wrong = "; ".join(self._wrong())
+        wrong = "; ".join(f"{key} {message}" for key, message in self._wrong())
         if wrong:
             raise ValueError(f"level {self.level}: {wrong}")
 
-    def _wrong(self) -> Iterator[str]:
+    def _wrong(self) -> Iterator[tuple[str, str]]:
         for key, unrolled in (("unroll_x", self.unroll_x), ("unroll_y", self.unroll_y)):
-            yield from _unknown(key, [d for d, _ in unrolled or ()], DIMS)
-            for d, factor in unrolled or ():
-                if factor is not None and (type(factor) is not int or factor < 1):
-                    yield f"{key} unrolls {d} by {factor!r}, must be a whole number from 1 up"
+            yield from unroll_faults(key, unrolled or ())
         for order in self.orders:
-            yield from _unknown("orders", order, DIMS)
+            yield from name_faults("orders", order, DIMS)
         for key, tensors in (("keep", self.keep), ("bypass", self.bypass)):
-            yield from _unknown(key, tensors, TENSORS)
+            yield from name_faults(key, tensors, TENSORS)
         for tensor in self.keep:
             if tensor in self.bypass:
-                yield f"keeps {tensor} and lets it pass"
+                yield "bypass", f"names {tensor}, which keep names too"
+
+    def misfits(self, level: "StorageLevel | LevelTemplate") -> Iterator[tuple[str, str, str]]:
+        """Say what a level cannot do: key, dimension or tensor, and what is possible."""
+        for key, unrolled, may in (
+            ("unroll_x", self.unroll_x, level.spatial_x),
+            ("unroll_y", self.unroll_y, level.spatial_y),
+        ):
+            for d, _ in unrolled or ():
+                if d not in may:
+                    can = f"may be: {', '.join(may)}" if may else "nothing may be"
+                    axis = key[-1]
+                    yield key, d, f"{d} may not be unrolled along {axis} at {level.name}; {can}"
+        held = ", ".join(level.keeps)
+        for tensor in self.keep:
+            if tensor not in level.keeps:
+                yield "keep", tensor, f"{level.name} cannot hold {tensor}; it can hold {held}"
+        for tensor in self.bypass:
+            if tensor in level.keeps and not level.optional:
+                hint = f"{tensor} may not pass {level.name}, which is not optional in the hardware"
+                yield "bypass", tensor, hint
 
 
-def _unknown(key: str, names: Iterable[str], known: tuple[str, ...]) -> Iterator[str]:
+def unroll_faults(key: str, unrolled: Iterable[tuple[str, object]]) -> Iterator[tuple[str, str]]:
+    """Say, with the key, what is wrong with dimensions that are to be unrolled."""
+    pairs = list(unrolled)
+    yield from name_faults(key, [d for d, _ in pairs], DIMS)
+    for d, factor in pairs:
+        if factor is not None and (type(factor) is not int or factor < 1):
+            yield key, f"unrolls {d} by {factor!r}, must be a whole number from 1 up"
+
+
+def name_faults(
+    key: str, names: Iterable[str], known: tuple[str, ...]
+) -> Iterator[tuple[str, str]]:
+    """Say, with the key, which names are unknown or stand twice."""
     seen: set[str] = set()
     for name in names:
         if name not in known:
-            yield f"{key} names {name!r}, which is unknown; {did_you_mean(name, known)}"
+            yield key, f"names {name!r}, which is unknown; {did_you_mean(name, known)}"
         elif name in seen:
-            yield f"{key} names {name} twice"
+            yield key, f"names {name} twice"
         seen.add(name)
 
 

@@ -21,10 +21,12 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails
 
+from ..space.mapping_constraints import UNCONSTRAINED, MappingConstraints
 from ..space.suggest import did_you_mean
 from .choices import Choice, complete, option_problems
 from .config_errors import ConfigError, Document, Problem, dotted, problems_of, read_document
 from .errors import UserError
+from .mapping_rules import Readable, refused, unfit
 from .workload_reference import WorkloadError
 from .workloads import Workload, load_workloads
 
@@ -114,6 +116,20 @@ def space_text(location: str) -> str:
     return Path(location).read_text("utf-8")
 
 
+def _obeyable(software: "Software", info: ValidationInfo) -> "Software":
+    """Compare constraints on mappings with the template, so that all errors come at once."""
+    location = info.data.get("space")
+    if location is None or software.constraints == UNCONSTRAINED:
+        return software
+    from ..space.hardware_space import HardwareSpace
+
+    faults = unfit(software.constraints, HardwareSpace.load(location))
+    if faults:
+        below = [(("constraints", *keys), message) for keys, message in faults]
+        raise refused(below, software)
+    return software
+
+
 AreaMm2 = Annotated[float, BeforeValidator(_plain_number("mm2")), Field(gt=0, allow_inf_nan=False)]
 PowerW = Annotated[float, BeforeValidator(_plain_number("W")), Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
@@ -139,6 +155,7 @@ class Software(_Section):
     mapping: Literal["auto", "exact", "local", "random"] = "local"
     mapping_evaluations: Count = 4000
     factors: Literal["exact", "padded", "clipped"] = "exact"
+    constraints: Annotated[MappingConstraints, Readable] = UNCONSTRAINED
 
 
 class Density(_Section):
@@ -193,7 +210,7 @@ class StudyConfig(_Section):
     halving: Choice = Choice(name="msh")
     trials: Count
     batch_size: Count = 8
-    software: Software = Software()
+    software: Annotated[Software, AfterValidator(_obeyable)] = Software()
     executor: ExecutorChoice = ExecutorChoice()
     baseline: Annotated[str, AfterValidator(_known("preset", _preset_names))] | None = None
 

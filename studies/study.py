@@ -133,7 +133,7 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
     obstacle = problem.obstacle(derived_seed(config.seed, 0, "obstacle"))
     if obstacle:
         raise UserError(f"space {config.space} has no feasible design; the nearest: {obstacle}")
-    settings = SoftwareSettings(**config.software.model_dump())
+    settings = SoftwareSettings(**dict(config.software))
     halving = config.halving
     study = Study(
         config,

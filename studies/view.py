@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from ..space.constraints_reader import constraints_text, read_constraints
 from ..space.infeasible import Infeasible
 from .errors import UserError
 from .front import front_of, pick
@@ -196,6 +197,7 @@ def _facts(config: dict[str, Any], labels: list[str], records: Sequence[Record])
     states = Counter(record["state"] for record in records)
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     software = config["software"]
+    rules = constraints_text(read_constraints(software.get("constraints", {})))
     proven, mappings = map(sum, zip(*map(mappings_proven, records), strict=True))
     return (
         ("networks", ", ".join(labels)),
@@ -211,6 +213,7 @@ def _facts(config: dict[str, Any], labels: list[str], records: Sequence[Record])
             f"{software['mapping']} ({software['mapping_evaluations']:,} per layer, "
             f"{software.get('factors', 'exact')} factors)",
         ),
+        *([("mapping constraints", rules)] if rules else []),
         ("recorded mappings", f"{proven:,} of {mappings:,} proven optimal"),
         ("seed", str(config["seed"])),
     )

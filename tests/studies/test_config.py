@@ -144,7 +144,7 @@ def test_a_template_stands_relative_to_the_study_file(
 
 def test_software_section_sets_what_the_software_search_has() -> None:
     assert set(Software.model_fields) == set(SoftwareSettings.__dataclass_fields__)
-    assert SoftwareSettings(**Software().model_dump()) == SoftwareSettings()
+    assert SoftwareSettings(**dict(Software())) == SoftwareSettings()
 
 
 def test_shipped_studies_are_valid() -> None:
