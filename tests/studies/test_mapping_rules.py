@@ -30,7 +30,7 @@ SHORT = TINY.replace("trials: 10", "trials: 2").replace("batch_size: 6", "batch_
 
 
 def with_rules(rules: str, mapping: str = "random", text: str = SHORT) -> str:
-    section = f"software:\n  population: 4\n  mapping: {mapping}\n  mapping_evaluations: 2000\n"
+    section = f"software:\n  fusion: none\n  mapping: {mapping}\n  mapping_evaluations: 2000\n"
     return text.replace(SOFTWARE, section + rules)
 
 
