@@ -30,7 +30,9 @@ _SHARED = (
     ),
     *(
         _HERE.parent / "search" / f"exact_{name}.py"
-        for name in ("frame", "orders", "closing", "lattice", "ports", "ahead", "labels", "walk")
+        for name in (
+            *("frame", "orders", "hops", "closing", "lattice", "ports", "ahead", "labels", "walk"),
+        )
     ),
 )
 

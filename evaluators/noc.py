@@ -99,8 +99,11 @@ def _group_hops(members: Int, width: int, height: int, low: Int, high: Int) -> f
 
 
 @compiled
-def _group_sizes(keys: Int, fanout: Int, groups: Int, hops: Float) -> None:
-    """Fill, by size of group, how many groups there are and the hops that serve all of them."""
+def group_sizes(keys: Int, fanout: Int, groups: Int, hops: Float) -> None:
+    """Add, by size of group, how many groups there are and the hops that serve all of them.
+
+    Children with equal keys are one group; ``groups[n + 1]`` and ``hops[n + 1]`` start as zeros.
+    """
     children = len(keys)
     rows = np.empty((3, children), np.int64)
     order, low, high = rows[0], rows[1], rows[2]
@@ -151,7 +154,7 @@ def network_pj(
         if multicast:
             keys[child] = _position(tensor, at, child, cum, level, spread, window)
     groups, hops = np.zeros(children + 1, np.int64), np.zeros(children + 1)
-    _group_sizes(keys, fanout[level], groups, hops)
+    group_sizes(keys, fanout[level], groups, hops)
     energy, total = 0.0, 0
     for size in range(1, children + 1):
         total += groups[size]

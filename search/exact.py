@@ -18,11 +18,13 @@ from .exact_frame import Flags, new_frame
 from .exact_goal import Corner
 from .exact_labels import Labels, Walk, new_labels
 from .exact_lattice import Lattice
-from .exact_orders import order_of
+from .exact_layouts import Layouts, distances
 from .exact_ports import binding, moved_at, ports_of
-from .exact_proof import Found, Progress, Proof, Watch, ln_scores
-from .exact_spread import axes_of, divisors, guesses_of, keeps_of, spreads_of, touched, unmirrored
+from .exact_proof import Found, Proof, Watch, ln_scores, progress_of
+from .exact_rebuild import alone, rebuilt
+from .exact_spread import divisors, guesses_of, keeps_of, spreads_of, touched, unmirrored
 from .exact_walk import DONE, FULL, STOPPED, new_step, walk_outwards
+from .exact_wiring import UNWIRED, Wiring, wired, wired_least, wirings
 
 #: mappings that annealing tries first, for something to beat
 WARM_UP: Final = 1000
@@ -32,6 +34,9 @@ SLICE: Final = 1000
 
 #: shares above the bound within which the best mapping of a frame is looked for first
 LADDER: Final = (0.002, 0.02, 0.2, inf)
+
+#: how a bound of a frame ended that leaves it open, beside DONE, FULL and STOPPED
+MORE: Final = -1
 
 #: room for labels that a walk starts with; it grows where that is not enough
 ROOM: Final = 2**16
@@ -46,10 +51,8 @@ class MismatchError(ArithmeticError):
 
 
 def covered(problem: MappingProblem) -> bool:
-    """Whether the search can prove anything: hops and array fill are not in its closed form."""
-    setup = problem.setup
-    hops = bool(np.any(setup.hop_pj > 0) or np.any(setup.router_pj > 0))
-    return not hops and setup.fill_drain == NO_FILL
+    """Whether the search can prove anything: array fill is not in its closed form."""
+    return problem.setup.fill_drain == NO_FILL
 
 
 def prove(
@@ -109,14 +112,16 @@ class Search:
         self.most_cycles = inf
         self.spent = 0
         self.best: Found | None = None
-        self.frame = new_frame(len(setup.fanout))
+        self.frame = new_frame(len(setup.fanout))._replace(near=distances(setup))
+        self.layouts = Layouts(setup)
+        self.wiring = UNWIRED
         self.step = new_step(len(setup.fanout))
         self.real = touched(setup)
         self.ports = ports_of(setup)
         # the least bound of what was given up, and of all that is left
         self.unsettled = inf
         self.bound = -inf
-        self.labels = new_labels(ROOM, len(setup.fanout), len(self.ports.rate) > 0)
+        self.labels = new_labels(ROOM, len(setup.fanout), len(self.ports.rate) > 0, False)
 
     @property
     def score(self) -> float:
@@ -159,13 +164,8 @@ class Search:
 
     def report(self) -> None:
         """Tell whoever watches."""
-        if self.watch is None:
-            return
-        best = self.best
-        score, energy, cycles = (
-            (inf, inf, inf) if best is None else (best.score, best.energy_pj, best.cycles)
-        )
-        self.watch(Progress(self.spent, score, min(self.bound, score), energy, cycles))
+        if self.watch is not None:
+            self.watch(progress_of(self.spent, self.best, self.bound))
 
     def warm_up(self, evaluations: int) -> None:
         """Try the mapping that fits wherever any does, then some annealing."""
@@ -195,9 +195,10 @@ class Search:
             if scores[1] < before:
                 self.offer(best_loops.copy(), best_keep.copy())
 
-    def offer(self, loops: Int, keep: Flags) -> tuple[float, float]:
+    def offer(self, loops: Int, keep: Flags, wiring: Wiring = UNWIRED) -> tuple[float, float]:
         """Take a mapping for the best one if it is; return its energy and cycles."""
-        setup = self.setup
+        across = wiring.across(self.setup.across)
+        setup = self.setup._replace(across=across)
         status, energy, chip, dram = evaluate_batch(setup, loops[None], keep[None])
         if status[0] != VALID:
             return inf, inf
@@ -205,7 +206,7 @@ class Search:
         with np.errstate(divide="ignore"):
             score = float(ln_scores(setup.weights, pj + setup.leakage_pj * cycles, cycles))
         if score < self.score and cycles <= self.most_cycles:
-            self.best = Found(loops, keep, score, pj, cycles)
+            self.best = Found(loops, keep, across, score, pj, cycles)
             self.report()
         return pj, cycles
 
@@ -224,33 +225,50 @@ class Search:
     def settle(self, keep: Flags, spread: Int) -> int:
         """Find the best mapping of a choice, if it is better; return how that ended."""
         frame, worst = self.frame, DONE
+        frame.keep[:], frame.spread[:] = keep, spread
+        if self.layouts.levels:
+            return self.settle_wired(*wirings(self.layouts, keep, spread))
         if len(spread) == 1:
-            return self.settle_alone(keep, spread)
+            return self.settle_alone()
         for guess in guesses_of(self.setup, keep, spread):
-            frame.keep[:], frame.spread[:], frame.guess[:] = keep, spread, guess
-            ended = self.settle_frame()
+            frame.guess[:] = guess
+            ended = self.settle_frame(False)
             if ended == STOPPED:
                 return STOPPED
             worst = max(worst, ended)
         return worst
 
-    def settle_alone(self, keep: Flags, spread: Int) -> int:
-        """Try the one mapping of a choice where MACs stand below DRAM: no order matters there."""
+    def settle_wired(self, found: list[Wiring], complete: bool) -> int:
+        """Find the best mapping of a choice whose words take hops."""
+        worst, single = DONE if complete else FULL, len(self.setup.fanout) == 1
+        if len(found) > 1 and complete and not single:
+            self.frame = wired_least(self.frame, found)
+            ended = self.settle_frame(True)
+            if ended != MORE:
+                return ended
+        for self.wiring in found:
+            self.frame = wired(self.frame, self.wiring)
+            ended = self.settle_alone() if single else self.settle_frame(False)
+            if ended == STOPPED:
+                return STOPPED
+            worst = max(worst, ended)
+        return worst
+
+    def settle_alone(self) -> int:
+        """Try the one mapping of a frame where MACs stand below DRAM: no order matters there."""
         if self.left < 1:
             return STOPPED
         self.spent += 1
-        loops = np.ones((1, 4, 8), np.int64)
-        loops[0, 0] = self.setup.bounds // spread[0]
-        loops[0, 1], loops[0, 2] = axes_of(self.setup, 0, spread[0])
-        loops[0, 3] = np.arange(8)
-        self.offer(loops, keep.copy())
+        frame, setup = self.frame, self.setup
+        self.offer(alone(setup, frame.spread, self.wiring), frame.keep.copy(), self.wiring)
         return DONE
 
-    def settle_frame(self) -> int:
+    def settle_frame(self, bound_alone: bool) -> int:
         """Find the best mapping of the frame, if it is better; return how that ended.
 
         STOPPED says that the budget ran out or that the flag was set, FULL that there are more
-        tiles or labels than any budget buys.
+        tiles or labels than any budget buys. With ``bound_alone``, a frame that may hold a better
+        one is left, and MORE returned.
         """
         inner = len(self.setup.fanout) - 1
         steps = self.setup.bounds // self.frame.spread.prod(axis=0)
@@ -279,18 +297,24 @@ class Search:
             bound = max(bound, corner.chord_score(float(least.max())))
             found = Ahead(*(np.concatenate(pair) for pair in zip(found, more, strict=True)))
             prices = np.concatenate([prices, chords])
+        settled = DONE
         for share in LADDER:
             if self.stop[0]:
                 return STOPPED
             if bound >= self.score:
-                return DONE
+                return settled
+            if bound_alone:
+                return MORE
             target = min(self.score, bound + log1p(share))
             walk = self.new_walk(lattice.size, corner, facts, prices, target)
             ended = self.walk(lattice, found, float(facts[0]), walk)
-            if ended != DONE or target == inf:
+            if ended != DONE:
                 return ended
+            if self.frame.carries[1] and self.setup.ranks.shape[1]:
+                # where words of inputs that pass are carried, permitted orders are not all tried
+                settled = FULL
             bound = target
-        return DONE
+        return settled
 
     @property
     def base(self) -> Float:
@@ -334,32 +358,25 @@ class Search:
             np.array([-1, 0, 0]),
             live,
             bool(live.any()),
+            bool(self.frame.carries[0]),
             self.stop,
         )
 
     def walk(self, lattice: Lattice, found: Ahead, fixed: float, walk: Walk) -> int:
         """Walk, with more room where that is needed, and offer what was found."""
-        levels = len(self.setup.fanout)
+        levels, ported = len(self.setup.fanout), len(self.ports.rate) > 0
+        if walk.carried and len(self.labels.passing) == 1:
+            self.labels = new_labels(len(self.labels.tile), levels, ported, True)
         while True:
             labels = self.labels
             walk.tally[:], walk.best[:] = (-1, 0, 0), inf
-            ended = int(
-                walk_outwards(
-                    self.plain,
-                    self.frame,
-                    self.real,
-                    lattice,
-                    found,
-                    labels,
-                    walk,
-                    self.step,
-                    fixed,
-                    self.left,
-                )
-            )
+            ended = int(walk_outwards(
+                self.plain, self.frame, self.real, lattice, found, labels, walk, self.step, fixed,
+                self.left,
+            ))  # fmt: skip
             if ended != FULL or len(labels.tile) >= MOST_LABELS:
                 break
-            self.labels = new_labels(4 * len(labels.tile), levels, len(self.ports.rate) > 0)
+            self.labels = new_labels(4 * len(labels.tile), levels, ported, walk.carried)
         self.spent += min(int(walk.tally[2]), self.left)
         if walk.best[0] < inf:
             self.take(labels, walk, lattice)
@@ -367,23 +384,9 @@ class Search:
 
     def take(self, labels: Labels, walk: Walk, lattice: Lattice) -> None:
         """Rebuild a mapping from its labels, and have the kernel price it."""
-        frame, levels = self.frame, len(self.setup.fanout)
-        tiles, choices = [lattice.size - 1], [int(walk.tally[1])]
-        label = int(walk.tally[0])
-        while label >= 0:
-            tiles.append(int(labels.tile[label]))
-            choices.append(int(labels.how[label]))
-            label = int(labels.parent[label])
-        loops = np.ones((levels, 4, 8), np.int64)
-        inner = np.ones(8, np.int64)
-        for level, (tile, how) in enumerate(zip(reversed(tiles), reversed(choices), strict=True)):
-            positions = tile // lattice.places % lattice.counts
-            tau = lattice.values[np.arange(8), positions]
-            loops[level, 0] = tau // inner
-            loops[level, 1], loops[level, 2] = axes_of(self.setup, level, frame.spread[level])
-            loops[level, 3] = order_of(self.setup, level, how)
-            inner = tau
-        energy, cycles = self.offer(loops, frame.keep.copy())
+        frame = self.frame
+        loops = rebuilt(self.setup, frame.spread, self.wiring, lattice, labels, walk)
+        energy, cycles = self.offer(loops, frame.keep.copy(), self.wiring)
         leaked = self.setup.used_leakage_pj @ frame.used * cycles
         expected = walk.best[1] + leaked
         if not abs(energy - expected) <= 1e-9 * expected or cycles != walk.best[2]:

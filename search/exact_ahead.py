@@ -14,6 +14,7 @@ from ..evaluators.words import Float, Int
 from ..space.dims import P
 from .exact_closing import NOTHING, end_runs, may_stay, run_of, tries
 from .exact_frame import Flags, Frame, leakage, prepare, step_cycles
+from .exact_hops import wire
 from .exact_lattice import Lattice, fits, lattice_of, tile_at
 from .exact_orders import idle
 from .exact_ports import Ports, moved
@@ -33,12 +34,15 @@ class Ahead(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one tile: steps inside, loops outside, extents, units, and sums by price."""
+    """Room for one tile: steps inside, loops outside, extents, units, words that pass, and sums
+    by price.
+    """
 
     tau: Int
     factors: Int
     extents: Int
     units: Float
+    passing: Float
     sums: Float
 
 
@@ -60,13 +64,14 @@ def _least_of_tensor(
     least, sums, found = room.sums[1], room.sums[0], False
     for place in range(5):
         first = P + place if place < 4 else NOTHING
-        if not tries(tensor, stays, first, room.factors, found):
+        if not tries(tensor, stays, first, room.factors, found, False):
             continue
         for outer in range(room.units.shape[0]):
             room.units[outer, 0] = room.units[outer, 1] = 0.0
+        room.passing[tensor] = 0.0
         energy = end_runs(
             setup, frame, real, tensor, level, level + 1, room.tau, room.factors, run, stays,
-            first, room.extents, room.units,
+            first, room.extents, room.units, room.passing,
         )  # fmt: skip
         for j in range(len(prices)):
             cost = priced(prices, j, energy, ports, room.units)
@@ -90,12 +95,12 @@ def _least_end(
         best[j] = 0.0
     for stays in range(4):
         still = idle(stays, room.factors)
-        if not may_stay(stays, still, found):
+        if not may_stay(stays, still, found, False):
             continue
         for j in range(len(prices)):
             sums[j] = 0.0
         for t in range(3):
-            if frame.parent[level, t] >= 0:
+            if frame.runs[level, t]:
                 _least_of_tensor(
                     setup,
                     frame,
@@ -177,6 +182,7 @@ def potentials(
         np.empty(8, np.int64),
         np.zeros((2, 4, 8), np.int64),
         np.zeros((levels, 2)),
+        np.zeros(3),
         np.zeros((3, many)),
     )
     found = Ahead(
@@ -197,7 +203,10 @@ def outline(
     share, what fills of keepers cost at least beside it, cycles of steps, and leakage in a cycle.
     """
     fixed, least, total = prepare(setup, frame, real)
+    shared, hops = wire(setup, frame, real, total)
     lattice = lattice_of(frame.steps, setup.within)
     found = potentials(setup, frame, real, lattice, ports, np.eye(1 + len(ports.rate)), stop)
-    facts = np.array([fixed, least, step_cycles(setup, total), leakage(setup, frame)])
+    facts = np.array(
+        [fixed + shared, least + hops, step_cycles(setup, total), leakage(setup, frame)]
+    )
     return lattice, found, facts

@@ -7,7 +7,8 @@ import numpy as np
 
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
-from .exact_frame import Flags, Frame, first_bounds
+from .exact_frame import Flags, Frame
+from .exact_hops import first_bounds
 from .exact_proof import ln_scores
 
 #: relative error that sums of energies in different orders may make; bounds are lowered by it

@@ -12,9 +12,13 @@ from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int, axis_words, extent
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 from .exact_frame import Frame, charge, starts
+from .exact_hops import passing_pj
 
 #: no loop moves the windows of inputs first
 NOTHING: Final = -1
+
+#: the tensor that stays where none does
+NONE: Final = 3
 
 
 @part
@@ -31,12 +35,12 @@ def ends(tensor: int, factors: Int) -> bool:
 
 
 @part
-def may_stay(stays: int, still: int, some: bool) -> bool:
-    """Whether to try that a tensor stays, for ``still`` steps; 3 stands for none, if no other was
-    tried.
+def may_stay(stays: int, still: int, some: bool, beside: bool) -> bool:
+    """Whether to try that a tensor stays, for ``still`` steps; NONE comes last, if no other was
+    tried, or where it may be better beside others.
     """
-    if stays == 3:
-        return not some
+    if stays == NONE:
+        return beside or not some
     return still > 1
 
 
@@ -57,10 +61,22 @@ def run_of(tensor: int, stays: int, still: int, run: int) -> int:
 
 
 @part
-def tries(tensor: int, stays: int, first: int, factors: Int, some: bool) -> bool:
-    """Whether to try ``first``, from P on, for a tensor; NOTHING comes last, if none was tried."""
+def still_leads(stays: int, factors: Int) -> bool:
+    """Whether a loop that moves inputs but no window can be first while ``stays`` stays."""
+    if stays == WEIGHTS:
+        return bool(factors[N] > 1)
+    if stays == OUTPUTS:
+        return bool(factors[C] > 1)
+    return bool(factors[G] > 1 or (stays == INPUTS and factors[N] * factors[C] > 1))
+
+
+@part
+def tries(tensor: int, stays: int, first: int, factors: Int, some: bool, beside: bool) -> bool:
+    """Whether to try ``first``, from P on, for a tensor; NOTHING comes last, if none was tried,
+    or where it may be better beside others.
+    """
     if first == NOTHING:
-        return not some
+        return beside or not some
     return tensor == INPUTS and may_be_first(stays, first, factors)
 
 
@@ -176,21 +192,27 @@ def end_runs(
     first: int,
     scratch: Int,
     units: Float,
+    passing: Float,
 ) -> float:
     """Energy of all keepers of a tensor from ``innermost`` on whose runs end at level ``outer``.
 
-    ``units[L, 2]`` get what is moved beyond the least.
+    ``units[L, 2]`` get what is moved beyond the least; ``passing[3]`` are the words that enter
+    the nearest keeper inside, 0 where that is not known, and are set to those of the last one.
     """
     energy = 0.0
     for level in range(innermost, min(outer, frame.keep.shape[0] - 1)):
-        if frame.parent[level, tensor] < 0:
+        if not frame.runs[level, tensor]:
             continue
         words = entering(
             setup, frame, real, tensor, level, outer, tau, factors, run, stays, first, scratch
         )
+        if frame.parent[level, tensor] < 0:
+            energy += passing_pj(frame, tensor, level + 1, float(words), passing[tensor])
+            continue
         stretches = stretches_of(setup, frame, tensor, level, tau)
+        passing[tensor] = words * stretches
         pj, fills, reads, updates = charge(setup, frame, tensor, level, words, stretches)
-        energy += pj
+        energy += pj + words * frame.stream_pj[level + 1, tensor]
         parent = frame.parent[level, tensor]
         units[level, 1] += fills - frame.least_units[level, tensor, 0]
         units[parent, 0] += reads - frame.least_units[level, tensor, 1]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluators.compiled import compiled, inlined, part
+from ..evaluators.compiled import inlined, part
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int, diagonals
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
@@ -32,6 +32,18 @@ class Frame(NamedTuple):
     holds; ``least_pj[L, 3]`` and ``least_units[L, 3, 3]`` what must enter a keeper at least
     costs, and its units: filled into the keeper, read from and updated in its parent.
     ``units[L, 2]`` are read and written in any mapping.
+
+    With hops, ``codes[L, 2]`` say how children share input rows and columns where that depends on
+    the tile (see :func:`archloom.search.exact_hops.ratio_code`; -1 for any way), ``near[L, n]``
+    are distances on the mesh, ascending, ``sizes[L, 3]`` how many sizes of multicast groups a
+    level has, and ``groups[L, 3, Z]`` and ``hops[L, 3, Z]`` how many groups of each size and the
+    hops that serve them; a size of 0 means bounds below both, -1 that ``near`` bounds them.
+    ``runs[L, 3]`` are keepers, and levels that let a tensor pass to children over hops.
+    ``stream_pj[L, 3]`` is what a word costs that enters a child, ``routed_pj[L, 3]`` the price
+    of a word at a router, where the children let it pass: then ``passing[L, 3]`` such words come
+    over the run, times what enters the nearest keeper inside where ``coupled[L, 3]``.
+    ``unsure[L, 3]``: what is known are bounds. ``needed[L, 3]``: whether a level or one outside
+    it, up to the next keeper, is so coupled. ``carries[2]``: whether any is, and with inputs.
     """
 
     keep: Flags
@@ -48,6 +60,19 @@ class Frame(NamedTuple):
     least_pj: Float
     least_units: Float
     units: Float
+    codes: Int
+    near: Float
+    sizes: Int
+    groups: Float
+    hops: Float
+    runs: Flags
+    stream_pj: Float
+    routed_pj: Float
+    passing: Float
+    coupled: Flags
+    unsure: Flags
+    needed: Flags
+    carries: Flags
 
 
 def new_frame(levels: int) -> Frame:
@@ -67,6 +92,19 @@ def new_frame(levels: int) -> Frame:
         least_pj=np.zeros((levels, 3)),
         least_units=np.zeros((levels, 3, 3)),
         units=np.zeros((levels, 2)),
+        codes=np.full((levels, 2), -1),
+        near=np.zeros((levels, 1)),
+        sizes=np.full((levels, 3), -1),
+        groups=np.zeros((levels, 3, 1)),
+        hops=np.zeros((levels, 3, 1)),
+        runs=np.zeros((levels, 3), np.uint8),
+        stream_pj=np.zeros((levels, 3)),
+        routed_pj=np.zeros((levels, 3)),
+        passing=np.zeros((levels, 3)),
+        coupled=np.zeros((levels, 3), np.uint8),
+        unsure=np.zeros((levels, 3), np.uint8),
+        needed=np.zeros((levels, 3), np.uint8),
+        carries=np.zeros(2, np.uint8),
     )
 
 
@@ -100,7 +138,7 @@ def _planes(tensor: int, spread: Int, level: int) -> int:
 
 
 @part
-def _served(setup: Setup, frame: Frame, tensor: int, level: int, known: bool) -> int:
+def served(setup: Setup, frame: Frame, tensor: int, level: int, known: bool) -> int:
     """Words that a level sends for one that each child takes; ``known`` leaves out stretches
     that depend on the tile.
     """
@@ -197,7 +235,7 @@ def serve(
 
 
 @inlined
-def _least_words(frame: Frame, real: Int, tensor: int, level: int) -> int:
+def least_words(frame: Frame, real: Int, tensor: int, level: int) -> int:
     """Words that an instance must get at least once: all that differ."""
     steps, inside = frame.steps, frame.inside
     if tensor == OUTPUTS:
@@ -229,7 +267,7 @@ def _link(setup: Setup, frame: Frame, tensor: int) -> int:
         while outer == level or not frame.keep[outer, tensor]:
             outer += 1
             known = tensor == INPUTS and bool(frame.varies[outer])
-            chain *= _served(setup, frame, tensor, outer, known)
+            chain *= served(setup, frame, tensor, outer, known)
         frame.parent[level, tensor] = outer
         frame.chain[level, tensor] = chain
     return first
@@ -238,7 +276,7 @@ def _link(setup: Setup, frame: Frame, tensor: int) -> int:
 @inlined
 def _least(setup: Setup, frame: Frame, real: Int, tensor: int, level: int) -> float:
     """Set and count what must enter a keeper; return its energy."""
-    words = _least_words(frame, real, tensor, level)
+    words = least_words(frame, real, tensor, level)
     stretches = 1
     if tensor == INPUTS and frame.varies[level + 1]:
         spread = frame.spread
@@ -272,13 +310,14 @@ def prepare(setup: Setup, frame: Frame, real: Int) -> tuple[float, float, int]:
     for level in range(levels):
         frame.units[level, 0], frame.units[level, 1] = 0.0, 0.0
         kept = level > 0 and level <= setup.top[INPUTS] and frame.keep[level - 1, INPUTS]
-        frame.varies[level] = 1 if kept and meets(setup, frame.spread, level) else 0
+        varies = kept and frame.guess[level] == 0
+        frame.varies[level] = 1 if varies and meets(setup, frame.spread, level) else 0
     fixed, least = macs * setup.working * setup.mac_pj, 0.0
     for t in range(3):
         first = _link(setup, frame, t)
         sent, share = total, setup.served[t]
         for level in range(first + 1):
-            sent *= _served(setup, frame, t, level, False)
+            sent *= served(setup, frame, t, level, False)
         reads, updates = sent, 0
         if t == OUTPUTS:
             reads, updates = sent - frame.owned[first], sent
@@ -316,28 +355,3 @@ def leakage(setup: Setup, frame: Frame) -> float:
     for level in range(frame.keep.shape[0]):
         leaked += setup.used_leakage_pj[level] * frame.used[level]
     return leaked
-
-
-@compiled
-def first_bounds(
-    setup: Setup, frame: Frame, real: Int, keep: Flags, spreads: Int, found: Float, stop: Flags
-) -> None:
-    """Fill found[B, 3] with the least energy, cycles and used leakage of choices.
-
-    They keep ``keep[L, 3]``, and choice i unrolls ``spreads[i, L, 8]``. It ends early once
-    ``stop`` is set.
-    """
-    levels = frame.keep.shape[0]
-    for i in range(len(spreads)):
-        if stop[0]:
-            return
-        for level in range(levels):
-            frame.guess[level] = 0
-            for t in range(3):
-                frame.keep[level, t] = keep[level, t]
-            for d in range(8):
-                frame.spread[level, d] = spreads[i, level, d]
-        fixed, least, total = prepare(setup, frame, real)
-        found[i, 0] = fixed + least
-        found[i, 1] = max(step_cycles(setup, total), port_cycles(setup, frame.units))
-        found[i, 2] = leakage(setup, frame)

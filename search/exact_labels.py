@@ -17,7 +17,9 @@ _BASE: Final = 16
 
 
 class Labels(NamedTuple):
-    """Room for labels: tile, open runs, energy, parent, choice, next of the same tile, units."""
+    """Room for labels: tile, open runs, energy, parent, choice, next of the same tile, units,
+    and the words ``passing[n, 3]`` that enter the innermost keeper whose run has ended.
+    """
 
     tile: Int
     opened: Int
@@ -26,6 +28,7 @@ class Labels(NamedTuple):
     how: Int
     following: Int
     units: Float
+    passing: Float
 
 
 class Walk(NamedTuple):
@@ -36,8 +39,9 @@ class Walk(NamedTuple):
     each port alone. ``limits[4]`` are the score (ln) to beat, cycles that every mapping takes,
     leakage in a cycle, and the most cycles that count. ``best[3]`` are score, energy and cycles
     of what was found, ``tally[3]`` the label that it ends with (-1), its choice, and labels that
-    were tried; ``live[K]`` says which ports can decide cycles, ``bounded`` whether any can. Once
-    ``stop[1]`` is set, the walk ends.
+    were tried; ``live[K]`` says which ports can decide cycles, ``bounded`` whether any can, and
+    ``carried`` whether labels differ in words that pass routers. Once ``stop[1]`` is set, the
+    walk ends.
     """
 
     heads: Int
@@ -49,15 +53,19 @@ class Walk(NamedTuple):
     tally: Int
     live: Flags
     bounded: bool
+    carried: bool
     stop: Flags
 
 
-def new_labels(count: int, levels: int, bounded: bool) -> Labels:
-    """Return room for so many labels; units have a place where ports matter."""
+def new_labels(count: int, levels: int, bounded: bool, carried: bool) -> Labels:
+    """Return room for so many labels; units have a place where ports matter, words that pass
+    where routers do.
+    """
     whole = (np.empty(count, np.int64) for _ in range(5))
     tile, opened, parent, how, following = whole
     units = np.zeros((count if bounded else 1, levels, 2))
-    return Labels(tile, opened, np.empty(count), parent, how, following, units)
+    passing = np.zeros((count if carried else 1, 3))
+    return Labels(tile, opened, np.empty(count), parent, how, following, units, passing)
 
 
 @part
@@ -74,8 +82,8 @@ def opened_from(packed: int, tensor: int) -> int:
 
 @part
 def still_open(frame: Frame, tensor: int, begin: int, level: int) -> int:
-    """Innermost keeper from ``begin`` to ``level``; ``level + 1`` if there is none."""
-    while begin <= level and (begin >= frame.keep.shape[0] or frame.parent[begin, tensor] < 0):
+    """Innermost run from ``begin`` to ``level``; ``level + 1`` if there is none."""
+    while begin <= level and (begin >= frame.keep.shape[0] or not frame.runs[begin, tensor]):
         begin += 1
     return begin
 
@@ -86,7 +94,7 @@ def put_off(frame: Frame, packed: int, level: int) -> float:
     energy = 0.0
     for t in range(3):
         for inner in range(opened_from(packed, t), level):
-            if frame.parent[inner, t] >= 0:
+            if frame.runs[inner, t]:
                 energy += frame.least_pj[inner, t]
     return energy
 
@@ -121,14 +129,19 @@ def _no_more(walk: Walk, units: Float, than: Float) -> bool:
 
 @part
 def _place_for(
-    labels: Labels, walk: Walk, begin: int, units: Float, tile: int, opened: int, energy: float
-) -> int:
+    labels: Labels, walk: Walk, begin: int, units: Float, passing: Float, tile: int, opened: int,
+    energy: float,
+) -> int:  # fmt: skip
     """Return the place of a label that the new one makes useless, -1 if there is none, or -2 if
     the new one is itself no better than another; mark all that are useless.
     """
     at, place = walk.heads[tile], -1
     while at >= begin and not walk.stop[0]:
-        if labels.opened[at] == opened:
+        alike = labels.opened[at] == opened
+        if alike and walk.carried:
+            for t in range(3):
+                alike = alike and labels.passing[at, t] == passing[t]
+        if alike:
             other = labels.units[at if walk.bounded else 0]
             if labels.energy[at] <= energy and (not walk.bounded or _no_more(walk, other, units)):
                 return -2
@@ -149,11 +162,11 @@ def copy_units(units: Float, to: Float) -> None:
 
 @part
 def add_label(
-    labels: Labels, walk: Walk, begin: int, count: int, units: Float, tile: int, opened: int,
-    energy: float, parent: int, how: int,
+    labels: Labels, walk: Walk, begin: int, count: int, units: Float, passing: Float, tile: int,
+    opened: int, energy: float, parent: int, how: int,
 ) -> int:  # fmt: skip
     """Keep a label unless another is as good; return how many there are then, -1 if no room."""
-    place = _place_for(labels, walk, begin, units, tile, opened, energy)
+    place = _place_for(labels, walk, begin, units, passing, tile, opened, energy)
     if place == -2:
         return count
     if place == -1:
@@ -167,6 +180,9 @@ def add_label(
     labels.energy[place], labels.parent[place], labels.how[place] = energy, parent, how
     if walk.bounded:
         copy_units(units, labels.units[place])
+    if walk.carried:
+        for t in range(3):
+            labels.passing[place, t] = passing[t]
     return count
 
 

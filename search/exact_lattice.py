@@ -13,6 +13,7 @@ from ..evaluators.setup import Setup
 from ..evaluators.words import Int, tile_words
 from ..space.dims import P, Q, R, S
 from .exact_frame import Flags, Frame, meets, starts
+from .exact_hops import shares_as_coded
 
 
 class Lattice(NamedTuple):
@@ -115,4 +116,6 @@ def fits(setup: Setup, frame: Frame, level: int, tau: Int, extents: Int) -> bool
     if not meets(setup, frame.spread, outer):
         return True
     e = extents[0]
-    return bool(starts(setup, frame.spread, outer, e[P], e[Q], e[R], e[S]) == frame.guess[outer])
+    if starts(setup, frame.spread, outer, e[P], e[Q], e[R], e[S]) != frame.guess[outer]:
+        return False
+    return shares_as_coded(setup, frame, outer, e)

@@ -8,7 +8,6 @@ import numpy as np
 
 from ..evaluators.problem import MappingProblem
 from ..evaluators.words import Int
-from ..space.mapping import Mapping
 from .exact import prove
 from .exact_frame import Flags
 from .exact_proof import Found, Proof, Watch
@@ -19,14 +18,16 @@ from .protocols import MappedLayer
 class ExactState:
     """What a budget has brought; arrays are never changed in place.
 
-    ``loops[L, 4, 8]`` and ``keep[L, 3]`` are the best mapping, zeros before there is one;
-    ``numbers`` its score (ln), energy and cycles, and a score that no mapping is below.
+    ``loops[L, 4, 8]``, ``keep[L, 3]`` and ``across[L, 2, 8]``, the orders of unrolled loops, are
+    the best mapping, zeros before there is one; ``numbers`` its score (ln), energy and cycles,
+    and a score that no mapping is below.
     """
 
     evaluations: int
     seed: int
     loops: Int
     keep: Flags
+    across: Int
     numbers: tuple[float, float, float, float]
     proven: bool
 
@@ -34,7 +35,8 @@ class ExactState:
     def proof(self) -> Proof:
         """What is known, as :func:`archloom.search.exact.prove` returns it."""
         score, energy, cycles, bound = self.numbers
-        best = Found(self.loops, self.keep, score, energy, cycles) if self.loops.any() else None
+        found = Found(self.loops, self.keep, self.across, score, energy, cycles)
+        best = found if self.loops.any() else None
         return Proof(best, bound, self.proven, self.evaluations)
 
 
@@ -51,7 +53,8 @@ class ExactMapping:
         """Return the state before anything was evaluated."""
         levels = len(problem.hardware.levels)
         loops, keep = np.zeros((levels, 4, 8), np.int64), np.zeros((levels, 3), np.uint8)
-        return ExactState(0, seed % 2**64, loops, keep, (inf, inf, inf, -inf), False)
+        across, nothing = np.zeros((levels, 2, 8), np.int64), (inf, inf, inf, -inf)
+        return ExactState(0, seed % 2**64, loops, keep, across, nothing, False)
 
     def advance(self, problem: MappingProblem, state: ExactState, budget: int) -> ExactState:
         """Let the search have ``budget`` more evaluations."""
@@ -79,12 +82,10 @@ class ExactMapping:
             if why is None:
                 raise ValueError("best() needs at least one evaluation")
             return MappedLayer(None, inf, inf, state.evaluations, why)
-        best = found.best
-        rows = [[v[0], v[3], v[1], v[2], k] for v, k in zip(best.loops, best.keep, strict=True)]
         return MappedLayer(
-            Mapping.from_rows(rows),
-            best.energy_pj,
-            best.cycles,
+            found.best.mapping,
+            found.best.energy_pj,
+            found.best.cycles,
             state.evaluations,
             gap_percent=found.gap_percent,
         )
@@ -97,7 +98,8 @@ def _known(state: ExactState, found: Proof) -> ExactState:
         numbers = (inf, inf, inf, found.bound)
         return replace(state, evaluations=found.evaluations, numbers=numbers, proven=found.proven)
     numbers = (best.score, best.energy_pj, best.cycles, found.bound)
-    return ExactState(found.evaluations, state.seed, best.loops, best.keep, numbers, found.proven)
+    held = (best.loops, best.keep, best.across)
+    return ExactState(found.evaluations, state.seed, *held, numbers, found.proven)
 
 
 def joined(one: ExactState, two: ExactState) -> ExactState:
@@ -109,6 +111,7 @@ def joined(one: ExactState, two: ExactState) -> ExactState:
         two,
         loops=better.loops,
         keep=better.keep,
+        across=better.across,
         numbers=(*better.numbers[:3], bound),
         proven=proven or one.proven or two.proven,
     )

@@ -9,7 +9,7 @@ import numpy as np
 from ..evaluators.compiled import part
 from ..evaluators.setup import Setup
 from ..evaluators.words import Int
-from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 
 #: dimensions that leave weights, inputs and outputs where they are
 IDLE = ((N, P, Q), (K,), (C, R, S))
@@ -71,7 +71,7 @@ def may_lead(setup: Setup, level: int, way: int, stays: int, first: int, factors
 def order_of(setup: Setup, level: int, how: int) -> Int:
     """Return the loop order, innermost first, of a packed choice: way, what stays, first loop."""
     way, stays, first = how // 64, how // 16 % 4, how % 16 - 1
-    idle = (*IDLE, ())[stays]
+    idle = (*IDLE, (G,) if first < 0 else ())[stays]
     leading = [d for d in (first,) if d in idle]
     leading += [d for d in idle if d != first]
     if first >= 0 and first not in idle:

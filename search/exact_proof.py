@@ -1,25 +1,42 @@
 """What an exact mapping search knows: the best mapping, a bound, and how the two came about."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, inf
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ..evaluators.words import Float, Int
+from ..space.mapping import Mapping
 from .exact_frame import Flags
 
 
 @dataclass(frozen=True)
 class Found:
-    """A mapping as the kernel reads it, its score (ln), and energy and cycles from it."""
+    """A mapping as the kernel reads it, its score (ln), and energy and cycles from it.
+
+    ``across[L, 2, 8]`` are the orders of its unrolled loops.
+    """
 
     loops: Int
     keep: Flags
+    across: Int
     score: float
     energy_pj: float
     cycles: float
+
+    @property
+    def mapping(self) -> Mapping:
+        """The mapping as reports hold it."""
+        pairs = zip(self.loops, self.keep, strict=True)
+        plain = Mapping.from_rows([[v[0], v[3], v[1], v[2], k] for v, k in pairs])
+        return Mapping(
+            tuple(
+                replace(level, order_x=tuple(x), order_y=tuple(y))
+                for level, (x, y) in zip(plain.levels, self.across.tolist(), strict=True)
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -37,6 +54,13 @@ class Progress:
     bound: float
     energy_pj: float
     cycles: float
+
+
+def progress_of(evaluations: int, best: Found | None, bound: float) -> Progress:
+    """Return where a search stands."""
+    if best is None:
+        return Progress(evaluations, inf, bound, inf, inf)
+    return Progress(evaluations, best.score, min(bound, best.score), best.energy_pj, best.cycles)
 
 
 #: what is told of progress, and called between compiled parts of a search

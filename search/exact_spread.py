@@ -135,20 +135,26 @@ def _place(setup: Setup, level: int, spread: Int, x: Int, d: int) -> bool:
         return False
     if d == 8:
         return True
-    whole = int(spread[d])
-    for factor in divisors(whole):
-        along = (factor, whole // factor)
-        if not all(
-            setup.spatial[level, axis, d] or f == setup.fixed[level, axis, d]
-            for axis, f in enumerate(along)
-        ):
-            continue
-        if min(along) == 1 or setup.both_axes:
-            x[d] = factor
-            if _place(setup, level, spread, x, d + 1):
-                return True
+    for factor in axis_factors(setup, level, d, int(spread[d])):
+        x[d] = factor
+        if _place(setup, level, spread, x, d + 1):
+            return True
     x[d] = 1
     return False
+
+
+def axis_factors(setup: Setup, level: int, d: int, whole: int) -> list[int]:
+    """Return the factors along x with which a dimension may be unrolled, ``whole`` in all."""
+    found = []
+    for factor in divisors(whole):
+        along = (factor, whole // factor)
+        permitted = all(
+            setup.spatial[level, axis, d] or f == setup.fixed[level, axis, d]
+            for axis, f in enumerate(along)
+        )
+        if permitted and (min(along) == 1 or setup.both_axes):
+            found.append(factor)
+    return found
 
 
 def keeps_of(setup: Setup) -> Flags:
@@ -161,23 +167,24 @@ def keeps_of(setup: Setup) -> Flags:
 
 
 def guesses_of(setup: Setup, keep: Flags, spread: Int) -> Iterator[Int]:
-    """Yield how many stretches of inputs the children of each level may start: int64[L].
+    """Yield how many stretches of inputs the children of each level may start: int64[L]."""
+    for guess in product(*(guesses_at(setup, keep, spread, i) for i in range(len(keep)))):
+        yield np.array(guess, np.int64)
+
+
+def guesses_at(setup: Setup, keep: Flags, spread: Int, level: int) -> list[int]:
+    """Return how many stretches of inputs the children of a level may start.
 
     It matters where rows (or columns) of results and of the kernel are unrolled at once, and
     inputs pass the level inside; 0 where it does not.
     """
-    choices: list[list[int]] = []
-    for level in range(len(keep)):
-        passes = 0 < level <= setup.top[INPUTS] and not keep[level - 1, INPUTS]
-        here = spread[level]
-        meeting = (here[P] > 1 and here[R] > 1) or (here[Q] > 1 and here[S] > 1)
-        if passes and meeting and setup.multicast[level, INPUTS]:
-            rows, columns = (_starts(setup, spread, level, axis) for axis in (0, 1))
-            choices.append(sorted({a * b for a in rows for b in columns}))
-        else:
-            choices.append([0])
-    for guess in product(*choices):
-        yield np.array(guess, np.int64)
+    passes = 0 < level <= setup.top[INPUTS] and not keep[level - 1, INPUTS]
+    here = spread[level]
+    meeting = (here[P] > 1 and here[R] > 1) or (here[Q] > 1 and here[S] > 1)
+    if not (passes and meeting and setup.multicast[level, INPUTS]):
+        return [0]
+    rows, columns = (_starts(setup, spread, level, axis) for axis in (0, 1))
+    return sorted({a * b for a in rows for b in columns})
 
 
 def _starts(setup: Setup, spread: Int, level: int, axis: int) -> set[int]:
@@ -188,9 +195,16 @@ def _starts(setup: Setup, spread: Int, level: int, axis: int) -> set[int]:
     for out, kernel in tiles:
         step = setup.window[axis, 0] * out * inside[P + axis]
         shift = setup.window[axis, 1] * kernel * inside[R + axis]
-        first = np.arange(spread[level, P + axis])[:, None] * step
-        found.add(len(np.unique(first + np.arange(spread[level, R + axis]) * shift)))
+        found.add(stretches_of(spread[level], axis, int(step), int(shift)))
     return found
+
+
+def stretches_of(here: Int, axis: int, step: int, shift: int) -> int:
+    """Return how many different sums children start at whose rows are ``step`` and ``shift``
+    from those of their neighbours along results and along the kernel.
+    """
+    first = np.arange(here[P + axis])[:, None] * step
+    return len(np.unique(first + np.arange(here[R + axis]) * shift))
 
 
 def touched(setup: Setup) -> Int:

@@ -13,9 +13,9 @@ import numpy as np
 from ..evaluators.compiled import inlined, lean, part
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
-from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, P
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, G, P
 from .exact_ahead import Ahead
-from .exact_closing import NOTHING, end_runs, ends, may_stay, run_of, tries
+from .exact_closing import NONE, NOTHING, end_runs, ends, may_stay, run_of, still_leads, tries
 from .exact_frame import Frame, port_cycles
 from .exact_labels import (
     Labels,
@@ -40,13 +40,16 @@ DONE, FULL, STOPPED = range(3)
 
 
 class Step(NamedTuple):
-    """Scratch of one step outwards: tile, loops, what ports have moved, and costs by price."""
+    """Scratch of one step outwards: tile, loops, what ports have moved, words that pass, and
+    costs by price.
+    """
 
     tau: Int
     outside: Int
     factors: Int
     scratch: Int
     ended: Float
+    passing: Float
     costs: Float
 
 
@@ -54,22 +57,31 @@ def new_step(levels: int) -> Step:
     """Return scratch for a walk."""
     tau, outside, factors = (np.ones(8, np.int64) for _ in range(3))
     costs = np.zeros(1 + 2 * 3 * levels)
-    return Step(tau, outside, factors, np.zeros((2, 4, 8), np.int64), np.zeros((levels, 2)), costs)
+    scratch, ended = np.zeros((2, 4, 8), np.int64), np.zeros((levels, 2))
+    return Step(tau, outside, factors, scratch, ended, np.zeros(3), costs)
 
 
 @inlined
 def _end(
-    setup: Setup, frame: Frame, real: Int, step: Step, tensor: int, opened: int, level: int,
-    run: int, stays: int, first: int,
+    setup: Setup, frame: Frame, real: Int, labels: Labels, walk: Walk, step: Step, label: int,
+    level: int, run: int, still: int, stays: int, first: int,
 ) -> float:  # fmt: skip
-    """End the open runs of a tensor at a level, if one of its loops moves it."""
-    last = level == frame.keep.shape[0] - 1
-    if not (last or ends(tensor, step.factors)):
-        return 0.0
-    return end_runs(
-        setup, frame, real, tensor, opened_from(opened, tensor), level, step.tau, step.factors, run,
-        stays, first, step.scratch, step.ended,
-    )  # fmt: skip
+    """End a label's open runs of all tensors that a loop of the level moves."""
+    if walk.bounded:
+        copy_units(labels.units[label], step.ended)
+    energy, last = 0.0, level == frame.keep.shape[0] - 1
+    for t in range(3):
+        step.passing[t] = labels.passing[label * int(walk.carried), t]
+        if not (last or ends(t, step.factors)):
+            continue
+        energy += end_runs(
+            setup, frame, real, t, opened_from(labels.opened[label], t), level, step.tau,
+            step.factors, run_of(t, stays, still, run), stays, first, step.scratch, step.ended,
+            step.passing,
+        )  # fmt: skip
+        if not frame.needed[level, t]:
+            step.passing[t] = 0.0
+    return energy
 
 
 @inlined
@@ -118,14 +130,19 @@ def _branch(
     setup: Setup, found: Ahead, labels: Labels, walk: Walk, step: Step, label: int, level: int,
     tile: int, begin: int, count: int, after: int, energy: float, later: float, how: int,
 ) -> int:  # fmt: skip
-    """Look at one order: at the outermost level it is a mapping, and where ports may decide a
-    label of its own. Return how many labels there are, -1 if full.
+    """Look at one order: at the outermost level it is a mapping, and where ports or routers may
+    decide a label of its own. Return how many labels there are, -1 if full.
     """
     if level == len(setup.fanout) - 1:
         _finish(setup, walk, step, energy, label, how)
-    elif walk.bounded and not _hopeless(setup, walk, step, found, level, tile, energy + later):
-        return add_label(labels, walk, begin, count, step.ended, tile, after, energy, label, how)
-    return count
+        return count
+    if not walk.bounded and not walk.carried:
+        return count
+    if _hopeless(setup, walk, step, found, level, tile, energy + later):
+        return count
+    return add_label(
+        labels, walk, begin, count, step.ended, step.passing, tile, after, energy, label, how
+    )
 
 
 @inlined
@@ -142,26 +159,28 @@ def _outwards(
     after = 0 if last else opened_at(frame, opened, step.factors, level)
     later = 0.0 if last else put_off(frame, after, level)
     mover = INPUTS if _runs_of_inputs(frame, step, opened, level) else OUTPUTS
+    # where words of inputs that pass are carried, fewer of them may cost more
+    every = bool(frame.carries[1]) and setup.ranks.shape[1] == 0
     stayed, least, least_how = False, np.inf, 0
     for choice in range(4 * max(1, ways_of(setup, level))):
         way, stays = choice // 4, choice % 4
         stayed = stays > 0 and stayed
         still = staying(setup, level, way, stays, step.factors)
-        if not may_stay(stays, still, stayed):
+        if not may_stay(stays, still, stayed, every and step.factors[G] > 1):
             continue
         stayed, some = True, False
+        # with G innermost no window is first
+        moves = OUTPUTS if every and stays == NONE else mover
         for place in range(5):
             first = P + place if place < 4 else NOTHING
             led = may_lead(setup, level, way, stays, first, step.factors)
-            if not led or not tries(mover, stays, first, step.factors, some):
+            beside = every and still_leads(stays, step.factors)
+            if not led or not tries(moves, stays, first, step.factors, some, beside):
                 continue
             some = True
-            if walk.bounded:
-                copy_units(labels.units[label], step.ended)
-            energy = labels.energy[label]
-            for t in range(3):
-                ending = run_of(t, stays, still, run)
-                energy += _end(setup, frame, real, step, t, opened, level, ending, stays, first)
+            energy = labels.energy[label] + _end(
+                setup, frame, real, labels, walk, step, label, level, run, still, stays, first
+            )
             walk.tally[2] += 1
             how = choice * 16 + first + 1
             count = _branch(
@@ -172,18 +191,21 @@ def _outwards(
                 return -1
             if energy < least:
                 least, least_how = energy, how
-    if last or walk.bounded:
+    if last or walk.bounded or walk.carried:
         return count
     cost = walk.prices[0, 0] * (least + later) + found.ahead[0, level, tile]
     if not cost < walk.ceilings[0]:
         return count
-    return add_label(labels, walk, begin, count, step.ended, tile, after, least, label, least_how)
+    return add_label(
+        labels, walk, begin, count, step.ended, step.passing, tile, after, least, label, least_how
+    )
 
 
 @inlined
 def _start(
-    frame: Frame, lattice: Lattice, found: Ahead, labels: Labels, walk: Walk, fixed: float
-) -> int:
+    frame: Frame, lattice: Lattice, found: Ahead, labels: Labels, walk: Walk, step: Step,
+    fixed: float,
+) -> int:  # fmt: skip
     """Make a label of every tile of the innermost level; return how many, -1 if full."""
     count = 0
     opened = pack(
@@ -191,6 +213,8 @@ def _start(
         still_open(frame, INPUTS, 0, 0),
         still_open(frame, OUTPUTS, 0, 0),
     )
+    for t in range(3):
+        step.passing[t] = 0.0
     for tile in range(lattice.size):
         if walk.stop[0]:
             break
@@ -200,7 +224,9 @@ def _start(
             cost = row_of(walk, j, fixed, frame.units) + found.ahead[j, 0, tile]
             open_end = open_end and cost < walk.ceilings[j]
         if open_end:
-            count = add_label(labels, walk, 0, count, frame.units, tile, opened, fixed, -1, 0)
+            count = add_label(
+                labels, walk, 0, count, frame.units, step.passing, tile, opened, fixed, -1, 0
+            )
             if count < 0:
                 return -1
     return count
@@ -262,7 +288,7 @@ def walk_outwards(
     of all mappings of the frame, ``most`` the labels that may be tried.
     """
     levels = frame.keep.shape[0]
-    count, begin = _start(frame, lattice, found, labels, walk, fixed), 0
+    count, begin = _start(frame, lattice, found, labels, walk, step, fixed), 0
     for level in range(1, levels):
         if walk.stop[0]:
             return STOPPED

@@ -36,6 +36,28 @@ def drawn_problem(number: int) -> MappingProblem:
             return problem
 
 
+def drawn_network(number: int) -> MappingProblem:
+    """Return the problem of that number among those whose words take hops."""
+    rng = Random(f"hops-{number}")
+    while True:
+        problem = _draw(rng)
+        if problem is None or problem.setup.fanout.max() == 1:
+            continue
+        levels = [replace(level, energy=_wired(rng, level)) for level in problem.hardware.levels]
+        effects = replace(problem.hardware.effects, network="mesh")
+        hardware = replace(problem.hardware, levels=tuple(levels), effects=effects)
+        problem = replace(problem, hardware=hardware)
+        count = mappings_of(problem.setup, True) * prod(map(len, _ways(problem.setup)))
+        if 500 <= count <= MOST:
+            return problem
+
+
+def _wired(rng: Random, level: StorageLevel) -> AccessEnergy:
+    assert level.energy is not None
+    hop_pj = rng.choice((0, 0.25, 1, 4, 30))
+    return replace(level.energy, hop_pj=hop_pj, router_pj=rng.choice((0, 0, 0.25, 2, 20)))
+
+
 def _draw(rng: Random) -> MappingProblem | None:
     bounds = dict.fromkeys(DIMS, 1)
     for d in rng.choice(KINDS):
@@ -181,13 +203,32 @@ def all_loops(setup: Setup) -> np.ndarray:
     return loops
 
 
+def unrolled_orders(setup: Setup) -> list[np.ndarray]:
+    """Every order of unrolled loops that can matter: int64[L, 2, 8] each."""
+    return [np.array(ways).reshape(-1, 2, 8) for ways in product(*_ways(setup))]
+
+
+def _ways(setup: Setup) -> list[list[list[int]]]:
+    """Orders of the loops along each axis of each level, one after another."""
+    found = []
+    for level, axis in product(range(len(setup.fanout)), (0, 1)):
+        priced = setup.hop_pj[level] + setup.router_pj[level] > 0
+        here = priced and setup.fanout[level, axis] > 1
+        moving = [d for d in _moving(setup) if here and setup.spatial[level, axis, d]]
+        still = [d for d in range(8) if d not in moving]
+        found.append([[*way, *still] for way in permutations(moving)])
+    return found
+
+
 def all_costs(setup: Setup, keeps: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Energy (leakage included) and cycles of every valid mapping under one of ``keeps``."""
     loops = all_loops(setup)
     energies, latencies = [np.zeros(0)], [np.zeros(0)]
-    for keep in keeps:
+    for keep, across in product(keeps, unrolled_orders(setup)):
         status, energy, chip, dram = evaluate_batch(
-            setup, loops, np.broadcast_to(keep, (len(loops), *keep.shape)).copy()
+            setup._replace(across=across),
+            loops,
+            np.broadcast_to(keep, (len(loops), *keep.shape)).copy(),
         )
         cycles = np.maximum(chip, dram)[status == VALID]
         energies.append(energy[status == VALID] + setup.leakage_pj * cycles)

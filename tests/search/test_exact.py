@@ -166,10 +166,9 @@ def test_what_the_kernel_prices_otherwise_is_an_error(monkeypatch: pytest.Monkey
         proof(MappingProblem.of_layer(conv(), three_levels()), warm_up=0)
 
 
-def test_where_hops_cost_nothing_is_proven() -> None:
-    hardware = preset("eyeriss")
-    meshed = replace(hardware, effects=Effects(network="mesh"))
-    found = proof(MappingProblem.of_layer(resnet_conv(), meshed), budget=3000)
+def test_where_an_array_fills_nothing_is_proven() -> None:
+    hardware = replace(preset("eyeriss"), effects=Effects(fill_drain="exposed"))
+    found = proof(MappingProblem.of_layer(resnet_conv(), hardware), budget=3000)
     assert found.best is not None
     assert (found.proven, found.bound, found.gap_percent) == (False, -inf, inf)
 
@@ -258,5 +257,5 @@ def test_a_front_that_is_cut_says_so() -> None:
     scores = [point.score for point in whole.points]
     assert cycles == sorted(cycles, reverse=True)
     assert scores == sorted(scores)
-    hops = replace(problem.hardware, effects=Effects(network="mesh"))
-    assert front(MappingProblem.of_layer(resnet_conv(), hops), 100).points == ()
+    filled = replace(problem.hardware, effects=Effects(fill_drain="exposed"))
+    assert front(MappingProblem.of_layer(resnet_conv(), filled), 100).points == ()

@@ -1,0 +1,92 @@
+"""Frames of hardware whose words take hops: what a choice of factors leaves open beside steps."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, product
+from typing import Final
+
+import numpy as np
+
+from ..evaluators.words import Int
+from .exact_frame import Flags, Frame
+from .exact_hops import ANY, BOUNDED
+from .exact_layouts import Layout, Layouts, Sharing, sharings
+
+#: more ways to wire one choice of factors than this are not looked at
+MOST_WIRINGS: Final = 2**10
+
+
+@dataclass(frozen=True)
+class Wiring:
+    """How children share inputs at each level, and where they stand at those with a network."""
+
+    shared: tuple[Sharing, ...]
+    layouts: dict[int, Layout]
+
+    @property
+    def hops(self) -> float:
+        """All hops that serve each child with a word of each tensor."""
+        return sum(sum(hops) for one in self.layouts.values() for _, hops in one.served)
+
+    def across(self, plain: Int) -> Int:
+        """Return the orders of unrolled loops: int64[L, 2, 8]."""
+        orders = plain.copy()
+        for level, layout in self.layouts.items():
+            orders[level] = layout.across
+        return orders
+
+
+#: no words take hops
+UNWIRED: Final = Wiring((), {})
+
+
+def wirings(layouts: Layouts, keep: Flags, spread: Int) -> tuple[list[Wiring], bool]:
+    """Return the wirings of one choice that may be best, and whether there are no more."""
+    complete = True
+
+    def every() -> Iterator[Wiring]:
+        nonlocal complete
+        for shared in sharings(layouts.setup, keep, spread):
+            some = [layouts.of(i, spread[i], shared[i].steps) for i in layouts.levels]
+            complete &= all(whole for _, whole in some)
+            for ones in product(*(listed for listed, _ in some)):
+                yield Wiring(shared, dict(zip(layouts.levels, ones, strict=True)))
+
+    found = list(islice(every(), MOST_WIRINGS + 1))
+    complete &= len(found) <= MOST_WIRINGS
+    return sorted(found[:MOST_WIRINGS], key=lambda wiring: wiring.hops), complete
+
+
+def wired(frame: Frame, wiring: Wiring) -> Frame:
+    """Write a wiring into a frame; return it, with more room if that was too small."""
+    for level, shared in enumerate(wiring.shared):
+        frame.guess[level], frame.codes[level] = shared.guess, shared.codes
+    frame = _with_room(frame, [wiring])
+    for level, layout in wiring.layouts.items():
+        for t, (groups, hops) in enumerate(layout.served):
+            count = len(groups)
+            frame.sizes[level, t] = count
+            frame.groups[level, t, :count], frame.hops[level, t, :count] = groups, hops
+    return frame
+
+
+def wired_least(frame: Frame, found: list[Wiring]) -> Frame:
+    """Write what no wiring is below into a frame, and leave open how inputs are shared."""
+    frame.guess[:], frame.codes[:] = 0, ANY
+    for level in found[0].layouts:
+        for t in range(3):
+            served = [wiring.layouts[level].served[t] for wiring in found]
+            same = len({groups for groups, _ in served}) == 1 and len(served[0][0]) == 1
+            frame.sizes[level, t] = 1 if same else BOUNDED
+            frame.groups[level, t, 0] = min(sum(groups) for groups, _ in served)
+            frame.hops[level, t, 0] = min(sum(hops) for _, hops in served)
+    return frame
+
+
+def _with_room(frame: Frame, found: list[Wiring]) -> Frame:
+    room = max(len(groups) for wiring in found for one in wiring.layouts.values()
+               for groups, _ in one.served)  # fmt: skip
+    if room <= frame.groups.shape[2]:
+        return frame
+    shape = (*frame.groups.shape[:2], 2 * room)
+    return frame._replace(groups=np.zeros(shape), hops=np.zeros(shape))
