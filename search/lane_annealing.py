@@ -11,18 +11,18 @@ one splitmix64 sequence (Steele et al., OOPSLA 2014). A budget that ends inside 
 its first lanes only and moves nothing, so that the result does not depend on how it is cut.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 
 from ..evaluators.compiled import compiled, part
-from ..evaluators.lane_records import LANES, Records, new_nests
+from ..evaluators.lane_records import LANES, Records
 from ..evaluators.lane_setup import lanes_of
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
 from .draws import draw_words
-from .lane_candidates import Hat, Stand, new_hat, price, put, put_all, start, take
-from .lane_moves import NOTHING, WALKS, follow, move, moves_of, undo
+from .lane_candidates import Block, Hat, Stand, copied, new_hat, price, put, start, take
+from .lane_moves import NOTHING, follow, move, moves_of, undo
 
 #: lanes that try changes of the same walk; blocks of a round, and its first and last temperature
 #: (in units of ln objective). Chosen by benchmarks/mapping_search.py.
@@ -35,36 +35,12 @@ COLD: Final = 0.02
 MOST: Final = 36.0
 
 
-class Walks(NamedTuple):
-    """Where all walks stand after a number of whole blocks.
-
-    ``nests[L]`` is what the lane kernel reads, ``lanes[1]`` are the slots and scores of all lanes,
-    ``best`` is the incumbent and ``least[1]`` its ln objective.
-    """
-
-    nests: Records
-    lanes: Records
-    best: Stand
-    least: Float
-
-
-def new_walks(setup: Setup) -> Walks:
-    """Return walks before their first step."""
-    moves = moves_of(setup)
-    first = start(setup, moves)
-    walks = Walks(new_nests(len(setup.fanout)), np.zeros(1, WALKS), first, np.array([np.inf]))
-    put_all(moves, first, np.inf, walks.lanes, walks.nests)
-    return walks
-
-
-def annealed(setup: Setup, walks: Walks, seed: int, done: int, budget: int) -> Walks:
+def annealed(setup: Setup, walks: Block, seed: int, done: int, budget: int) -> Block:
     """Return the walks after ``budget`` more evaluations than the first ``done``.
 
     The same whether or not lanes cover the setup.
     """
-    places, keys, keep, ways = walks.best
-    best = Stand(places.copy(), keys.copy(), keep.copy(), ways.copy())
-    after = Walks(walks.nests.copy(), walks.lanes.copy(), best, walks.least.copy())
+    after = copied(walks)
     lanes, moves = lanes_of(setup), moves_of(setup)
     anneal_blocks(
         lanes,
@@ -124,7 +100,7 @@ def anneal_blocks(
     all_moves: Records,
     ranks: Int,
     first: Stand,
-    walks: Walks,
+    walks: Block,
     hat: Hat,
     seed: Any,
     done: int,

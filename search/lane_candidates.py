@@ -11,12 +11,12 @@ import numpy as np
 from ..evaluators.compiled import compiled, part
 from ..evaluators.kernel import ORDER, SPATIAL_X, SPATIAL_Y, TEMPORAL, evaluate_one, ln_objective
 from ..evaluators.lane_prices import VALID
-from ..evaluators.lane_records import LANES, Records
+from ..evaluators.lane_records import LANES, Records, new_nests
 from ..evaluators.lanes import Room, cost_block, filter_block, new_room
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
 from .draws import Flags
-from .lane_moves import STEP, moves_of
+from .lane_moves import STEP, WALKS, moves_of
 
 _score = part(ln_objective)
 
@@ -28,6 +28,35 @@ class Stand(NamedTuple):
     keys: Float
     keep: Float
     ways: Flags
+
+
+class Block(NamedTuple):
+    """Where all lanes stand after a number of whole blocks, and the incumbent.
+
+    ``nests[L]`` is what the lane kernel reads, ``lanes[1]`` are the slots and scores of all lanes,
+    ``best`` is the incumbent and ``least[1]`` its ln objective.
+    """
+
+    nests: Records
+    lanes: Records
+    best: Stand
+    least: Float
+
+
+def new_block(setup: Setup) -> Block:
+    """Return a block whose lanes all stand where every search begins, without a score."""
+    moves = moves_of(setup)
+    first = start(setup, moves)
+    block = Block(new_nests(len(setup.fanout)), np.zeros(1, WALKS), first, np.array([np.inf]))
+    put_all(moves, first, np.inf, block.lanes, block.nests)
+    return block
+
+
+def copied(block: Block) -> Block:
+    """Return a block that may be changed in place."""
+    places, keys, keep, ways = block.best
+    best = Stand(places.copy(), keys.copy(), keep.copy(), ways.copy())
+    return Block(block.nests.copy(), block.lanes.copy(), best, block.least.copy())
 
 
 class Hat(NamedTuple):

@@ -114,42 +114,43 @@ def moves_of(setup: Setup) -> Records:
 
 
 @part
-def _pick(word: Any, shift: int, many: int) -> Any:
+def pick(word: Any, shift: int, many: int) -> Any:
     """One of ``many`` numbers by 14 bits of a random word."""
     field = (word >> np.uint64(shift)) & np.uint64(0x3FFF)
     return np.int64((field * np.uint64(many)) >> np.uint64(14))
 
 
 @part
-def _slot(walks: Any, j: int, i: int) -> Any:
+def slot_of(walks: Any, j: int, i: int) -> Any:
     """Where prime factor ``j`` of lane ``i`` stands, as numba's usual integer."""
     return np.int64(walks.places[j, i])
 
 
 @part
-def _place(moves: Any, walks: Any, nests: Records, i: int, j: int, slot: int) -> None:
+def place(moves: Any, walks: Any, nests: Records, i: int, j: int, slot: int) -> None:
     """Let prime factor ``j`` of lane ``i`` stand in a slot."""
-    before, d, p = _slot(walks, j, i), moves.dim[j], moves.prime[j]
+    before, d, p = slot_of(walks, j, i), moves.dim[j], moves.prime[j]
     nests[before >> 2].factors[before & 3, d, i] /= p
     nests[slot >> 2].factors[slot & 3, d, i] *= p
     walks.places[j, i] = slot
 
 
 @part
-def _prime_of(moves: Any, d: int, word: Any, shift: int) -> int:
+def prime_of(moves: Any, d: int, word: Any, shift: int) -> int:
+    """One of the prime factors of a dimension."""
     begin = moves.begin[d]
-    return begin + _pick(word, shift, moves.begin[d + 1] - begin)
+    return begin + pick(word, shift, moves.begin[d + 1] - begin)
 
 
 @part
 def _other(moves: Any, dims: int, d: int, word: Any, shift: int) -> int:
     """One of the first ``dims`` dimensions but ``d``: the last of them stands in for ``d``."""
-    e = moves.moving[_pick(word, shift, dims - 1)]
+    e = moves.moving[pick(word, shift, dims - 1)]
     return moves.moving[dims - 1] if e == d else e
 
 
 @part
-def _permits(moves: Any, nests: Records, i: int, d: int, slot: int) -> bool:
+def permits(moves: Any, nests: Records, i: int, d: int, slot: int) -> bool:
     """Whether a factor of dimension ``d`` may stand in a slot as lane ``i`` now is."""
     kind = slot & 3
     if not moves.opened[d, slot]:
@@ -165,25 +166,25 @@ def _note(step: Any, i: int, kind: int, one: int, was: int, other: int) -> None:
 
 
 @part
-def _move_factor(moves: Any, walks: Any, step: Any, nests: Records, i: int) -> None:
+def move_factor(moves: Any, walks: Any, step: Any, nests: Records, i: int) -> None:
     """Move a prime factor to another slot that is open to it."""
     if moves.movable == 0:
         return
     word = step.words[i]
-    d = moves.moving[_pick(word, 10, moves.movable)]
+    d = moves.moving[pick(word, 10, moves.movable)]
     many = moves.slots[d]
-    j = _prime_of(moves, d, word, 24)
-    before = _slot(walks, j, i)
+    j = prime_of(moves, d, word, 24)
+    before = slot_of(walks, j, i)
     # the last slot stands in for the one where the factor is
-    slot = moves.slot[d, _pick(word, 38, many - 1)]
+    slot = moves.slot[d, pick(word, 38, many - 1)]
     slot = moves.slot[d, many - 1] if slot == before else slot
-    if _permits(moves, nests, i, d, slot):
+    if permits(moves, nests, i, d, slot):
         _note(step, i, FACTORS, j, before, -1)
-        _place(moves, walks, nests, i, j, slot)
+        place(moves, walks, nests, i, j, slot)
 
 
 @part
-def _exchange(moves: Any, walks: Any, step: Any, nests: Records, i: int) -> bool:
+def exchange(moves: Any, walks: Any, step: Any, nests: Records, i: int) -> bool:
     """Let prime factors of two dimensions change slots; False if they cannot.
 
     It keeps a full mesh or buffer nearly full, where two single moves would pass through a
@@ -192,16 +193,16 @@ def _exchange(moves: Any, walks: Any, step: Any, nests: Records, i: int) -> bool
     if moves.movable < 2:
         return False
     word = step.words[i]
-    d = moves.moving[_pick(word, 10, moves.movable)]
+    d = moves.moving[pick(word, 10, moves.movable)]
     e = _other(moves, moves.movable, d, word, 24)
-    j, k = _prime_of(moves, d, word, 38), _prime_of(moves, e, step.more[i], 0)
-    a, b = _slot(walks, j, i), _slot(walks, k, i)
-    if a == b or not _permits(moves, nests, i, d, b) or not _permits(moves, nests, i, e, a):
+    j, k = prime_of(moves, d, word, 38), prime_of(moves, e, step.more[i], 0)
+    a, b = slot_of(walks, j, i), slot_of(walks, k, i)
+    if a == b or not permits(moves, nests, i, d, b) or not permits(moves, nests, i, e, a):
         return False
     _note(step, i, FACTORS, j, a, k)
     step.other_was[i] = b
-    _place(moves, walks, nests, i, j, b)
-    _place(moves, walks, nests, i, k, a)
+    place(moves, walks, nests, i, j, b)
+    place(moves, walks, nests, i, k, a)
     return True
 
 
@@ -221,7 +222,7 @@ def _order(walks: Any, ranks: Int, nests: Records, i: int, level: int, way: int)
 
 
 @part
-def _move_loops(moves: Any, ranks: Int, walks: Any, step: Any, nests: Records, i: int) -> None:
+def move_loops(moves: Any, ranks: Int, walks: Any, step: Any, nests: Records, i: int) -> None:
     """Order a level another way, or swap two loops of equal rank.
 
     The innermost level's order never matters.
@@ -229,14 +230,14 @@ def _move_loops(moves: Any, ranks: Int, walks: Any, step: Any, nests: Records, i
     levels, word = nests.shape[0], step.words[i]
     if levels < 2 or moves.dims < 2:
         return
-    level = 1 + _pick(word, 10, levels - 1)
+    level = 1 + pick(word, 10, levels - 1)
     ways, now = moves.ways[level], walks.ways[level, i]
-    way = _pick(step.more[i], 0, ways)
+    way = pick(step.more[i], 0, ways)
     if ways > 1 and way != now:
         _note(step, i, WAY, level, now, way)
         _order(walks, ranks, nests, i, level, way)
         return
-    d = moves.moving[_pick(word, 24, moves.dims)]
+    d = moves.moving[pick(word, 24, moves.dims)]
     e = _other(moves, moves.dims, d, word, 38)
     if ways == 0 or ranks[level, now, d] == ranks[level, now, e]:
         _note(step, i, LOOPS, level, d, e)
@@ -244,7 +245,8 @@ def _move_loops(moves: Any, ranks: Int, walks: Any, step: Any, nests: Records, i
 
 
 @part
-def _flip(nests: Records, i: int, bit: int) -> None:
+def flip(nests: Records, i: int, bit: int) -> None:
+    """Let a level keep a tensor that passes it, or let one pass that it keeps."""
     keep, t = nests[bit // 3].keep, bit % 3
     keep[t, i] = 1.0 - keep[t, i]
 
@@ -255,13 +257,13 @@ def move(moves: Any, ranks: Int, walks: Any, step: Any, nests: Records, i: int) 
     step.kind[i] = NOTHING
     share = np.float64(step.words[i] & np.uint64(0x3FF)) * (1.0 / 1024.0)
     if moves.bits > 0 and (share >= 1.0 - FLIPS or moves.movable == 0):
-        bit = moves.free[_pick(step.words[i], 10, moves.bits)]
+        bit = moves.free[pick(step.words[i], 10, moves.bits)]
         step.kind[i], step.one[i] = KEPT, bit
-        _flip(nests, i, bit)
+        flip(nests, i, bit)
     elif share < SWAPS:
-        _move_loops(moves, ranks, walks, step, nests, i)
-    elif share >= SWAPS + EXCHANGES or not _exchange(moves, walks, step, nests, i):
-        _move_factor(moves, walks, step, nests, i)
+        move_loops(moves, ranks, walks, step, nests, i)
+    elif share >= SWAPS + EXCHANGES or not exchange(moves, walks, step, nests, i):
+        move_factor(moves, walks, step, nests, i)
 
 
 @part
@@ -270,14 +272,14 @@ def undo(moves: Any, ranks: Int, walks: Any, step: Any, nests: Records, i: int) 
     kind, one, was, other = step.kind[i], step.one[i], step.was[i], step.other[i]
     if kind == FACTORS:
         if other >= 0:
-            _place(moves, walks, nests, i, other, step.other_was[i])
-        _place(moves, walks, nests, i, one, was)
+            place(moves, walks, nests, i, other, step.other_was[i])
+        place(moves, walks, nests, i, one, was)
     elif kind == LOOPS:
         _swap(nests, i, one, was, other)
     elif kind == WAY:
         _order(walks, ranks, nests, i, one, was)
     elif kind == KEPT:
-        _flip(nests, i, one)
+        flip(nests, i, one)
 
 
 @part
@@ -287,12 +289,12 @@ def follow(
     """Make in lane ``i`` the last move of the lane ``leader``, which was where ``i`` is."""
     kind, one, other = step.kind[leader], step.one[leader], step.other[leader]
     if kind == FACTORS:
-        _place(moves, walks, nests, i, one, _slot(walks, one, leader))
+        place(moves, walks, nests, i, one, slot_of(walks, one, leader))
         if other >= 0:
-            _place(moves, walks, nests, i, other, _slot(walks, other, leader))
+            place(moves, walks, nests, i, other, slot_of(walks, other, leader))
     elif kind == LOOPS:
         _swap(nests, i, one, step.was[leader], other)
     elif kind == WAY:
         _order(walks, ranks, nests, i, one, other)
     elif kind == KEPT:
-        _flip(nests, i, one)
+        flip(nests, i, one)

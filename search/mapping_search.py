@@ -5,7 +5,7 @@ from typing import Any, Final, TypeAlias
 
 from .auto_mapping import AutoMapping
 from .exact_mapping import ExactMapping
-from .local_mapping import LocalMapping
+from .lane_mapping import GeneticMapping, LocalMapping
 from .protocols import MappingSearch
 from .random_mapping import RandomMapping
 
@@ -14,6 +14,7 @@ __all__ = [
     "AnySearch",
     "AutoMapping",
     "ExactMapping",
+    "GeneticMapping",
     "LocalMapping",
     "RandomMapping",
 ]
@@ -24,6 +25,7 @@ AnySearch: TypeAlias = MappingSearch[Any]
 MAPPING_SEARCHES: Final[dict[str, Callable[[], AnySearch]]] = {
     AutoMapping.name: lambda: AutoMapping(LocalMapping()),
     LocalMapping.name: LocalMapping,
+    GeneticMapping.name: GeneticMapping,
     RandomMapping.name: RandomMapping,
     ExactMapping.name: ExactMapping,
 }

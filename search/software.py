@@ -38,7 +38,7 @@ class SoftwareSettings:
         population: individuals of the genetic search.
         mapping: ``exact`` (the best one, where ``mapping_evaluations`` are enough to prove it),
             ``auto`` (the same, and annealing beside it where they are not), ``local`` (annealing
-            with restarts), or ``random``.
+            with restarts), ``genetic`` or ``random``.
         mapping_evaluations: mappings tried for each layer, tile and residency, at most.
         factors: ``exact`` (they multiply to the loop bounds), ``padded`` (to bounds that suit
             the meshes, and all of that runs) or ``clipped`` (either, and the true bounds run).

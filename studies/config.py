@@ -70,6 +70,12 @@ def _preset_names() -> list[str]:
     return sorted(PRESETS)
 
 
+def _mapping_search_names() -> list[str]:
+    from ..search.mapping_search import MAPPING_SEARCHES
+
+    return list(MAPPING_SEARCHES)
+
+
 def _readable_workloads(entries: Any, info: ValidationInfo) -> Any:
     """Read the networks, so that what is wrong with them is reported with the file's errors."""
     if not isinstance(entries, list | tuple):
@@ -152,7 +158,9 @@ class Software(_Section):
 
     fusion: Literal["genetic", "none"] = "genetic"
     population: Annotated[int, Field(ge=2)] = 8
-    mapping: Literal["auto", "exact", "local", "random"] = "local"
+    mapping: Annotated[str, AfterValidator(_known("mapping search", _mapping_search_names))] = (
+        "local"
+    )
     mapping_evaluations: Count = 4000
     factors: Literal["exact", "padded", "clipped"] = "exact"
     constraints: Annotated[MappingConstraints, Readable] = UNCONSTRAINED

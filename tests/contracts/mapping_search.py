@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from archloom.evaluators.layer_cost import mapped_cost
 from archloom.evaluators.problem import MappingProblem
@@ -56,6 +58,10 @@ def objective(problem: MappingProblem, found: MappedLayer) -> float:
     return log(energy) + log(found.latency_cycles)
 
 
+#: what the fixture of a contract sets up is the same for every example
+FIXTURES = (HealthCheck.function_scoped_fixture, HealthCheck.differing_executors)
+
+
 @pytest.mark.parametrize("name", PROBLEMS)
 class MappingSearchContract(ABC):
     """Inherit, implement :meth:`make`, and the tests run."""
@@ -75,6 +81,12 @@ class MappingSearchContract(ABC):
     def test_a_then_b_is_a_plus_b(self, name: str, a: int, b: int) -> None:
         problem = PROBLEMS[name]
         assert same(self.after(problem, a, b), self.after(problem, a + b))
+
+    @given(cuts=st.lists(st.integers(0, 300), min_size=1, max_size=5))
+    @settings(max_examples=8, deadline=None, derandomize=True, suppress_health_check=FIXTURES)
+    def test_cuts_change_nothing(self, name: str, cuts: list[int]) -> None:
+        problem = PROBLEMS[name]
+        assert same(self.after(problem, *cuts), self.after(problem, sum(cuts)))
 
     def test_a_state_is_never_changed(self, name: str) -> None:
         problem, search = PROBLEMS[name], self.make()

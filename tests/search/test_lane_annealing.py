@@ -5,14 +5,9 @@ import pytest
 
 from archloom.evaluators.lane_records import LANES
 from archloom.evaluators.lane_setup import lanes_of
-from archloom.search.lane_annealing import (
-    ROUND,
-    TRIES,
-    Walks,
-    annealed,
-    new_walks,
-)
-from archloom.search.lane_candidates import Stand, mapping_of
+from archloom.evaluators.setup import Setup
+from archloom.search.lane_annealing import ROUND, TRIES, annealed
+from archloom.search.lane_candidates import Block, Stand, mapping_of, new_block
 
 from ..evaluators.random_setups import random_setup
 from .exact_cases import drawn_problem
@@ -21,7 +16,7 @@ from .test_annealing import PROBLEMS, score, well_formed
 BUDGETS = (1, 63, 64, 65, 700, ROUND * LANES)
 
 
-def lane(walks: Walks, i: int) -> tuple[np.ndarray, np.ndarray]:
+def lane(walks: Block, i: int) -> tuple[np.ndarray, np.ndarray]:
     """The mapping at which a lane stands, from what the lane kernel reads."""
     levels = len(walks.nests)
     loops = np.ones((levels, 4, 8), np.int64)
@@ -30,14 +25,14 @@ def lane(walks: Walks, i: int) -> tuple[np.ndarray, np.ndarray]:
     return loops, walks.nests["keep"][..., i].astype(np.uint8)
 
 
-def stand(walks: Walks, i: int) -> Stand:
+def stand(walks: Block, i: int) -> Stand:
     """The same as the search remembers it."""
     state, levels = walks.lanes[0], len(walks.nests)
     keys, keep = walks.nests["key"][..., i], walks.nests["keep"][..., i]
     return Stand(state["places"][:, i], keys, keep, state["ways"][:levels, i])
 
 
-def same(one: Walks, other: Walks) -> bool:
+def same(one: Block, other: Block) -> bool:
     pairs = zip(
         (*one[:2], *one.best, one.least), (*other[:2], *other.best, other.least), strict=True
     )
@@ -47,7 +42,7 @@ def same(one: Walks, other: Walks) -> bool:
 @pytest.mark.parametrize("name", PROBLEMS)
 def test_lanes_stay_well_formed_and_know_their_scores(name: str) -> None:
     setup = PROBLEMS[name].setup
-    walks, done = new_walks(setup), 0
+    walks, done = new_block(setup), 0
     for budget in BUDGETS:
         walks, done = annealed(setup, walks, 5, done, budget), done + budget
         for i in range(0, LANES, 3):
@@ -67,7 +62,7 @@ def test_lanes_stay_well_formed_and_know_their_scores(name: str) -> None:
 
 def test_lanes_of_a_walk_stand_together() -> None:
     setup = PROBLEMS["eyeriss"].setup
-    walks = annealed(setup, new_walks(setup), 0, 0, 40 * LANES)
+    walks = annealed(setup, new_block(setup), 0, 0, 40 * LANES)
     for name in ("factors", "key", "keep"):
         rows = walks.nests[name].reshape(-1, LANES // TRIES, TRIES)
         assert (rows == rows[..., :1]).all()
@@ -80,7 +75,7 @@ def test_walks_change_every_kind_of_choice() -> None:
     setup = PROBLEMS["bypass"].setup
     seen: list[set[bytes]] = [set() for _ in range(5)]
     for step in range(1, 30):
-        walks = annealed(setup, new_walks(setup), 2, 0, step * LANES)
+        walks = annealed(setup, new_block(setup), 2, 0, step * LANES)
         for i in range(0, LANES, TRIES):
             loops, keep = lane(walks, i)
             for kind in range(4):
@@ -89,25 +84,28 @@ def test_walks_change_every_kind_of_choice() -> None:
     assert all(len(s) > 4 for s in seen)
 
 
-@pytest.mark.parametrize("number", range(40))
-def test_the_kernel_finds_what_lanes_find(number: int) -> None:
-    """Where lanes do not cover a setup, candidates are priced one by one; nothing else differs."""
+def only_kernel(number: int) -> tuple[Setup, Setup]:
+    """A setup that lanes cover, and the same with prices of nothing that only the kernel reads."""
     setup = random_setup(np.random.default_rng(number))
     setup = drawn_problem(number).setup if number % 2 else setup
     free = np.zeros(len(setup.fanout))
     setup = setup._replace(hop_pj=free, router_pj=free, address_pj=free, used_leakage_pj=free)
-    setup = setup._replace(extras=None)
-    # prices of nothing, which only the kernel reads
-    covered, other = lanes_of(setup), setup._replace(extras=1)
-    assert covered is not None
+    return setup._replace(extras=None), setup._replace(extras=1)
+
+
+@pytest.mark.parametrize("number", range(40))
+def test_the_kernel_finds_what_lanes_find(number: int) -> None:
+    """Where lanes do not cover a setup, candidates are priced one by one; nothing else differs."""
+    covered, other = only_kernel(number)
+    assert lanes_of(covered) is not None
     assert lanes_of(other) is None
-    by_lanes = annealed(setup, new_walks(setup), number, 0, 3000)
-    assert same(by_lanes, annealed(other, new_walks(other), number, 0, 3000))
+    by_lanes = annealed(covered, new_block(covered), number, 0, 3000)
+    assert same(by_lanes, annealed(other, new_block(other), number, 0, 3000))
 
 
 def test_a_round_begins_from_the_incumbent_or_from_scratch() -> None:
     setup = PROBLEMS["eyeriss"].setup
-    walks = annealed(setup, new_walks(setup), 1, 0, ROUND * LANES)
+    walks = annealed(setup, new_block(setup), 1, 0, ROUND * LANES)
     assert (walks.lanes[0]["scores"] == walks.least[0]).all()
     loops, _ = lane(walks, 7)
     assert np.array_equal(loops, mapping_of(setup, walks.best)[0])

@@ -11,7 +11,6 @@ import pytest
 
 from archloom.evaluators.kernel import ORDER, VALID, evaluate_batch
 from archloom.evaluators.problem import MappingProblem
-from archloom.search.auto_mapping import AutoMapping
 from archloom.search.exact import prove
 from archloom.search.exact_proof import Progress
 from archloom.search.mapping_search import (
@@ -25,36 +24,43 @@ from archloom.space.hardware import Hardware
 from archloom.space.layer import Layer
 
 from ..contracts.mapping_search import PROBLEMS, MappingSearchContract, objective
+from .exact_cases import drawn_problem
 from .small_cases import casco_edge, resnet_conv, three_levels, two_levels
 
 
-class TestLocalMapping(MappingSearchContract):
+class TestEveryMappingSearch(MappingSearchContract):
+    """All that are registered, so that none is forgotten."""
+
+    @pytest.fixture(autouse=True, params=MAPPING_SEARCHES)
+    def chosen(self, request: pytest.FixtureRequest) -> None:
+        self.search = request.param
+
     def make(self) -> MappingSearch[Any]:
-        return LocalMapping()
+        return MAPPING_SEARCHES[self.search]()
 
 
-class TestRandomMapping(MappingSearchContract):
-    def make(self) -> MappingSearch[Any]:
-        return RandomMapping()
+def test_searches_know_their_names() -> None:
+    assert [search().name for search in MAPPING_SEARCHES.values()] == list(MAPPING_SEARCHES)
 
 
-class TestExactMapping(MappingSearchContract):
-    def make(self) -> MappingSearch[Any]:
-        return ExactMapping()
+#: searches that prove nothing
+GUESSING = sorted(set(MAPPING_SEARCHES) - {"exact", "auto"})
 
 
-class TestAutoMapping(MappingSearchContract):
-    def make(self) -> MappingSearch[Any]:
-        return MAPPING_SEARCHES["auto"]()
-
-
-def test_searches_are_found_by_name() -> None:
-    assert {name: type(search()) for name, search in MAPPING_SEARCHES.items()} == {
-        "auto": AutoMapping,
-        "local": LocalMapping,
-        "random": RandomMapping,
-        "exact": ExactMapping,
-    }
+@pytest.mark.parametrize("name", GUESSING)
+def test_no_search_finds_less_than_the_exact_one(name: str) -> None:
+    """Annealing and breeding find just that, on most of the small problems."""
+    search, reached, many = MAPPING_SEARCHES[name](), 0, 150
+    for number in range(1000, 1000 + many):
+        problem = drawn_problem(number)
+        least = prove(problem, 10**8, warm_up=0)
+        assert least.proven
+        assert least.best is not None
+        state = search.advance(problem, search.start(problem, number), 4000)
+        score = objective(problem, search.best(problem, state))
+        assert score >= least.best.score - 1e-9, number
+        reached += score <= least.best.score + 1e-9
+    assert reached > many * 0.8 or name == "random"
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
