@@ -219,7 +219,8 @@ def translated(found: Any, swapped: bool) -> Mapping:
         if len(set(order)) != len(order):
             raise ValueError("a dimension has two loops at a level")
         order += [d for d in range(8) if d not in order]
-        x, y = meshes if i == 0 else ([1] * 8, [1] * 8)
+        # the buffer feeds the array
+        x, y = meshes if i == 1 else ([1] * 8, [1] * 8)
         levels.append([factors, order, x, y, [1, 1, 1]])
     return Mapping.from_rows(levels)
 
