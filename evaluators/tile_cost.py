@@ -104,8 +104,12 @@ def _tile_cost(
         (rows - 1) * layer.stride[0] + (layer.r - 1) * layer.dilation[0] + 1,
         (columns - 1) * layer.stride[1] + (layer.s - 1) * layer.dilation[1] + 1,
     )
+    streams = not resident and "weights" in hardware.levels[-2].keeps
     # a power of two lets tiles and plans share their mappings
-    left = None if resident else _floor_pow2(free)
+    left = _floor_pow2(free) if streams else None
+    if left is not None and left >= layer.weight_words:
+        # all weights fit, however much more is free
+        left = None
     problem = MappingProblem(
         tuple(bounds),
         layer.stride,

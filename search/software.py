@@ -44,7 +44,7 @@ class SoftwareSettings:
             the meshes, and all of that runs) or ``clipped`` (either, and the true bounds run).
         constraints: that all mappings satisfy; levels that a hardware lacks are left out.
 
-    The defaults are what ``benchmarks/fusion_search.py`` found best at equal CPU time.
+    The defaults are what ``benchmarks/fusion_search.py`` found to pay.
 
     Raises:
         ValueError: a search or factors that are not known, or a number that is too small.
@@ -52,8 +52,8 @@ class SoftwareSettings:
 
     fusion: str = "genetic"
     population: int = 8
-    mapping: str = "local"
-    mapping_evaluations: int = 4000
+    mapping: str = "auto"
+    mapping_evaluations: int = 100_000
     factors: str = "exact"
     constraints: MappingConstraints = UNCONSTRAINED
 

@@ -159,9 +159,9 @@ class Software(_Section):
     fusion: Literal["genetic", "none"] = "genetic"
     population: Annotated[int, Field(ge=2)] = 8
     mapping: Annotated[str, AfterValidator(_known("mapping search", _mapping_search_names))] = (
-        "local"
+        "auto"
     )
-    mapping_evaluations: Count = 4000
+    mapping_evaluations: Count = 100_000
     factors: Literal["exact", "padded", "clipped"] = "exact"
     constraints: Annotated[MappingConstraints, Readable] = UNCONSTRAINED
 
