@@ -71,6 +71,10 @@ def tile_costs(network, group, hardware, mapper, free):
             )
             bounds = (1, layer.g, layer.k, layer.c, p, q, layer.r, layer.s)
             room = None if resident else int(2 ** (free[m].bit_length() - 1))
+            words = layer.g * layer.k * layer.c * layer.r * layer.s
+            # all weights fit, or none are kept: whatever else is free makes no difference
+            if room is not None and (room >= words or "weights" not in hardware.levels[-2].keeps):
+                room = None
             window = (layer.stride, layer.dilation, (0, 0), box)
             staged = (resident, True, True)
             costs[t, m] = mapper(MappingProblem(bounds, *window, hardware, staged, room))

@@ -26,7 +26,7 @@ from .small_cases import casco_edge, three_levels
 
 CNN, MOBILE = network("tiny_cnn"), network("tiny_mobile")
 SMALL = casco_edge(32, pe_x=4, pe_y=4)
-QUICK = SoftwareSettings(mapping_evaluations=60)
+QUICK = SoftwareSettings(mapping="local", mapping_evaluations=60)
 
 
 def task(
