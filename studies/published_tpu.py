@@ -15,7 +15,7 @@ from ..space.presets import preset
 from .published import Chapter, Figure
 
 FAST: Final = "Zhang et al., ASPLOS 2022"
-EVALUATIONS: Final = 16_000
+EVALUATIONS: Final = 64_000
 
 
 def cycles_by_kind(net: Network, hardware: Hardware) -> Counter[str]:
