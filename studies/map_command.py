@@ -12,7 +12,7 @@ from .errors import UserError
 from .map_cases import Sought, Task, known, read_tasks
 from .map_front import find_front
 from .map_pictures import PANELS, check_picture, draw_convergence, draw_fronts
-from .map_solve import UNLIMITED, Effort, Solution, solve, warm
+from .map_solve import UNLIMITED, Effort, Solution, compiling, solve, warm
 from .map_view import MapProgress, Solved, case_json, print_solved
 from .whole_table import print_line
 
@@ -24,6 +24,9 @@ STOPPED, UNMAPPED = 130, 1
 
 #: seconds for a case, if nobody says anything
 DEFAULT_SECONDS = 10.0
+
+#: seconds of compiling beside which a search is not worth timing
+_COMPILED_S = 0.005
 
 
 @dataclass(frozen=True)
@@ -141,7 +144,11 @@ def solutions(tasks: Sequence[Task], effort: Effort, live: MapProgress) -> Itera
                 warm(problem, effort.search)
                 compiled.add(problem.setup.extras is None)
             live.begin(task.title, "searching")
-            found[problem] = solve(problem, effort, live.tell)
+            with compiling() as took:
+                found[problem] = solve(problem, effort, live.tell)
+            # a tiny layer does not get everywhere
+            if sum(took) > _COMPILED_S and not found[problem].interrupted:
+                found[problem] = solve(problem, effort, live.tell)
         live.done()
         yield task, found[problem]
         if found[problem].interrupted:

@@ -1,13 +1,15 @@
 """One mapping problem, searched for some seconds or evaluations in a thread that can be stopped."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import exp, inf
 from time import process_time
 from typing import Final, TypeVar
 
 import numpy as np
+from numba.core.event import install_timer
 from numpy.typing import NDArray
 
 from ..evaluators.problem import MappingProblem
@@ -111,6 +113,14 @@ class Solution:
     def edp(self) -> float:
         """Energy x latency, pJ x cycles."""
         return self.energy_pj * self.cycles
+
+
+@contextmanager
+def compiling() -> Iterator[list[float]]:
+    """Collect the seconds that kernels take to be compiled, or loaded from the disk."""
+    took: list[float] = []
+    with install_timer("numba:compiler_lock", took.append):
+        yield took
 
 
 def warm(problem: MappingProblem, search: str) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from signal import SIGINT, raise_signal
 
 import pytest
+from numba import njit
 
 from archloom.evaluators.conformance import evaluated
 from archloom.search.mapping_search import MAPPING_SEARCHES
@@ -12,7 +13,7 @@ from archloom.space.cases import case_of
 from archloom.studies.cli import main
 from archloom.studies.map_cases import Sought, read_tasks
 from archloom.studies.map_command import solutions
-from archloom.studies.map_solve import Effort, Stand, solve
+from archloom.studies.map_solve import Effort, Stand, compiling, solve
 from archloom.studies.map_view import MapProgress
 
 FILE = Path(__file__).parents[1] / "data" / "timeloop_cases.jsonl"
@@ -311,3 +312,13 @@ def test_curves_only_get_better():
         assert one.cpu_s <= two.cpu_s
         assert one.objective >= two.objective * (1 - 1e-12)
         assert one.bound <= two.bound * (1 + 1e-12)
+
+
+def test_what_is_compiled_is_noticed():
+    twice = njit(lambda number: 2 * number)
+    with compiling() as took:
+        twice(3)
+    assert sum(took) > 0
+    with compiling() as took:
+        twice(4)
+    assert took == []
