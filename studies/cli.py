@@ -225,6 +225,15 @@ def map_(
         bool,
         typer.Option("--both-axes", help="A dimension may be unrolled along x and y at once."),
     ] = False,
+    dataflow: Annotated[
+        str | None, typer.Option("--dataflow", metavar="NAME", help="Such as weight_stationary.")
+    ] = None,
+    constraints: Annotated[
+        Path | None,
+        typer.Option(
+            "--constraints", metavar="FILE", help="YAML: dataflow, unrolling, orders, bypass."
+        ),
+    ] = None,
     case: Annotated[
         str | None, typer.Option("--case", metavar="ID", help="Only the case of that id.")
     ] = None,
@@ -249,10 +258,10 @@ def map_(
     left out. Ctrl-C ends with what was found so far. docs/mapping.md
     explains the options and what is printed.
     """
-    from .map_cases import Sought
+    from .map_cases import Sought, constraints_of
     from .map_command import Output, effort_of, map_cases
 
-    sought = Sought(objective, bypass, both_axes)
+    sought = Sought(objective, bypass, constraints_of(constraints, dataflow, both_axes))
     effort = effort_of(search, seconds, evaluations, seed)
     output = Output(as_json, plot, front)
     raise typer.Exit(map_cases(cases, case, sought, effort, output, _console()))

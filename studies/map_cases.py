@@ -3,17 +3,28 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, cast
 
 from ..evaluators.problem import MappingProblem
 from ..space.cases import BadCase, Case, read_cases
 from ..space.infeasible import InfeasibleError
-from ..space.mapping_constraints import MappingConstraints, kept_as
+from ..space.mapping_constraints import (
+    DATAFLOWS,
+    UNCONSTRAINED,
+    Dataflow,
+    LevelConstraints,
+    MappingConstraints,
+    kept_as,
+)
 from ..space.suggest import did_you_mean
 from .errors import UserError
+from .mapping_rules import read_constraints_file
 
 #: exponents of energy and of latency
 OBJECTIVES: Final = {"edp": (1.0, 1.0), "energy": (1.0, 0.0), "latency": (0.0, 1.0)}
+
+#: no dimension goes along x and y of one mesh, as in the cases of Timeloop
+ONE_AXIS: Final = MappingConstraints(both_axes=False)
 
 BYPASSES: Final = ("as-given", "free")
 
@@ -26,7 +37,8 @@ class Sought:
         objective: one of OBJECTIVES.
         bypass: ``as-given``: each level keeps what it keeps in the case's own mapping, and what
             suits best if the case has none; or ``free``.
-        both_axes: whether a dimension may be unrolled along x and y of one mesh at once.
+        constraints: what else all mappings satisfy, as far as an architecture has levels of
+            these names; what it says that a level keeps or lets pass goes before ``bypass``.
 
     Raises:
         UserError: a name that is not known.
@@ -34,7 +46,7 @@ class Sought:
 
     objective: str = "edp"
     bypass: str = "as-given"
-    both_axes: bool = False
+    constraints: MappingConstraints = ONE_AXIS
 
     def __post_init__(self) -> None:
         known(self.objective, "--objective", list(OBJECTIVES))
@@ -85,12 +97,19 @@ def read_tasks(path: Path, sought: Sought, case: str | None = None) -> list[Task
     if bad:
         raise UserError("\n".join(_refusal(path, bad, len(found))))
     tasks = [what for _, what in found if isinstance(what, Task)]
+    _check_levels(tasks, sought.constraints)
     if case is None:
         return tasks
     names = list(dict.fromkeys(task.case.name for task in tasks))
     if case not in names:
         raise UserError(f"--case {case!r}: {path} has none of that id; {_near(case, names)}")
     return [task for task in tasks if task.case.name == case]
+
+
+def _check_levels(tasks: Sequence[Task], constraints: MappingConstraints) -> None:
+    levels = dict.fromkeys(level.name for task in tasks for level in task.case.hardware.levels)
+    for name, near in constraints.unknown_levels(levels):
+        raise UserError(f"--constraints: no architecture has a level {name!r}; {near}")
 
 
 def _near(case: str, names: list[str]) -> str:
@@ -120,9 +139,21 @@ def _task(case: Case | BadCase, sought: Sought) -> Task | tuple[str, tuple[str, 
 
 
 def _constraints(case: Case, sought: Sought) -> MappingConstraints:
+    asked = sought.constraints.within(level.name for level in case.hardware.levels)
     if sought.bypass == "free" or case.mapping is None:
-        return MappingConstraints(both_axes=sought.both_axes)
-    return replace(kept_as(case.mapping, case.hardware), both_axes=sought.both_axes)
+        return asked
+    own = kept_as(case.mapping, case.hardware)
+    return replace(asked, levels=tuple(_both(asked.of_level(v.level), v) for v in own.levels))
+
+
+def _both(asked: LevelConstraints, own: LevelConstraints) -> LevelConstraints:
+    """Add what a level keeps in the case's own mapping, but for tensors that were asked for."""
+    said = (*asked.keep, *asked.bypass)
+    return replace(
+        asked,
+        keep=(*asked.keep, *(t for t in own.keep if t not in said)),
+        bypass=(*asked.bypass, *(t for t in own.bypass if t not in said)),
+    )
 
 
 def _refusal(
@@ -133,3 +164,23 @@ def _refusal(
         named = "" if name == f"line {line}" else f"{name}: "
         for fault in faults:
             yield f"  {path}:{line}: {named}{fault}"
+
+
+def constraints_of(path: Path | None, dataflow: str | None, both_axes: bool) -> MappingConstraints:
+    """Return the constraints of a YAML file, if there is one, and of the other options.
+
+    Raises:
+        UserError: an unknown dataflow, a file that cannot be read or all that is wrong in it.
+    """
+    if dataflow is not None:
+        known(dataflow, "--dataflow", DATAFLOWS)
+    try:
+        found = UNCONSTRAINED if path is None else read_constraints_file(path)
+        if dataflow is not None:
+            found = replace(found, dataflow=cast(Dataflow, dataflow))
+        return replace(found, both_axes=found.both_axes and both_axes)
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
+        raise UserError(f"--constraints {path}: {reason}") from None
+    except ValueError as error:
+        raise UserError(f"--constraints {path}: {error}; --both-axes permits it") from None

@@ -155,6 +155,51 @@ def test_a_dimension_is_unrolled_along_both_axes_only_if_that_is_allowed(found):
     assert one["best"]["cycles"] == 16
 
 
+def test_a_dataflow_and_a_file_constrain_what_is_found(found, tmp_path):
+    path = tmp_path / "rules.yaml"
+    path.write_text(
+        "dataflow: output_stationary\n"
+        "levels:\n  GlobalBuffer: {unroll_x: {K: 4}, unroll_y: [C], bypass: [weights]}\n"
+    )
+    free = found([CONV])[0]["best"]["edp"]
+    (flow,) = found([CONV], "--dataflow", "row_stationary")
+    assert flow["best"]["edp"] > free
+    assert flow["proven_optimal"]
+    assert flow["mapping"][1]["spatial"]["Y"]["R"] == 3
+    assert not {"S", "Q"} & {*flow["mapping"][1]["spatial"]["X"]}
+    assert flow["mapping"][0]["temporal"]["factors"]["S"] == 3
+    (ruled,) = found([CONV], "--constraints", str(path))
+    level = ruled["mapping"][1]
+    assert level["spatial"]["X"] == {"K": 4}
+    assert set(level["spatial"]["Y"]) <= {"C"}
+    assert level["keep"] == ["Inputs", "Outputs"]
+    assert ruled["mapping"][0]["keep"] == ["Weights", "Inputs", "Outputs"]
+    again = priced(CONV, ruled)
+    assert again.energy_pj == pytest.approx(ruled["best"]["energy_pj"])
+
+
+def test_constraints_that_cannot_be_are_told(run, tmp_path):
+    path = tmp_path / "rules.yaml"
+    for text, message in (
+        ("levels: {GlobalBufer: {keep: [weights]}}", "no architecture has a level 'GlobalBufer'"),
+        ("levels: {GlobalBuffer: {keep: [weight]}}", "rules.yaml: 1 error"),
+        (
+            "levels: {GlobalBuffer: {unroll_x: {K: 2}, unroll_y: {K: 2}}}",
+            "along y, which both_axes: false forbids; --both-axes permits it",
+        ),
+    ):
+        path.write_text(text)
+        code, out, err = run([CONV], "--constraints", str(path))
+        assert (code, out) == (2, "")
+        assert message in err
+    assert run([CONV], "--both-axes", "--constraints", str(path), "--evaluations", "99")[0] == 0
+    code, _, err = run([CONV], "--constraints", str(tmp_path / "none.yaml"))
+    assert (code, err) == (2, "error: --constraints none.yaml: No such file or directory\n")
+    code, _, err = run([CONV], "--dataflow", "weight_stationery")
+    assert code == 2
+    assert "--dataflow 'weight_stationery' is not known; did you mean weight_stationary" in err
+
+
 def test_equal_problems_are_solved_once(found):
     twin = copy_of(CONV, id="twin")
     other = copy_of(CONV, id="other")
