@@ -4,7 +4,7 @@
 
 ResNet-18 and MobileNetV2 on three designs. The first table gives ln EDP over layer-by-layer at
 equal numbers of plans (-0.40 means a third less EDP); the second, the mean ln EDP after 30 plans
-against CPU time, for several numbers of mappings tried for each problem.
+against CPU time, for several mapping searches and numbers of evaluations for each problem.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import numpy as np
 
 from archloom.search.genetic import GeneticFusion
 from archloom.search.mapper import Mapper
-from archloom.search.mapping_search import LocalMapping
+from archloom.search.mapping_search import MAPPING_SEARCHES
 from archloom.search.pricing import PlanPricer
 from archloom.space.hardware import Hardware
 from archloom.space.hardware_space import HardwareSpace
@@ -25,7 +25,14 @@ from archloom.space.presets import preset, with_technology
 NETWORKS = ("resnet18", "mobilenetv2")
 PLANS = (16, 30, 60, 120)
 POPULATIONS = (4, 8, 16, 24)
-EFFORTS = (500, 1000, 2000, 4000)
+EFFORTS = (
+    ("local", 1000),
+    ("local", 4000),
+    ("local", 16_000),
+    ("auto", 25_000),
+    ("auto", 100_000),
+    ("auto", 400_000),
+)
 
 
 def designs() -> list[Hardware]:
@@ -42,10 +49,10 @@ def designs() -> list[Hardware]:
     return found
 
 
-def pricers(evaluations: int, seed: int) -> list[PlanPricer]:
+def pricers(search: str, evaluations: int, seed: int) -> list[PlanPricer]:
     """A pricer with an empty memo for each network and design."""
     return [
-        PlanPricer(network(name), hardware, Mapper(LocalMapping(), evaluations, seed))
+        PlanPricer(network(name), hardware, Mapper(MAPPING_SEARCHES[search](), evaluations, seed))
         for hardware in designs()
         for name in NETWORKS
     ]
@@ -57,7 +64,7 @@ def history(pricer: PlanPricer, population: int, seed: int, plans: int) -> tuple
 
 
 def compare_populations(seeds: range) -> None:
-    shared = pricers(evaluations=500, seed=1)
+    shared = pricers("local", evaluations=500, seed=1)
     print("plans found by    " + "".join(f"{f'{n} plans':>12}" for n in PLANS))
     # a population that never fills draws every plan at random
     for population in (max(PLANS) + 1, *POPULATIONS):
@@ -70,20 +77,20 @@ def compare_populations(seeds: range) -> None:
 
 
 def compare_efforts(seeds: range) -> None:
-    print("mappings tried  mean ln EDP  CPU s per network")
-    for evaluations in EFFORTS:
+    print("search  evaluations  mean ln EDP  CPU s per network")
+    for search, evaluations in EFFORTS:
         found, began = [], time.process_time()
         for seed in seeds:
-            found += [history(p, 8, seed, 30)[-1] for p in pricers(evaluations, seed)]
+            found += [history(p, 8, seed, 30)[-1] for p in pricers(search, evaluations, seed)]
         spent = (time.process_time() - began) / len(found)
-        print(f"{evaluations:14}  {np.mean(found):11.4f}  {spent:17.2f}")
+        print(f"{search:6}  {evaluations:11,}  {np.mean(found):11.4f}  {spent:17.2f}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=4)
     seeds = range(parser.parse_args().seeds)
-    history(pricers(1, 0)[0], 4, 0, 1)  # compile
+    history(pricers("auto", 10_000, 0)[0], 4, 0, 1)  # compile
     compare_populations(seeds)
     compare_efforts(seeds)
 

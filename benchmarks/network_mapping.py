@@ -74,7 +74,7 @@ def main() -> None:
     options = parser.parse_args()
     networks = [network(name) for name in NETWORKS]
     designs = drawn(options.template, networks, options.designs, options.seed)
-    mapped(designs[0], network("tiny_cnn"), options.search, options.evaluations)  # compile
+    mapped(designs[0], networks[0], options.search, options.evaluations)  # compile
     print("network          distinct  mappings  proven  worst gap, %  of network, %  CPU-s")
     rows: list[Row] = []
     for hardware in designs:
