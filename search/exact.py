@@ -13,9 +13,10 @@ from ..evaluators.problem import MappingProblem
 from ..evaluators.setup import NO_FILL
 from .annealing import anneal, reset
 from .exact_ahead import Ahead, outline, potentials
-from .exact_choices import ROUNDING, Ceiling, Choices, open_choices
+from .exact_choices import ROUNDING, Ceiling, Choices, lowered, open_choices
 from .exact_frame import Flags, new_frame
 from .exact_goal import Corner
+from .exact_hops import wired_bounds
 from .exact_labels import Labels, Walk, new_labels
 from .exact_lattice import Lattice
 from .exact_layouts import Layouts, distances
@@ -24,7 +25,7 @@ from .exact_proof import Found, Proof, Watch, ln_scores, progress_of
 from .exact_rebuild import alone, rebuilt
 from .exact_spread import divisors, guesses_of, keeps_of, spreads_of, touched, unmirrored
 from .exact_walk import DONE, FULL, STOPPED, new_step, walk_outwards
-from .exact_wiring import UNWIRED, Wiring, wired, wired_least, wirings
+from .exact_wiring import UNWIRED, Wiring, parts_of, wired, wired_least, wirings
 
 #: mappings that annealing tries first, for something to beat
 WARM_UP: Final = 1000
@@ -227,7 +228,8 @@ class Search:
         frame, worst = self.frame, DONE
         frame.keep[:], frame.spread[:] = keep, spread
         if self.layouts.levels:
-            return self.settle_wired(*wirings(self.layouts, keep, spread))
+            found, complete = wirings(self.layouts, keep, spread)
+            return max(self.settle_wired(found), DONE if complete else FULL)
         if len(spread) == 1:
             return self.settle_alone()
         for guess in guesses_of(self.setup, keep, spread):
@@ -238,20 +240,22 @@ class Search:
             worst = max(worst, ended)
         return worst
 
-    def settle_wired(self, found: list[Wiring], complete: bool) -> int:
-        """Find the best mapping of a choice whose words take hops."""
-        worst, single = DONE if complete else FULL, len(self.setup.fanout) == 1
-        if len(found) > 1 and complete and not single:
-            self.frame = wired_least(self.frame, found)
-            ended = self.settle_frame(True)
-            if ended != MORE:
-                return ended
-        for self.wiring in found:
+    def settle_wired(self, found: list[Wiring]) -> int:
+        """Find the best mapping of a choice under some wirings: in parts, if that may be better."""
+        if len(found) == 1:
+            self.wiring = found[0]
             self.frame = wired(self.frame, self.wiring)
-            ended = self.settle_alone() if single else self.settle_frame(False)
-            if ended == STOPPED:
-                return STOPPED
-            worst = max(worst, ended)
+            return self.settle_alone() if len(self.frame.keep) == 1 else self.settle_frame(False)
+        self.frame = wired_least(self.frame, found)
+        if lowered(self.plain, *wired_bounds(self.plain, self.frame, self.real)) >= self.score:
+            return DONE
+        worst = MORE if len(self.frame.keep) == 1 else self.settle_frame(True)
+        if worst == MORE:
+            for part in parts_of(found):
+                ended = self.settle_wired(part)
+                if ended == STOPPED:
+                    return STOPPED
+                worst = max(worst, ended)
         return worst
 
     def settle_alone(self) -> int:

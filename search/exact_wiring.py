@@ -71,16 +71,37 @@ def wired(frame: Frame, wiring: Wiring) -> Frame:
 
 
 def wired_least(frame: Frame, found: list[Wiring]) -> Frame:
-    """Write what no wiring is below into a frame, and leave open how inputs are shared."""
-    frame.guess[:], frame.codes[:] = 0, ANY
+    """Write what no wiring is below into a frame, and leave open how inputs are shared where
+    they differ in it.
+    """
+    same = all(wiring.shared == found[0].shared for wiring in found)
+    for level, shared in enumerate(found[0].shared):
+        frame.guess[level] = shared.guess if same else 0
+        frame.codes[level] = shared.codes if same else ANY
     for level in found[0].layouts:
         for t in range(3):
             served = [wiring.layouts[level].served[t] for wiring in found]
-            same = len({groups for groups, _ in served}) == 1 and len(served[0][0]) == 1
-            frame.sizes[level, t] = 1 if same else BOUNDED
+            even = len({groups for groups, _ in served}) == 1 and len(served[0][0]) == 1
+            frame.sizes[level, t] = 1 if even else BOUNDED
             frame.groups[level, t, 0] = min(sum(groups) for groups, _ in served)
             frame.hops[level, t, 0] = min(sum(hops) for _, hops in served)
     return frame
+
+
+def parts_of(found: list[Wiring]) -> list[list[Wiring]]:
+    """Split wirings by how inputs are shared, or else in halves by the hops that differ most."""
+    by_sharing: dict[tuple[Sharing, ...], list[Wiring]] = {}
+    for wiring in found:
+        by_sharing.setdefault(wiring.shared, []).append(wiring)
+    if len(by_sharing) > 1:
+        return sorted(by_sharing.values(), key=lambda some: min(one.hops for one in some))
+    costs = np.array(
+        [[sum(hops) for one in w.layouts.values() for _, hops in one.served] for w in found]
+    )
+    column = costs[:, np.argmax(np.ptp(costs, axis=0))]
+    order = np.argsort(column, kind="stable").tolist()
+    middle = len(order) // 2
+    return [[found[i] for i in order[:middle]], [found[i] for i in order[middle:]]]
 
 
 def _with_room(frame: Frame, found: list[Wiring]) -> Frame:
