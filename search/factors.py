@@ -1,8 +1,10 @@
 """Which nests a layer's mapping is searched in: exact factors, padded bounds, or edge tiles."""
 
 from dataclasses import replace
+from math import exp, inf, log
 from typing import Final
 
+from ..evaluators.layer_bounds import problem_bound
 from ..evaluators.layer_cost import LayerCost
 from ..evaluators.padding import padded_bounds
 from ..evaluators.problem import MappingProblem
@@ -50,3 +52,24 @@ def objective(problem: MappingProblem, cost: LayerCost) -> float:
     setup, cycles = problem.setup, cost.latency_cycles
     energy = cost.dynamic_pj + setup.leakage_pj * cycles
     return float(energy ** setup.weights[0] * cycles ** setup.weights[1])
+
+
+def least_score(problem: MappingProblem) -> float:
+    """Return a score (ln of the objective) that no mapping is below, whatever its factors cover.
+
+    docs/bounds.md proves it for tiles that are cut at the bounds, and no nest of which more runs
+    costs less. Minus infinity where something with a weight may cost nothing.
+    """
+    bound, setup = problem_bound(problem), problem.setup
+    energy = bound.dynamic_pj + setup.leakage_pj * bound.latency_cycles
+    pairs = zip(setup.weights.tolist(), (energy, bound.latency_cycles), strict=True)
+    scores = [float(w) * (log(value) if value > 0 else -inf) for w, value in pairs if w]
+    return sum(scores)
+
+
+def gap_percent(problem: MappingProblem, cost: LayerCost) -> float:
+    """Return how far a cost is at most above that of any mapping, whatever its factors cover."""
+    value, least = objective(problem, cost), least_score(problem)
+    if value <= 0:
+        return 0.0
+    return inf if least == -inf else max(0.0, 100.0 * (exp(log(value) - least) - 1.0))

@@ -14,7 +14,9 @@ from ..evaluators.tile_cost import Mapper as ProblemMapper
 from ..space.infeasible import Infeasible
 from ..space.mapping import Mapping
 from ..space.mapping_constraints import UNCONSTRAINED, MappingConstraints
-from .factors import nest_of, nests, objective, shares
+from .exact_mapping import ExactMapping
+from .exact_padded import prove_padded
+from .factors import gap_percent, nest_of, nests, objective, shares
 from .mapping_search import AnySearch
 from .seeds import derived_seed
 
@@ -28,7 +30,9 @@ class Mapper:
         seed: together with the problem it seeds the search, so that the result depends
             neither on the order of problems nor on what was mapped before.
         factors: one of :data:`archloom.search.factors.FACTORS`; where two nests are searched,
-            each gets half of the evaluations.
+            each gets half of the evaluations. The exact search looks at all paddings that may be
+            best, others at one. Gaps of padded and of clipped mappings hold for all bounds that
+            the loops might be padded to.
         constraints: that all mappings satisfy; levels that the hardware lacks are left out.
     """
 
@@ -60,6 +64,8 @@ class Mapper:
         impossible = problem.impossible()
         if impossible is not None:
             return impossible
+        if self._factors == "padded" and isinstance(self._search, ExactMapping):
+            return self._padded(problem)
         # bounds that are padded may be unrolled by more, for which buffers may be too small
         fitting = [n for n in nests(problem, self._factors) if n.impossible() is None]
         problems = fitting or [problem]
@@ -67,8 +73,19 @@ class Mapper:
         pairs = zip(problems, budgets, strict=True)
         costs = [self._found(nest, budget) for nest, budget in pairs if budget]
         best = min(costs, key=lambda cost: objective(problem, cost))
+        if self._factors == "exact":
+            return best
         # a proof of one nest says nothing of others that the loops might be padded to
-        return best if self._factors == "exact" else replace(best, gap_percent=inf)
+        return replace(best, gap_percent=gap_percent(problem, best))
+
+    def _padded(self, problem: MappingProblem) -> LayerCost:
+        """The best mapping over all paddings, as far as the evaluations go."""
+        seed = derived_seed(self._seed, problem.key)
+        found = prove_padded(problem, self._evaluations, seed)
+        if found.proof.best is None:
+            raise AssertionError(f"no mapping for {problem.key}, though one must exist")
+        cost = mapped_cost(found.nest, found.proof.best.mapping)
+        return replace(cost, gap_percent=found.proof.gap_percent)
 
     def _found(self, problem: MappingProblem, evaluations: int) -> LayerCost:
         start = self._search.start(problem, derived_seed(self._seed, problem.key))
