@@ -1,4 +1,4 @@
-"""The best mapping over all paddings of the loop bounds, with a proof: theorem 8 of
+"""The best mapping over all paddings of the loop bounds, with a proof: theorem 9 of
 docs/exact_mapping.md.
 """
 
@@ -116,7 +116,7 @@ def paddings(bounds: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def provable(problem: MappingProblem) -> bool:
-    """Whether theorem 8 holds: no factors are prescribed, nothing but what a nest moves costs."""
+    """Whether theorem 9 holds: no factors are prescribed, nothing but what a nest moves costs."""
     setup = problem.setup
     hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
     free = not (setup.fixed > 1).any() and not setup.within.any() and not hops
@@ -142,7 +142,7 @@ def prove_padded(
     """Search for the best mapping over all paddings, and for a proof that there is no better.
 
     The bounds of :func:`archloom.evaluators.padding.padded_bounds` come first, for something to
-    beat; where theorem 8 does not hold they are all that is searched. Arguments are those of
+    beat; where theorem 9 does not hold they are all that is searched. Arguments are those of
     :func:`archloom.search.exact.prove`; the budget is for all paddings together.
     """
     nest = replace(problem, bounds=padded_bounds(problem))
