@@ -110,8 +110,7 @@ class Search:
         self.stop = np.zeros(1, np.uint8) if stop is None else stop
         self.watch = watch
         # mappings that take more cycles do not count, nor those with no lower score
-        self.most_cycles = inf
-        self.beat = inf
+        self.most_cycles = self.beat = inf
         self.spent = 0
         self.best: Found | None = None
         self.frame = new_frame(len(setup.fanout))._replace(near=distances(setup))
