@@ -25,11 +25,14 @@ class Ahead(NamedTuple):
 
     ``here[J, L - 1, size]`` is what ends the runs of the level's keepers at least, inf where the
     tile does not fit; ``ahead`` adds the same of levels outside with tiles that contain it.
-    ``least[J]`` is that of the best path. Units count beyond what must move anyway.
+    ``beyond[J, size]`` is the least of that over tiles which contain each, and ``least[J]`` that
+    of the best path, at the innermost level that was filled. Units count beyond what must move
+    anyway.
     """
 
     here: Float
     ahead: Float
+    beyond: Float
     least: Float
 
 
@@ -140,14 +143,14 @@ def _least_outside(lattice: Lattice, ahead: Float, beyond: Float, stop: Flags) -
 @part
 def _fill(
     setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, prices: Float,
-    found: Ahead, beyond: Float, room: Scratch, stop: Flags,
+    found: Ahead, innermost: int, room: Scratch, stop: Flags,
 ) -> None:  # fmt: skip
     """Fill what is least; once ``stop`` is set it means nothing."""
-    levels, size = frame.keep.shape[0], lattice.size
+    levels, size, beyond = frame.keep.shape[0], lattice.size, found.beyond
     for j in range(len(prices)):
         for number in range(size):
             beyond[j, number] = 0.0
-    for level in range(levels - 2, -1, -1):
+    for level in range(levels - 2, innermost - 1, -1):
         for number in range(size):
             if stop[0]:
                 return
@@ -173,9 +176,11 @@ def _fill(
 @compiled
 def potentials(
     setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, prices: Float,
-    stop: Flags,
+    innermost: int, stop: Flags,
 ) -> Ahead:  # fmt: skip
-    """Return what is least by each of prices[J, 1 + K]; nothing holds once ``stop`` is set."""
+    """Return what is least by each of prices[J, 1 + K], for levels from ``innermost`` on; nothing
+    holds once ``stop`` is set.
+    """
     levels, size, many = frame.keep.shape[0], lattice.size, len(prices)
     room = Scratch(
         np.empty(8, np.int64),
@@ -185,11 +190,9 @@ def potentials(
         np.zeros(3),
         np.zeros((3, many)),
     )
-    found = Ahead(
-        np.empty((many, levels - 1, size)), np.empty((many, levels - 1, size)), np.empty(many)
-    )
-    beyond = np.empty((many, size))
-    _fill(setup, frame, real, lattice, ports, prices, found, beyond, room, stop)
+    shape = (many, levels - 1, size)
+    found = Ahead(np.empty(shape), np.empty(shape), np.empty((many, size)), np.empty(many))
+    _fill(setup, frame, real, lattice, ports, prices, found, innermost, room, stop)
     return found
 
 
@@ -205,8 +208,16 @@ def outline(
     fixed, least, total = prepare(setup, frame, real)
     shared, hops = wire(setup, frame, real, total)
     lattice = lattice_of(frame.steps, setup.within)
-    found = potentials(setup, frame, real, lattice, ports, np.eye(1 + len(ports.rate)), stop)
+    found = potentials(setup, frame, real, lattice, ports, np.eye(1 + len(ports.rate)), 0, stop)
     facts = np.array(
         [fixed + shared, least + hops, step_cycles(setup, total), leakage(setup, frame)]
     )
     return lattice, found, facts
+
+
+@compiled
+def bare_lattice(setup: Setup, frame: Frame, real: Int) -> Lattice:
+    """Prepare a frame and return its tiles."""
+    _, _, total = prepare(setup, frame, real)
+    wire(setup, frame, real, total)
+    return lattice_of(frame.steps, setup.within)

@@ -1,42 +1,174 @@
 """All choices of kept tensors and unrolled factors, by what their mappings cost at least."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import Any, Final
 
 import numpy as np
 
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
-from .exact_frame import Flags, Frame
-from .exact_hops import first_bounds
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, G, K, N, P, Q
+from .exact_ahead import bare_lattice, potentials
+from .exact_frame import Flags, new_frame
+from .exact_layouts import distances
+from .exact_pairs import Factors, Outside, Window, least_score, list_pairs, share_out
+from .exact_ports import Ports, ports_of
 from .exact_proof import ln_scores
+from .exact_spread import is_mirrored, keeps_of, sides_of, unrolled_by
 
 #: relative error that sums of energies in different orders may make; bounds are lowered by it
 ROUNDING: Final = 1e-11
 
+#: choices that are listed at once
+ROOM: Final = 2**19
+
+#: tiles of all extents for which costs outside all meshes are kept, at most, and for each pair
+MOST_TILES: Final = 2**20
+TILES_OF_A_PAIR: Final = 2
+
+#: pairs of factors that are compared in the time of one bound
+PAIRS_OF_A_BOUND: Final = 64
+
 
 @dataclass(frozen=True)
-class Choices:
-    """Ways to keep tensors and to unroll loops, by what their mappings cost at least.
+class Listed:
+    """Choices by ascending bound.
 
     Attributes:
-        keeps, spreads: uint8[A, L, 3] and int64[B, L, 8].
-        pairs: int64[C, 2], one of each, by ascending bound.
-        bounds: float64[C], a score (ln) that no mapping of the pair is below.
+        chosen: int64[C, 3]: way to keep tensors, and the two parts of the unrolled factors.
+        bounds: float64[C], a score (ln) that no mapping of the choice is below.
+        below: all choices with a lower bound than this (and no less than was asked) are listed; it
+            is what was asked where too many have that very bound.
+        evaluations: choices that were bounded.
     """
 
-    keeps: Flags
-    spreads: Int
-    pairs: Int
+    chosen: Int
     bounds: Float
+    below: float
+    evaluations: int
 
 
-@dataclass(frozen=True)
-class Ceiling:
-    """What a mapping must be below to count: a score (ln), and cycles that it may reach."""
+class Choices:
+    """All ways to keep tensors and to unroll loops; bounds of them are listed when asked for."""
 
-    score: float
-    cycles: float
+    def __init__(self, setup: Setup, real: Int, parts: tuple[Int, Int], stop: Flags) -> None:
+        self.setup = setup
+        self.real = real
+        self.stop = stop
+        self.keeps = keeps_of(setup)
+        self.ports: Ports = ports_of(setup)
+        self.frame = new_frame(len(setup.fanout))._replace(near=distances(setup))
+        self.hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
+        self.one, self.two = parts
+        self.pairs = len(self.one) * len(self.two) * len(self.keeps)
+        # evaluations that a look at all pairs counts as
+        self.look = self.pairs // PAIRS_OF_A_BOUND
+        self.mirrored = is_mirrored(setup)
+        self.outsides: dict[int, Outside] = {}
+
+    def spread(self, one: int, two: int) -> Int:
+        """Return the unrolled factors of a choice, int64[L, 8]."""
+        found: Int = self.one[one] * self.two[two]
+        return found
+
+    def least(self) -> float:
+        """Return a score that no mapping of any choice is below; set ``stop`` voids it."""
+        scores = [inf]
+        for i in range(len(self.keeps)):
+            one, two, prices, floors = self._terms(i)
+            scores.append(least_score(self.setup, floors, prices, one, two, self.stop))
+        return min(scores) - 1e-9
+
+    def between(self, low: float, high: float, most_cycles: float, most: int) -> Listed | None:
+        """List choices with bounds from ``low`` to below ``high``, or those nearest to ``low``.
+
+        None if that takes more than ``most`` evaluations, or ``stop`` was set.
+        """
+        spent = 0
+        while spent + self.look <= most:
+            found, pairs = np.empty(ROOM), np.empty((ROOM, 2), np.int64)
+            tally = np.zeros(3, np.int64)
+            limits, scores = np.array([most_cycles, most - spent]), np.array([low, high])
+            window = Window(scores, limits, ROUNDING, self.mirrored, found, pairs, tally)
+            kinds = self._fill(window)
+            spent += int(tally[1]) + int(tally[2]) // PAIRS_OF_A_BOUND
+            if self.stop[0] or spent >= most:
+                return None
+            # more than there is room for: the half with lower bounds next, unless all are equal
+            whole, middle = int(tally[0]) <= ROOM, low
+            if not whole:
+                middle = float(np.median(found))
+            if whole or middle <= low:
+                count = min(int(tally[0]), ROOM)
+                # of what is listed in part only what has the least bound is in its place
+                (at,) = np.nonzero(found[:count] < (inf if whole else np.nextafter(low, inf)))
+                order = at[np.argsort(found[at], kind="stable")]
+                chosen = np.concatenate([kinds[order, None], pairs[order]], axis=1)
+                return Listed(chosen, found[order], high if whole else low, spent)
+            high = middle
+        return None
+
+    def _fill(self, window: Window) -> Int:
+        """Fill the window; return which way to keep tensors each choice has."""
+        kinds = np.zeros(len(window.found), np.int64)
+        for i, keep in enumerate(self.keeps):
+            one, two, prices, floors = self._terms(i)
+            before = int(window.tally[0])
+            list_pairs(
+                self.setup, self.frame, self.real, self.ports, keep, self._outside(i), floors,
+                prices, one, two, window, self.stop,
+            )  # fmt: skip
+            kinds[before : int(window.tally[0])] = i
+        return kinds
+
+    def _terms(self, i: int) -> tuple[Factors, Factors, Float, Float]:
+        """Return both parts of the factors, prices, and floors of prefixes."""
+        keep, outside = self.keeps[i], self._outside(i)
+        one, two = (self._factors(keep, part) for part in (self.one, self.two))
+        macs = float(np.prod(self.setup.bounds.astype(float)))
+        floors = np.full(len(self.one), macs * self.setup.working * self.setup.mac_pj)
+        if outside.size:
+            floors += outside.beyond[0, self._numbers(outside, one.taken)]
+        return one, two, prices_of(self.setup, keep), floors
+
+    def _factors(self, keep: Flags, spreads: Int) -> Factors:
+        shares = np.empty((len(spreads), 4))
+        share_out(self.setup, self.frame, keep, spreads, shares)
+        taken = spreads.prod(axis=1)
+        many = taken.prod(axis=1)
+        return Factors(spreads, taken, many, shares, sides_of(spreads))
+
+    def _numbers(self, outside: Outside, taken: Int) -> Int:
+        """Return the number of the tile of each extent."""
+        lattice = outside.lattice
+        numbers = np.zeros(len(taken), np.int64)
+        for d in range(8):
+            values = lattice.values[d, : lattice.counts[d]]
+            at = np.minimum(np.searchsorted(values, taken[:, d]), len(values) - 1)
+            numbers += at * lattice.places[d]
+        return numbers
+
+    def _outside(self, i: int) -> Outside:
+        """Return what runs outside all meshes cost at least, if that is worth its time."""
+        if i not in self.outsides:
+            frame, levels = self.frame, len(self.setup.fanout)
+            meshes = np.flatnonzero(self.setup.fanout.prod(axis=1) > 1)
+            level = int(meshes[-1]) if len(meshes) else 0
+            frame.keep[:], frame.spread[:], frame.guess[:] = self.keeps[i], 1, 0
+            pairs = len(self.one) * len(self.two)
+            lattice = bare_lattice(self.setup, frame, self.real)
+            size = int(lattice.size)
+            few = size <= min(MOST_TILES, TILES_OF_A_PAIR * pairs)
+            if self.hops or not few or level >= levels - 1:
+                self.outsides[i] = Outside(lattice, level, np.empty((0, 0)), 0)
+            else:
+                prices = np.eye(1 + len(self.ports.rate))
+                found = potentials(
+                    self.setup, frame, self.real, lattice, self.ports, prices, level, self.stop
+                )
+                self.outsides[i] = Outside(lattice, level, found.beyond, size)
+        return self.outsides[i]
 
 
 def lowered(setup: Setup, energy_pj: Any, cycles: Any, leakage_pj: Any) -> Any:
@@ -52,25 +184,28 @@ def lowered(setup: Setup, energy_pj: Any, cycles: Any, leakage_pj: Any) -> Any:
         return ln_scores(setup.weights, least * (energy_pj + leaked * cycles), exact * cycles)
 
 
-def open_choices(
-    setup: Setup, frame: Frame, real: Int, keeps: Flags, spreads: Int, below: Ceiling, stop: Flags
-) -> Choices:
-    """Return all choices whose bounds are below the ceiling.
+def choices_of(setup: Setup, real: Int, stop: Flags) -> Choices | None:
+    """Return all choices; None if there are too many to go through, or ``stop`` was set."""
+    parts = unrolled_by(setup, stop)
+    return None if parts is None else Choices(setup, real, parts, stop)
 
-    ``frame`` is overwritten; once ``stop`` is set, what it returns means nothing.
+
+def prices_of(setup: Setup, keep: Flags) -> Float:
+    """Return what serving MACs costs at least, float64[6], as ``exact_pairs`` reads it.
+
+    Energy if every MAC asked for a word of its own: of weights, inputs, results that are read and
+    that are updated; then MACs, and results.
     """
-    bounds = np.empty((len(spreads), 3))
-    parts: list[Int] = []
-    scores: list[Float] = []
-    for i, keep in enumerate(keeps):
-        first_bounds(setup, frame, real, keep, spreads, bounds, stop)
-        if stop[0]:
-            break
-        lowest = lowered(setup, *bounds.T)
-        (open_ones,) = np.nonzero((lowest < below.score) & (bounds[:, 1] <= below.cycles))
-        parts.append(np.stack([np.full(len(open_ones), i), open_ones], axis=1))
-        scores.append(lowest[open_ones])
-    pairs = np.concatenate([np.empty((0, 2), np.int64), *parts])
-    lowest = np.concatenate([np.empty(0), *scores])
-    order = np.argsort(lowest, kind="stable")
-    return Choices(keeps, spreads, pairs[order], lowest[order])
+    first = np.argmax(keep, axis=0)
+    macs = float(np.prod(setup.bounds.astype(float)))
+    results = float(np.prod(setup.bounds[[N, G, K, P, Q]].astype(float)))
+    # of instances that are accessed together one is paid for
+    together = (setup.instances // setup.cluster) / setup.instances
+    share = np.minimum(1.0, together)[first]
+    width, address = setup.width[first, range(3)], setup.address_pj[first]
+    reads = share * (setup.served * setup.read_pj[first, range(3)] / width)
+    updates = share * (setup.served * setup.update_pj[first, range(3)] / width + address)
+    asked = macs * (reads + share * address)
+    return np.array(
+        [asked[WEIGHTS], asked[INPUTS], reads[OUTPUTS], updates[OUTPUTS], macs, results]
+    )

@@ -6,10 +6,11 @@ from math import inf
 import numpy as np
 
 from ..evaluators.problem import MappingProblem
-from .exact import WARM_UP, Search, covered
+from .exact import covered
 from .exact_choices import ROUNDING
 from .exact_frame import Flags
 from .exact_proof import Found, Progress, Watch
+from .exact_search import WARM_UP, Search
 
 
 @dataclass(frozen=True)
@@ -43,13 +44,15 @@ def front(
     """
     setup = problem.setup._replace(weights=np.array([1.0, 0.0]))
     points: list[Found] = []
-    most, spent = inf, 0
+    most, spent, choices = inf, 0, None
     while covered(problem):
         warm_up = WARM_UP if most == inf else 0
         told = None if watch is None else _later(watch, spent)
         search = Search(setup, budget - spent, seed, warm_up, stop, told)
         search.most_cycles = most
+        search.choices = choices
         found = search.run(True)
+        choices = search.choices
         spent += found.evaluations
         if not found.proven:
             break

@@ -14,7 +14,6 @@ from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
 from ..space.dims import INPUTS, P, R
 from .exact_frame import (
-    Flags,
     Frame,
     leakage,
     least_words,
@@ -230,32 +229,3 @@ def wired_bounds(setup: Setup, frame: Frame, real: Int) -> tuple[float, float, f
     shared, hops = wire(setup, frame, real, total)
     cycles = max(step_cycles(setup, total), port_cycles(setup, frame.units))
     return fixed + least + shared + hops, cycles, leakage(setup, frame)
-
-
-@compiled
-def first_bounds(
-    setup: Setup, frame: Frame, real: Int, keep: Flags, spreads: Int, found: Float, stop: Flags
-) -> None:
-    """Fill found[B, 3] with the least energy, cycles and used leakage of choices.
-
-    They keep ``keep[L, 3]``, and choice i unrolls ``spreads[i, L, 8]``. It ends early once
-    ``stop`` is set.
-    """
-    levels = frame.keep.shape[0]
-    for i in range(len(spreads)):
-        if stop[0]:
-            return
-        for level in range(levels):
-            frame.guess[level] = 0
-            for axis in range(2):
-                frame.codes[level, axis] = ANY
-            for t in range(3):
-                frame.sizes[level, t] = UNKNOWN
-                frame.keep[level, t] = keep[level, t]
-            for d in range(8):
-                frame.spread[level, d] = spreads[i, level, d]
-        fixed, least, total = prepare(setup, frame, real)
-        shared, hops = wire(setup, frame, real, total)
-        found[i, 0] = fixed + least + shared + hops
-        found[i, 1] = max(step_cycles(setup, total), port_cycles(setup, frame.units))
-        found[i, 2] = leakage(setup, frame)

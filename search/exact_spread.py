@@ -11,6 +11,7 @@ from ..evaluators.setup import Setup
 from ..evaluators.words import Int
 from ..space.dims import INPUTS, C, G, K, N, P, Q, R, S
 from .exact_frame import Flags
+from .exact_meshes import placed, unrolled
 
 #: more choices than this are not listed
 MOST_CHOICES: Final = 2**20
@@ -23,25 +24,34 @@ def divisors(number: int) -> tuple[int, ...]:
     return (*low, *(number // i for i in reversed(low) if i * i < number))
 
 
-def spreads_of(setup: Setup, stop: Flags) -> Int | None:
-    """Return all products of factors unrolled below each level: int64[B, L, 8].
+def unrolled_by(setup: Setup, stop: Flags) -> tuple[Int, Int] | None:
+    """Return products of factors unrolled below each level, in two parts: int64[A, L, 8] of all
+    meshes but one, and int64[B, L, 8] of the one with most choices, which descend.
 
-    None if there are more than MOST_CHOICES, or ``stop`` was set.
+    All products of a row of each that divide the bounds are the choices. None if there are more
+    than MOST_CHOICES in a part, or ``stop`` was set.
     """
     levels = len(setup.fanout)
-    found, taken = np.ones((1, levels, 8), np.int64), np.ones((1, 8), np.int64)
-    for level in range(levels):
-        here = _spreads_of_level(setup, level, stop)
-        if here is None or stop[0] or len(here) * len(found) > 64 * MOST_CHOICES:
+    lists: dict[int, Int] = {}
+    for level in np.flatnonzero(setup.fanout.prod(axis=1) > 1).tolist():
+        lists[level] = unrolled(setup, level, MOST_CHOICES, stop)
+        if len(lists[level]) > MOST_CHOICES or stop[0]:
             return None
-        if (here == 1).all():
-            continue
-        one, two = _joined(setup, taken, here, stop)
-        if len(one) > MOST_CHOICES or stop[0]:
+    ones = np.ones((1, levels, 8), np.int64)
+    if not lists:
+        return ones, ones
+    largest = max(lists, key=lambda level: len(lists[level]))
+    last = lists.pop(largest)
+    rest = np.repeat(ones, len(last), axis=0)
+    rest[:, largest] = last[np.argsort(-last.prod(axis=1), kind="stable")]
+    prefix = ones
+    for level, here in lists.items():
+        pairs = _joined(setup, prefix.prod(axis=1), here, stop)
+        if len(pairs[0]) > MOST_CHOICES or stop[0]:
             return None
-        found, taken = found[one], taken[one] * here[two]
-        found[:, level] = here[two]
-    return found
+        prefix = prefix[pairs[0]]
+        prefix[:, level] = here[pairs[1]]
+    return prefix, rest
 
 
 def _joined(setup: Setup, taken: Int, here: Int, stop: Flags) -> tuple[Int, Int]:
@@ -59,62 +69,27 @@ def _joined(setup: Setup, taken: Int, here: Int, stop: Flags) -> tuple[Int, Int]
     return np.concatenate(ones), np.concatenate(twos)
 
 
-def _spreads_of_level(setup: Setup, level: int, stop: Flags) -> Int | None:
-    """Return the products of factors of one level: int64[B, 8]."""
-    along = [_along(setup, level, axis) for axis in (0, 1)]
-    if len(along[0]) * len(along[1]) > 16 * MOST_CHOICES:
-        return None
-    sizes = [divisors(int(bound)) for bound in setup.bounds]
-    places = np.cumprod([1, *(len(size) for size in sizes)])[:8]
-    codes = []
-    for x in along[0]:
-        if stop[0]:
-            return None
-        rows = along[1]
-        if not setup.both_axes:
-            rows = rows[(np.minimum(x, rows) == 1).all(axis=1)]
-        whole = x * rows
-        whole = whole[(setup.bounds % whole == 0).all(axis=1)]
-        ranks = [np.searchsorted(sizes[d], whole[:, d]) for d in range(8)]
-        codes.append(np.stack(ranks, axis=1) @ places)
-    unique = np.unique(np.concatenate(codes))
-    columns = [np.array(sizes[d])[unique // places[d] % len(sizes[d])] for d in range(8)]
-    return np.stack(columns, axis=1)
+#: dimensions after rows and columns have changed places
+_SWAPPED: Final = [N, G, K, C, Q, P, S, R]
 
 
-def _along(setup: Setup, level: int, axis: int) -> Int:
-    """Return all factors that may be unrolled along one axis: int64[B, 8]."""
-    children = int(setup.fanout[level, axis])
-    found, taken = np.ones((1, 8), np.int64), np.ones(1, np.int64)
-    for d in range(8):
-        some = setup.fixed[level, axis, d : d + 1]
-        if setup.spatial[level, axis, d]:
-            some = np.array([f for f in divisors(int(setup.bounds[d])) if f <= children])
-        if (some == 1).all():
-            continue
-        whole = taken[:, None] * some[None]
-        one, two = np.nonzero(whole <= children)
-        found = found[one]
-        found[:, d] = some[two]
-        taken = whole[one, two]
-    return found
-
-
-def unmirrored(setup: Setup, spreads: Int) -> Int:
-    """Leave out of each pair that rows and columns exchanged turn into each other the second."""
-    swapped = [N, G, K, C, Q, P, S, R]
+def is_mirrored(setup: Setup) -> bool:
+    """Whether rows and columns may change places, so that each choice has a mirror image."""
     alike = (setup.window[0] == setup.window[1]).all()
-    alike &= (setup.bounds == setup.bounds[swapped]).all()
-    alike &= (setup.spatial == setup.spatial[:, :, swapped]).all()
-    alike &= (setup.fixed == setup.fixed[:, :, swapped]).all()
-    alike &= (setup.within == setup.within[swapped]).all()
-    if not (alike and (setup.ranks == setup.ranks[:, :, swapped]).all()):
-        return spreads
-    change = (spreads - spreads[:, :, swapped]).reshape(len(spreads), -1)
-    # the first place where the two differ decides; mirror images of themselves stay
+    alike &= (setup.bounds == setup.bounds[_SWAPPED]).all()
+    alike &= (setup.spatial == setup.spatial[:, :, _SWAPPED]).all()
+    alike &= (setup.fixed == setup.fixed[:, :, _SWAPPED]).all()
+    alike &= (setup.within == setup.within[_SWAPPED]).all()
+    return bool(alike and (setup.ranks == setup.ranks[:, :, _SWAPPED]).all())
+
+
+def sides_of(spreads: Int) -> Int:
+    """Return for each choice of factors the innermost level where it differs from its mirror
+    image, and whether it has more (1) or less (-1) there at first; 0 if nowhere: int64[B, 2].
+    """
+    change = (spreads - spreads[:, :, _SWAPPED]).reshape(len(spreads), -1)
     first = np.argmax(change != 0, axis=1)
-    kept: Int = spreads[change[np.arange(len(spreads)), first] >= 0]
-    return kept
+    return np.stack([first // 8, np.sign(change[np.arange(len(spreads)), first])], axis=1)
 
 
 def axes_of(setup: Setup, level: int, spread: Int) -> tuple[Int, Int]:
@@ -124,23 +99,9 @@ def axes_of(setup: Setup, level: int, spread: Int) -> tuple[Int, Int]:
         ValueError: the mesh has no place for them.
     """
     x = np.ones(8, np.int64)
-    if not _place(setup, level, spread, x, 0):
+    if not placed(setup, level, spread, x):
         raise ValueError(f"{spread.tolist()} fit no mesh of {setup.fanout[level].tolist()}")
     return x, spread // x
-
-
-def _place(setup: Setup, level: int, spread: Int, x: Int, d: int) -> bool:
-    y = spread[:d] // x[:d]
-    if x[:d].prod() > setup.fanout[level, 0] or y.prod() > setup.fanout[level, 1]:
-        return False
-    if d == 8:
-        return True
-    for factor in axis_factors(setup, level, d, int(spread[d])):
-        x[d] = factor
-        if _place(setup, level, spread, x, d + 1):
-            return True
-    x[d] = 1
-    return False
 
 
 def axis_factors(setup: Setup, level: int, d: int, whole: int) -> list[int]:
