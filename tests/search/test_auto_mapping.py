@@ -63,8 +63,8 @@ def test_what_the_other_finds_is_compared_with_the_bound_of_the_exact_search() -
     assert bound <= exp(objective(problem, after(problem, 10**7)))
 
 
-def test_without_a_bound_nothing_is_known() -> None:
-    assert after(HARD, 1000).gap_percent == inf
+def test_a_budget_that_proves_nothing_leaves_a_gap_that_is_finite() -> None:
+    assert 0 < after(HARD, 1000).gap_percent < inf
 
 
 def test_enough_of_a_budget_is_a_proof() -> None:
