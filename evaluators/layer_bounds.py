@@ -4,7 +4,7 @@ No valid mapping moves fewer words, needs less energy or takes fewer cycles. doc
 the theorems and how near mappings come.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from ..space.dims import TENSORS
 from ..space.hardware import Hardware
 from ..space.layer import Layer
+from ..space.mapping_constraints import UNCONSTRAINED
 from .cost_bounds import Prices, dram_words, layer_costs, layer_words, prices_of
 from .hardware_cost import access_costs, edp_js
 from .level_room import Design, design_of, limits_of
@@ -83,8 +84,15 @@ def layer_bound(layer: Layer, hardware: Hardware) -> LayerBound:
 
 
 def problem_bound(problem: MappingProblem) -> LayerBound:
-    """Return the bound of any mapping problem: a layer or a tile of one, some operands staged."""
-    return _bound(problem, design_of(problem.setup), prices_of(problem.setup))
+    """Return the bound of any mapping problem: a layer or a tile of one, some operands staged.
+
+    It is that of all mappings, whatever constraints the problem has: what they prescribe to be
+    unrolled is no choice in a setup, and bounds do not know it.
+    """
+    free = problem
+    if problem.constraints != UNCONSTRAINED:
+        free = replace(problem, constraints=UNCONSTRAINED)
+    return _bound(free, design_of(free.setup), prices_of(free.setup))
 
 
 def _vector_bound(layer: Layer, hardware: Hardware) -> LayerBound:

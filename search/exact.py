@@ -9,13 +9,12 @@ from typing import Final
 
 import numpy as np
 
-from ..evaluators.kernel import Float
-from ..evaluators.layer_bounds import problem_bound
 from ..evaluators.problem import MappingProblem
 from ..evaluators.setup import NO_FILL
 from .exact_frame import Flags
-from .exact_proof import Proof, Watch, ln_scores
+from .exact_proof import Proof, Watch
 from .exact_search import WARM_UP, Search
+from .factors import least_score
 
 #: what rounding may do to bounds of layers, relative
 SLACK: Final = 1e-9
@@ -60,13 +59,4 @@ def prove(
     if found.bound > -inf or not covered(problem):
         return found
     # no choice was looked at
-    return replace(found, bound=min(search.score, plain_bound(problem, setup.weights)))
-
-
-def plain_bound(problem: MappingProblem, weights: Float) -> float:
-    """Return a score that no mapping is below, by the closed form of all bounds of layers."""
-    bound = problem_bound(problem)
-    cycles = bound.latency_cycles
-    energy = bound.dynamic_pj + problem.setup.leakage_pj * cycles
-    with np.errstate(divide="ignore"):
-        return float(ln_scores(weights, energy, cycles)) - SLACK
+    return replace(found, bound=min(search.score, least_score(problem, setup.weights) - SLACK))

@@ -12,9 +12,10 @@ from ..evaluators.layer_bounds import problem_bound
 from ..evaluators.padding import padded_bounds
 from ..evaluators.problem import MappingProblem
 from ..space.dims import P
-from .exact import WARM_UP, Search, covered
+from .exact import covered
 from .exact_choices import ROUNDING
 from .exact_proof import Found, Proof
+from .exact_search import WARM_UP, Search
 from .factors import least_score
 
 

@@ -71,8 +71,8 @@ class Search:
         self.warm = warm
         self.stop = np.zeros(1, np.uint8) if stop is None else stop
         self.watch = watch
-        # mappings that take more cycles do not count
-        self.most_cycles = inf
+        # mappings that take more cycles do not count, nor those with no lower score
+        self.most_cycles = self.beat = inf
         self.spent = 0
         self.best: Found | None = None
         self.frame = new_frame(len(setup.fanout))._replace(near=distances(setup))
@@ -89,8 +89,8 @@ class Search:
 
     @property
     def score(self) -> float:
-        """Ln of the best objective so far."""
-        return inf if self.best is None else self.best.score
+        """Ln of the best objective so far, or of what is to be beaten."""
+        return self.beat if self.best is None else self.best.score
 
     @property
     def left(self) -> int:

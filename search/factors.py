@@ -8,7 +8,7 @@ from ..evaluators.layer_bounds import problem_bound
 from ..evaluators.layer_cost import LayerCost
 from ..evaluators.padding import padded_bounds
 from ..evaluators.problem import MappingProblem
-from ..space.mapping_constraints import UNCONSTRAINED
+from ..evaluators.words import Float
 
 #: ``exact``: factors multiply to the loop bounds. ``padded``: they multiply to padded bounds, and
 #: all of that runs (FAST section 5.1). ``clipped``: either, and only the true bounds run.
@@ -55,17 +55,17 @@ def objective(problem: MappingProblem, cost: LayerCost) -> float:
     return float(energy ** setup.weights[0] * cycles ** setup.weights[1])
 
 
-def least_score(problem: MappingProblem) -> float:
+def least_score(problem: MappingProblem, weights: Float | None = None) -> float:
     """Return a score (ln of the objective) that no mapping is below, whatever its factors cover.
 
     docs/bounds.md proves it for tiles that are cut at the bounds, and no nest of which more runs
-    costs less. Minus infinity where something with a weight may cost nothing.
+    costs less. Minus infinity where something with a weight may cost nothing. ``weights`` are
+    exponents of energy and latency, None for the problem's own.
     """
-    # what constraints prescribe to be unrolled is no choice in a setup, and bounds do not know it
-    free = replace(problem, constraints=UNCONSTRAINED)
-    bound, setup = problem_bound(free), problem.setup
+    bound, setup = problem_bound(problem), problem.setup
     energy = bound.dynamic_pj + setup.leakage_pj * bound.latency_cycles
-    pairs = zip(setup.weights.tolist(), (energy, bound.latency_cycles), strict=True)
+    exponents = (setup.weights if weights is None else weights).tolist()
+    pairs = zip(exponents, (energy, bound.latency_cycles), strict=True)
     scores = [float(w) * (log(value) if value > 0 else -inf) for w, value in pairs if w]
     return sum(scores)
 
