@@ -14,7 +14,7 @@ from archloom.studies.store import STUDY, TRIALS, Store
 
 from .samples import TINY, archloom, run_here, tiny_config, write_study
 
-COMMANDS = [command.callback.__name__ for command in app.registered_commands if command.callback]
+COMMANDS = [c.name or c.callback.__name__ for c in app.registered_commands if c.callback]
 
 
 @pytest.fixture(scope="module")
