@@ -59,7 +59,7 @@ def pricers(search: str, evaluations: int, seed: int) -> list[PlanPricer]:
 
 
 def history(pricer: PlanPricer, population: int, seed: int, plans: int) -> tuple[float, ...]:
-    search = GeneticFusion(pricer.network, pricer, population)
+    search = GeneticFusion(pricer, population)
     return search.advance(search.start(seed), plans).history
 
 

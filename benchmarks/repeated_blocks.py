@@ -71,7 +71,7 @@ def search(
     fresh = Network(net.name, net.layers, net.reads, net.outputs)
     began = time.process_time()
     pricer = PlanPricer(fresh, hardware, Mapper(LocalMapping(), mappings, seed=1), kind_of)
-    genetic = GeneticFusion(fresh, pricer, population=8)
+    genetic = GeneticFusion(pricer, population=8)
     found = genetic.advance(genetic.start(seed=1), plans)
     return found, (time.process_time() - began) / plans
 

@@ -1,9 +1,13 @@
 """What a fusion search remembers: a small value that is plain enough for JSON."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from ..space.fusion import FusionPlan
 from .partition import Partition, normalise
+
+#: no plan yet
+UNPRICED: Final = FusionPlan(())
 
 
 @dataclass(frozen=True)
@@ -12,15 +16,18 @@ class FusionState:
 
     Attributes:
         seed: of this search.
-        population: (partition, ln J), in the order in which they joined.
-        best: the best partition ever priced; empty before the first evaluation.
+        population: (partition, ln J), in the order in which they joined; for searches that breed.
+        best: the best plan ever priced; no groups before the first evaluation.
         history: best ln J after each evaluation.
+        bound: ln of what no plan of the space that is searched has less J than, as far as the
+            search could prove; None if it proves nothing.
     """
 
     seed: int
-    population: tuple[tuple[Partition, float], ...]
-    best: Partition
-    history: tuple[float, ...]
+    population: tuple[tuple[Partition, float], ...] = ()
+    best: FusionPlan = UNPRICED
+    history: tuple[float, ...] = ()
+    bound: float | None = None
 
     @property
     def evaluations(self) -> int:
@@ -31,18 +38,15 @@ class FusionState:
         """Return plain JSON values; :meth:`from_dict` is the inverse."""
         return {
             "seed": self.seed,
-            "population": [[_lists(p), cost] for p, cost in self.population],
-            "best": _lists(self.best),
+            "population": [[[list(g) for g in p], cost] for p, cost in self.population],
+            "best": self.best.to_list(),
             "history": list(self.history),
+            "bound": self.bound,
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "FusionState":
         """Build a state from :meth:`to_dict`."""
         members = tuple((normalise(p), float(cost)) for p, cost in data["population"])
-        best = normalise(data["best"])
-        return cls(int(data["seed"]), members, best, tuple(data["history"]))
-
-
-def _lists(partition: Partition) -> list[list[int]]:
-    return [list(g) for g in partition]
+        best = FusionPlan.from_list(data["best"])
+        return cls(int(data["seed"]), members, best, tuple(data["history"]), data["bound"])

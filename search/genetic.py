@@ -7,19 +7,15 @@ any split of a budget leads to the same state. The generator of step ``i`` is se
 (seed, i) and nothing else is remembered of it.
 """
 
-from collections.abc import Callable
 from math import isfinite
 from typing import Any
 
 import numpy as np
 from deap import base, creator, tools
 
-from ..space.network import Network
 from .fusion_state import FusionState
 from .partition import MUTATIONS, Partition, crossover, normalise, repair, singletons
-
-#: prices a partition: its valid form (groups that did not fit were cut) and ln J
-Pricer = Callable[[Partition], tuple[Partition, float]]
+from .protocols import PlanPrices
 
 #: how often a child that is already in the population is mutated again
 _TRIES = 8
@@ -33,15 +29,12 @@ class GeneticFusion:
     """CASCO's GA: crossover by visiting layers, then merge, split or steal; repair.
 
     Args:
-        network: what is fused.
-        price: prices a partition.
+        price: prices partitions of the network that is fused.
         population: individuals kept.
     """
 
-    name = "genetic"
-
-    def __init__(self, network: Network, price: Pricer, population: int = 8) -> None:
-        self._network = network
+    def __init__(self, price: PlanPrices, population: int = 8) -> None:
+        self._network = price.network
         self._price = price
         self._size = population
         self._toolbox = base.Toolbox()
@@ -50,7 +43,7 @@ class GeneticFusion:
 
     def start(self, seed: int) -> FusionState:
         """Return the state before anything was evaluated."""
-        return FusionState(seed, (), (), ())
+        return FusionState(seed)
 
     def advance(self, state: FusionState, budget: int) -> FusionState:
         """Price ``budget`` more plans."""
@@ -61,7 +54,7 @@ class GeneticFusion:
             child, cost = self._price(self._propose(population, step, rng))
             newcomer = _individual(normalise(child), cost)
             if not history or cost < history[-1]:
-                best = child
+                best = self._price.plan_of(child)
             history.append(min(cost, history[-1]) if history else cost)
             _join(population, newcomer, self._size)
         members = tuple((tuple(i), float(i.fitness.values[0])) for i in population)

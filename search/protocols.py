@@ -10,13 +10,18 @@ from dataclasses import dataclass
 from math import inf
 from typing import Protocol, TypeVar, runtime_checkable
 
+from ..evaluators.network_cost import NetworkCost
 from ..evaluators.problem import MappingProblem
+from ..space.fusion import FusionPlan
+from ..space.hardware import Hardware
 from ..space.hardware_space import Point
 from ..space.infeasible import Infeasible
 from ..space.mapping import Mapping
+from ..space.network import Network
 from .exact_frame import Flags
 from .exact_proof import Watch
 from .fusion_state import FusionState
+from .partition import Partition
 
 State = TypeVar("State")
 
@@ -136,6 +141,35 @@ class InterruptibleSearch(MappingSearch[State], Protocol[State]):
             stop: uint8[1], which another thread may set.
             watch: told whenever the best mapping or the bound gets better.
         """
+        ...
+
+
+class PlanPrices(Protocol):
+    """Prices fusion plans of one network on one hardware, the same plan always the same."""
+
+    @property
+    def network(self) -> Network:
+        """What runs."""
+        ...
+
+    @property
+    def hardware(self) -> Hardware:
+        """Where it runs."""
+        ...
+
+    def plan(self, plan: FusionPlan) -> NetworkCost | Infeasible:
+        """Return the price of a plan, or why it has none."""
+        ...
+
+    def __call__(self, partition: Partition) -> tuple[Partition, float]:
+        """Price the plan that :meth:`plan_of` gives a partition, as ln EDP (J s).
+
+        Groups that fit no tiling are cut; returns what is left as well. inf if there is no price.
+        """
+        ...
+
+    def plan_of(self, partition: Partition) -> FusionPlan:
+        """Return the plan of a partition whose groups all fit: tilings chosen, groups in order."""
         ...
 
 

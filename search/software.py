@@ -17,16 +17,13 @@ from ..space.infeasible import Infeasible
 from ..space.mapping_constraints import UNCONSTRAINED, MappingConstraints
 from ..space.network import Network
 from .factors import FACTORS
+from .fusion_search import FUSION_SEARCHES
 from .fusion_state import FusionState
-from .genetic import GeneticFusion
 from .mapper import Mapper, RecordedMapper
 from .mapping_search import MAPPING_SEARCHES
-from .no_fusion import LayerByLayer
 from .pricing import PlanPricer
 from .protocols import Curve
 from .seeds import derived_seed
-
-FUSION_SEARCHES = ("genetic", "none")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +56,7 @@ class SoftwareSettings:
 
     def __post_init__(self) -> None:
         for name, value, known in (
-            ("fusion", self.fusion, FUSION_SEARCHES),
+            ("fusion", self.fusion, tuple(FUSION_SEARCHES)),
             ("mapping", self.mapping, tuple(MAPPING_SEARCHES)),
             ("factors", self.factors, FACTORS),
         ):
@@ -159,13 +156,13 @@ def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> So
     results: dict[str, NetworkResult] = {}
     histories = []
     for network, pricer in zip(networks, pricers, strict=True):
-        search = _fusion_search(task.settings, network, pricer)
+        search = FUSION_SEARCHES[task.settings.fusion](pricer, task.settings.population)
         seed = derived_seed(task.seed, "fusion", network.name)
         now = _restored(state, network) or search.start(seed)
         now = search.advance(now, budget)
         states[network.name] = now.to_dict()
         histories.append(now.history)
-        results[network.name] = _result(pricer, pricer.plan_of(now.best))
+        results[network.name] = _result(pricer, now.best)
     steps = tuple(range(1, len(histories[0]) + 1))
     means = tuple(exp(sum(h) / len(h)) for h in zip(*histories, strict=True))
     return SoftwareResult({"networks": states}, Curve(steps, means), results, None)
@@ -206,14 +203,6 @@ def _restored(state: dict[str, Any] | None, network: Network) -> FusionState | N
 def _unmappable(pricer: PlanPricer) -> Infeasible | None:
     cost = pricer.plan(layer_by_layer(pricer.network))
     return cost if isinstance(cost, Infeasible) else None
-
-
-def _fusion_search(
-    settings: SoftwareSettings, network: Network, pricer: PlanPricer
-) -> GeneticFusion | LayerByLayer:
-    if settings.fusion == "none":
-        return LayerByLayer(network, pricer)
-    return GeneticFusion(network, pricer, settings.population)
 
 
 def _priced(pricer: PlanPricer, plan: FusionPlan) -> NetworkCost:

@@ -12,7 +12,6 @@ from archloom.evaluators.problem import MappingProblem
 from archloom.search.genetic import GeneticFusion
 from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import RandomMapping
-from archloom.search.partition import singletons
 from archloom.search.pricing import PlanPricer
 from archloom.space.fusion import FusionGroup, layer_by_layer
 from archloom.space.infeasible import Infeasible
@@ -146,9 +145,9 @@ def test_no_plan_is_below_the_bounds(network, hardware, name):
 def test_the_partition_search_fuses_every_operator(network, hardware):
     mapper = Mapper(RandomMapping(), 10, seed=1)
     pricer = PlanPricer(network, hardware, mapper)
-    search = GeneticFusion(network, pricer, 6)
+    search = GeneticFusion(pricer, 6)
     state = search.advance(search.start(1), 40)
-    best, apart = (pricer.plan(pricer.plan_of(p)) for p in (state.best, singletons(network)))
+    best, apart = (pricer.plan(p) for p in (state.best, layer_by_layer(network)))
     assert isinstance(best, NetworkCost)
     assert isinstance(apart, NetworkCost)
     assert best.edp_js < apart.edp_js

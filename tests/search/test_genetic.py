@@ -3,11 +3,12 @@
 import pytest
 
 from archloom.search.fusion_state import FusionState
-from archloom.search.genetic import GeneticFusion, Pricer
+from archloom.search.genetic import GeneticFusion
 from archloom.search.no_fusion import LayerByLayer
 from archloom.search.partition import singletons
+from archloom.search.pricing import PlanPricer
 from archloom.search.protocols import FusionSearch
-from archloom.space.network import Network
+from archloom.space.fusion import FusionGroup, FusionPlan, layer_by_layer
 from archloom.space.networks import network
 
 from ..contracts.fusion_search import Counting, FusionSearchContract, pricer
@@ -15,18 +16,18 @@ from .small_cases import casco_edge, chain, cheap_pricer, graph, valid_partition
 
 
 class TestGeneticFusion(FusionSearchContract):
-    def make(self, network: Network, price: Pricer) -> FusionSearch:
-        return GeneticFusion(network, price)
+    def make(self, price: PlanPricer) -> FusionSearch:
+        return GeneticFusion(price)
 
 
 class TestSmallPopulation(FusionSearchContract):
-    def make(self, network: Network, price: Pricer) -> FusionSearch:
-        return GeneticFusion(network, price, population=2)
+    def make(self, price: PlanPricer) -> FusionSearch:
+        return GeneticFusion(price, population=2)
 
 
 class TestLayerByLayer(FusionSearchContract):
-    def make(self, network: Network, price: Pricer) -> FusionSearch:
-        return LayerByLayer(network, price)
+    def make(self, price: PlanPricer) -> FusionSearch:
+        return LayerByLayer(price)
 
 
 SMALL = {
@@ -47,26 +48,26 @@ def test_it_finds_the_best_of_all_partitions(name: str) -> None:
     assert best < price(singletons(net))[1] - 0.01
     found = []
     for seed in range(10):
-        search = GeneticFusion(net, price)
+        search = GeneticFusion(price)
         found.append(search.advance(search.start(seed), 48).history[-1])
     assert min(found) >= best
     assert sum(f == best for f in found) >= 8
 
 
 def test_another_seed_is_another_search() -> None:
-    net, price = network("tiny_mobile"), pricer("tiny_mobile")
-    searches = [GeneticFusion(net, price).start(seed) for seed in (1, 2)]
+    price = pricer("tiny_mobile")
+    searches = [GeneticFusion(price).start(seed) for seed in (1, 2)]
     asked = []
     for start in searches:
         count = Counting(price)
-        GeneticFusion(net, count).advance(start, 20)
+        GeneticFusion(count).advance(start, 20)
         asked.append(count.asked)
     assert asked[0] != asked[1]
 
 
 def test_the_population_holds_the_best_distinct_plans() -> None:
-    net, price = network("tiny_mobile"), pricer("tiny_mobile")
-    search = GeneticFusion(net, price, population=6)
+    price = pricer("tiny_mobile")
+    search = GeneticFusion(price, population=6)
     state = search.start(0)
     for _ in range(20):
         before, state = state, search.advance(state, 4)
@@ -80,16 +81,17 @@ def test_the_population_holds_the_best_distinct_plans() -> None:
 
 def test_layer_by_layer_has_nothing_to_spend_on() -> None:
     net, price = network("tiny_cnn"), Counting(pricer("tiny_cnn"))
-    search = LayerByLayer(net, price)
+    search = LayerByLayer(price)
     once = search.advance(search.start(3), 50)
-    assert once.best == singletons(net)
+    assert once.best == layer_by_layer(net)
     assert once.evaluations == 1
     assert search.advance(once, 50) is once
-    assert price.asked == [singletons(net)]
+    assert price.asked == [layer_by_layer(net)]
 
 
 def test_a_state_does_not_share_lists_with_its_dictionary() -> None:
-    state = FusionState(1, ((((0, 1), (2,)), -3.5),), ((0, 1), (2,)), (-3.0, -3.5))
+    best = FusionPlan((FusionGroup((0, 1), (4, 4)), FusionGroup((2,))))
+    state = FusionState(1, ((((0, 1), (2,)), -3.5),), best, (-3.0, -3.5), -4.0)
     data = state.to_dict()
     data["population"][0][0][0].append(9)
     data["history"].append(0.0)

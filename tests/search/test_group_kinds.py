@@ -249,7 +249,7 @@ def test_searches_find_what_they_find_without_sharing() -> None:
     found = []
     for kind_of in (group_kind, apart):
         pricer = PlanPricer(net, casco_edge(256), Mapper(LocalMapping(), 5, seed=1), kind_of)
-        search = GeneticFusion(net, pricer, 4)
+        search = GeneticFusion(pricer, 4)
         found.append(search.advance(search.start(seed=2), 12))
     assert found[0] == found[1]
     # the twelve equal blocks leave less than half to price

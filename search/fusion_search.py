@@ -1,0 +1,17 @@
+"""The fusion searches by the names that study files and commands use."""
+
+from collections.abc import Callable
+from typing import Final
+
+from .genetic import GeneticFusion
+from .no_fusion import LayerByLayer
+from .pricing import PlanPricer
+from .protocols import FusionSearch
+
+#: makes a search from what prices its plans and the individuals of a population, if it has one
+FusionFactory = Callable[[PlanPricer, int], FusionSearch]
+
+FUSION_SEARCHES: Final[dict[str, FusionFactory]] = {
+    "genetic": GeneticFusion,
+    "none": lambda price, _: LayerByLayer(price),
+}
