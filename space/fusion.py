@@ -1,6 +1,6 @@
 """How a network is cut into groups that run fused, and when such a plan is valid."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any, Literal, get_args
@@ -8,6 +8,22 @@ from typing import Any, Literal, get_args
 from .network import Network
 
 HaloPolicy = Literal["recompute", "keep_inner", "keep_all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """A map that stays whole in the buffer from the group that makes it to a later group.
+
+    Readers up to the group of ``reader``, that group included, find it there. It goes to DRAM
+    only if a later layer reads it, or if it leaves the network.
+
+    Attributes:
+        layer: position of the layer that makes it.
+        reader: position of a layer that reads it, in a later group.
+    """
+
+    layer: int
+    reader: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,37 +37,75 @@ class FusionGroup:
         halo: what happens to rows and columns that neighbouring tiles share: computed again,
             kept along columns, or all kept.
         resident: layers whose weights stay in the buffer for the whole group.
+        pins: results that stay in the buffer for later groups, by ascending layers.
+        steady: layers whose weights are in the buffer before the pass begins and never leave it.
+            They come from no DRAM, and take room in every group of the plan.
     """
 
     layers: tuple[int, ...]
     tile: tuple[int, int] | None = None
     halo: HaloPolicy = "recompute"
     resident: tuple[int, ...] = ()
+    pins: tuple[Pin, ...] = ()
+    steady: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.layers or tuple(sorted(set(self.layers))) != self.layers:
             raise ValueError(f"layers of a group must ascend and not repeat, got {self.layers}")
         if not set(self.resident) <= set(self.layers):
             raise ValueError(f"resident layers {self.resident} are not all in {self.layers}")
+        self._check_pins()
         if self.tile is not None and min(self.tile) < 1:
             raise ValueError(f"tile {self.tile} must be at least 1x1")
         if self.halo not in get_args(HaloPolicy):
             raise ValueError(f"halo {self.halo!r} is none of {', '.join(get_args(HaloPolicy))}")
 
+    def _check_pins(self) -> None:
+        pinned = tuple(pin.layer for pin in self.pins)
+        if tuple(sorted(set(pinned) & set(self.layers))) != pinned:
+            raise ValueError(
+                f"pinned layers must ascend, not repeat and be in {self.layers}, got {pinned}"
+            )
+        fixed = tuple(sorted(set(self.steady) & set(self.layers)))
+        if fixed != self.steady:
+            raise ValueError(
+                f"steady layers must ascend, not repeat and be in {self.layers}, got {self.steady}"
+            )
+        if set(self.steady) & set(self.resident):
+            raise ValueError(
+                f"weights of a layer are resident or steady, got {self.resident} and {self.steady}"
+            )
+
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values; :meth:`from_dict` is the inverse."""
-        return {
+        """Return plain JSON values; :meth:`from_dict` is the inverse.
+
+        Pins and steady weights are named only where there are any.
+        """
+        data: dict[str, Any] = {
             "layers": list(self.layers),
             "tile": list(self.tile) if self.tile else None,
             "halo": self.halo,
             "resident": list(self.resident),
         }
+        if self.pins:
+            data["pins"] = [[pin.layer, pin.reader] for pin in self.pins]
+        if self.steady:
+            data["steady"] = list(self.steady)
+        return data
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "FusionGroup":
         """Build a group from :meth:`to_dict`."""
         tile = (data["tile"][0], data["tile"][1]) if data["tile"] else None
-        return cls(tuple(data["layers"]), tile, data["halo"], tuple(data["resident"]))
+        pins = tuple(Pin(layer, reader) for layer, reader in data.get("pins", ()))
+        return cls(
+            tuple(data["layers"]),
+            tile,
+            data["halo"],
+            tuple(data["resident"]),
+            pins=pins,
+            steady=tuple(data.get("steady", ())),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +194,8 @@ def plan_violations(network: Network, plan: FusionPlan) -> list[str]:
 
     Rules (CASCO section II-B): each layer is in exactly one group, the members of a group
     share data, no path leaves a group and re-enters it, and groups run after what they read.
+    A pinned map is read in a later group by the layer that its pin names; steady layers have
+    weights, and layers that share weights are steady together.
     """
     names = [layer.name for layer in network.layers]
     count = [0] * len(names)
@@ -172,4 +228,30 @@ def plan_violations(network: Network, plan: FusionPlan) -> list[str]:
         for p in network.producers[i]
         if position[p] > position[i]
     ]
-    return broken
+    return [*broken, *_wrong_pins(network, plan, position), *_wrong_steady(network, plan)]
+
+
+def _wrong_pins(network: Network, plan: FusionPlan, position: dict[int, int]) -> Iterator[str]:
+    names = [layer.name for layer in network.layers]
+    for pin in (pin for group in plan.groups for pin in group.pins):
+        if pin.reader not in network.consumers[pin.layer]:
+            reader = names[pin.reader] if pin.reader in position else f"layer {pin.reader}"
+            readers = ", ".join(names[c] for c in network.consumers[pin.layer]) or "none"
+            yield f"{names[pin.layer]} is pinned for {reader}, must be for a reader: {readers}"
+        elif position[pin.reader] <= position[pin.layer]:
+            yield (
+                f"{names[pin.layer]} is pinned for {names[pin.reader]} of the same or an earlier "
+                "group, must be for a reader of a later one"
+            )
+
+
+def _wrong_steady(network: Network, plan: FusionPlan) -> Iterator[str]:
+    names = [layer.name for layer in network.layers]
+    steady = {i for group in plan.groups for i in group.steady}
+    owners = {network.weight_owner(i): i for i in sorted(steady, reverse=True)}
+    for i, layer in enumerate(network.layers):
+        if i in steady and not layer.weight_words:
+            yield f"{layer.name} is steady and has no weights"
+        elif i not in steady and layer.weight_words and network.weight_owner(i) in owners:
+            other = names[owners[network.weight_owner(i)]]
+            yield f"{layer.name} shares the weights of {other}, which is steady: must be steady too"

@@ -1,5 +1,7 @@
 import random
+from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 from archloom.space.fusion import (
     FusionGroup,
     FusionPlan,
+    Pin,
     connected,
     group_order,
     layer_by_layer,
@@ -69,6 +72,10 @@ def test_every_broken_rule_is_named(
         ({"layers": (1, 0)}, "must ascend and not repeat"),
         ({"layers": (1, 1)}, "must ascend and not repeat"),
         ({"layers": (0,), "resident": (1,)}, r"resident layers \(1,\) are not all in \(0,\)"),
+        ({"layers": (0,), "pins": (Pin(1, 2),)}, r"must ascend, .* in \(0,\), got \(1,\)"),
+        ({"layers": (0,), "pins": (Pin(0, 2), Pin(0, 3))}, "pinned layers must ascend, not repeat"),
+        ({"layers": (0,), "steady": (1,)}, r"steady layers must .* in \(0,\), got \(1,\)"),
+        ({"layers": (0,), "resident": (0,), "steady": (0,)}, "are resident or steady"),
         ({"layers": (0,), "tile": (0, 4)}, r"tile \(0, 4\) must be at least 1x1"),
         ({"layers": (0,), "halo": "forget"}, "halo 'forget' is none of recompute"),
     ],
@@ -102,3 +109,46 @@ def test_cuts_of_the_layer_order_never_form_a_circle(seed: int) -> None:
     groups = [tuple(range(a, b)) for a, b in pairwise(edges)]
     assert group_order(net, groups) == list(range(len(groups)))
     assert plan_violations(net, plan(*groups)) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({}, ""),
+        ({"pins": (Pin(0, 2),)}, ""),
+        ({"pins": (Pin(0, 3),)}, "a is pinned for d, must be for a reader: b, c"),
+        ({"pins": (Pin(0, 7),)}, "a is pinned for layer 7, must be for a reader: b, c"),
+        ({"pins": (Pin(0, 1),)}, "a is pinned for b of the same or an earlier group"),
+        ({"steady": (0, 1)}, ""),
+    ],
+)
+def test_a_pin_names_a_reader_of_a_later_group(changes: dict[str, Any], message: str) -> None:
+    groups = (FusionGroup((0, 1), **changes), FusionGroup((2,)), FusionGroup((3,)))
+    found = plan_violations(DIAMOND, FusionPlan(groups))
+    assert len(found) == bool(message)
+    assert message in "".join(found)
+
+
+def test_steady_layers_have_weights_and_those_that_share_them_are_steady_together() -> None:
+    net = replace(
+        DIAMOND,
+        layers=(*DIAMOND.layers[:2], replace(gemm("c"), weights_of="b"), DIAMOND.layers[3]),
+    )
+
+    def violations(*steady: int) -> list[str]:
+        members = [FusionGroup((i,), steady=(i,) if i in steady else ()) for i in range(4)]
+        return plan_violations(net, FusionPlan(tuple(members)))
+
+    assert violations(0) == violations(1, 2) == violations(0, 1, 2) == []
+    assert violations(1) == ["c shares the weights of b, which is steady: must be steady too"]
+    assert violations(2) == ["b shares the weights of c, which is steady: must be steady too"]
+    assert violations(3) == ["d is steady and has no weights"]
+
+
+def test_records_name_pins_and_steady_weights_only_where_there_are_any() -> None:
+    plain = {"layers": [0, 1], "tile": [2, 4], "halo": "keep_all", "resident": [1]}
+    assert FusionGroup.from_dict(plain).to_dict() == plain
+    rich = {**plain, "pins": [[0, 2]], "steady": [0]}
+    group = FusionGroup((0, 1), (2, 4), "keep_all", (1,), pins=(Pin(0, 2),), steady=(0,))
+    assert group.to_dict() == rich
+    assert FusionGroup.from_dict(rich) == group
