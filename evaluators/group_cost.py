@@ -17,6 +17,7 @@ from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.layer import Layer
 from ..space.network import Network
+from .buffer_demand import fullest_step, group_name, overflow
 from .group_shape import GroupShape, group_shape
 from .layer_cost import Counts, Energies, LayerCost
 from .occupancy import GroupTiles, group_tiles
@@ -146,12 +147,6 @@ def fusion_blocked(network: Network, group: FusionGroup, hardware: Hardware) -> 
     return None
 
 
-def group_name(network: Network, layers: tuple[int, ...]) -> str:
-    """Name a group after its first and last layer."""
-    first, last = network.layers[layers[0]].name, network.layers[layers[-1]].name
-    return first if len(layers) == 1 else f"{first}..{last} ({len(layers)} layers)"
-
-
 def _single(
     network: Network, group: FusionGroup, hardware: Hardware, mapper: Mapper
 ) -> GroupCost | Infeasible:
@@ -205,16 +200,9 @@ def _free_words(
         free = [capacity - peak for peak in peaks]
         if all(f >= n for f, n in zip(free, needs, strict=True)):
             return prefetch, free, max(peaks)
-    worst = max(range(len(peaks)), key=lambda x: peaks[x] + needs[x])
-    level = hardware.levels[-2].name
-    return Infeasible(
-        "glb_overflow",
-        f"{level}, group {group_name(network, group.layers)}, layer {tiles.layers[worst].name}",
-        (peaks[worst] + needs[worst]) * hardware.word_bits / 8,
-        capacity * hardware.word_bits / 8,
-        "bytes",
-        "use a smaller tile, stream weights, cut the group, or enlarge the buffer",
-    )
+    step = fullest_step(network, tiles, _loads(network, group), needs)
+    hint = "use a smaller tile, stream weights, cut the group, or enlarge the buffer"
+    return overflow(network, tiles, step, capacity, hardware, hint)
 
 
 def _loads(network: Network, group: FusionGroup) -> dict[int, int]:

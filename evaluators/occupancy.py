@@ -102,16 +102,27 @@ class GroupTiles:
         )
 
     @cached_property
-    def activations(self) -> Ints:
-        """int64[m, I, J], words of all maps at each step, at the corner tiles."""
-        states = self._states
+    def _when(self) -> Ints:
+        """int64[m, M], whether each step is before, while or after each map is held in full."""
         tensors = np.arange(len(self.shape.channels))
         last = np.array([self.shape.last_reader(t) for t in range(len(tensors))])
         position = np.where(tensors < self.shape.members, tensors, -1)
         step = np.arange(self.shape.members)[:, None]
-        state = np.where(step < position, BEFORE, np.where(step <= last, FULL, AFTER))
+        return np.where(step < position, BEFORE, np.where(step <= last, FULL, AFTER))
+
+    def alive(self, step: int, corner: tuple[int, int]) -> list[int]:
+        """Words of each map at a step of one of the corner tiles, by its place among them."""
+        words: list[int] = self._states[
+            self._when[step], range(len(self.shape.channels)), *corner
+        ].tolist()
+        return words
+
+    @cached_property
+    def activations(self) -> Ints:
+        """int64[m, I, J], words of all maps at each step, at the corner tiles."""
+        states, state = self._states, self._when
         words = [
-            (state == now).astype(np.int64) @ states[now].reshape(len(tensors), -1)
+            (state == now).astype(np.int64) @ states[now].reshape(len(states[now]), -1)
             for now in (BEFORE, FULL, AFTER)
         ]
         total: Ints = sum(words[1:], words[0])

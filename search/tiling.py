@@ -11,7 +11,8 @@ from math import inf
 from sys import maxsize
 from typing import Final
 
-from ..evaluators.group_cost import buffer_words, fusion_blocked, group_name, shape_of
+from ..evaluators.buffer_demand import fullest_step, overflow
+from ..evaluators.group_cost import buffer_words, fusion_blocked, shape_of
 from ..evaluators.hardware_cost import access_costs
 from ..evaluators.occupancy import GroupTiles
 from ..evaluators.sweep import AxisSweep, axis_sweep
@@ -42,7 +43,8 @@ def tile_group(
     if blocked is not None:
         return blocked
     best: FusionGroup | None = None
-    least: int | None = None
+    tightest: GroupTiles | None = None
+    least = maxsize
     lowest = inf
     estimate = _estimator(hardware)
     for tiles, tile in _candidates(network, layers):
@@ -51,7 +53,8 @@ def tile_group(
         if estimate(work, _choose_weights(network, layers, hardware, runs, maxsize)[1]) >= lowest:
             continue
         peak = int(tiles.activations.max())
-        least = peak if least is None else min(least, peak)
+        if peak < least:
+            tightest, least = tiles, peak
         room = buffer_words(hardware) - peak
         if room < 1:
             continue
@@ -61,15 +64,11 @@ def tile_group(
             best, lowest = FusionGroup(layers, tile, tiles.policy, resident), price
     if best is not None:
         return best
-    capacity = buffer_words(hardware) * hardware.word_bits / 8
-    return Infeasible(
-        "glb_overflow",
-        f"{hardware.levels[-2].name}, group {group_name(network, layers)}",
-        ((least or 0) + 1) * hardware.word_bits / 8,
-        capacity,
-        "bytes",
-        "cut the group or enlarge the buffer",
-    )
+    assert tightest is not None
+    # what the estimate takes for granted: a word for weights that pass through
+    step = fullest_step(network, tightest, {}, [1] * len(layers))
+    hint = "cut the group or enlarge the buffer"
+    return overflow(network, tightest, step, buffer_words(hardware), hardware, hint)
 
 
 def _candidates(network: Network, layers: tuple[int, ...]) -> Iterator[tuple[GroupTiles, Tile]]:
