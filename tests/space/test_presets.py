@@ -18,6 +18,9 @@ from archloom.space.presets import PRESETS, preset, with_technology, with_word_b
         ("edgetpu", 4096, 8.73, 16 * (384 + 32) + 1024 * 40 / 1024, 32),
         # 123 TFLOPS, 2 x 16 MiB; accumulators and latches
         ("tpu_v3", 65536, 123, 2 * 16 * 1024 + 4 * 1024 + 65536 * 4 / 1024, 900),
+        # 131 and 32 TFLOPS, 128 and 8 MiB; L1 and latches
+        ("fast_large", 65536, 131, 128 * 1024 + 64 * 64 + 65536 * 4 / 1024, 448),
+        ("fast_small", 16384, 32.8, 8 * 1024 + 8 * 64 + 16384 * 4 / 1024, 448),
     ],
 )
 def test_published_figures(
@@ -38,6 +41,8 @@ def test_presets_are_in_the_technology_of_their_chips() -> None:
         "shidiannao": "cacti_65nm",
         "edgetpu": "n16",
         "tpu_v3": "n16",
+        "fast_large": "n7",
+        "fast_small": "n7",
     }
 
 
@@ -49,11 +54,14 @@ def test_another_technology_changes_nothing_else(name: str) -> None:
     assert with_technology(other, chip.technology) == chip
 
 
-def test_the_ridge_of_tpu_v3_is_that_of_fast() -> None:
-    """FAST Table 4: 123 TFLOPS over 900 GB/s, 137 FLOP for each byte."""
-    chip = preset("tpu_v3")
+@pytest.mark.parametrize(
+    ("name", "ridge"), [("tpu_v3", 137), ("fast_large", 292), ("fast_small", 73)]
+)
+def test_ridges_are_those_of_fast(name: str, ridge: float) -> None:
+    """FAST Table 4, in FLOP for each byte."""
+    chip = preset(name)
     flops = 2 * chip.macs * chip.frequency_mhz * 1e6
-    assert flops / (chip.dram_gbytes_per_s * 1e9) == pytest.approx(137, abs=0.5)
+    assert flops / (chip.dram_gbytes_per_s * 1e9) == pytest.approx(ridge, abs=0.6)
 
 
 @pytest.mark.parametrize("name", PRESETS)
