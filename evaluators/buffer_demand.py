@@ -10,7 +10,7 @@ from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.network import Network
 from .group_shape import group_sources
-from .occupancy import GroupTiles
+from .occupancy import Tiles
 
 _NAMED: Final = 4
 """Most demands that a sentence names; the others are added up."""
@@ -74,7 +74,7 @@ def map_names(network: Network, layers: tuple[int, ...]) -> tuple[str, ...]:
 
 def fullest_step(
     network: Network,
-    tiles: GroupTiles,
+    tiles: Tiles,
     weights: Mapping[int, int],
     streamed: Sequence[int] | None = None,
 ) -> Step:
@@ -95,7 +95,8 @@ def fullest_step(
     demands += [_of_weights(network, i, words) for i, words in weights.items()]
     demands.append(_of_weights(network, layers[step], passing[step]))
     found = sorted((d for d in demands if d.words), key=lambda d: -d.words)
-    return Step(step, (tiles.rows.corners()[a], tiles.columns.corners()[b]), tuple(found))
+    rows, columns = tiles.corners
+    return Step(step, (int(rows[a, 0]), int(columns[0, b])), tuple(found))
 
 
 def _of_weights(network: Network, layer: int, words: int) -> Demand:
@@ -103,7 +104,7 @@ def _of_weights(network: Network, layer: int, words: int) -> Demand:
 
 
 def overflow(
-    network: Network, tiles: GroupTiles, step: Step, capacity: int, hardware: Hardware, hint: str
+    network: Network, tiles: Tiles, step: Step, capacity: int, hardware: Hardware, hint: str
 ) -> Infeasible:
     """Return why a group does not fit: how much is missing at a step, and what takes most there.
 
@@ -119,7 +120,7 @@ def overflow(
     where = f"{hardware.levels[-2].name}, group {group}, layer {layer}"
     if tiles.count > 1:
         where += f" in tile ({step.tile[0]}, {step.tile[1]}) of"
-        where += f" {tiles.rows.tiles}x{tiles.columns.tiles}"
+        where += f" {tiles.grid[0]}x{tiles.grid[1]}"
     size = hardware.word_bits / 8
     missing = f"{_bytes((step.words - capacity) * size)} more than there are"
     return Infeasible(

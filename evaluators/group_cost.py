@@ -12,15 +12,17 @@ from typing import Final
 
 import numpy as np
 
+from ..space.faces import bad_cuts
 from ..space.fusion import FusionGroup
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.layer import Layer
 from ..space.network import Network
 from .buffer_demand import fullest_step, group_name, overflow
+from .face_tiles import face_tiles
 from .group_shape import GroupShape, group_shape
 from .layer_cost import Counts, Energies, LayerCost
-from .occupancy import GroupTiles, group_tiles
+from .occupancy import Tiles, group_tiles
 from .problem import MappingProblem
 from .tile_cost import Grid, Mapper, TiledLayer, tiled_layer, transfers
 from .vector_cost import vector_cost
@@ -94,17 +96,24 @@ def group_cost(
 ) -> GroupCost | Infeasible:
     """Price one group of ``network`` on ``hardware``.
 
-    A group of one layer without a tile streams all operands: it costs what the layer model
-    says. Any other group holds its maps in the shared buffer.
+    A group of one layer without tile or faces streams all operands: it costs what the layer
+    model says. Any other group holds its maps in the shared buffer.
     """
-    if len(group.layers) == 1 and group.tile is None:
+    if len(group.layers) == 1 and group.tile is None and not group.faces:
         return _single(network, group, hardware, mapper)
     blocked = fusion_blocked(network, group, hardware)
     if blocked is not None:
         return blocked
     shape = shape_of(network, group.layers)
     members = tuple(network.layers[i] for i in group.layers)
-    tiles = group_tiles(shape, members, group.tile, group.halo)
+    tiles: Tiles
+    if group.faces:
+        wrong = bad_cuts(network, group.layers, group.faces)
+        if wrong is not None:
+            return wrong
+        tiles = face_tiles(shape, members, group.faces)
+    else:
+        tiles = group_tiles(shape, members, group.tile, group.halo)
     if tiles.count > MOST_TILES:
         names, hint = group_name(network, group.layers), "use larger tiles or cut the group"
         return Infeasible("too_many_tiles", names, tiles.count, MOST_TILES, "tiles", hint)
@@ -184,7 +193,7 @@ def buffer_words(hardware: Hardware) -> int:
 
 
 def _free_words(
-    network: Network, tiles: GroupTiles, group: FusionGroup, hardware: Hardware
+    network: Network, tiles: Tiles, group: FusionGroup, hardware: Hardware
 ) -> tuple[bool, list[int], int] | Infeasible:
     """Whether prefetch fits, words left at each layer's step, and the peak occupancy."""
     capacity = buffer_words(hardware)
@@ -223,7 +232,7 @@ def _streams_through(hardware: Hardware) -> bool:
 
 
 def _fused(
-    tiles: GroupTiles,
+    tiles: Tiles,
     group: FusionGroup,
     loads: Mapping[int, int],
     hardware: Hardware,
@@ -232,7 +241,7 @@ def _fused(
     free: list[int],
     peak: int,
 ) -> GroupCost | Infeasible:
-    grid = (3, tiles.rows.tiles, tiles.columns.tiles)
+    grid = (3, *tiles.grid)
     work = _Work(np.zeros(grid), np.zeros(grid))
     shares: list[LayerShare] = []
     reads, writes = 0, 0
@@ -288,7 +297,7 @@ class _Work:
             self.loads[:, i, j] += late, cycles, load
 
 
-def _latency(tiles: GroupTiles, hardware: Hardware, prefetch: bool, work: _Work) -> int:
+def _latency(tiles: Tiles, hardware: Hardware, prefetch: bool, work: _Work) -> int:
     """Cycles of the group (fusion model section 5, fill and drain hidden).
 
     A tile takes the longest of: its layers one after another, the DRAM transfers that run

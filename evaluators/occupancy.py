@@ -1,5 +1,6 @@
 """Words of the shared buffer that a fused group's maps take, at every step of every tile."""
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,91 +16,82 @@ BEFORE, FULL, AFTER = range(3)
 
 
 @dataclass(frozen=True)
-class GroupTiles:
-    """A group cut into tiles under a halo policy, with all that follows from geometry alone.
+class Sizes:
+    """The n distinct sizes in which a layer runs on a grid of tiles.
 
-    Tiles are rastered rows, then columns (columns innermost), one image at a time.
+    Attributes:
+        rows, columns: int64[n], of what is made; 0 where nothing is.
+        times: int64[n], tiles of one image of that size.
+        at: int64[Th, Tw], which size each tile has.
+    """
+
+    rows: Ints
+    columns: Ints
+    times: Ints
+    at: Ints
+
+
+@dataclass(frozen=True)
+class Tiles(ABC):
+    """A group cut into a grid of Th x Tw tiles, with all that follows from geometry alone.
+
+    Tiles run row by row (columns innermost), one image at a time.
     """
 
     shape: GroupShape
     layers: tuple[Layer, ...]
-    policy: HaloPolicy
-    rows: AxisSweep
-    columns: AxisSweep
+
+    @property
+    @abstractmethod
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of tiles, Th and Tw."""
+
+    @abstractmethod
+    def made(self, tensor: int) -> Ints:
+        """int64[Th, Tw], words made (or fetched) of a map in each tile."""
+
+    @abstractmethod
+    def written(self, tensor: int) -> Ints:
+        """int64[Th, Tw], words of an exported map written out in each tile."""
+
+    @abstractmethod
+    def sizes(self, m: int) -> Sizes:
+        """Return the distinct sizes in which layer ``m`` runs."""
+
+    @property
+    @abstractmethod
+    def corners(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Indices of the I x J tiles among which the peak occupancy is."""
+
+    @abstractmethod
+    def states(self) -> Ints:
+        """int64[3, M, I, J], words of each map before, during and after its step, at corners."""
 
     @property
     def count(self) -> int:
         """Tiles of one image."""
-        return self.rows.tiles * self.columns.tiles
+        return self.grid[0] * self.grid[1]
 
     @property
     def images(self) -> int:
         """Images of a pass; tiles hold one at a time."""
         return self.layers[0].n
 
-    def made(self, tensor: int) -> Ints:
-        """int64[Th, Tw], words made (or fetched) of a map in each tile."""
-        return self.shape.channels[tensor] * np.outer(
-            self.rows.new[tensor], self.columns.new[tensor]
-        )
-
-    def written(self, tensor: int) -> Ints:
-        """int64[Th, Tw], words of an exported map written out in each tile."""
-        return self.shape.channels[tensor] * np.outer(
-            self.rows.share[tensor], self.columns.share[tensor]
-        )
-
     @cached_property
     def fetched(self) -> Ints:
         """int64[Th, Tw], words of all external maps fetched in each tile."""
-        zero = np.zeros((self.rows.tiles, self.columns.tiles), np.int64)
+        zero = np.zeros(self.grid, np.int64)
         return sum((self.made(t) for t in self.shape.externals), zero)
 
     @cached_property
     def stored(self) -> Ints:
         """int64[Th, Tw], words of all exported maps written out in each tile."""
-        zero = np.zeros((self.rows.tiles, self.columns.tiles), np.int64)
+        zero = np.zeros(self.grid, np.int64)
         return sum((self.written(t) for t in self.shape.exported), zero)
 
     @cached_property
-    def _corners(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        rows, columns = np.ix_(self.rows.corners(), self.columns.corners())
-        return rows, columns
-
-    @cached_property
     def _states(self) -> Ints:
-        """int64[3, M, I, J], words of each map before, during and after its step."""
-        h, w = self.rows, self.columns
-        at, ht = self._corners, np.arange(len(self.shape.channels))[:, None, None]
-        i, j = at[0][None], at[1][None]
-        zero = np.zeros((len(ht), at[0].shape[0], at[1].shape[1]), np.int64)
-        channels = np.array(self.shape.channels)[:, None, None]
-        w_kept, w_was, w_gone = w.kept, w.before(w.kept), w.before(w.gone)
-        if self.policy == "recompute":
-            full = h.need[ht, i] * w.need[ht, j]
-            return np.stack([zero, channels * full, zero])
-        if self.policy == "keep_inner":
-            r = h.need[ht, i]
-            full = r * (w.have[ht, j] - w_gone[ht, j])
-            return channels * np.stack([r * w_was[ht, j], full, r * w_kept[ht, j]])
-        # fusion model section 3: rows above the raster point are kept for columns still to
-        # come, and the rows made now for columns already passed
-        band = (h.have - h.before(h.gone))[ht, i]
-        above, here = h.before(h.kept)[ht, i], h.kept[ht, i]
-        end = w.have[ht, w.tiles - 1]
-
-        def held(x0: Ints, x1: Ints) -> Ints:
-            words: Ints = band * (x1 - x0) + above * (end - x1) + here * x0
-            return words
-
-        w_had = w.before(w.have)[ht, j]
-        return channels * np.stack(
-            [
-                held(w_gone[ht, j], w_had),
-                held(w_gone[ht, j], w.have[ht, j]),
-                held(w.gone[ht, j], w.have[ht, j]),
-            ]
-        )
+        return self.states()
 
     @cached_property
     def _when(self) -> Ints:
@@ -139,8 +131,85 @@ class GroupTiles:
         if self.images > 1:
             # the last tile of an image prefetches for the next one, and the other way round
             coming[-1, -1], leaving[0, 0] = self.fetched[0, 0], self.stored[-1, -1]
-        both: Ints = (coming + leaving)[self._corners]
+        both: Ints = (coming + leaving)[self.corners]
         return both
+
+
+@dataclass(frozen=True)
+class GroupTiles(Tiles):
+    """A group cut into equal tiles (the remainder last) under a halo policy."""
+
+    policy: HaloPolicy
+    rows: AxisSweep
+    columns: AxisSweep
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Rows and columns of tiles."""
+        return self.rows.tiles, self.columns.tiles
+
+    def made(self, tensor: int) -> Ints:
+        """int64[Th, Tw], words made (or fetched) of a map in each tile."""
+        return self.shape.channels[tensor] * np.outer(
+            self.rows.new[tensor], self.columns.new[tensor]
+        )
+
+    def written(self, tensor: int) -> Ints:
+        """int64[Th, Tw], words of an exported map written out in each tile."""
+        return self.shape.channels[tensor] * np.outer(
+            self.rows.share[tensor], self.columns.share[tensor]
+        )
+
+    def sizes(self, m: int) -> Sizes:
+        """Return the distinct sizes in which layer ``m`` runs."""
+        heights, at_h, n_h = np.unique(self.rows.new[m], return_inverse=True, return_counts=True)
+        widths, at_w, n_w = np.unique(self.columns.new[m], return_inverse=True, return_counts=True)
+        return Sizes(
+            np.repeat(heights, len(widths)),
+            np.tile(widths, len(heights)),
+            np.outer(n_h, n_w).ravel(),
+            at_h[:, None] * len(widths) + at_w,
+        )
+
+    @property
+    def corners(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """First and last tiles of all runs of tiles that look alike."""
+        rows, columns = np.ix_(self.rows.corners(), self.columns.corners())
+        return rows, columns
+
+    def states(self) -> Ints:
+        """int64[3, M, I, J], words of each map before, during and after its step."""
+        h, w = self.rows, self.columns
+        at, ht = self.corners, np.arange(len(self.shape.channels))[:, None, None]
+        i, j = at[0][None], at[1][None]
+        zero = np.zeros((len(ht), at[0].shape[0], at[1].shape[1]), np.int64)
+        channels = np.array(self.shape.channels)[:, None, None]
+        w_kept, w_was, w_gone = w.kept, w.before(w.kept), w.before(w.gone)
+        if self.policy == "recompute":
+            full = h.need[ht, i] * w.need[ht, j]
+            return np.stack([zero, channels * full, zero])
+        if self.policy == "keep_inner":
+            r = h.need[ht, i]
+            full = r * (w.have[ht, j] - w_gone[ht, j])
+            return channels * np.stack([r * w_was[ht, j], full, r * w_kept[ht, j]])
+        # fusion model section 3: rows above the raster point are kept for columns still to
+        # come, and the rows made now for columns already passed
+        band = (h.have - h.before(h.gone))[ht, i]
+        above, here = h.before(h.kept)[ht, i], h.kept[ht, i]
+        end = w.have[ht, w.tiles - 1]
+
+        def held(x0: Ints, x1: Ints) -> Ints:
+            words: Ints = band * (x1 - x0) + above * (end - x1) + here * x0
+            return words
+
+        w_had = w.before(w.have)[ht, j]
+        return channels * np.stack(
+            [
+                held(w_gone[ht, j], w_had),
+                held(w_gone[ht, j], w.have[ht, j]),
+                held(w.gone[ht, j], w.have[ht, j]),
+            ]
+        )
 
 
 def group_tiles(

@@ -12,7 +12,7 @@ from ..space.infeasible import Infeasible
 from ..space.layer import Layer
 from .hardware_cost import access_costs
 from .layer_cost import Counts, Energies, LayerCost, whole_pj
-from .occupancy import GroupTiles
+from .occupancy import Tiles
 from .problem import MappingProblem
 from .sweep import Ints
 from .vector_cost import vector_cost
@@ -49,26 +49,24 @@ class TiledLayer:
 
 
 def tiled_layer(
-    tiles: GroupTiles, m: int, resident: bool, hardware: Hardware, free: int, mapper: Mapper
+    tiles: Tiles, m: int, resident: bool, hardware: Hardware, free: int, mapper: Mapper
 ) -> TiledLayer | Infeasible:
     """Price layer ``m`` of a group on every distinct tile size, and spread that over the tiles.
 
     ``free`` words of the buffer are left for the tiles of weights that stream through it.
     """
-    heights, at_h, n_h = np.unique(tiles.rows.new[m], return_inverse=True, return_counts=True)
-    widths, at_w, n_w = np.unique(tiles.columns.new[m], return_inverse=True, return_counts=True)
-    figures = np.zeros((3, len(heights), len(widths)))
+    sizes = tiles.sizes(m)
+    figures = np.zeros((3, len(sizes.times)))
     evaluations = []
-    for a, b in np.ndindex(len(heights), len(widths)):
-        rows, columns = int(heights[a]), int(widths[b])
-        if rows == 0 or columns == 0:
+    for n, size in enumerate(zip(sizes.rows.tolist(), sizes.columns.tolist(), strict=True)):
+        if 0 in size:
             continue
-        cost = _tile_cost(tiles.layers[m], resident, rows, columns, hardware, free, mapper)
+        cost = _tile_cost(tiles.layers[m], resident, *size, hardware, free, mapper)
         if isinstance(cost, Infeasible):
             return cost
-        evaluations.append((int(n_h[a] * n_w[b]) * tiles.images, cost))
-        figures[:, a, b] = cost.chip_cycles, cost.dram_cycles, cost.words[-2].sum()
-    chip, dram, ports = (figure[np.ix_(at_h, at_w)] for figure in figures)
+        evaluations.append((int(sizes.times[n]) * tiles.images, cost))
+        figures[:, n] = cost.chip_cycles, cost.dram_cycles, cost.words[-2].sum()
+    chip, dram, ports = (figure[sizes.at] for figure in figures)
     shape = (len(hardware.levels), 3)
     return TiledLayer(
         words=sum((n * c.words for n, c in evaluations), np.zeros(shape, np.int64)),
@@ -143,7 +141,7 @@ class Transfers:
     dram_writes: int
 
 
-def transfers(tiles: GroupTiles, m: int, load: int, hardware: Hardware) -> Transfers:
+def transfers(tiles: Tiles, m: int, load: int, hardware: Hardware) -> Transfers:
     """Return what moves for layer ``m``: maps from outside, resident weights, maps that leave.
 
     ``load`` are the words of resident weights that come for it.

@@ -82,7 +82,7 @@ def places(group: FusionGroup) -> tuple[int, ...]:
 def tiled_like(group: FusionGroup, layers: tuple[int, ...]) -> FusionGroup:
     """Return the tiling of a group for another one of its kind."""
     resident = tuple(layers[m] for m in places(group))
-    return FusionGroup(layers, group.tile, group.halo, resident)
+    return FusionGroup(layers, group.tile, group.halo, resident, group.faces)
 
 
 def priced_like(cost: GroupCost, group: FusionGroup) -> GroupCost:

@@ -83,7 +83,7 @@ class PlanPricer:
     ) -> tuple[GroupCost | Infeasible, dict[str, LayerCost]]:
         """The price of the first group of the same kind and tiling, and its layers' costs."""
         layers = self._kind_of(self.network, group.layers)
-        kind = (layers, group.tile, group.halo, places(group))
+        kind = (layers, group.tile, group.halo, places(group), group.faces)
         if kind not in self._priced:
             recorder = Recorder(self._mapper)
             cost = group_cost(self.network, group, self.hardware, recorder)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any, Literal, get_args
 
+from .faces import Face, bad_cuts
 from .network import Network
 
 HaloPolicy = Literal["recompute", "keep_inner", "keep_all"]
@@ -37,6 +38,8 @@ class FusionGroup:
         halo: what happens to rows and columns that neighbouring tiles share: computed again,
             kept along columns, or all kept.
         resident: layers whose weights stay in the buffer for the whole group.
+        faces: rectangles that cut the anchor map instead of ``tile``, in running order; halos
+            are computed again.
         pins: results that stay in the buffer for later groups, by ascending layers.
         steady: layers whose weights are in the buffer before the pass begins and never leave it.
             They come from no DRAM, and take room in every group of the plan.
@@ -46,6 +49,7 @@ class FusionGroup:
     tile: tuple[int, int] | None = None
     halo: HaloPolicy = "recompute"
     resident: tuple[int, ...] = ()
+    faces: tuple[Face, ...] = ()
     pins: tuple[Pin, ...] = ()
     steady: tuple[int, ...] = ()
 
@@ -59,6 +63,8 @@ class FusionGroup:
             raise ValueError(f"tile {self.tile} must be at least 1x1")
         if self.halo not in get_args(HaloPolicy):
             raise ValueError(f"halo {self.halo!r} is none of {', '.join(get_args(HaloPolicy))}")
+        if self.faces and (self.tile is not None or self.halo != "recompute"):
+            raise ValueError("faces go with no tile and with halo recompute")
 
     def _check_pins(self) -> None:
         pinned = tuple(pin.layer for pin in self.pins)
@@ -79,7 +85,7 @@ class FusionGroup:
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; :meth:`from_dict` is the inverse.
 
-        Pins and steady weights are named only where there are any.
+        Faces, pins and steady weights are named only where there are any.
         """
         data: dict[str, Any] = {
             "layers": list(self.layers),
@@ -87,6 +93,8 @@ class FusionGroup:
             "halo": self.halo,
             "resident": list(self.resident),
         }
+        if self.faces:
+            data["faces"] = [face.to_list() for face in self.faces]
         if self.pins:
             data["pins"] = [[pin.layer, pin.reader] for pin in self.pins]
         if self.steady:
@@ -97,14 +105,16 @@ class FusionGroup:
     def from_dict(cls, data: dict[str, Any]) -> "FusionGroup":
         """Build a group from :meth:`to_dict`."""
         tile = (data["tile"][0], data["tile"][1]) if data["tile"] else None
+        faces = tuple(Face(*face) for face in data.get("faces", ()))
         pins = tuple(Pin(layer, reader) for layer, reader in data.get("pins", ()))
         return cls(
             tuple(data["layers"]),
             tile,
             data["halo"],
             tuple(data["resident"]),
-            pins=pins,
-            steady=tuple(data.get("steady", ())),
+            faces,
+            pins,
+            tuple(data.get("steady", ())),
         )
 
 
@@ -196,6 +206,7 @@ def plan_violations(network: Network, plan: FusionPlan) -> list[str]:
     share data, no path leaves a group and re-enters it, and groups run after what they read.
     A pinned map is read in a later group by the layer that its pin names; steady layers have
     weights, and layers that share weights are steady together.
+    Faces, where a group has any, cut its anchor map exactly.
     """
     names = [layer.name for layer in network.layers]
     count = [0] * len(names)
@@ -228,6 +239,8 @@ def plan_violations(network: Network, plan: FusionPlan) -> list[str]:
         for p in network.producers[i]
         if position[p] > position[i]
     ]
+    cuts = (bad_cuts(network, g.layers, g.faces) for g in plan.groups if g.faces)
+    broken += [str(wrong) for wrong in cuts if wrong is not None]
     return [*broken, *_wrong_pins(network, plan, position), *_wrong_steady(network, plan)]
 
 

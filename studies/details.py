@@ -229,10 +229,11 @@ def _group_details(
     def named(positions: tuple[int, ...]) -> list[str]:
         return [network.layers[i].name for i in positions]
 
-    members = group.group.layers
+    members, faces = group.group.layers, group.group.faces
     return {
         "layers": named(members),
         "tile": list(group.group.tile) if group.group.tile else None,
+        **({"faces": [face.to_list() for face in faces]} if faces else {}),
         "halo": group.group.halo,
         "resident": named(group.group.resident),
         "tiles": group.tiles,

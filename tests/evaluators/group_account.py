@@ -4,6 +4,7 @@ Sizes and occupancy come from the run over coordinates, layers of a tile from th
 """
 
 from dataclasses import dataclass
+from itertools import product
 from math import ceil
 
 import numpy as np
@@ -14,7 +15,7 @@ from archloom.evaluators.hardware_cost import access_costs
 from archloom.evaluators.problem import MappingProblem
 from archloom.evaluators.vector_cost import vector_cost
 
-from .tile_simulator import axis_of, in_flight, simulate
+from .tile_simulator import axis_of, face_axes, in_flight, simulate, simulate_faces
 
 
 @dataclass
@@ -44,15 +45,22 @@ def resident_words(network, group):
     return words
 
 
+def tiles_of(group, shape, layers):
+    """Return rows and columns of tiles, and for each tile its place among them."""
+    if group.faces:
+        return *face_axes(shape, layers, group.faces), [(f, f) for f in range(len(group.faces))]
+    rows = axis_of(shape, layers, 0, group.tile[0], keep=group.halo == "keep_all")
+    columns = axis_of(shape, layers, 1, group.tile[1], keep=group.halo != "recompute")
+    return rows, columns, list(product(range(rows.tiles), range(columns.tiles)))
+
+
 def tile_costs(network, group, hardware, mapper, free):
     """Return the layer costs of each tile, {(tile, layer): cost}, from the simulated sizes."""
     shape = group_shape(network, group.layers)
     layers = tuple(network.layers[i] for i in group.layers)
-    rows = axis_of(shape, layers, 0, group.tile[0], keep=group.halo == "keep_all")
-    columns = axis_of(shape, layers, 1, group.tile[1], keep=group.halo != "recompute")
+    rows, columns, places = tiles_of(group, shape, layers)
     costs = {}
-    for t in range(rows.tiles * columns.tiles):
-        i, j = divmod(t, columns.tiles)
+    for t, (i, j) in enumerate(places):
         for m, layer in enumerate(layers):
             p, q = len(rows.new[i][m]), len(columns.new[j][m])
             if p * q == 0:
@@ -85,7 +93,10 @@ def account(network, group, hardware, mapper):
     """Price a group tile by tile, as section by section the fused model is written."""
     shape = group_shape(network, group.layers)
     layers = tuple(network.layers[i] for i in group.layers)
-    run = simulate(shape, layers, group.tile, group.halo)
+    if group.faces:
+        run = simulate_faces(shape, layers, group.faces)
+    else:
+        run = simulate(shape, layers, group.tile, group.halo)
     images, tiles = network.batch, len(run.steps)
     loaded = resident_words(network, group)
     weights = sum(loaded.values())
@@ -143,8 +154,7 @@ def account(network, group, hardware, mapper):
 
 def transfers_pj(network, group, hardware, shape, layers, images):
     """Energy of DMA: whole accesses for each map and tile, each way."""
-    rows = axis_of(shape, layers, 0, group.tile[0], keep=group.halo == "keep_all")
-    columns = axis_of(shape, layers, 1, group.tile[1], keep=group.halo != "recompute")
+    rows, columns, places = tiles_of(group, shape, layers)
     prices = access_costs(hardware)
     widths = [level.width_words for level in hardware.levels]
     total = 0.0
@@ -153,12 +163,11 @@ def transfers_pj(network, group, hardware, shape, layers, images):
         pj = ceil(words / widths[-1]) * prices.read_pj[-1, tensor]
         return pj + ceil(words / widths[-2]) * prices.write_pj[-2, tensor]
 
-    for i in range(rows.tiles):
-        for j in range(columns.tiles):
-            for u in shape.externals:
-                size = shape.channels[u] * len(rows.new[i][u]) * len(columns.new[j][u])
-                total += images * read(size, 1)
-            for u in shape.exported:
-                size = shape.channels[u] * len(rows.share[i][u]) * len(columns.share[j][u])
-                total += images * ceil(size / widths[-1]) * prices.write_pj[-1, 2]
+    for i, j in places:
+        for u in shape.externals:
+            size = shape.channels[u] * len(rows.new[i][u]) * len(columns.new[j][u])
+            total += images * read(size, 1)
+        for u in shape.exported:
+            size = shape.channels[u] * len(rows.share[i][u]) * len(columns.share[j][u])
+            total += images * ceil(size / widths[-1]) * prices.write_pj[-1, 2]
     return total + sum(read(load, 0) for load in resident_words(network, group).values())

@@ -53,9 +53,9 @@ def window_span(layer: Layer, axis, positions, size, edge: Edge):
     return span({as_made(edge, axis, x) for x in inside})
 
 
-def owned(length, anchor_length, tile, i):
-    """Positions of an exported map that belong to tile i of the anchor's axis."""
-    start, end = i * tile, min((i + 1) * tile, anchor_length)
+def owned(length, anchor_length, cut):
+    """Positions of an exported map that belong to the tile ``cut`` of the anchor's axis."""
+    start, end = cut
     return {x for x in range(length) if start <= -(-(x + 1) * anchor_length // length) - 1 < end}
 
 
@@ -75,7 +75,15 @@ class Axis:
 
 def axis_of(shape: GroupShape, layers, axis, tile, keep):
     length = shape.sizes[shape.anchor][axis]
-    maps, tiles = range(len(shape.channels)), range(-(-length // tile))
+    cuts = [(i, min(i + tile, length)) for i in range(0, length, tile)]
+    return axis_over(shape, layers, axis, cuts, keep)
+
+
+def axis_over(shape: GroupShape, layers, axis, cuts, keep):
+    """Go back from the intervals ``cuts`` of the anchor; only where nothing is kept may they
+    overlap."""
+    length = shape.sizes[shape.anchor][axis]
+    maps, tiles = range(len(shape.channels)), range(len(cuts))
     result = Axis(*([[set() for _ in maps] for _ in tiles] for _ in range(4)))
     for u in (*reversed(range(shape.members)), *shape.externals):
         size = shape.sizes[u][axis]
@@ -85,7 +93,7 @@ def axis_of(shape: GroupShape, layers, axis, tile, keep):
                 if e.source == u:
                     made = result.new[i][e.reader]
                     read = span(read | window_span(layers[e.reader], axis, made, size, e))
-            own = owned(size, length, tile, i) if u in shape.exported else set()
+            own = owned(size, length, cuts[i]) if u in shape.exported else set()
             result.read[i][u], result.need[i][u] = read, span(read | own)
             result.new[i][u], result.share[i][u] = result.need[i][u], own
         if keep:
@@ -117,15 +125,34 @@ def taps_are_held(shape, layers, e, outputs, held):
     return True
 
 
+def face_axes(shape: GroupShape, layers, faces):
+    """Rows and columns of rectangles, side by side."""
+    rows = [(f.row, f.row + f.rows) for f in faces]
+    columns = [(f.column, f.column + f.columns) for f in faces]
+    return [axis_over(shape, layers, a, c, keep=False) for a, c in enumerate((rows, columns))]
+
+
+def simulate_faces(shape: GroupShape, layers: tuple[Layer, ...], faces) -> Run:
+    """Run one image of a group in rectangles of the anchor, one after another."""
+    rows, columns = face_axes(shape, layers, faces)
+    return run_tiles(shape, layers, rows, columns, [(f, f) for f in range(len(faces))], "recompute")
+
+
 def simulate(shape: GroupShape, layers: tuple[Layer, ...], tile, policy) -> Run:
     """Run one image of a group in tiles of ``tile`` on the anchor, rows then columns."""
     rows = axis_of(shape, layers, 0, tile[0], keep=policy == "keep_all")
     columns = axis_of(shape, layers, 1, tile[1], keep=policy != "recompute")
+    places = list(product(range(rows.tiles), range(columns.tiles)))
+    return run_tiles(shape, layers, rows, columns, places, policy)
+
+
+def run_tiles(shape: GroupShape, layers, rows, columns, places, policy) -> Run:
+    """Run tiles that are made of tile i along the rows and tile j along the columns."""
     maps = range(len(shape.channels))
     run = Run(made=dict.fromkeys(maps, 0))
     held = [set() for _ in maps]
     out = [set() for _ in maps]
-    for i, j in product(range(rows.tiles), range(columns.tiles)):
+    for i, j in places:
         before = held
         new = [set(product(rows.new[i][u], columns.new[j][u])) for u in maps]
         full = [before[u] | new[u] for u in maps]

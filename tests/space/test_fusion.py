@@ -1,12 +1,14 @@
 import random
+from collections import Counter
 from dataclasses import replace
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from archloom.space.faces import Face, bad_cuts
 from archloom.space.fusion import (
     FusionGroup,
     FusionPlan,
@@ -78,6 +80,8 @@ def test_every_broken_rule_is_named(
         ({"layers": (0,), "resident": (0,), "steady": (0,)}, "are resident or steady"),
         ({"layers": (0,), "tile": (0, 4)}, r"tile \(0, 4\) must be at least 1x1"),
         ({"layers": (0,), "halo": "forget"}, "halo 'forget' is none of recompute"),
+        ({"layers": (0,), "tile": (1, 1), "faces": (Face(0, 0, 1, 1),)}, "faces go with no tile"),
+        ({"layers": (0,), "halo": "keep_all", "faces": (Face(0, 0, 1, 1),)}, "faces go with no"),
     ],
 )
 def test_impossible_groups_are_refused(arguments: dict[str, object], message: str) -> None:
@@ -90,6 +94,48 @@ def test_plans_round_trip() -> None:
         (FusionGroup((0, 1), (4, 2), "keep_inner", (1,)), FusionGroup((2, 3), halo="keep_all"))
     )
     assert FusionPlan.from_list(whole.to_list()) == whole
+    assert set(whole.to_list()[0]) == {"layers", "tile", "halo", "resident"}
+    cut = FusionPlan((FusionGroup((0, 1), faces=(Face(0, 0, 2, 3), Face(2, 0, 1, 3))),))
+    assert cut.to_list()[0]["faces"] == [[0, 0, 2, 3], [2, 0, 1, 3]]
+    assert FusionPlan.from_list(cut.to_list()) == cut
+
+
+@pytest.mark.parametrize("sides", [(-1, 0, 1, 1), (0, -1, 1, 1), (0, 0, 0, 1), (0, 0, 1, 0)])
+def test_impossible_faces_are_refused(sides: tuple[int, int, int, int]) -> None:
+    with pytest.raises(ValueError, match="starts count from 0, and sides from 1"):
+        Face(*sides)
+
+
+def test_faces_of_a_plan_must_cut_the_map_exactly() -> None:
+    net = network("tiny_cnn")
+    rest = tuple(FusionGroup((i,)) for i in range(1, len(net.layers)))
+    first = net.layers[0]
+    whole = (Face(0, 0, first.p, first.q),)
+    assert plan_violations(net, FusionPlan((FusionGroup((0,), faces=whole), *rest))) == []
+    short = (Face(0, 0, first.p - 1, first.q),)
+    (wrong,) = plan_violations(net, FusionPlan((FusionGroup((0,), faces=short), *rest)))
+    assert wrong.startswith("bad_cuts")
+    assert "are in no face" in wrong
+
+
+@given(st.integers(0, 2**32))
+def test_faces_are_counted_position_by_position(seed: int) -> None:
+    """A few random boxes, against a count of each position."""
+    draw = random.Random(seed)
+    net = Network("one", (Layer("a", "conv", p=4, q=3, input_size=(4, 3)),), ((INPUT,),))
+    tall, wide = draw.randint(1, 4), draw.randint(1, 3)
+    faces = [Face(0, 0, tall, 3), Face(tall, 0, max(1, 4 - tall), wide)]
+    faces.append(Face(tall, wide, max(1, 4 - tall), max(1, 3 - wide)))
+    faces += [Face(draw.randint(0, 4), draw.randint(0, 3), 1, 1)] * draw.randint(0, 1)
+    times: Counter[tuple[int, int]] = Counter()
+    for f in faces:
+        rows, columns = range(f.row, f.row + f.rows), range(f.column, f.column + f.columns)
+        times.update(product(rows, columns))
+    inside = set(product(range(4), range(3)))
+    found = bad_cuts(net, (0,), faces)
+    assert (found is None) == (times == Counter(inside))
+    if found is not None:
+        assert found.available == sum(times[at] == 1 for at in inside)
 
 
 def test_group_order_is_stable_and_finds_circles() -> None:
