@@ -4,14 +4,13 @@ that ``archloom --help`` and mistakes answer at once.
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from .cli_schedule import SCHEDULE_EXAMPLES, schedule
 from .errors import UserError
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from .new_console import new_console
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -30,13 +29,6 @@ ExecutorName = Annotated[
 Workers = Annotated[
     int | None, typer.Option("--workers", help="Trials at a time; all cores if nobody says.")
 ]
-
-
-def _console() -> "Console":
-    """Return a console; a pipe has no width, and tables are not squeezed into 80 columns there."""
-    from rich.console import Console
-
-    return Console(width=None if sys.stdout.isatty() else 160)
 
 
 def _print_version(wanted: bool) -> None:
@@ -69,7 +61,7 @@ def run(
     """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe."""
     from .session import Overrides, start
 
-    raise typer.Exit(start(study, out, Overrides(executor, workers), _console()))
+    raise typer.Exit(start(study, out, Overrides(executor, workers), new_console()))
 
 
 @app.command(epilog="Example: archloom resume runs/quickstart --executor inline")
@@ -78,7 +70,7 @@ def resume(folder: StudyDir, executor: ExecutorName = None, workers: Workers = N
     from .session import Overrides
     from .session import resume as resume_study
 
-    raise typer.Exit(resume_study(folder, Overrides(executor, workers), _console()))
+    raise typer.Exit(resume_study(folder, Overrides(executor, workers), new_console()))
 
 
 @app.command(epilog="Example: archloom pareto runs/quickstart --json")
@@ -98,7 +90,7 @@ def pareto(
     elif as_json:
         typer.echo(front_json(front))
     else:
-        _console().print(front_table(front))
+        new_console().print(front_table(front))
 
 
 @app.command(epilog="Example: archloom show runs/quickstart 17")
@@ -110,7 +102,7 @@ def show(
     """Take one trial apart: hardware, costs by level and layer, fusion groups, mappings."""
     from .show import show as show_trial
 
-    show_trial(folder, trial, as_json, _console())
+    show_trial(folder, trial, as_json, new_console())
 
 
 @app.command(epilog="Example: archloom report runs/quickstart")
@@ -150,7 +142,7 @@ def evaluate(
     from .evaluate import evaluate as evaluate_files
 
     files = Files(arch, problem, mapping, ert, component or [], technology)
-    evaluate_files(files, as_json, _console())
+    evaluate_files(files, as_json, new_console())
 
 
 @app.command(epilog="Example: archloom validate tests/data/timeloop_cases.jsonl")
@@ -177,11 +169,11 @@ def validate(
     if cases is None:
         from .published_view import show_published
 
-        sound = show_published(as_json, as_markdown, _console())
+        sound = show_published(as_json, as_markdown, new_console())
     else:
         from .validate import validate as validate_cases
 
-        sound = validate_cases(cases, as_json, rows, _console())
+        sound = validate_cases(cases, as_json, rows, new_console())
     if not sound:
         raise typer.Exit(1)
 
@@ -264,7 +256,10 @@ def map_(
     sought = Sought(objective, bypass, constraints_of(constraints, dataflow, both_axes))
     effort = effort_of(search, seconds, evaluations, seed)
     output = Output(as_json, plot, front)
-    raise typer.Exit(map_cases(cases, case, sought, effort, output, _console()))
+    raise typer.Exit(map_cases(cases, case, sought, effort, output, new_console()))
+
+
+app.command(epilog=SCHEDULE_EXAMPLES)(schedule)
 
 
 @app.command(
@@ -292,7 +287,7 @@ def hardware(
     from .hardware_view import show_hardware
 
     found = find_hardware(source, settings or [], technology, word_bits)
-    show_hardware(found, as_json, _console())
+    show_hardware(found, as_json, new_console())
 
 
 @app.command(
@@ -333,11 +328,11 @@ def networks(
 
     asked = Asked(tuple(settings or ()), batch, word_bits)
     if source is not None:
-        show_network(source, asked, as_json, out, _console())
+        show_network(source, asked, as_json, out, new_console())
     elif out is not None:
         raise UserError(f"--out {out}: say which network to draw")
     else:
-        show_networks(asked, as_json, _console())
+        show_networks(asked, as_json, new_console())
 
 
 @app.command(epilog="Example: archloom technology n7")
@@ -351,9 +346,9 @@ def technology(
     from .technology_view import show_technologies, show_technology
 
     if name is None:
-        show_technologies(as_json, _console())
+        show_technologies(as_json, new_console())
     else:
-        show_technology(name, as_json, _console())
+        show_technology(name, as_json, new_console())
 
 
 def main() -> None:

@@ -230,12 +230,15 @@ def _group_details(
         return [network.layers[i].name for i in positions]
 
     members, faces = group.group.layers, group.group.faces
+    pins = [(pin.layer, pin.reader) for pin in group.group.pins]
     return {
         "layers": named(members),
         "tile": list(group.group.tile) if group.group.tile else None,
         **({"faces": [face.to_list() for face in faces]} if faces else {}),
         "halo": group.group.halo,
         "resident": named(group.group.resident),
+        "pins": [dict(zip(("layer", "reader"), named(pair), strict=True)) for pair in pins],
+        "steady": named(group.group.steady),
         "tiles": group.tiles,
         "prefetch": group.prefetch,
         "peak_bytes": group.peak_words * word_bytes,

@@ -31,12 +31,12 @@ _TALLEST: Final = 1.6
 _SIZE = (5.4, 4.0)
 
 
-def check_picture(path: Path | None, option: str) -> None:
+def check_picture(path: Path | None, option: str, kinds: Sequence[str] = KINDS) -> None:
     """Raise UserError if a picture cannot be written as its name says."""
     if path is None:
         return
-    if path.suffix.lower() not in KINDS:
-        raise UserError(f"{option} {path}: must end in {' or '.join(KINDS)}")
+    if path.suffix.lower() not in kinds:
+        raise UserError(f"{option} {path}: must end in {' or '.join(kinds)}")
     if not path.absolute().parent.is_dir():
         raise UserError(f"{option} {path}: there is no folder {path.parent}")
 

@@ -33,6 +33,8 @@ KINDS: Final[dict[str, str]] = {
 }
 """Kinds of nodes, in the order of the legend, and their colours; names are white on most."""
 
+ENDINGS: Final = (".html", ".png", ".svg")
+
 _GROUPS: Final = (
     ("#fde3cc", "#e8935a", "#a8511a"),
     ("#d9ecd2", "#74b266", "#3d752f"),
@@ -90,22 +92,30 @@ def network_figure(network: Network, groups: Sequence[Fused] = ()) -> "Figure":
     return figure(network_scene(network, groups))
 
 
-def save_picture(network: Network, path: Path, groups: Sequence[Fused] = ()) -> None:
+def save_picture(
+    network: Network, path: Path, groups: Sequence[Fused] = (), option: str = "--out"
+) -> None:
     """Write the picture to a file: ``.html`` to look around in, ``.png`` or ``.svg``.
+
+    Args:
+        network: to draw.
+        path: of the file.
+        groups: of a plan; those of several layers are enclosed by a colour.
+        option: that asked for it, for messages.
 
     Raises:
         UserError: another ending, or a file that cannot be written.
     """
     ending = path.suffix.lower()
-    if ending not in (".html", ".png", ".svg"):
-        raise UserError(f"--out {path}: must end in .html, .png or .svg")
+    if ending not in ENDINGS:
+        raise UserError(f"{option} {path}: must end in .html, .png or .svg")
     try:
         if ending == ".html":
             path.write_text(_page(network, groups), encoding="utf-8")
         else:
             save(network_scene(network, groups), path)
     except OSError as error:
-        raise UserError(f"--out {path}: cannot be written: {error.strerror}") from None
+        raise UserError(f"{option} {path}: cannot be written: {error.strerror}") from None
 
 
 def picture_card(

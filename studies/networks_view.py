@@ -42,11 +42,13 @@ class Asked:
         settings: ``name=value`` for options of the network.
         batch: images, or sequences, of one pass; None for what the network has.
         word_bits: width of a word of every tensor.
+        option: that gave the settings, for messages.
     """
 
     settings: Sequence[str] = ()
     batch: int | None = None
     word_bits: int = 16
+    option: str = "--set"
 
 
 def show_networks(asked: Asked, as_json: bool, console: "Console") -> None:
@@ -138,7 +140,7 @@ def find_network(reference: Reference, asked: Asked) -> Network:
     Raises:
         UserError: no such network, or wrong settings, all of them at once.
     """
-    texts, faults = _read(asked.settings)
+    texts, faults = _read(asked)
     keys: dict[str, object]
     if isinstance(reference, str):
         known = options(reference)
@@ -153,22 +155,22 @@ def find_network(reference: Reference, asked: Asked) -> Network:
     try:
         net = load_workload(keys, Path.cwd())
     except WorkloadError as error:
-        faults += [_told(where, message, texts) for where, message in error.faults]
+        faults += [_told(where, message, texts, asked.option) for where, message in error.faults]
     if faults:
         raise UserError("\n".join(f"{shown(reference)}: {fault}" for fault in faults))
     return net
 
 
-def _read(settings: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+def _read(asked: Asked) -> tuple[dict[str, str], list[str]]:
     """Split ``key=value`` texts; also return what is wrong with them."""
     texts: dict[str, str] = {}
     faults = []
-    for setting in settings:
+    for setting in asked.settings:
         key, equals, text = (part.strip() for part in setting.partition("="))
         if not (key and equals and text):
-            faults.append(f"--set {setting}: must be name=value")
+            faults.append(f"{asked.option} {setting}: must be name=value")
         elif key in texts:
-            faults.append(f"--set {setting}: {key} is set twice")
+            faults.append(f"{asked.option} {setting}: {key} is set twice")
         else:
             texts[key] = text
     return texts, faults
@@ -186,12 +188,12 @@ def _value(text: str, default: Option | None) -> Option:
     return text
 
 
-def _told(where: tuple[str | int, ...], message: str, texts: Mapping[str, str]) -> str:
+def _told(where: tuple[str | int, ...], message: str, texts: Mapping[str, str], option: str) -> str:
     """Return a fault of a workload in the words of the command line."""
     key = str(where[-1]) if where else ""
     if key in texts:
-        return f"--set {key}={texts[key]}: {message}"
-    what = {"batch": "--batch: ", "dimensions": "--set: dimensions "}.get(key, "")
+        return f"{option} {key}={texts[key]}: {message}"
+    what = {"batch": "--batch: ", "dimensions": f"{option}: dimensions "}.get(key, "")
     return f"{what}{message}"
 
 

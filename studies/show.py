@@ -77,6 +77,8 @@ def capacity_text(capacity: Any) -> str:
 
 def tiling_text(group: Details) -> str:
     """Return the tile of a group, how many there are, and what happens to their halos."""
+    if faces := group.get("faces"):
+        return f"{len(faces)} rectangles, {group['halo']}"
     if group["tile"] is None:
         return "whole maps"
     rows, columns = group["tile"]

@@ -1,0 +1,92 @@
+"""The command line of ``archloom schedule``."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from .new_console import new_console
+
+SCHEDULE_EXAMPLES: Final = (
+    "Example: archloom schedule resnet18 --hardware eyeriss; "
+    "archloom schedule unet --hardware edge_tpu --evaluations 500 --plot groups.html; "
+    "archloom schedule net.onnx --hardware my.yaml --set pe_x=16 --fusion none --json"
+)
+
+
+def schedule(
+    source: Annotated[
+        str,
+        typer.Argument(
+            metavar="NETWORK", help="As for archloom networks: a name, an ONNX file, a JSON."
+        ),
+    ],
+    hardware: Annotated[
+        str,
+        typer.Option("--hardware", metavar="HARDWARE", help="A preset, a template, or a file."),
+    ],
+    fusion: Annotated[
+        str, typer.Option("--fusion", metavar="PLANNER", help="An unknown one lists all.")
+    ] = "genetic",
+    evaluations: Annotated[
+        int,
+        typer.Option("--evaluations", metavar="N", min=1, help="Plans that are priced at most."),
+    ] = 200,
+    mapping: Annotated[
+        str, typer.Option("--mapping", metavar="SEARCH", help="An unknown one lists all.")
+    ] = "auto",
+    mapping_evaluations: Annotated[
+        int | None,
+        typer.Option(
+            "--mapping-evaluations", metavar="N", min=1, help="For each layer, tile and residency."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of everything that is random.")] = 0,
+    batch: Annotated[
+        int | None,
+        typer.Option(
+            "--batch", min=1, help="Images of a pass; else the network's, or the hardware's."
+        ),
+    ] = None,
+    network_settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--network-set",
+            metavar="NAME=VALUE",
+            help="An option of the network, or a dimension of the ONNX file; repeat.",
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A parameter of the hardware's template; repeat."
+        ),
+    ] = None,
+    technology: Annotated[
+        str | None, typer.Option("--technology", metavar="NAME", help="Price it in another table.")
+    ] = None,
+    word_bits: Annotated[
+        int | None, typer.Option("--word-bits", help="Words of another width, the same bytes.")
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            "--plot", metavar="FILE", help="Draw the graph with its groups: .html, .png or .svg."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+) -> None:
+    """Find which layers run fused, and what that saves of energy, latency and DRAM traffic.
+
+    Prints the plan's groups, and the plan beside layer by layer and a lower bound. Ctrl-C ends
+    with the best plan so far. docs/schedule.md explains what is printed.
+    """
+    from .hardware_source import find_hardware
+    from .schedule_command import Output, effort_of, network_of
+    from .schedule_command import schedule as schedule_network
+
+    output = Output(as_json, plot)
+    effort = effort_of(fusion, evaluations, mapping, mapping_evaluations, seed)
+    found = find_hardware(hardware, settings or [], technology, word_bits).hardware
+    network = network_of(source, network_settings or [], batch, found)
+    raise typer.Exit(schedule_network(network, found, effort, output, new_console()))

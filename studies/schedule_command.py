@@ -1,0 +1,117 @@
+"""``archloom schedule``: which layers of a network run fused on a hardware, and what that costs."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..evaluators.bounds import pass_batch
+from ..search.fusion_search import FUSION_SEARCHES
+from ..search.mapping_search import MAPPING_SEARCHES
+from ..search.software import SoftwareSettings
+from ..space.hardware import Hardware
+from ..space.infeasible import Infeasible
+from ..space.network import Network
+from .map_cases import known
+from .map_pictures import check_picture
+from .network_picture import ENDINGS, save_picture
+from .networks_view import Asked, find_network
+from .report_networks import fused_groups
+from .schedule_search import Effort, Schedule, search_plan
+from .schedule_view import ScheduleProgress, print_schedule, schedule_record
+from .technology_view import print_json
+from .whole_table import print_line
+from .workload_reference import normal
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: exit codes: somebody stopped it; the network cannot run there
+STOPPED, UNMAPPED = 130, 1
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is printed and drawn.
+
+    Attributes:
+        as_json: print JSON instead of tables.
+        plot: file for the picture of the network with its groups.
+
+    Raises:
+        UserError: a file that is no picture, or has no folder.
+    """
+
+    as_json: bool = False
+    plot: Path | None = None
+
+    def __post_init__(self) -> None:
+        check_picture(self.plot, "--plot", ENDINGS)
+
+
+def effort_of(
+    fusion: str, evaluations: int, mapping: str, mapping_evaluations: int | None, seed: int
+) -> Effort:
+    """Return the effort that options ask for.
+
+    Raises:
+        UserError: an unknown planner or mapping search.
+    """
+    known(fusion, "--fusion", list(FUSION_SEARCHES))
+    known(mapping, "--mapping", list(MAPPING_SEARCHES))
+    settings = SoftwareSettings(fusion=fusion, mapping=mapping)
+    if mapping_evaluations is not None:
+        settings = SoftwareSettings(
+            fusion=fusion, mapping=mapping, mapping_evaluations=mapping_evaluations
+        )
+    return Effort(settings, evaluations, seed)
+
+
+def network_of(source: str, settings: list[str], batch: int | None, hardware: Hardware) -> Network:
+    """Return the network that a command line means, with the batch of a pass.
+
+    Raises:
+        UserError: see :func:`archloom.studies.networks_view.find_network`.
+    """
+    asked = Asked(tuple(settings), batch, hardware.word_bits, "--network-set")
+    network = find_network(normal(source, Path.cwd()), asked)
+    return network if batch is not None else network.with_batch(pass_batch(network, hardware))
+
+
+def schedule(
+    network: Network, hardware: Hardware, effort: Effort, output: Output, console: "Console"
+) -> int:
+    """Search a plan, print and draw it; return the exit code.
+
+    Raises:
+        UserError: a picture that cannot be written.
+    """
+    from rich.console import Console
+
+    notes = Console(stderr=True)
+    with ScheduleProgress(effort.evaluations, notes) as live:
+        found = search_plan(network, hardware, effort, live.tell)
+    if found is None:
+        print_line("stopped before a plan had a price", notes)
+        return STOPPED
+    if isinstance(found, Infeasible):
+        print_line(f"{network.name} cannot run on {hardware.name}: {found}", notes)
+        return UNMAPPED
+    record = schedule_record(found, effort)
+    if output.as_json:
+        print_json(record, console)
+    else:
+        print_schedule(record, console)
+    draw(found, record["groups"], output, notes)
+    if found.interrupted:
+        print_line(f"stopped after {found.evaluations} of {effort.evaluations} plans", notes)
+        return STOPPED
+    return 0
+
+
+def draw(
+    found: Schedule, groups: list[dict[str, object]], output: Output, notes: "Console"
+) -> None:
+    """Draw what is asked for, and say what is on it."""
+    if output.plot is not None:
+        save_picture(found.cost.network, output.plot, fused_groups(groups), "--plot")
+        print_line(f"{output.plot}: the network, and what runs fused", notes)

@@ -1,0 +1,192 @@
+"""A fusion plan searched for one network on one hardware, in a thread that can be stopped."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import exp, inf
+from time import process_time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..evaluators.layer_cost import LayerCost
+from ..evaluators.network_cost import NetworkCost
+from ..evaluators.problem import MappingProblem
+from ..search.fusion_search import FUSION_SEARCHES
+from ..search.fusion_state import FusionState
+from ..search.mapper import Mapper
+from ..search.mapping_search import MAPPING_SEARCHES
+from ..search.pricing import PlanPricer
+from ..search.seeds import derived_seed
+from ..search.software import SoftwareSettings
+from ..space.fusion import layer_by_layer
+from ..space.hardware import Hardware
+from ..space.infeasible import Infeasible
+from ..space.network import Network
+from .map_solve import compiling, stoppable
+from .stopping import Stopped
+
+
+@dataclass(frozen=True)
+class Effort:
+    """How a plan is searched.
+
+    Attributes:
+        settings: planner and mapping search.
+        evaluations: plans that are priced at most; a planner may need fewer.
+        seed: of everything that is random.
+    """
+
+    settings: SoftwareSettings
+    evaluations: int
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Stand:
+    """Where a search stands.
+
+    Attributes:
+        evaluations: plans priced.
+        edp_js: the least so far, and that of layer by layer; infinite while there is none.
+        baseline_edp_js: of the first plan, which every planner begins with.
+        mapped: distinct mapping problems solved.
+    """
+
+    evaluations: int
+    edp_js: float
+    baseline_edp_js: float
+    mapped: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What was found.
+
+    Attributes:
+        cost: of the best plan.
+        unfused: of layer by layer, with mappings of the same effort.
+        evaluations: plans priced.
+        mapped: distinct mapping problems solved.
+        bound_edp_js: what the planner proved that no plan of its space goes below; None if it
+            proved nothing.
+        cpu_s: seconds of CPU time of the search, without compilation.
+        interrupted: whether somebody stopped it.
+    """
+
+    cost: NetworkCost
+    unfused: NetworkCost
+    evaluations: int
+    mapped: int
+    bound_edp_js: float | None
+    cpu_s: float
+    interrupted: bool
+
+
+def search_plan(
+    network: Network,
+    hardware: Hardware,
+    effort: Effort,
+    tell: Callable[[Stand], None] = lambda _: None,
+) -> Schedule | Infeasible | None:
+    """Search a plan; Ctrl-C ends the search, not the program.
+
+    Args:
+        network: what runs, with the batch of a pass.
+        hardware: where it runs.
+        effort: how, and for how long.
+        tell: called from time to time, from the calling thread, with where the search stands.
+
+    Returns:
+        The best plan; why layer by layer has no price; or None if it was stopped before anything
+        had a price.
+    """
+    stop = np.zeros(1, np.uint8)
+    mapper = _StoppableMapper(effort, stop)
+    pricer = PlanPricer(network, hardware, mapper)
+    running = _Running(pricer, effort, stop)
+    began = process_time()
+    with compiling() as took:
+        state, interrupted = stoppable(
+            running.search, stop, lambda: tell(running.stand(mapper.mapped))
+        )
+    cpu_s = max(0.0, process_time() - began - sum(took))
+    if not state.history:
+        return None
+    cost, unfused = pricer.plan(state.best), pricer.plan(layer_by_layer(network))
+    for price in (unfused, cost):
+        if isinstance(price, Infeasible):
+            return price
+    assert isinstance(cost, NetworkCost)
+    assert isinstance(unfused, NetworkCost)
+    return Schedule(
+        cost,
+        unfused,
+        state.evaluations,
+        mapper.mapped,
+        None if state.bound is None else exp(state.bound),
+        cpu_s,
+        interrupted,
+    )
+
+
+class _Running:
+    """A search at work."""
+
+    def __init__(self, pricer: PlanPricer, effort: Effort, stop: NDArray[np.uint8]) -> None:
+        settings = effort.settings
+        self._search = FUSION_SEARCHES[settings.fusion](pricer, settings.population)
+        self._evaluations = effort.evaluations
+        self._stop = stop
+        self._state = self._search.start(derived_seed(effort.seed, "fusion", pricer.network.name))
+
+    def search(self) -> FusionState:
+        """Price plan after plan until the budget or the planner's plans are used up."""
+        try:
+            while self._state.evaluations < self._evaluations and not self._stop[0]:
+                after = self._search.advance(self._state, 1)
+                if after == self._state:
+                    break
+                self._state = after
+        except Stopped:
+            # in the middle of a plan, which is left out
+            pass
+        return self._state
+
+    def stand(self, mapped: int) -> Stand:
+        """Return where the search stands."""
+        history = self._state.history
+        best, first = (exp(history[-1]), exp(history[0])) if history else (inf, inf)
+        return Stand(len(history), best, first, mapped)
+
+
+class _StoppableMapper:
+    """A mapper that begins nothing after a stop, and counts what it was asked for."""
+
+    def __init__(self, effort: Effort, stop: NDArray[np.uint8]) -> None:
+        settings, seed = effort.settings, derived_seed(effort.seed, "mapping")
+        self._mapper = Mapper(
+            MAPPING_SEARCHES[settings.mapping](),
+            settings.mapping_evaluations,
+            seed,
+            settings.factors,
+            settings.constraints,
+        )
+        self._stop = stop
+        self._known: set[str] = set()
+
+    @property
+    def mapped(self) -> int:
+        """Distinct problems so far."""
+        return len(self._known)
+
+    def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        """Return the cost of the best mapping found, or why there is none.
+
+        Raises:
+            Stopped: the problem is new, and somebody stopped the search.
+        """
+        if problem.key not in self._known:
+            if self._stop[0]:
+                raise Stopped
+            self._known.add(problem.key)
+        return self._mapper(problem)

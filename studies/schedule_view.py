@@ -1,0 +1,222 @@
+"""What ``archloom schedule`` shows: groups, the plan beside others, and how far the search is."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from .details import Details, cost_details
+from .gap_text import gaps_text
+from .schedule_search import Effort, Schedule, Stand
+from .show import group_layers
+from .whole_table import new_table, plain, print_line, print_whole
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress, TaskID
+    from rich.table import Table
+
+    from ..evaluators.network_bounds import NetworkBound
+    from ..evaluators.network_cost import NetworkCost
+
+_KIB: Final = 1024
+_PJ_PER_UJ: Final = 1e6
+
+#: figures of a plan: name in JSON, heading, unit of the heading in units of JSON, and style
+_FIGURES: Final = (
+    ("edp", "EDP (J s)", 1.0, ".4e"),
+    ("energy_pj", "energy (uJ)", _PJ_PER_UJ, ",.2f"),
+    ("latency_cycles", "latency (cycles)", 1.0, ",.0f"),
+    ("dram_bytes", "DRAM (KiB)", _KIB, ",.1f"),
+)
+
+
+def schedule_record(found: Schedule, effort: Effort) -> Details:
+    """Return all that is known of a plan, as ``--json`` prints it (docs/schedule.md)."""
+    from ..evaluators.group_cost import buffer_words
+    from ..evaluators.network_bounds import any_plan_bound
+
+    network, hardware = found.cost.network, found.cost.hardware
+    bound = any_plan_bound(network, hardware)
+    details = cost_details(found.cost, found.unfused)
+    figures = _figures(found.cost)
+    proven = found.bound_edp_js
+    return {
+        "network": network.name,
+        "batch": network.batch,
+        "hardware": hardware.name,
+        "planner": effort.settings.fusion,
+        **figures,
+        "leakage_pj": found.cost.leakage_pj,
+        "baseline": _figures(found.unfused),
+        "lower_bound": _figures(bound),
+        "gap_percent": _gap_percent(figures["edp"], bound.edp_js),
+        "planner_bound": proven,
+        "planner_gap_percent": None if proven is None else _gap_percent(figures["edp"], proven),
+        "cpu_s": found.cpu_s,
+        "evaluations": found.evaluations,
+        "interrupted": found.interrupted,
+        "mapping_problems": found.mapped,
+        "mapping_gaps": details["gaps"],
+        "buffer_bytes": buffer_words(hardware) * hardware.word_bits / 8,
+        "groups": details["groups"],
+    }
+
+
+def _figures(cost: "NetworkCost | NetworkBound") -> dict[str, float]:
+    return {
+        "edp": cost.edp_js,
+        "energy_pj": cost.energy_pj,
+        "latency_cycles": cost.latency_cycles,
+        "dram_bytes": cost.dram_bytes,
+    }
+
+
+def _gap_percent(edp: float, bound: float) -> float:
+    """Return by how much an EDP is above a bound; rounding may put it below."""
+    return max(0.0, 100.0 * (edp / bound - 1.0))
+
+
+def print_schedule(record: Details, console: "Console") -> None:
+    """Print a record of :func:`schedule_record`."""
+    print_line(_heading(record), console)
+    print_whole(_groups(record), console)
+    print_whole(_sums(record), console)
+    for line in _remarks(record):
+        print_line(line, console)
+
+
+def _heading(record: Details) -> str:
+    fused = sum(len(group["layers"]) > 1 for group in record["groups"])
+    layers = sum(len(group["layers"]) for group in record["groups"])
+    groups = "1 group" if len(record["groups"]) == 1 else f"{len(record['groups'])} groups"
+    return (
+        f"{record['network']} ({layers} layers, batch {record['batch']}) on {record['hardware']}: "
+        f"{groups}, {fused or 'none'} of them fused; planner {record['planner']}\n"
+    )
+
+
+def _groups(record: Details) -> "Table":
+    groups = record["groups"]
+    options = [(key, head) for key, head in _OPTIONAL if any(group[key] for group in groups)]
+    heads = ["group", "layers", "tile", "halo", "resident weights", *(head for _, head in options)]
+    numbers = ["peak KiB", "DRAM KiB", "layer by layer", "energy uJ", "cycles"]
+    capacity = record["buffer_bytes"] / _KIB
+    title = "Groups, in running order" + (f"; buffer of {capacity:,.1f} KiB" if capacity else "")
+    table = new_table(title, [*heads, *numbers], heads[1:])
+    for number, group in enumerate(groups):
+        table.add_row(
+            str(number),
+            plain(group_layers(group["layers"])),
+            _tile(group),
+            group["halo"].replace("_", " ") if group["tiles"] > 1 else "",
+            plain(group_layers(group["resident"])),
+            *(plain(_OPTIONAL_TEXT[key](group[key])) for key, _ in options),
+            f"{group['peak_bytes'] / _KIB:,.1f}" if _tile(group) else "streams",
+            f"{group['dram_bytes'] / _KIB:,.1f}",
+            f"{group['dram_bytes_unfused'] / _KIB:,.1f}",
+            f"{group['dynamic_pj'] / _PJ_PER_UJ:,.2f}",
+            f"{group['latency_cycles']:,}",
+        )
+    table.add_section()
+    empty = [""] * (len(heads) - 2)
+    leakage = f"{record['leakage_pj'] / _PJ_PER_UJ:,.2f}"
+    table.add_row("", "leakage", *empty, "", "", "", leakage, "")
+    sums = ("dram_bytes", _KIB), ("energy_pj", _PJ_PER_UJ)
+    dram, energy = (f"{record[key] / scale:,.{2 if scale > _KIB else 1}f}" for key, scale in sums)
+    alone = f"{record['baseline']['dram_bytes'] / _KIB:,.1f}"
+    cycles = f"{record['latency_cycles']:,}"
+    table.add_row("", "all", *empty, "", dram, alone, energy, cycles)
+    return table
+
+
+def _tile(group: Details) -> str:
+    """Return rows and columns of a tile, and how many there are; nothing for a group that streams.
+
+    Of tiles of several sizes: how many of each, the largest first.
+    """
+    if faces := group.get("faces"):
+        sizes = Counter(f"{rows}x{columns}" for _, _, rows, columns in faces)
+        return ", ".join(f"{size} ({times})" for size, times in sizes.most_common())
+    if group["tile"] is None:
+        return ""
+    rows, columns = group["tile"]
+    return f"{rows}x{columns}" + (f" ({group['tiles']})" if group["tiles"] > 1 else " (whole)")
+
+
+def _pins_text(pins: Sequence[dict[str, str]]) -> str:
+    """Return maps that stay in the buffer, each with the layer that reads it last there."""
+    return ", ".join(f"{pin['layer']} until {pin['reader']}" for pin in pins)
+
+
+_OPTIONAL: Final = (("pins", "pinned for later groups"), ("steady", "weights that never leave"))
+_OPTIONAL_TEXT: Final[dict[str, Any]] = {"pins": _pins_text, "steady": group_layers}
+
+
+def _sums(record: Details) -> "Table":
+    heads = ("", "this plan", "layer by layer", "ratio", "lower bound", "above it")
+    table = new_table("One pass", heads, ("",))
+    for key, label, scale, style in _FIGURES:
+        mine, alone, bound = (
+            part[key] / scale for part in (record, record["baseline"], record["lower_bound"])
+        )
+        table.add_row(
+            label,
+            format(mine, style),
+            format(alone, style),
+            f"{mine / alone:.3f}" if alone else "",
+            format(bound, style),
+            f"{100 * (mine / bound - 1):,.1f} %" if bound else "",
+        )
+    return table
+
+
+def _remarks(record: Details) -> Iterator[str]:
+    yield "Lower bound: what no plan and no mappings go below. EDP: energy of an image x latency."
+    if record["planner_bound"] is not None:
+        yield (
+            f"{record['planner']} proves that no plan of its space has an EDP below "
+            f"{record['planner_bound']:.4e} J s: the plan is at most "
+            f"{record['planner_gap_percent']:.3g} % above the least"
+        )
+    yield f"Mappings: {gaps_text(record['mapping_gaps'])}"
+    plans = "1 plan" if record["evaluations"] == 1 else f"{record['evaluations']:,} plans"
+    yield f"{plans}, {record['mapping_problems']:,} mapping problems, {record['cpu_s']:.1f} CPU-s"
+
+
+class ScheduleProgress:
+    """A live line on a terminal: how many plans are priced, and what the best one saves."""
+
+    def __init__(self, evaluations: int, console: "Console") -> None:
+        self._evaluations = evaluations
+        self._console = console
+        self._live: Progress | None = None
+        self._task: TaskID | None = None
+
+    def __enter__(self) -> Self:
+        if self._console.is_terminal:
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+            columns = (BarColumn(24), MofNCompleteColumn(), TextColumn("{task.description}"))
+            self._live = Progress(*columns, console=self._console, transient=True)
+            self._live.start()
+            self._task = self._live.add_task("layer by layer", total=self._evaluations)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._live:
+            self._live.stop()
+
+    def tell(self, stand: Stand) -> None:
+        """Show where the search stands."""
+        if self._live and self._task is not None:
+            text = progress_text(stand)
+            self._live.update(self._task, completed=stand.evaluations, description=text)
+
+
+def progress_text(stand: Stand) -> str:
+    """Return where a search stands, in a line."""
+    mapped = f"{stand.mapped:,} mapping problems"
+    if not stand.evaluations:
+        return f"layer by layer: {mapped}"
+    ratio = stand.edp_js / stand.baseline_edp_js
+    return f"plans: EDP {stand.edp_js:.4g} J s, {ratio:.3f} of layer by layer; {mapped}"
