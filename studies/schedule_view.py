@@ -107,11 +107,11 @@ def _groups(record: Details) -> "Table":
         table.add_row(
             str(number),
             plain(group_layers(group["layers"])),
-            _tile(group),
+            tile_text(group),
             group["halo"].replace("_", " ") if group["tiles"] > 1 else "",
             plain(group_layers(group["resident"])),
             *(plain(_OPTIONAL_TEXT[key](group[key])) for key, _ in options),
-            f"{group['peak_bytes'] / _KIB:,.1f}" if _tile(group) else "streams",
+            f"{group['peak_bytes'] / _KIB:,.1f}" if tile_text(group) else "streams",
             f"{group['dram_bytes'] / _KIB:,.1f}",
             f"{group['dram_bytes_unfused'] / _KIB:,.1f}",
             f"{group['dynamic_pj'] / _PJ_PER_UJ:,.2f}",
@@ -129,14 +129,15 @@ def _groups(record: Details) -> "Table":
     return table
 
 
-def _tile(group: Details) -> str:
+def tile_text(group: Details) -> str:
     """Return rows and columns of a tile, and how many there are; nothing for a group that streams.
 
     Of tiles of several sizes: how many of each, the largest first.
     """
     if faces := group.get("faces"):
-        sizes = Counter(f"{rows}x{columns}" for _, _, rows, columns in faces)
-        return ", ".join(f"{size} ({times})" for size, times in sizes.most_common())
+        sizes = Counter((rows, columns) for _, _, rows, columns in faces)
+        largest = sorted(sizes.items(), key=lambda item: -item[0][0] * item[0][1])
+        return ", ".join(f"{rows}x{columns} ({times})" for (rows, columns), times in largest)
     if group["tile"] is None:
         return ""
     rows, columns = group["tile"]

@@ -19,7 +19,8 @@ from archloom.studies.cli import app, main
 from archloom.studies.errors import UserError
 from archloom.studies.schedule_command import effort_of, network_of
 from archloom.studies.schedule_search import Schedule, Stand, search_plan
-from archloom.studies.schedule_view import progress_text
+from archloom.studies.schedule_view import progress_text, tile_text
+from archloom.studies.show import tiling_text
 
 from ..evaluators.designs import edge
 
@@ -232,3 +233,11 @@ def test_bounds_are_those_of_the_network_and_batch() -> None:
     assert found["batch"] == hardware.native_batch
     bound = any_plan_bound(net, hardware)
     assert found["lower_bound"]["edp"] == bound.edp_js
+
+
+def test_rectangles_of_several_sizes_are_counted() -> None:
+    faces = [[0, 0, 2, 4], [2, 0, 1, 2], [2, 2, 1, 2]]
+    group = {"tile": None, "faces": faces, "halo": "recompute", "tiles": 3}
+    assert tile_text(group) == "2x4 (1), 1x2 (2)"
+    assert tiling_text(group) == "3 rectangles, recompute"
+    assert tile_text({"tile": None}) == ""
