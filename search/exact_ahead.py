@@ -17,7 +17,7 @@ from .exact_frame import Flags, Frame, leakage, prepare, step_cycles
 from .exact_hops import wire
 from .exact_lattice import Lattice, fits, lattice_of, tile_at
 from .exact_orders import idle
-from .exact_ports import Ports, moved
+from .exact_ports import Ports, moved, open_ports, room_of
 
 
 class Ahead(NamedTuple):
@@ -198,21 +198,26 @@ def potentials(
 
 @compiled
 def outline(
-    setup: Setup, frame: Frame, real: Int, ports: Ports, stop: Flags
-) -> tuple[Lattice, Ahead, Float]:
+    setup: Setup, frame: Frame, real: Int, ports: Ports, score: float, stop: Flags
+) -> tuple[Lattice, Ahead, Float, Ports]:
     """Prepare a frame and bound what its mappings cost; nothing holds once ``stop`` is set.
 
-    Returns the tiles, what is least in energy and at each port, and: energy that all mappings
-    share, what fills of keepers cost at least beside it, cycles of steps, and leakage in a cycle.
+    Returns the tiles, what is least in energy and at each port that can decide cycles of mappings
+    with less than a score (ln), and: energy that all mappings share, what fills of keepers cost at
+    least beside it, cycles that all take, and leakage in a cycle; then those ports.
     """
     fixed, least, total = prepare(setup, frame, real)
     shared, hops = wire(setup, frame, real, total)
     lattice = lattice_of(frame.steps, setup.within)
-    found = potentials(setup, frame, real, lattice, ports, np.eye(1 + len(ports.rate)), 0, stop)
-    facts = np.array(
-        [fixed + shared, least + hops, step_cycles(setup, total), leakage(setup, frame)]
-    )
-    return lattice, found, facts
+    cycles, leaked = step_cycles(setup, total), leakage(setup, frame)
+    for port in range(len(ports.rate)):
+        needed = moved(ports, port, frame.units) / ports.rate[port]
+        cycles = max(cycles, np.ceil((1 - 1e-11) * needed))
+    facts = np.array([fixed + shared, least + hops, cycles, leaked])
+    most = room_of(setup, score, cycles, leaked + setup.leakage_pj) * (1 + 1e-9)
+    some = open_ports(setup, frame, ports, most - facts[0] - facts[1], cycles)
+    found = potentials(setup, frame, real, lattice, some, np.eye(1 + len(some.rate)), 0, stop)
+    return lattice, found, facts, some
 
 
 @compiled

@@ -14,7 +14,7 @@ from .exact_frame import Flags, Frame, leakage, port_cycles, prepare, served, st
 from .exact_hops import wire
 from .exact_labels import score_of
 from .exact_lattice import Lattice
-from .exact_ports import Ports, moved
+from .exact_ports import Ports, moved, room_of
 
 
 class Outside(NamedTuple):
@@ -135,16 +135,6 @@ def _serving(prices: Float, one: Float, two: Float) -> float:
 
 
 @part
-def _room(setup: Setup, score: float, cycles: float) -> float:
-    """Energy of mappings with less than a score that take so many cycles."""
-    a, b = setup.weights[0], setup.weights[1]
-    left = score - (b * np.log(cycles) if b > 0 else 0.0)
-    if a == 0:
-        return np.inf if left > 0 else -np.inf
-    return float(np.exp(left / a) - setup.leakage_pj * cycles)
-
-
-@part
 def _second(window: Window, one: Factors, two: Factors, a: int, b: int) -> bool:
     """Whether a pair is the one of two mirror images that is left out."""
     if not window.mirrored:
@@ -217,7 +207,8 @@ def list_pairs(
             many = one.many[a] * two.many[b]
             if many != before:
                 cycles = step_cycles(setup, macs // many)
-                room = _room(setup, window.scores[1], cycles) * (1 + 1e-9)
+                room = room_of(setup, window.scores[1], cycles, setup.leakage_pj)
+                room *= 1 + 1e-9
                 before = many
                 # those that follow take longer
                 if cycles > window.most[0]:

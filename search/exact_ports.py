@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..evaluators.compiled import compiled, part
+from ..evaluators.compiled import compiled, inlined, part
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
 from ..space.dims import OUTPUTS
@@ -25,7 +25,8 @@ class Ports(NamedTuple):
 def ports_of(setup: Setup) -> Ports:
     """Return all ports with a limit."""
     level, kind = np.nonzero(setup.bandwidth < np.inf)
-    return Ports(level, kind, setup.bandwidth[level, kind])
+    rate = setup.bandwidth[level, kind]
+    return Ports(np.ascontiguousarray(level), np.ascontiguousarray(kind), rate)
 
 
 def moved_at(ports: Ports, units: Float) -> Float:
@@ -71,6 +72,25 @@ def _units_per_pj(setup: Setup, frame: Frame, ports: Ports, port: int, t: int, l
     # where children start stretches of inputs that the tile decides, there may be many
     own = 0.0 if frame.varies[level + 1] else own
     return float(units / (own + sent * chain))
+
+
+@part
+def room_of(setup: Setup, score: float, cycles: float, leakage_pj: float) -> float:
+    """Energy (pJ) of mappings with less than a score (ln) that take so many cycles at least."""
+    a, b = setup.weights[0], setup.weights[1]
+    left = score - (b * np.log(cycles) if b > 0 else 0.0)
+    if a == 0:
+        return np.inf if left > 0 else -np.inf
+    return float(np.exp(left / a) - leakage_pj * cycles)
+
+
+@inlined
+def open_ports(setup: Setup, frame: Frame, ports: Ports, most_pj: float, cycles: float) -> Ports:
+    """Return ports that can need more than so many cycles; see :func:`binding`."""
+    live = np.ones(len(ports.rate), np.uint8)
+    binding(setup, frame, ports, most_pj, cycles, live)
+    (at,) = np.nonzero(live)
+    return Ports(ports.level[at], ports.kind[at], ports.rate[at])
 
 
 @compiled

@@ -80,7 +80,9 @@ class Search:
         self.wiring = UNWIRED
         self.step = new_step(len(setup.fanout))
         self.real = touched(setup)
-        self.ports = ports_of(setup)
+        self.all_ports = ports_of(setup)
+        # those that can decide cycles of better mappings of the frame
+        self.ports = self.all_ports
         self.choices: Choices | None = None
         # the least bound of what was given up, and of all that is left
         self.unsettled = inf
@@ -262,7 +264,9 @@ class Search:
         if size * inner > self.left:
             return STOPPED
         self.spent += size * inner
-        lattice, found, facts = outline(self.plain, self.frame, self.real, self.ports, self.stop)
+        lattice, found, facts, self.ports = outline(
+            self.plain, self.frame, self.real, self.all_ports, self.score, self.stop
+        )
         if self.stop[0]:
             return STOPPED
         # infinite where nothing fits
@@ -347,7 +351,7 @@ class Search:
 
     def walk(self, lattice: Lattice, found: Ahead, fixed: float, walk: Walk) -> int:
         """Walk, with more room where that is needed, and offer what was found."""
-        levels, ported = len(self.setup.fanout), len(self.ports.rate) > 0
+        levels, ported = len(self.setup.fanout), len(self.all_ports.rate) > 0
         if walk.carried and len(self.labels.passing) == 1:
             self.labels = new_labels(len(self.labels.tile), levels, ported, True)
         while True:
