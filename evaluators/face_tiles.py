@@ -71,7 +71,7 @@ class FaceTiles(Tiles):
 
     def states(self) -> Ints:
         """int64[3, M, 1, F]: nothing is there before the rectangle, and nothing stays."""
-        channels = np.array(self.shape.channels)[:, None]
+        channels = np.array(self.shape.own_channels)[:, None]
         full = (channels * self.rows.new * self.columns.new)[:, None]
         return np.stack([np.zeros_like(full), full, np.zeros_like(full)])
 

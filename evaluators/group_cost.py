@@ -4,8 +4,8 @@ Each layer of each distinct tile is priced by the layer model with the operands 
 the shared buffer staged there; the group adds what moves between DRAM and that buffer.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import ceil
 from typing import Final
@@ -16,16 +16,19 @@ from ..space.faces import bad_cuts
 from ..space.fusion import FusionGroup
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
-from ..space.layer import Layer
 from ..space.network import Network
+from ..space.surroundings import ALONE, Surroundings
 from .buffer_demand import fullest_step, group_name, overflow
+from .buffer_room import BufferNeeds, Room, buffer_needs, pinned_overflow, resident_loads
 from .face_tiles import face_tiles
-from .group_shape import GroupShape, group_shape
+from .group_shape import GroupShape, group_shape, placed
 from .layer_cost import Counts, Energies, LayerCost
 from .occupancy import Tiles, group_tiles
-from .problem import MappingProblem
+from .streamed_cost import naming, streamed_layer, streamed_room
 from .tile_cost import Grid, Mapper, TiledLayer, tiled_layer, transfers
-from .vector_cost import vector_cost
+
+#: see :func:`room_of`
+RoomOf = Callable[[int], Hashable]
 
 #: most tiles of an image: figures of each are held at once (assumption: a dozen arrays of 128 MiB
 #: are as much as anyone has to spare)
@@ -64,9 +67,11 @@ class GroupCost:
         layers: a share for each layer, in order.
         wait_cycles: time in which the array waits for DRAM or the buffer's ports.
         dram_reads, dram_writes: words.
-        peak_words: most words of the shared buffer in use; 0 if the group streams.
+        own_words: most words of the shared buffer that the group itself has in use; 0 if it
+            streams.
         tiles: tiles of one image.
         prefetch: whether transfers of neighbouring tiles overlap with compute.
+        around: what else its plan keeps in the buffer.
     """
 
     group: FusionGroup
@@ -74,9 +79,15 @@ class GroupCost:
     wait_cycles: int
     dram_reads: int
     dram_writes: int
-    peak_words: int
+    own_words: int
     tiles: int
     prefetch: bool
+    around: Surroundings = ALONE
+
+    @property
+    def peak_words(self) -> int:
+        """Most words of the shared buffer in use, pinned maps and steady weights with them."""
+        return self.own_words + self.around.words
 
     # every plan with the group adds these up
 
@@ -92,19 +103,65 @@ class GroupCost:
 
 
 def group_cost(
-    network: Network, group: FusionGroup, hardware: Hardware, mapper: Mapper
+    network: Network,
+    group: FusionGroup,
+    hardware: Hardware,
+    mapper: Mapper,
+    around: Surroundings = ALONE,
 ) -> GroupCost | Infeasible:
-    """Price one group of ``network`` on ``hardware``.
+    """Price one group of ``network`` on ``hardware``, among what its plan keeps in the buffer.
 
-    A group of one layer without tile or faces streams all operands: it costs what the layer
-    model says. Any other group holds its maps in the shared buffer.
+    A group of one layer without tile or faces streams all operands that are not in the buffer:
+    alone, it costs what the layer model says. Any other group holds its maps in the shared
+    buffer.
     """
-    if len(group.layers) == 1 and group.tile is None and not group.faces:
-        return _single(network, group, hardware, mapper)
+    if streams(group):
+        return _single(network, group, hardware, mapper, around)
+    tiles = tiles_of(network, group, hardware, around)
+    if isinstance(tiles, Infeasible):
+        return tiles
+    needs = buffer_needs(network, tiles, group, hardware)
+    room = needs.room(buffer_words(hardware) - around.words)
+    if room is None:
+        return _overflow(network, tiles, needs, group, around, hardware)
+    return _fused(tiles, group, resident_loads(network, group), hardware, mapper, room, around)
+
+
+def room_of(
+    network: Network, group: FusionGroup, hardware: Hardware, around: Surroundings
+) -> RoomOf:
+    """Return what a group makes of the buffer, from the words that ``around`` takes of it.
+
+    What ``around`` says besides is as it is. Where the function returns the same, so does
+    :func:`group_cost`, but for the words themselves; None where they are too many.
+    """
+    capacity = buffer_words(hardware)
+    if streams(group):
+        position = group.layers[0]
+        steady = position in group.steady
+        return lambda words: streamed_room(
+            network, position, steady, hardware, capacity - words, around
+        )
+    tiles = tiles_of(network, group, hardware, around)
+    if isinstance(tiles, Infeasible):
+        return lambda _: None
+    needs = buffer_needs(network, tiles, group, hardware)
+    return lambda words: needs.room(capacity - words)
+
+
+def streams(group: FusionGroup) -> bool:
+    """Whether a group streams its operands, rather than hold its maps in the buffer."""
+    return len(group.layers) == 1 and group.tile is None and not group.faces
+
+
+def tiles_of(
+    network: Network, group: FusionGroup, hardware: Hardware, around: Surroundings = ALONE
+) -> Tiles | Infeasible:
+    """Return the tiles of a group that holds its maps in the buffer, or why it cannot."""
     blocked = fusion_blocked(network, group, hardware)
     if blocked is not None:
         return blocked
-    shape = shape_of(network, group.layers)
+    shape = placed(network, shape_of(network, group.layers), around)
     members = tuple(network.layers[i] for i in group.layers)
     tiles: Tiles
     if group.faces:
@@ -117,10 +174,7 @@ def group_cost(
     if tiles.count > MOST_TILES:
         names, hint = group_name(network, group.layers), "use larger tiles or cut the group"
         return Infeasible("too_many_tiles", names, tiles.count, MOST_TILES, "tiles", hint)
-    free = _free_words(network, tiles, group, hardware)
-    if isinstance(free, Infeasible):
-        return free
-    return _fused(tiles, group, _loads(network, group), hardware, mapper, *free)
+    return tiles
 
 
 @lru_cache(maxsize=4096)
@@ -145,42 +199,46 @@ def fusion_blocked(network: Network, group: FusionGroup, hardware: Hardware) -> 
     name = hardware.levels[buffer].name
     if "weights" in hardware.levels[buffer].keeps:
         return None
-    if group.resident:
+    if group.resident or group.steady:
         return Infeasible(
             "weights_not_kept", names, 1, 0, "", f"{name} keeps no weights: leave them streamed"
         )
     for layer in (network.layers[i] for i in group.layers):
-        if layer.multiplies_maps:
+        if layer.multiplies_maps and not streams(group):
             hint = f"{name} keeps no weights, where the second map goes: run {layer.name} alone"
             return Infeasible("second_map_not_kept", names, 1, 0, "", hint)
     return None
 
 
 def _single(
-    network: Network, group: FusionGroup, hardware: Hardware, mapper: Mapper
+    network: Network,
+    group: FusionGroup,
+    hardware: Hardware,
+    mapper: Mapper,
+    around: Surroundings,
 ) -> GroupCost | Infeasible:
-    layer = network.layers[group.layers[0]]
-    if layer.uses_macs:
-        cost = mapper(MappingProblem.of_layer(layer, hardware))
-        if isinstance(cost, Infeasible):
-            return _naming(layer, cost)
-    else:
-        cost = vector_cost(layer, hardware, layer.p, layer.q, staged=False)
+    if group.steady or around != ALONE:
+        blocked = fusion_blocked(network, group, hardware)
+        if blocked is not None:
+            return blocked
+    position = group.layers[0]
+    steady, capacity = position in group.steady, buffer_words(hardware)
+    run = streamed_layer(network, position, steady, hardware, mapper, capacity, around)
+    if isinstance(run, Infeasible):
+        return run
+    cost = run.cost
     share = LayerShare(
-        group.layers[0],
-        cost.words,
-        cost.energy_pj,
+        position,
+        cost.words + run.moved.words,
+        cost.energy_pj + run.moved.energy_pj,
         cost.compute_pj,
         cost.chip_cycles,
         cost.operations,
         ((1, cost),),
     )
-    wait = cost.latency_cycles - cost.chip_cycles
-    return GroupCost(group, (share,), wait, cost.dram_reads, cost.dram_writes, 0, 1, True)
-
-
-def _naming(layer: Layer, why: Infeasible) -> Infeasible:
-    return replace(why, where=f"{why.where}, layer {layer.name}")
+    wait = run.latency_cycles - cost.chip_cycles
+    writes = cost.dram_writes + run.moved.dram_writes
+    return GroupCost(group, (share,), wait, cost.dram_reads, writes, 0, 1, True, around)
 
 
 def buffer_words(hardware: Hardware) -> int:
@@ -192,43 +250,22 @@ def buffer_words(hardware: Hardware) -> int:
     return int(level.total_bytes * 8 // hardware.word_bits // level.multiple_buffering)
 
 
-def _free_words(
-    network: Network, tiles: Tiles, group: FusionGroup, hardware: Hardware
-) -> tuple[bool, list[int], int] | Infeasible:
-    """Whether prefetch fits, words left at each layer's step, and the peak occupancy."""
+def _overflow(
+    network: Network,
+    tiles: Tiles,
+    needs: BufferNeeds,
+    group: FusionGroup,
+    around: Surroundings,
+    hardware: Hardware,
+) -> Infeasible:
+    """Return what is missing at the step that needs most, neighbouring tiles left out."""
     capacity = buffer_words(hardware)
-    resident = sum(_loads(network, group).values())
-    # a layer whose weights stream through the buffer needs a word of it for them
-    needs = [
-        int(layer.weight_words > 0 and i not in group.resident and _streams_through(hardware))
-        for i, layer in zip(group.layers, tiles.layers, strict=True)
-    ]
-    for prefetch in (True, False):
-        extra = tiles.in_flight if prefetch else 0
-        peaks = [int(step.max()) + resident for step in tiles.activations + extra]
-        free = [capacity - peak for peak in peaks]
-        if all(f >= n for f, n in zip(free, needs, strict=True)):
-            return prefetch, free, max(peaks)
-    step = fullest_step(network, tiles, _loads(network, group), needs)
+    step = fullest_step(network, tiles, resident_loads(network, group), needs.least)
+    if needs.room(capacity) is not None:
+        name = f"{group_name(network, group.layers)}, layer {tiles.layers[step.layer].name}"
+        return pinned_overflow(network, name, around, step.words, capacity, hardware)
     hint = "use a smaller tile, stream weights, cut the group, or enlarge the buffer"
     return overflow(network, tiles, step, capacity, hardware, hint)
-
-
-def _loads(network: Network, group: FusionGroup) -> dict[int, int]:
-    """Words of weights that each resident layer brings in; shared ones come with the first."""
-    loads: dict[int, int] = {}
-    seen: set[int] = set()
-    for i in sorted(group.resident):
-        owner = network.weight_owner(i)
-        if owner not in seen:
-            loads[i] = network.layers[i].weight_words
-            seen.add(owner)
-    return loads
-
-
-def _streams_through(hardware: Hardware) -> bool:
-    level = hardware.levels[-2]
-    return "weights" in level.keeps and not level.optional
 
 
 def _fused(
@@ -237,19 +274,18 @@ def _fused(
     loads: Mapping[int, int],
     hardware: Hardware,
     mapper: Mapper,
-    prefetch: bool,
-    free: list[int],
-    peak: int,
+    room: Room,
+    around: Surroundings,
 ) -> GroupCost | Infeasible:
     grid = (3, *tiles.grid)
     work = _Work(np.zeros(grid), np.zeros(grid))
     shares: list[LayerShare] = []
     reads, writes = 0, 0
     for m, position in enumerate(group.layers):
-        resident = position in group.resident
-        run = tiled_layer(tiles, m, resident, hardware, free[m], mapper)
+        resident = position in group.resident or position in group.steady
+        run = tiled_layer(tiles, m, resident, hardware, room.left[m], mapper)
         if isinstance(run, Infeasible):
-            return _naming(tiles.layers[m], run)
+            return naming(tiles.layers[m], run)
         load = loads.get(position, 0)
         moved = transfers(tiles, m, load, hardware)
         work.add(run, load, hardware)
@@ -267,8 +303,10 @@ def _fused(
                 run.evaluations,
             )
         )
-    wait = _latency(tiles, hardware, prefetch, work) - sum(s.latency_cycles for s in shares)
-    return GroupCost(group, tuple(shares), wait, reads, writes, peak, tiles.count, prefetch)
+    wait = _latency(tiles, hardware, room.prefetch, work) - sum(s.latency_cycles for s in shares)
+    return GroupCost(
+        group, tuple(shares), wait, reads, writes, room.peak, tiles.count, room.prefetch, around
+    )
 
 
 @dataclass

@@ -5,13 +5,14 @@ the map that it makes; the maps that come from outside are m, m+1, ...
 """
 
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ..space.graph_facts import remembered
 from ..space.layer import Layer
 from ..space.network import Network, Shape, is_input
 from ..space.slices import Slice
+from ..space.surroundings import Surroundings
 
 #: rows and columns of a map for one position as it is made, and where reading starts
 Placed = tuple[tuple[int, int], tuple[int, int]]
@@ -49,6 +50,9 @@ class GroupShape:
         edges: reads inside the group, external maps included.
         exported: members whose map leaves the group.
         anchor: the exported map that the tiles are cut on.
+        held: maps from outside that lie whole in the buffer.
+        kept: members whose map stays whole in the buffer.
+        unwritten: those of ``kept`` that do not go to DRAM.
     """
 
     layers: tuple[int, ...]
@@ -57,6 +61,9 @@ class GroupShape:
     edges: tuple[Edge, ...]
     exported: tuple[int, ...]
     anchor: int
+    held: tuple[int, ...] = ()
+    kept: tuple[int, ...] = ()
+    unwritten: tuple[int, ...] = ()
 
     @property
     def members(self) -> int:
@@ -67,6 +74,22 @@ class GroupShape:
     def externals(self) -> range:
         """Numbers of the maps that come from outside."""
         return range(len(self.layers), len(self.channels))
+
+    @property
+    def arriving(self) -> tuple[int, ...]:
+        """Maps that come from DRAM."""
+        return tuple(t for t in self.externals if t not in self.held)
+
+    @property
+    def own_channels(self) -> tuple[int, ...]:
+        """Channels of the maps that the group itself holds in the buffer; 0 for others."""
+        others = {*self.held, *self.kept}
+        return tuple(0 if t in others else c for t, c in enumerate(self.channels))
+
+    @property
+    def departing(self) -> tuple[int, ...]:
+        """Maps that go to DRAM."""
+        return tuple(m for m in self.exported if m not in self.unwritten)
 
     def last_reader(self, tensor: int) -> int:
         """Step after which the map is no longer needed in full (fusion model, section 3)."""
@@ -158,6 +181,24 @@ def group_shape(network: Network, layers: tuple[int, ...]) -> GroupShape:
     sinks = [m for m in exported if m not in read_inside]
     anchor = max(sinks, key=lambda m: (sizes[m][0] * sizes[m][1], channels[m], m))
     return GroupShape(layers, channels, sizes, _telling(edges), exported, anchor)
+
+
+def placed(network: Network, shape: GroupShape, around: Surroundings) -> GroupShape:
+    """Return the shape of a group of ``network`` among what its plan keeps in the buffer."""
+    if not around.held and not around.kept:
+        return shape
+    sources = group_sources(network)
+    # boxes from outside, in the order of their numbers
+    outside = {s.box: s.layer for i in shape.layers for s in sources[i]}
+    makers = [maker for maker in outside.values() if maker not in shape.layers]
+    held = tuple(
+        t for t, maker in zip(shape.externals, makers, strict=True) if maker in around.held
+    )
+    kept, unwritten = (
+        tuple(m for m, i in enumerate(shape.layers) if i in layers)
+        for layers in (around.kept, around.unwritten)
+    )
+    return replace(shape, held=held, kept=kept, unwritten=unwritten)
 
 
 def _telling(edges: Iterable[Edge]) -> tuple[Edge, ...]:

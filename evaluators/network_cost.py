@@ -7,11 +7,13 @@ from ..space.fusion import FusionGroup, FusionPlan
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.network import Network
+from ..space.surroundings import Surroundings, surroundings
 from .group_cost import GroupCost
 from .hardware_cost import access_costs, edp_js
 from .layer_cost import whole_pj
 
-GroupPricer = Callable[[FusionGroup], GroupCost | Infeasible]
+#: prices a group among what its plan keeps in the buffer
+GroupPricer = Callable[[FusionGroup, Surroundings], GroupCost | Infeasible]
 
 
 @dataclass(frozen=True)
@@ -78,8 +80,8 @@ def network_cost(
 ) -> NetworkCost | Infeasible:
     """Price every group of ``plan``; the first infeasible one makes the plan infeasible."""
     groups = []
-    for group in plan.groups:
-        cost = price(group)
+    for group, around in zip(plan.groups, surroundings(network, plan), strict=True):
+        cost = price(group, around)
         if isinstance(cost, Infeasible):
             return cost
         groups.append(cost)

@@ -65,7 +65,10 @@ class Tiles(ABC):
 
     @abstractmethod
     def states(self) -> Ints:
-        """int64[3, M, I, J], words of each map before, during and after its step, at corners."""
+        """int64[3, M, I, J], words of each map before, during and after its step, at corners.
+
+        None for maps that lie in the buffer whole: the plan pays for those.
+        """
 
     @property
     def count(self) -> int:
@@ -79,15 +82,15 @@ class Tiles(ABC):
 
     @cached_property
     def fetched(self) -> Ints:
-        """int64[Th, Tw], words of all external maps fetched in each tile."""
+        """int64[Th, Tw], words of all maps fetched from DRAM in each tile."""
         zero = np.zeros(self.grid, np.int64)
-        return sum((self.made(t) for t in self.shape.externals), zero)
+        return sum((self.made(t) for t in self.shape.arriving), zero)
 
     @cached_property
     def stored(self) -> Ints:
-        """int64[Th, Tw], words of all exported maps written out in each tile."""
+        """int64[Th, Tw], words of all maps that go to DRAM in each tile."""
         zero = np.zeros(self.grid, np.int64)
-        return sum((self.written(t) for t in self.shape.exported), zero)
+        return sum((self.written(t) for t in self.shape.departing), zero)
 
     @cached_property
     def _states(self) -> Ints:
@@ -183,7 +186,7 @@ class GroupTiles(Tiles):
         at, ht = self.corners, np.arange(len(self.shape.channels))[:, None, None]
         i, j = at[0][None], at[1][None]
         zero = np.zeros((len(ht), at[0].shape[0], at[1].shape[1]), np.int64)
-        channels = np.array(self.shape.channels)[:, None, None]
+        channels = np.array(self.shape.own_channels)[:, None, None]
         w_kept, w_was, w_gone = w.kept, w.before(w.kept), w.before(w.gone)
         if self.policy == "recompute":
             full = h.need[ht, i] * w.need[ht, j]

@@ -49,11 +49,12 @@ class TiledLayer:
 
 
 def tiled_layer(
-    tiles: Tiles, m: int, resident: bool, hardware: Hardware, free: int, mapper: Mapper
+    tiles: Tiles, m: int, resident: bool, hardware: Hardware, left: int | None, mapper: Mapper
 ) -> TiledLayer | Infeasible:
     """Price layer ``m`` of a group on every distinct tile size, and spread that over the tiles.
 
-    ``free`` words of the buffer are left for the tiles of weights that stream through it.
+    ``left`` words of the buffer are for the tiles of weights that stream through it; None if it
+    makes no difference how many are.
     """
     sizes = tiles.sizes(m)
     figures = np.zeros((3, len(sizes.times)))
@@ -61,7 +62,7 @@ def tiled_layer(
     for n, size in enumerate(zip(sizes.rows.tolist(), sizes.columns.tolist(), strict=True)):
         if 0 in size:
             continue
-        cost = _tile_cost(tiles.layers[m], resident, *size, hardware, free, mapper)
+        cost = _tile_cost(tiles.layers[m], resident, *size, hardware, left, mapper)
         if isinstance(cost, Infeasible):
             return cost
         evaluations.append((int(sizes.times[n]) * tiles.images, cost))
@@ -88,7 +89,7 @@ def _tile_cost(
     rows: int,
     columns: int,
     hardware: Hardware,
-    free: int,
+    left: int | None,
     mapper: Mapper,
 ) -> LayerCost | Infeasible:
     """Price one layer of one tile, its maps (and weights if resident) in the buffer."""
@@ -102,12 +103,6 @@ def _tile_cost(
         (rows - 1) * layer.stride[0] + (layer.r - 1) * layer.dilation[0] + 1,
         (columns - 1) * layer.stride[1] + (layer.s - 1) * layer.dilation[1] + 1,
     )
-    streams = not resident and "weights" in hardware.levels[-2].keeps
-    # a power of two lets tiles and plans share their mappings
-    left = _floor_pow2(free) if streams else None
-    if left is not None and left >= layer.weight_words:
-        # all weights fit, however much more is free
-        left = None
     problem = MappingProblem(
         tuple(bounds),
         layer.stride,
@@ -120,10 +115,6 @@ def _tile_cost(
         density=layer.density,
     )
     return mapper(problem)
-
-
-def _floor_pow2(words: int) -> int:
-    return 1 << (words.bit_length() - 1) if words > 0 else 0
 
 
 @dataclass(frozen=True)
@@ -147,8 +138,8 @@ def transfers(tiles: Tiles, m: int, load: int, hardware: Hardware) -> Transfers:
     ``load`` are the words of resident weights that come for it.
 
     Fusion model section 4: (E_dram_r + E_buf_w) * (fetched + resident weights) +
-    E_dram_w * out, in whole vector accesses of each tile. An external map is charged to the
-    first layer that reads it, an exported one to the layer that makes it.
+    E_dram_w * out, in whole vector accesses of each tile. A map from DRAM is charged to the
+    first layer that reads it, one that goes there to the layer that makes it.
     """
     costs, shape = access_costs(hardware), tiles.shape
     dram, buffer = len(hardware.levels) - 1, len(hardware.levels) - 2
@@ -162,7 +153,7 @@ def transfers(tiles: Tiles, m: int, load: int, hardware: Hardware) -> Transfers:
 
     arriving = [
         (INPUTS, tiles.made(t), tiles.images)
-        for t in shape.externals
+        for t in shape.arriving
         if min(e.reader for e in shape.edges if e.source == t) == m
     ]
     if load:
@@ -171,6 +162,6 @@ def transfers(tiles: Tiles, m: int, load: int, hardware: Hardware) -> Transfers:
         access(dram, tensor, costs.read_pj, per_tile, times)
         access(buffer, tensor, costs.write_pj, per_tile, times)
     reads = int(words[dram].sum())
-    if m in shape.exported:
+    if m in shape.departing:
         access(dram, OUTPUTS, costs.write_pj, tiles.written(m), tiles.images)
     return Transfers(words, energy, reads, int(words[dram].sum()) - reads)

@@ -41,9 +41,44 @@ def vector_cost(
     images = 1 if staged else layer.n
     made = images * layer.output_channels * rows * columns
     moved = np.zeros((len(hardware.levels), 3, 2), np.int64)
-    _move_maps(moved, layer, vector, hardware, images, made, staged)
+    _move_maps(moved, layer, vector, hardware, images, made)
+    if not staged:
+        _move_far(moved, vector, hardware, layer.read_words, made, vector_fits(layer, hardware))
     if layer.weight_words:
         _move_learned(moved, layer.weight_words, hardware, images, resident)
+    return _priced(moved, hardware, made * layer.vector_ops_per_word)
+
+
+def pinned_vector_cost(
+    layer: Layer,
+    hardware: Hardware,
+    held: tuple[bool, ...],
+    kept: bool,
+    steady: bool,
+    free_words: int,
+) -> LayerCost:
+    """Return what a whole vector operator costs, some of its maps in the shared buffer.
+
+    As :func:`vector_cost` without stages, but that these maps have no words in DRAM.
+
+    Args:
+        layer, hardware: what runs where; the hardware has a fusion level.
+        held: for each map that it reads, whether the buffer holds it.
+        kept: whether its result stays there.
+        steady: whether its learned words are there.
+        free_words: words of the buffer for what passes through it.
+    """
+    vector = layer.vector
+    if vector is None:
+        raise ValueError(f"layer {layer.name}: {layer.operator} runs on the MAC array")
+    made = layer.output_words
+    moved = np.zeros((len(hardware.levels), 3, 2), np.int64)
+    _move_maps(moved, layer, vector, hardware, layer.n, made)
+    far = sum(w for w, near in zip(layer.map_read_words, held, strict=True) if not near)
+    fits = vector_fits(layer, hardware, free_words)
+    _move_far(moved, vector, hardware, far, 0 if kept else made, fits)
+    if layer.weight_words:
+        _move_learned(moved, layer.weight_words, hardware, layer.n, steady)
     return _priced(moved, hardware, made * layer.vector_ops_per_word)
 
 
@@ -54,9 +89,8 @@ def _move_maps(
     hardware: Hardware,
     images: int,
     made: int,
-    staged: bool,
 ) -> None:
-    """Count words of maps by level, tensor and direction."""
+    """Count words of maps that the unit reads from the buffer and writes there."""
     buffer = hardware.fusion_level
     # a broadcast value is read once for its channel, not for every word
     windowed = layer.taps - (1 if layer.broadcast else 0)
@@ -66,21 +100,34 @@ def _move_maps(
     if buffer is not None:
         moved[buffer, INPUTS, _READ] = taken * vector.passes
         moved[buffer, OUTPUTS, _WRITE] = made * vector.writes
-    if staged:
-        return
-    held = buffer is not None and _vector_fits(layer, vector, hardware, buffer)
-    fetched = layer.read_words * (1 if held else vector.passes)
+
+
+def _move_far(
+    moved: Counts, vector: VectorOperator, hardware: Hardware, read: int, made: int, fits: bool
+) -> None:
+    """Count words of maps that come from DRAM, ``read`` on each pass, and of results that go."""
+    buffer = hardware.fusion_level
+    fetched = read * (1 if fits else vector.passes)
     moved[-1, INPUTS, _READ] = fetched
-    moved[-1, OUTPUTS, _WRITE] = made * (1 if held else vector.writes)
+    moved[-1, OUTPUTS, _WRITE] = made * (1 if fits else vector.writes)
     if buffer is not None:
         moved[buffer, INPUTS, _WRITE] = fetched
 
 
-def _vector_fits(layer: Layer, vector: VectorOperator, hardware: Hardware, buffer: int) -> bool:
-    """Whether the buffer holds one vector, and its results, from the first pass to the last."""
+def vector_fits(layer: Layer, hardware: Hardware, free_words: int | None = None) -> bool:
+    """Whether the buffer holds one vector, and its results, from the first pass to the last.
+
+    ``free_words`` of it are free; None for all.
+    """
+    buffer, vector = hardware.fusion_level, layer.vector
+    if buffer is None or vector is None:
+        return False
     if not vector.whole_vectors:
         return True
-    return 2 * layer.c * hardware.word_bits <= hardware.levels[buffer].total_bytes * 8
+    bits = hardware.levels[buffer].total_bytes * 8
+    if free_words is not None:
+        bits = min(bits, free_words * hardware.word_bits)
+    return 2 * layer.c * hardware.word_bits <= bits
 
 
 def _move_learned(

@@ -12,12 +12,13 @@ from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Final
 
-from ..evaluators.group_cost import GroupCost
-from ..evaluators.group_shape import group_reads, group_sources, leaves
+from ..evaluators.group_cost import GroupCost, shape_of
+from ..evaluators.group_shape import group_reads, group_sources, leaves, placed
 from ..space.fusion import FusionGroup
 from ..space.graph_facts import remembered
 from ..space.layer import Layer
 from ..space.network import Network
+from ..space.surroundings import ALONE, Surroundings
 
 #: tells groups of one network apart: those that are equal cost the same
 KindOf = Callable[[Network, tuple[int, ...]], Hashable]
@@ -79,13 +80,27 @@ def places(group: FusionGroup) -> tuple[int, ...]:
     return tuple(m for m, i in enumerate(group.layers) if i in group.resident)
 
 
+def around_kind(
+    network: Network, group: FusionGroup, around: Surroundings
+) -> tuple[tuple[int, ...], ...]:
+    """Return what of its surroundings a group's price depends on, but for words: by numbers in
+    the group, maps from outside in the buffer, results kept there, those not written, and members
+    with steady weights."""
+    if around == ALONE and not group.steady:
+        return ()
+    shape = placed(network, shape_of(network, group.layers), around)
+    steady = tuple(m for m, i in enumerate(group.layers) if i in group.steady)
+    return shape.held, shape.kept, shape.unwritten, steady
+
+
 def tiled_like(group: FusionGroup, layers: tuple[int, ...]) -> FusionGroup:
     """Return the tiling of a group for another one of its kind."""
     resident = tuple(layers[m] for m in places(group))
     return FusionGroup(layers, group.tile, group.halo, resident, group.faces)
 
 
-def priced_like(cost: GroupCost, group: FusionGroup) -> GroupCost:
-    """Return the price of a group for another one of its kind that is tiled like it."""
+def priced_like(cost: GroupCost, group: FusionGroup, around: Surroundings = ALONE) -> GroupCost:
+    """Return the price of a group for another one of its kind that is tiled and placed like it."""
     shares = zip(cost.layers, group.layers, strict=True)
-    return replace(cost, group=group, layers=tuple(replace(s, layer=i) for s, i in shares))
+    layers = tuple(replace(s, layer=i) for s, i in shares)
+    return replace(cost, group=group, around=around, layers=layers)

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Iterable
 from math import inf, log
 from typing import TypeAlias
 
-from ..evaluators.group_cost import GroupCost, group_cost
+from ..evaluators.group_cost import GroupCost, RoomOf, group_cost, room_of
 from ..evaluators.layer_cost import LayerCost
 from ..evaluators.network_cost import NetworkCost, network_cost
 from ..evaluators.tile_cost import Mapper as ProblemMapper
@@ -16,7 +16,8 @@ from ..space.fusion import FusionGroup, FusionPlan, components, group_order
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.network import Network
-from .group_kinds import KindOf, group_kind, places, priced_like, tiled_like
+from ..space.surroundings import ALONE, Surroundings, surroundings
+from .group_kinds import KindOf, around_kind, group_kind, places, priced_like, tiled_like
 from .mapper import Recorder, short_key
 from .partition import Group, Partition, normalise
 from .tiling import tile_group
@@ -48,10 +49,11 @@ class PlanPricer:
         self._mapper = mapper
         self._kind_of = kind_of
         # of groups, then of kinds
-        self._groups: dict[FusionGroup, GroupCost | Infeasible] = {}
+        self._groups: dict[tuple[FusionGroup, Surroundings], GroupCost | Infeasible] = {}
         self._tilings: dict[Group, FusionGroup | Infeasible] = {}
         self._cuts: dict[Group, tuple[Group, ...]] = {}
         self._priced: dict[Hashable, _Priced] = {}
+        self._rooms: dict[Hashable, RoomOf] = {}
         self._tiled: dict[Hashable, FusionGroup | Infeasible] = {}
 
     def record(self, plans: Iterable[FusionPlan]) -> tuple[dict[str, str], dict[str, float]]:
@@ -60,35 +62,51 @@ class PlanPricer:
         The second part are the gaps (percent) of those of which anything is proven.
         """
         found: dict[str, LayerCost] = {}
-        for group in dict.fromkeys(g for plan in plans for g in plan.groups):
-            found.update(self._like_priced(group)[1])
+        placed = (
+            pair
+            for plan in plans
+            for pair in zip(plan.groups, surroundings(self.network, plan), strict=True)
+        )
+        for group, around in dict.fromkeys(placed):
+            found.update(self._like_priced(group, around)[1])
         costs = sorted((short_key(key), cost) for key, cost in found.items())
         mappings = {key: cost.mapping.to_text() for key, cost in costs if cost.mapping}
         return mappings, {key: c.gap_percent for key, c in costs if c.gap_percent < inf}
 
-    def group(self, group: FusionGroup) -> GroupCost | Infeasible:
-        """Return the price of one group."""
-        if group not in self._groups:
-            like, _ = self._like_priced(group)
-            self._groups[group] = (
+    def group(self, group: FusionGroup, around: Surroundings = ALONE) -> GroupCost | Infeasible:
+        """Return the price of one group, among what its plan keeps in the buffer."""
+        key = (group, around)
+        if key not in self._groups:
+            like, _ = self._like_priced(group, around)
+            self._groups[key] = (
                 # what is wrong is said with names
-                group_cost(self.network, group, self.hardware, self._mapper)
+                group_cost(self.network, group, self.hardware, self._mapper, around)
                 if isinstance(like, Infeasible)
-                else priced_like(like, group)
+                else priced_like(like, group, around)
             )
-        return self._groups[group]
+        return self._groups[key]
 
-    def _like_priced(
-        self, group: FusionGroup
-    ) -> tuple[GroupCost | Infeasible, dict[str, LayerCost]]:
-        """The price of the first group of the same kind and tiling, and its layers' costs."""
+    def _like_priced(self, group: FusionGroup, around: Surroundings = ALONE) -> _Priced:
+        """The price of the first group of the same kind, tiling and surroundings, and its layers'
+        costs."""
         layers = self._kind_of(self.network, group.layers)
-        kind = (layers, group.tile, group.halo, places(group), group.faces)
+        beside = around_kind(self.network, group, around)
+        tiling = (group.tile, group.halo, places(group), group.faces)
+        kind: Hashable = (layers, tiling, beside)
+        if around.words:
+            # only as far as they matter: plans that pin other maps share prices
+            kind = (kind, self._room(kind, group, around))
         if kind not in self._priced:
             recorder = Recorder(self._mapper)
-            cost = group_cost(self.network, group, self.hardware, recorder)
+            cost = group_cost(self.network, group, self.hardware, recorder, around)
             self._priced[kind] = (cost, recorder.costs)
         return self._priced[kind]
+
+    def _room(self, kind: Hashable, group: FusionGroup, around: Surroundings) -> Hashable:
+        """What a group makes of the words that its surroundings leave."""
+        if kind not in self._rooms:
+            self._rooms[kind] = room_of(self.network, group, self.hardware, around)
+        return self._rooms[kind](around.words)
 
     def plan(self, plan: FusionPlan) -> NetworkCost | Infeasible:
         """Return the price of a plan."""

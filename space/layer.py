@@ -290,12 +290,19 @@ class Layer:
     @property
     def read_words(self) -> int:
         """Words of all input maps inside the bounding box of what the windows read."""
+        return sum(self.map_read_words)
+
+    @property
+    def map_read_words(self) -> tuple[int, ...]:
+        """Words of each map inside that box, in the order of ``reads``."""
         sides = []
         for axis, (out, kernel) in enumerate(((self.p, self.r), (self.q, self.s))):
             stride, dilation, pad = self.stride[axis], self.dilation[axis], self.padding[axis]
             end = (out - 1) * stride - pad + (kernel - 1) * dilation + 1
             sides.append(min(end, self.input_size[axis]))
-        return self.n * (sum(self.read_channels) * sides[0] * sides[1] + self.whole_words)
+        windowed = [channels * sides[0] * sides[1] for channels in self.read_channels]
+        whole = self.whole_parts or ((self.whole_words,) if self.whole_words else ())
+        return tuple(self.n * words for words in (*windowed, *whole))
 
     @property
     def output_words(self) -> int:

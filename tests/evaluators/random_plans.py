@@ -77,7 +77,9 @@ class RandomMapper:
 
 def priced(net, plan, hardware, seed):
     mapper = RandomMapper(seed)
-    return network_cost(net, plan, hardware, lambda g: group_cost(net, g, hardware, mapper))
+    return network_cost(
+        net, plan, hardware, lambda g, around: group_cost(net, g, hardware, mapper, around)
+    )
 
 
 def random_plan(net, rng):

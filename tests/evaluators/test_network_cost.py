@@ -25,6 +25,7 @@ from archloom.space.hardware_space import TEMPLATES, HardwareSpace
 from archloom.space.infeasible import Infeasible
 from archloom.space.networks import network as catalogue
 from archloom.space.presets import PRESETS, preset
+from archloom.space.surroundings import ALONE
 
 from .designs import edge, eyeriss_like, tpu_like
 from .groups import POLICIES
@@ -58,7 +59,9 @@ def _cut(network, layers, hardware, rng):
 
 
 def priced(network, plan, hardware, mapper):
-    return network_cost(network, plan, hardware, lambda g: group_cost(network, g, hardware, mapper))
+    return network_cost(
+        network, plan, hardware, lambda g, around: group_cost(network, g, hardware, mapper, around)
+    )
 
 
 @pytest.fixture(scope="session")
@@ -120,7 +123,8 @@ def test_the_first_group_that_does_not_fit_is_the_answer():
     network, asked = catalogue("tiny_cnn"), []
     no = Infeasible("glb_overflow", "here", 2, 1, "bytes", "less")
 
-    def price(group):
+    def price(group, around):
+        assert around == ALONE
         asked.append(group.layers)
         return no if group.layers == (2,) else group_cost(network, group, edge(), BufferMapper())
 

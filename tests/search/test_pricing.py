@@ -115,7 +115,10 @@ def test_a_priced_partition_is_valid_and_its_price_is_the_network_cost(
     assert PRICER(valid) == (valid, cost)
     fresh = mapper(20)
     priced = network_cost(
-        REAL, plan, PRICER.hardware, lambda g: group_cost(REAL, g, PRICER.hardware, fresh)
+        REAL,
+        plan,
+        PRICER.hardware,
+        lambda g, around: group_cost(REAL, g, PRICER.hardware, fresh, around),
     )
     assert isinstance(priced, NetworkCost)
     assert log(priced.edp_js) == cost

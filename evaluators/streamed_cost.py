@@ -1,0 +1,216 @@
+"""A layer that runs by itself and streams from DRAM, but for what its plan keeps in the buffer."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from math import ceil
+from typing import Final
+
+import numpy as np
+
+from ..space.dims import OUTPUTS, TENSORS, WEIGHTS
+from ..space.hardware import Hardware
+from ..space.infeasible import Infeasible
+from ..space.layer import Layer
+from ..space.network import Network
+from ..space.surroundings import ALONE, Surroundings
+from .buffer_room import pinned_overflow
+from .group_shape import group_sources
+from .hardware_cost import access_costs
+from .layer_cost import LayerCost, whole_pj
+from .problem import MappingProblem, Residency
+from .tile_cost import Mapper, Transfers
+from .vector_cost import pinned_vector_cost, vector_cost, vector_fits
+
+#: leading bits of the words that are left for tiles; plans then share their mappings
+_ROUNDED: Final = 3
+
+
+@dataclass(frozen=True)
+class StreamedLayer:
+    """What a layer by itself costs.
+
+    Attributes:
+        cost: of the layer model; operands in the buffer have no words in DRAM.
+        moved: a result that stays in the buffer and goes to DRAM as well.
+        latency_cycles: of both.
+    """
+
+    cost: LayerCost
+    moved: Transfers
+    latency_cycles: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a layer's operands are: the layer's position, maps that it reads, weights, result."""
+
+    position: int
+    held: tuple[bool, ...]
+    steady: bool
+    kept: bool
+    written: bool
+
+
+def streamed_layer(
+    network: Network,
+    position: int,
+    steady: bool,
+    hardware: Hardware,
+    mapper: Mapper,
+    capacity: int,
+    around: Surroundings,
+) -> StreamedLayer | Infeasible:
+    """Price one layer of ``network`` by itself.
+
+    Args:
+        network, position: the layer.
+        steady: whether its weights are in the buffer for ever.
+        hardware, mapper: what prices it.
+        capacity: words of the buffer.
+        around: what its plan keeps there.
+    """
+    layer = network.layers[position]
+    if around == ALONE and not steady:
+        plain = _alone(layer, hardware, mapper)
+        if isinstance(plain, Infeasible):
+            return plain
+        return StreamedLayer(plain, _stored(0, hardware), plain.latency_cycles)
+    place = _place(network, position, steady, around)
+    if capacity < around.words:
+        return pinned_overflow(network, layer.name, around, 0, capacity, hardware)
+    cost = _pinned(network, place, hardware, mapper, capacity, around)
+    if isinstance(cost, Infeasible):
+        return cost
+    stored = layer.output_words if place.written else 0
+    # fusion model section 5, fill and drain hidden
+    rate, port = (hardware.levels[i].bandwidth_words for i in (-1, -2))
+    words = int(cost.words[-2].sum()) + stored if stored else 0
+    body = max(cost.chip_cycles, cost.dram_cycles + ceil(stored / rate))
+    return StreamedLayer(cost, _stored(stored, hardware), max(body, ceil(words / port)))
+
+
+def streamed_room(
+    network: Network,
+    position: int,
+    steady: bool,
+    hardware: Hardware,
+    free: int,
+    around: Surroundings,
+) -> Hashable:
+    """Return what :func:`streamed_layer` makes of ``free`` words of the buffer; None if those
+    are below 0."""
+    layer, place = network.layers[position], _place(network, position, steady, around)
+    if free < 0:
+        return None
+    if not layer.uses_macs:
+        return vector_fits(layer, hardware, free)
+    whole = _problem(layer, place, hardware)
+    return whole if isinstance(whole, Infeasible) else (streamed_left(whole, free),)
+
+
+def _place(network: Network, position: int, steady: bool, around: Surroundings) -> _Place:
+    sources = group_sources(network)[position]
+    kept = position in around.kept
+    return _Place(
+        position,
+        tuple(source.layer in around.held for source in sources),
+        steady,
+        kept,
+        kept and position not in around.unwritten,
+    )
+
+
+def _alone(layer: Layer, hardware: Hardware, mapper: Mapper) -> LayerCost | Infeasible:
+    if not layer.uses_macs:
+        return vector_cost(layer, hardware, layer.p, layer.q, staged=False)
+    cost = mapper(MappingProblem.of_layer(layer, hardware))
+    return naming(layer, cost) if isinstance(cost, Infeasible) else cost
+
+
+def naming(layer: Layer, why: Infeasible) -> Infeasible:
+    """Return why a problem of ``layer`` has no mapping, with its name."""
+    return replace(why, where=f"{why.where}, layer {layer.name}")
+
+
+def _pinned(
+    network: Network,
+    place: _Place,
+    hardware: Hardware,
+    mapper: Mapper,
+    capacity: int,
+    around: Surroundings,
+) -> LayerCost | Infeasible:
+    layer, free = network.layers[place.position], capacity - around.words
+    if not layer.uses_macs:
+        return pinned_vector_cost(layer, hardware, place.held, place.kept, place.steady, free)
+    whole = _problem(layer, place, hardware)
+    if isinstance(whole, Infeasible):
+        return whole
+    left = streamed_left(whole, free)
+    cost = mapper(replace(whole, free_words=left))
+    if isinstance(cost, Infeasible) and whole.impossible() is None:
+        needed = round(cost.needed * 8 / hardware.word_bits)
+        return pinned_overflow(network, layer.name, around, needed, capacity, hardware)
+    return naming(layer, cost) if isinstance(cost, Infeasible) else cost
+
+
+def _problem(layer: Layer, place: _Place, hardware: Hardware) -> MappingProblem | Infeasible:
+    """The problem of a layer some of whose operands are in the buffer, all of which is free."""
+    staged = _residency(layer, place)
+    if isinstance(staged, Infeasible):
+        return staged
+    level = hardware.levels[-2]
+    if staged[WEIGHTS] and "weights" not in level.keeps:
+        hint = f"{level.name} keeps no weights, where the second map goes: pin the first alone"
+        return Infeasible("second_map_not_kept", layer.name, 1, 0, "", hint)
+    return replace(MappingProblem.of_layer(layer, hardware), staged=staged)
+
+
+def _residency(layer: Layer, place: _Place) -> Residency | Infeasible:
+    """Which operands are in the buffer; a map that is read side by side with others needs them."""
+    windowed = len(layer.map_channels)
+    beside, second = place.held[:windowed], place.held[windowed:]
+    for maps in (beside, second):
+        if any(maps) and not all(maps):
+            hint = f"give {layer.name} a tile, and its maps lie in the buffer one by one"
+            return Infeasible("pinned_in_part", layer.name, len(maps), sum(maps), "maps", hint)
+    return (place.steady or any(second), any(beside), place.kept)
+
+
+def streamed_left(problem: MappingProblem, free: int) -> int | None:
+    """Return the words that tiles of streamed operands may take, as a mapping sees them.
+
+    None if all of these operands fit, or none goes through the buffer: then it makes no
+    difference how many words there are. Others are rounded down to three leading bits.
+    """
+    level = problem.hardware.levels[-2]
+    streams = [
+        t for t, tensor in enumerate(TENSORS) if not problem.staged[t] and tensor in level.keeps
+    ]
+    shift = max(0, free.bit_length() - _ROUNDED)
+    left = free >> shift << shift
+    return None if left >= sum(_whole_words(problem, t) for t in streams) else left
+
+
+def _whole_words(problem: MappingProblem, tensor: int) -> int:
+    """Words of a whole operand, padding with it."""
+    n, g, k, c, p, q, r, s = problem.covered
+    if tensor == WEIGHTS:
+        return g * k * c * r * s
+    if tensor == OUTPUTS:
+        return n * g * k * p * q
+    rows, columns = (
+        (made - 1) * problem.stride[axis] + (taps - 1) * problem.dilation[axis] + 1
+        for axis, (made, taps) in enumerate(((p, r), (q, s)))
+    )
+    return n * g * c * rows * columns
+
+
+def _stored(words: int, hardware: Hardware) -> Transfers:
+    """Words of a result that go to DRAM (fusion model section 4: E_dram_w * out)."""
+    moved = np.zeros((len(hardware.levels), 3), np.int64)
+    energy = np.zeros((len(hardware.levels), 3))
+    moved[-1, OUTPUTS] = words
+    accesses = -(-words // hardware.levels[-1].width_words)
+    energy[-1, OUTPUTS] = whole_pj(accesses * access_costs(hardware).write_pj[-1, OUTPUTS])
+    return Transfers(moved, energy, 0, words)
