@@ -57,6 +57,7 @@ def tiles_of(group, shape, layers):
 def tile_costs(network, group, hardware, mapper, free):
     """Return the layer costs of each tile, {(tile, layer): cost}, from the simulated sizes."""
     shape = group_shape(network, group.layers)
+    there = (*group.resident, *group.steady)
     layers = tuple(network.layers[i] for i in group.layers)
     rows, columns, places = tiles_of(group, shape, layers)
     costs = {}
@@ -65,7 +66,7 @@ def tile_costs(network, group, hardware, mapper, free):
             p, q = len(rows.new[i][m]), len(columns.new[j][m])
             if p * q == 0:
                 continue
-            resident = group.layers[m] in group.resident
+            resident = group.layers[m] in there
             if not layer.uses_macs:
                 costs[t, m] = vector_cost(layer, hardware, p, q, True, resident)
                 continue
@@ -89,9 +90,13 @@ def tile_costs(network, group, hardware, mapper, free):
     return costs
 
 
-def account(network, group, hardware, mapper):
-    """Price a group tile by tile, as section by section the fused model is written."""
-    shape = group_shape(network, group.layers)
+def account(network, group, hardware, mapper, shape=None, others=0):
+    """Price a group tile by tile, as section by section the fused model is written.
+
+    ``shape`` says which maps lie in the buffer whole, if any do; ``others`` are the words that
+    they and steady weights take.
+    """
+    shape = shape or group_shape(network, group.layers)
     layers = tuple(network.layers[i] for i in group.layers)
     if group.faces:
         run = simulate_faces(shape, layers, group.faces)
@@ -101,11 +106,15 @@ def account(network, group, hardware, mapper):
     loaded = resident_words(network, group)
     weights = sum(loaded.values())
     moving = np.array(in_flight(run, images))[:, None]
-    steps = np.array(run.steps) + weights
+    steps = np.array(run.steps) + weights + others
     buffer = hardware.levels[-2]
     # weights that stream through the buffer need a word of it
     extra = [
-        int(layer.weight_words > 0 and i not in group.resident and not buffer.optional)
+        int(
+            layer.weight_words > 0
+            and i not in (*group.resident, *group.steady)
+            and not buffer.optional
+        )
         for i, layer in zip(group.layers, layers, strict=True)
     ]
     fits = np.all(steps + moving + extra <= buffer_words(hardware))
@@ -164,10 +173,10 @@ def transfers_pj(network, group, hardware, shape, layers, images):
         return pj + ceil(words / widths[-2]) * prices.write_pj[-2, tensor]
 
     for i, j in places:
-        for u in shape.externals:
+        for u in set(shape.externals) - set(shape.held):
             size = shape.channels[u] * len(rows.new[i][u]) * len(columns.new[j][u])
             total += images * read(size, 1)
-        for u in shape.exported:
+        for u in set(shape.exported) - set(shape.unwritten):
             size = shape.channels[u] * len(rows.share[i][u]) * len(columns.share[j][u])
             total += images * ceil(size / widths[-1]) * prices.write_pj[-1, 2]
     return total + sum(read(load, 0) for load in resident_words(network, group).values())

@@ -167,14 +167,15 @@ def run_tiles(shape: GroupShape, layers, rows, columns, places, policy) -> Run:
             assert taps_are_held(shape, layers, e, new[e.reader], full[e.source]), (e, i, j)
         for u in maps:
             run.made[u] += len(new[u]) * shape.channels[u]
-        run.fetched.append(sum(len(new[u]) * shape.channels[u] for u in shape.externals))
+        far = [u for u in shape.externals if u not in shape.held]
+        run.fetched.append(sum(len(new[u]) * shape.channels[u] for u in far))
         leaving = 0
         for u in shape.exported:
             share = set(product(rows.share[i][u], columns.share[j][u]))
             assert share <= full[u], "what is written out must be in the buffer"
             assert not share & out[u], "a word is written twice"
             out[u] |= share
-            leaving += len(share) * shape.channels[u]
+            leaving += len(share) * shape.channels[u] * (u not in shape.unwritten)
         run.written.append(leaving)
         run.kept.append([len(h) for h in held])
     for u in shape.exported:
@@ -211,7 +212,8 @@ def steps_of(shape, before, full, after):
             readers = [e.reader for e in shape.edges if e.source == u]
             last = shape.members - 1 if u in shape.exported else max(readers)
             state = before if x < first else full if x <= last else after
-            total += len(state[u]) * shape.channels[u]
+            # maps that lie in the buffer whole are no part of what the group holds
+            total += len(state[u]) * shape.channels[u] * (u not in (*shape.held, *shape.kept))
         steps.append(total)
     return steps
 
