@@ -90,6 +90,21 @@ def tile_costs(network, group, hardware, mapper, free):
     return costs
 
 
+def run_of(group, shape, layers):
+    if group.faces:
+        return simulate_faces(shape, layers, group.faces)
+    return simulate(shape, layers, group.tile, group.halo)
+
+
+def passing_words(group, layers, hardware):
+    """Words that each layer needs for weights that stream through the buffer."""
+    there = (*group.resident, *group.steady)
+    return [
+        int(layer.weight_words > 0 and i not in there and not hardware.levels[-2].optional)
+        for i, layer in zip(group.layers, layers, strict=True)
+    ]
+
+
 def account(network, group, hardware, mapper, shape=None, others=0):
     """Price a group tile by tile, as section by section the fused model is written.
 
@@ -98,25 +113,13 @@ def account(network, group, hardware, mapper, shape=None, others=0):
     """
     shape = shape or group_shape(network, group.layers)
     layers = tuple(network.layers[i] for i in group.layers)
-    if group.faces:
-        run = simulate_faces(shape, layers, group.faces)
-    else:
-        run = simulate(shape, layers, group.tile, group.halo)
+    run = run_of(group, shape, layers)
     images, tiles = network.batch, len(run.steps)
     loaded = resident_words(network, group)
     weights = sum(loaded.values())
     moving = np.array(in_flight(run, images))[:, None]
     steps = np.array(run.steps) + weights + others
-    buffer = hardware.levels[-2]
-    # weights that stream through the buffer need a word of it
-    extra = [
-        int(
-            layer.weight_words > 0
-            and i not in (*group.resident, *group.steady)
-            and not buffer.optional
-        )
-        for i, layer in zip(group.layers, layers, strict=True)
-    ]
+    extra = passing_words(group, layers, hardware)
     fits = np.all(steps + moving + extra <= buffer_words(hardware))
     result = Account(prefetch=bool(fits))
     steps = steps + moving * result.prefetch

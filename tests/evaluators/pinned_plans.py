@@ -3,9 +3,11 @@
 import numpy as np
 
 from archloom.search.partition import merge, normalise, singletons
+from archloom.space.faces import anchor_layer
 from archloom.space.fusion import FusionGroup, FusionPlan, Pin, group_order
 
 from .groups import POLICIES, random_group
+from .partitions import guillotine
 
 
 def pinned_plan(seed, kind="any"):
@@ -39,7 +41,9 @@ def _group(network, layers, home, steady, rng):
     more = {"pins": tuple(pins), "steady": always}
     if len(layers) == 1 and rng.random() < 0.6:
         return FusionGroup(layers, **more)
+    more["resident"] = tuple(i for i in weighty if i not in always and rng.random() < 0.5)
+    if rng.random() < 0.2:
+        anchor = network.layers[anchor_layer(network, layers)]
+        return FusionGroup(layers, faces=tuple(guillotine(rng, anchor.p, anchor.q)), **more)
     tile = (int(rng.integers(1, 9)), int(rng.integers(1, 9))) if rng.random() < 0.8 else None
-    rest = [i for i in weighty if i not in always]
-    resident = tuple(i for i in rest if rng.random() < 0.5)
-    return FusionGroup(layers, tile, POLICIES[rng.integers(3)], resident, **more)
+    return FusionGroup(layers, tile, POLICIES[rng.integers(3)], **more)

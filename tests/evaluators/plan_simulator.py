@@ -3,7 +3,7 @@
 Groups run one after another. A map that a group reads is taken from the buffer if it is there, or
 else from DRAM, where it must be: one that was left in the buffer alone is found missing there when
 a later group looks for it, and is charged as written then. What a group fetches, and what it holds
-besides, is counted over coordinates by :mod:`.tile_simulator`.
+besides, is counted over coordinates by :mod:`.group_account`.
 """
 
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from archloom.evaluators.group_shape import group_shape
 from archloom.space.network import is_input
 
-from .tile_simulator import simulate
+from .group_account import run_of
 
 
 @dataclass
@@ -62,6 +62,11 @@ def outside(network, group):
     return found
 
 
+def with_tile(group, shape):
+    """Return a group without faces with its tile spelled out."""
+    return group if group.faces else replace(group, tile=group.tile or shape.sizes[shape.anchor])
+
+
 def run_plan(network, plan):
     """Return a step for each group."""
     always = steady_words(network, plan)
@@ -73,9 +78,8 @@ def run_plan(network, plan):
         buffer = {name: last for name, last in buffer.items() if last >= g}
         held = set(buffer)
         shape = group_shape(network, group.layers)
-        tile = group.tile or shape.sizes[shape.anchor]
         layers = tuple(network.layers[i] for i in group.layers)
-        made = simulate(shape, layers, tile, group.halo).made
+        made = run_of(with_tile(group, shape), shape, layers).made
         reads = 0
         for u, (name, _) in zip(shape.externals, outside(network, group), strict=True):
             if name in held:

@@ -1,7 +1,5 @@
 """Plans that keep maps and weights in the buffer, against books kept map by map."""
 
-from dataclasses import replace
-
 import pytest
 
 from archloom.evaluators.group_cost import group_cost, streams
@@ -13,7 +11,7 @@ from .designs import edge
 from .group_account import account
 from .mappers import BufferMapper
 from .pinned_plans import pinned_plan
-from .plan_simulator import map_words, placed_shape, run_plan
+from .plan_simulator import map_words, placed_shape, run_plan, with_tile
 
 ROOMY = edge(glb_bytes=1 << 22)
 PLANS = 50
@@ -44,7 +42,7 @@ def books_differ(network, plan):
             pairs.append((mine, streamed_words(network, group, step)))
         else:
             shape = placed_shape(network, group, step)
-            tiled = replace(group, tile=group.tile or shape.sizes[shape.anchor])
+            tiled = with_tile(group, shape)
             slow = account(network, tiled, ROOMY, BufferMapper(), shape, step.others)
             weights = sum(int(share.words[-1, WEIGHTS]) for share in price.layers)
             pairs += [
