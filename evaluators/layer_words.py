@@ -4,7 +4,8 @@ Optimus (Cai et al., ACM TECS 22(1), 2022) takes the best of five ways: partial 
 the input map stay in the buffer, or a band of rows has all of its input or all of its output
 channels there. The loop nests behind them are ours, written down beside each formula; so are
 their tile sizes, of which all are tried. Groups of channels run one after another, each on its
-own. All counts are words; the nests are run over coordinates in the tests.
+own. All counts are words; the room of a tensor is what it ever needs there. The nests are run over
+coordinates in the tests.
 """
 
 from dataclasses import dataclass

@@ -17,7 +17,7 @@ grow before images do.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from ..space.graph_facts import remembered
 from ..space.infeasible import Infeasible
@@ -64,8 +64,8 @@ def band_cost(
         capacity: words of the buffer.
         holds_weights: whether weights may stay in the buffer.
     """
-    lines = LineBuffers.of(network, layers)
-    least = lines.words(1, 1)
+    lines = line_buffers(network, layers)
+    least = lines.least
     if capacity <= least:
         name = network.layers[layers[-1]].name
         hint = "cut the group or enlarge the buffer"
@@ -91,25 +91,8 @@ class LineBuffers:
     weights: int
     sliceable: tuple[bool, ...]
 
-    @classmethod
-    def of(cls, network: Network, layers: tuple[int, ...]) -> "LineBuffers":
-        """Return the maps of a group of ``network``."""
-        owners = {network.weight_owner(i): network.layers[i].weight_words for i in layers}
-        by_slices, members = _by_slices(network), set(layers)
-        outside: dict[int, bool] = {}
-        for i in layers:
-            for source, name in zip(group_sources(network)[i], network.reads[i], strict=True):
-                if source.layer not in members:
-                    outside.setdefault(source.box, by_slices[name])
-        return cls(
-            group_shape(network, layers),
-            tuple(network.layers[i] for i in layers),
-            sum(owners.values()),
-            (*(by_slices[network.layers[i].name] for i in layers), *outside.values()),
-        )
-
     def cost(self, room: int, stay: bool) -> BandCost:
-        """Return the cost with maps that may take ``room`` words, at least :meth:`words` (1, 1)."""
+        """Return the cost with maps that may take ``room`` words, at least ``least``."""
         height, images = self.shape.sizes[self.shape.anchor][0], self.layers[0].n
         together, whole = 1, self.words(height, 1)
         if whole <= room:
@@ -123,9 +106,9 @@ class LineBuffers:
             -(-height * images // (together * rows)),
             stay,
             self.weights,
-            images * self._inputs,
-            images * self._outputs,
-            self.words(1, 1),
+            images * self.inputs,
+            images * self.outputs,
+            self.least,
         )
 
     def words(self, rows: int, images: int) -> int:
@@ -143,6 +126,14 @@ class LineBuffers:
             )
             for half in self._halves
         )
+
+    @cached_property
+    def least(self) -> int:
+        """Words below which the group cannot run: a band of one row, or all at once.
+
+        All at once shares no rows with a next band, so it may be the smaller one.
+        """
+        return min(self.words(1, 1), self.words(self.shape.sizes[self.shape.anchor][0], 1))
 
     def floor(self) -> int:
         """Return words that this group and any that it grows into by later readers need."""
@@ -201,7 +192,7 @@ class LineBuffers:
         return sliced
 
     @cached_property
-    def _inputs(self) -> int:
+    def inputs(self) -> int:
         """Words of all maps from outside that are needed for one image."""
         per_axis = []
         for axis in (0, 1):
@@ -213,10 +204,28 @@ class LineBuffers:
         )
 
     @cached_property
-    def _outputs(self) -> int:
+    def outputs(self) -> int:
         """Words of all maps of one image that leave."""
         maps = ((self.shape.channels[u], *self.shape.sizes[u]) for u in self.shape.exported)
         return sum(channels * rows * columns for channels, rows, columns in maps)
+
+
+@lru_cache(maxsize=1024)
+def line_buffers(network: Network, layers: tuple[int, ...]) -> LineBuffers:
+    """Return the maps of a group of ``network``, ``layers`` ascending."""
+    owners = {network.weight_owner(i): network.layers[i].weight_words for i in layers}
+    by_slices, members = _by_slices(network), set(layers)
+    outside: dict[int, bool] = {}
+    for i in layers:
+        for source, name in zip(group_sources(network)[i], network.reads[i], strict=True):
+            if source.layer not in members:
+                outside.setdefault(source.box, by_slices[name])
+    return LineBuffers(
+        group_shape(network, layers),
+        tuple(network.layers[i] for i in layers),
+        sum(owners.values()),
+        (*(by_slices[network.layers[i].name] for i in layers), *outside.values()),
+    )
 
 
 def _back(edge: Edge, reader: Layer, size: int, rows: int) -> int:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from .dynamic import DynamicFusion
 from .genetic import GeneticFusion
 from .no_fusion import LayerByLayer
 from .pricing import PlanPricer
@@ -12,6 +13,7 @@ from .protocols import FusionSearch
 FusionFactory = Callable[[PlanPricer, int], FusionSearch]
 
 FUSION_SEARCHES: Final[dict[str, FusionFactory]] = {
+    "dynamic": lambda price, _: DynamicFusion(price),
     "genetic": GeneticFusion,
     "none": lambda price, _: LayerByLayer(price),
 }

@@ -19,7 +19,7 @@ from .partition import Group, Partition
 
 #: layers of all groups that are looked at, at most, before partitions are only sought among runs
 #: of layers (ours: some seconds)
-MOST_WORK: Final = 200_000
+MOST_WORK: Final = 500_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from math import inf
 from typing import Protocol, TypeVar, runtime_checkable
 
+from ..evaluators.group_cost import GroupCost
 from ..evaluators.network_cost import NetworkCost
 from ..evaluators.problem import MappingProblem
-from ..space.fusion import FusionPlan
+from ..space.fusion import FusionGroup, FusionPlan
 from ..space.hardware import Hardware
 from ..space.hardware_space import Point
 from ..space.infeasible import Infeasible
@@ -159,6 +160,10 @@ class PlanPrices(Protocol):
 
     def plan(self, plan: FusionPlan) -> NetworkCost | Infeasible:
         """Return the price of a plan, or why it has none."""
+        ...
+
+    def group(self, group: FusionGroup) -> GroupCost | Infeasible:
+        """Return the price of one group, or why it has none."""
         ...
 
     def __call__(self, partition: Partition) -> tuple[Partition, float]:

@@ -1,9 +1,11 @@
 """A slow oracle of the five reuses: their loop nests run over coordinates.
 
 A chip holds sets of words. Each multiply-accumulate asserts that its operands and its sum are
-there; what enters from DRAM and leaves to it is counted, and the most words that were held.
+there; what enters from DRAM and leaves to it is counted, and the most words of each tensor that
+were held: room is set aside for each once and for all.
 """
 
+from collections import Counter
 from itertools import product
 
 from archloom.space.layer import Layer
@@ -16,7 +18,8 @@ class Chip:
         self.layer = layer
         self.images, _, self.k, self.c, self.p, self.q, self.r, self.s = layer.bounds
         self.held, self.done = set(), set()
-        self.moved = self.peak = 0
+        self.moved = 0
+        self.most = {"in": 0, "w": 0, "out": 0}
 
     def bring(self, words):
         """Words come from DRAM, but for those that are here."""
@@ -25,7 +28,8 @@ class Chip:
 
     def make(self, words):
         self.held |= words
-        self.peak = max(self.peak, len(self.held))
+        here = Counter(word[0] for word in self.held)
+        self.most = {tensor: max(most, here[tensor]) for tensor, most in self.most.items()}
 
     def drop(self, words):
         self.held -= words
@@ -80,7 +84,7 @@ class Chip:
             column = x * layer.stride[1] - layer.padding[1] + s * layer.dilation[1]
             inside += 0 <= row < layer.input_size[0] and 0 <= column < layer.input_size[1]
         assert len(self.done) == inside * self.images * self.k * self.c
-        return self.moved, self.peak
+        return self.moved, sum(self.most.values())
 
 
 def blocks(count, size):
