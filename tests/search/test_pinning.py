@@ -1,0 +1,168 @@
+"""FAST's integer program against every choice there is."""
+
+import numpy as np
+import pytest
+
+from archloom.search.least_product import Corner, least_product
+from archloom.search.pinning import (
+    FORMS,
+    Form,
+    PinLayer,
+    Pinned,
+    PinProblem,
+    Read,
+    Saving,
+    own_cost,
+)
+from archloom.search.pinning_ilp import Program
+
+from .pinning_cases import broken_alive, broken_in_print, choices, random_problem
+
+#: problems of each form and kind
+CASES = 40
+
+
+def best_of_all(
+    problem: PinProblem, form: Form, steady: bool, energy: float, latency: float
+) -> float:
+    """Return the least weighted sum over all choices that the form allows."""
+    broken = broken_in_print if form == "printed" else broken_alive
+    found = []
+    for pinned in choices(problem, steady, only_next=form == "printed"):
+        cost = own_cost(problem, pinned, form)
+        found.append((energy * cost.energy_pj + latency * cost.cycles, pinned))
+    # dear to check, so the cheapest first
+    for value, pinned in sorted(found, key=lambda pair: pair[0]):
+        if not broken(problem, pinned):
+            return value
+    raise AssertionError("not even what streams everything is allowed")
+
+
+def small_problem(seed: int, form: Form, kind: str) -> PinProblem:
+    """Return a random problem whose choices can be enumerated."""
+    rng = np.random.default_rng([seed, FORMS.index(form)])
+    while True:
+        problem = random_problem(rng, branching=kind == "branching")
+        near = sum(r.producer == i - 1 for i, la in enumerate(problem.layers) for r in la.reads)
+        reads = near if form == "printed" else sum(len(la.reads) for la in problem.layers)
+        if reads + len(problem.owners) <= 13:
+            return problem
+
+
+@pytest.mark.parametrize("kind", ["chain", "branching"])
+@pytest.mark.parametrize("form", FORMS)
+def test_it_finds_the_best_of_all_choices(form: Form, kind: str) -> None:
+    for seed in range(CASES):
+        problem = small_problem(seed, form, kind)
+        steady = form == "printed" or seed % 2 == 0
+        weights = ((0.0, 1.0), (1.0, 0.0), (0.3, 0.7))[seed % 3]
+        solved = Program(problem, form, steady).solve(*weights)
+        assert solved.gap_percent < 1e-6
+        assert solved.cost == own_cost(problem, solved.pinned, form)
+        value = weights[0] * solved.cost.energy_pj + weights[1] * solved.cost.cycles
+        best = best_of_all(problem, form, steady, *weights)
+        assert value == pytest.approx(best, rel=1e-7), seed
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_answer_breaks_an_inequality(form: Form) -> None:
+    broken = broken_in_print if form == "printed" else broken_alive
+    pinned = 0
+    for seed in range(30):
+        problem = random_problem(np.random.default_rng([9, seed]), most=60)
+        solved = Program(problem, form, steady_weights=True).solve(0.0, 1.0)
+        assert broken(problem, solved.pinned) == [], seed
+        pinned += len(solved.pinned.reads)
+    assert pinned > 60
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_weighted_sums_lead_to_the_least_product(form: Form) -> None:
+    broken = broken_in_print if form == "printed" else broken_alive
+    for seed in range(CASES):
+        problem = small_problem(100 + seed, form, "branching")
+        program = Program(problem, form, steady_weights=seed % 2 == 0)
+
+        def corner(energy: float, latency: float, program: Program = program) -> Corner[Pinned]:
+            solved = program.solve(energy, latency)
+            return Corner(solved.pinned, solved.cost.energy_pj, solved.cost.cycles)
+
+        found = least_product(corner)
+        costs = (
+            (own_cost(problem, pinned, form), pinned)
+            for pinned in choices(problem, seed % 2 == 0, only_next=form == "printed")
+        )
+        for product, pinned in sorted(
+            ((cost.energy_pj * cost.cycles, pinned) for cost, pinned in costs),
+            key=lambda pair: pair[0],
+        ):
+            if not broken(problem, pinned):
+                assert found.product == pytest.approx(product, rel=1e-7), seed
+                break
+
+
+def test_the_least_product_is_found_with_few_sums() -> None:
+    """A hull of 200 corners around a circle: the supporting lines leave most of them out."""
+    angles = np.linspace(0.01, np.pi / 2 - 0.01, 200)
+    points = [(2 - float(np.cos(a)), 2.5 - float(np.sin(a))) for a in angles]
+    asked = []
+
+    def solve(first: float, second: float) -> Corner[int]:
+        asked.append((first, second))
+        at = min(range(200), key=lambda i: first * points[i][0] + second * points[i][1])
+        return Corner(at, *points[at])
+
+    found = least_product(solve)
+    assert found.product == min(a * b for a, b in points)
+    assert len(asked) < 20
+
+
+def layer(reads: tuple[int, ...], owner: int, weights: int = 0, leaves: bool = False) -> PinLayer:
+    """A layer whose maps have 10 words; every word saves a cycle."""
+    return PinLayer(
+        longest_cycles=100.0,
+        shortest_cycles=1.0,
+        energy_pj=100.0,
+        dram_words=100,
+        own_words=4,
+        map_words=10,
+        map_tile_words=2,
+        write=Saving(10.0, 10.0, 10),
+        leaves=leaves,
+        reads=tuple(Read(u, 2, Saving(10.0, 10.0, 10)) for u in reads),
+        weight_owner=owner,
+        weight_words=weights,
+        weights=Saving(float(weights), float(weights), weights),
+    )
+
+
+def test_the_limits_of_the_printed_form() -> None:
+    """A fan-out: the next reader alone gains, and the write counts as spared though it is not."""
+    layers = (layer((), 0), layer((0,), 1), layer((0,), 2), layer((1, 2), 3))
+    problem = PinProblem(layers, 1000)
+    printed = Program(problem, "printed", True).solve(0.0, 1.0)
+    assert printed.pinned.reads == {(0, 1), (2, 3)}
+    assert printed.cost.dram_words == 400 - 40
+    assert own_cost(problem, printed.pinned, "live").dram_words == 400 - 30
+    live = Program(problem, "live", True).solve(0.0, 1.0)
+    assert live.pinned.reads == {(0, 1), (0, 2), (1, 3), (2, 3)}
+    assert live.cost.dram_words == 400 - 70
+
+
+def test_a_map_takes_room_until_its_last_reader_is_done() -> None:
+    """While layer 2 runs, the result of 0 is in the way of nothing but its own room."""
+    layers = (layer((), 0), layer((0,), 1), layer((1,), 2), layer((0, 2), 3, leaves=True))
+    # layer 2: 4 words of its own, 10 - 2 more for each of its maps, 10 of layer 0's
+    enough = Program(PinProblem(layers, 30), "live", False).solve(0.0, 1.0)
+    assert enough.pinned.reads == {(0, 1), (0, 3), (1, 2), (2, 3)}
+    short = Program(PinProblem(layers, 29), "live", False).solve(0.0, 1.0)
+    assert len(short.pinned.reads) == 3
+
+
+def test_steady_weights_take_their_room_everywhere() -> None:
+    layers = (layer((), 0, weights=30), layer((0,), 1, weights=31))
+    room = {4 + 30: frozenset({0}), 4 + 31: frozenset({1}), 4 + 61: frozenset({0, 1})}
+    for capacity, kept in room.items():
+        solved = Program(PinProblem(layers, capacity), "printed", True).solve(0.0, 1.0)
+        # maps save less than weights do
+        assert solved.pinned.steady == kept
