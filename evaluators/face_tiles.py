@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..space.faces import Face
 from ..space.layer import Layer
 from .group_shape import Edge, GroupShape
-from .occupancy import Sizes, Tiles
+from .occupancy import Corners, Sizes, Tiles
 from .sweep import Ints
 
 _NONE: Final = 2**40  # start of an empty interval; its end is -1, so that hulls ignore it
@@ -64,15 +63,20 @@ class FaceTiles(Tiles):
         return Sizes(found[:, 0], found[:, 1], times, at.reshape(1, -1))
 
     @property
-    def corners(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def corners(self) -> Corners:
         """All rectangles: no two need be alike."""
         rows, columns = np.ix_(np.zeros(1, np.intp), np.arange(self.grid[1]))
         return rows, columns
 
-    def states(self) -> Ints:
-        """int64[3, M, 1, F]: nothing is there before the rectangle, and nothing stays."""
+    @property
+    def row_kinds(self) -> tuple[Ints, Ints]:
+        """The only row."""
+        return np.zeros(1, np.int64), np.zeros(1, np.int64)
+
+    def states(self, at: Corners) -> Ints:
+        """int64[3, M, 1, J]: nothing is there before the rectangle, and nothing stays."""
         channels = np.array(self.shape.own_channels)[:, None]
-        full = (channels * self.rows.new * self.columns.new)[:, None]
+        full = (channels * self.rows.new * self.columns.new)[:, None, at[1][0]]
         return np.stack([np.zeros_like(full), full, np.zeros_like(full)])
 
 

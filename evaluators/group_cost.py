@@ -7,7 +7,6 @@ the shared buffer staged there; the group adds what moves between DRAM and that 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import ceil
 from typing import Final
 
 import numpy as np
@@ -21,11 +20,12 @@ from ..space.surroundings import ALONE, Surroundings
 from .buffer_demand import fullest_step, group_name, overflow
 from .buffer_room import BufferNeeds, Room, buffer_needs, pinned_overflow, resident_loads
 from .face_tiles import face_tiles
+from .group_latency import group_cycles, no_work, tile_cycles
 from .group_shape import GroupShape, group_shape, placed
 from .layer_cost import Counts, Energies, LayerCost
 from .occupancy import Tiles, group_tiles
 from .streamed_cost import naming, streamed_layer, streamed_room
-from .tile_cost import Grid, Mapper, TiledLayer, tiled_layer, transfers
+from .tile_cost import Mapper, tiled_layer, transfers
 
 #: see :func:`room_of`
 RoomOf = Callable[[int], Hashable]
@@ -277,8 +277,7 @@ def _fused(
     room: Room,
     around: Surroundings,
 ) -> GroupCost | Infeasible:
-    grid = (3, *tiles.grid)
-    work = _Work(np.zeros(grid), np.zeros(grid))
+    work = no_work(tiles)
     shares: list[LayerShare] = []
     reads, writes = 0, 0
     for m, position in enumerate(group.layers):
@@ -288,7 +287,7 @@ def _fused(
             return naming(tiles.layers[m], run)
         load = loads.get(position, 0)
         moved = transfers(tiles, m, load, hardware)
-        work.add(run, load, hardware)
+        work.add(np.stack([run.chip_cycles, run.dram_cycles, run.port_words]), load, hardware)
         reads += run.dram_reads + moved.dram_reads
         writes += run.dram_writes + moved.dram_writes
         busy = int(np.maximum(run.chip_cycles, run.dram_cycles).sum()) * tiles.images
@@ -303,61 +302,8 @@ def _fused(
                 run.evaluations,
             )
         )
-    wait = _latency(tiles, hardware, room.prefetch, work) - sum(s.latency_cycles for s in shares)
+    time = group_cycles(tiles, tile_cycles(tiles, hardware, room.prefetch, work))
+    wait = time - sum(s.latency_cycles for s in shares)
     return GroupCost(
         group, tuple(shares), wait, reads, writes, room.peak, tiles.count, room.prefetch, around
     )
-
-
-@dataclass
-class _Work:
-    """What the tiles of one image do, summed over layers.
-
-    Attributes:
-        image: float64[3, Th, Tw], in each tile: cycles of the layers one after another, cycles
-            that DRAM needs for what streams, words through the buffer's ports.
-        loads: float64[3, Th, Tw], more of each in the first image: resident weights arrive
-            during the first tile in which their layer runs.
-    """
-
-    image: Grid
-    loads: Grid
-
-    def add(self, run: TiledLayer, load: int, hardware: Hardware) -> None:
-        """Add one layer; ``load`` are the words of its resident weights."""
-        busy = np.maximum(run.chip_cycles, run.dram_cycles)
-        self.image += np.stack([busy, run.dram_cycles, run.port_words])
-        if load:
-            i, j = divmod(int(np.argmax(run.chip_cycles > 0)), busy.shape[1])
-            cycles = ceil(load / hardware.levels[-1].bandwidth_words)
-            # a layer waits for its own weights (fusion model section 5: s in max(t, s))
-            late = max(busy[i, j], run.dram_cycles[i, j] + cycles) - busy[i, j]
-            self.loads[:, i, j] += late, cycles, load
-
-
-def _latency(tiles: Tiles, hardware: Hardware, prefetch: bool, work: _Work) -> int:
-    """Cycles of the group (fusion model section 5, fill and drain hidden).
-
-    A tile takes the longest of: its layers one after another, the DRAM transfers that run
-    meanwhile, and the words through the buffer's ports. Without prefetch the transfers of a
-    tile come before and after it instead.
-    """
-    rate, port = (hardware.levels[i].bandwidth_words for i in (-1, -2))
-    # all images between the first and the last take the same time
-    shown = min(tiles.images, 3)
-    images = np.repeat(work.image[:, None], shown, axis=1)
-    images[:, 0] += work.loads
-    body, dram, words = (figure.ravel() for figure in images)
-    words += np.tile((tiles.fetched + tiles.stored).ravel(), shown)
-    fetch = np.tile(np.ceil(tiles.fetched / rate).ravel(), shown)
-    store = np.tile(np.ceil(tiles.stored / rate).ravel(), shown)
-    if prefetch:
-        dram[:-1] += fetch[1:]
-        dram[1:] += store[:-1]
-        dram[0] += fetch[0]
-        dram[-1] += store[-1]
-    time = np.maximum(np.maximum(body, dram), np.ceil(words / port))
-    if not prefetch:
-        time += fetch + store
-    of_image = [int(part.sum()) for part in time.reshape(shown, -1)]
-    return sum(of_image) + (tiles.images - shown) * of_image[shown // 2]

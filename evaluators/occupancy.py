@@ -14,6 +14,9 @@ from .sweep import AxisSweep, Ints, axis_sweep
 
 BEFORE, FULL, AFTER = range(3)
 
+#: rows [I, 1] and columns [1, J] of tiles
+Corners = tuple[NDArray[np.intp], NDArray[np.intp]]
+
 
 @dataclass(frozen=True)
 class Sizes:
@@ -29,6 +32,17 @@ class Sizes:
     columns: Ints
     times: Ints
     at: Ints
+
+    @property
+    def made(self) -> NDArray[np.bool_]:
+        """bool[n], whether anything is made."""
+        return (self.rows > 0) & (self.columns > 0)
+
+    @property
+    def running(self) -> list[tuple[int, int, int]]:
+        """Times, rows and columns of each size in which anything is made."""
+        figures = np.stack([self.times, self.rows, self.columns], axis=1)[self.made]
+        return [(times, rows, columns) for times, rows, columns in figures.tolist()]
 
 
 @dataclass(frozen=True)
@@ -60,14 +74,22 @@ class Tiles(ABC):
 
     @property
     @abstractmethod
-    def corners(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def corners(self) -> Corners:
         """Indices of the I x J tiles among which the peak occupancy is."""
 
+    @property
     @abstractmethod
-    def states(self) -> Ints:
-        """int64[3, M, I, J], words of each map before, during and after its step, at corners.
+    def row_kinds(self) -> tuple[Ints, Ints]:
+        """Rows of tiles of which no two look alike, and int64[Th], which of them each row is."""
+
+    @abstractmethod
+    def states(self, at: Corners) -> Ints:
+        """int64[3, M, I, J], words of each map before, during and after its step, in some tiles.
 
         None for maps that lie in the buffer whole: the plan pays for those.
+
+        Args:
+            at: rows int64[I, 1] and columns int64[1, J] of the tiles.
         """
 
     @property
@@ -94,7 +116,7 @@ class Tiles(ABC):
 
     @cached_property
     def _states(self) -> Ints:
-        return self.states()
+        return self.states(self.corners)
 
     @cached_property
     def _when(self) -> Ints:
@@ -107,17 +129,23 @@ class Tiles(ABC):
 
     def alive(self, step: int, corner: tuple[int, int]) -> list[int]:
         """Words of each map at a step of one of the corner tiles, by its place among them."""
-        words: list[int] = self._states[
-            self._when[step], range(len(self.shape.channels)), *corner
-        ].tolist()
+        return self.words_at(self._states, step, corner)
+
+    def words_at(self, states: Ints, step: int, tile: tuple[int, int]) -> list[int]:
+        """Words of each map at a step of the tile at a place in ``states`` [3, M, I, J]."""
+        maps = range(len(self.shape.channels))
+        words: list[int] = states[self._when[step], maps, *tile].tolist()
         return words
 
     @cached_property
     def activations(self) -> Ints:
         """int64[m, I, J], words of all maps at each step, at the corner tiles."""
-        states, state = self._states, self._when
+        return self.at_steps(self._states)
+
+    def at_steps(self, states: Ints) -> Ints:
+        """int64[m, I, J], words of all maps at each step, of ``states`` [3, M, I, J]."""
         words = [
-            (state == now).astype(np.int64) @ states[now].reshape(len(states[now]), -1)
+            (self._when == now).astype(np.int64) @ states[now].reshape(len(states[now]), -1)
             for now in (BEFORE, FULL, AFTER)
         ]
         total: Ints = sum(words[1:], words[0])
@@ -125,7 +153,12 @@ class Tiles(ABC):
 
     @cached_property
     def in_flight(self) -> Ints:
-        """int64[I, J], words of the next tile's inputs and the last tile's outputs.
+        """int64[I, J], :attr:`passing` at the corner tiles."""
+        return self.passing[self.corners]
+
+    @cached_property
+    def passing(self) -> Ints:
+        """int64[Th, Tw], words of the next tile's inputs and the last tile's outputs.
 
         Prefetch and double-buffered output hold both while a tile is computed.
         """
@@ -134,7 +167,7 @@ class Tiles(ABC):
         if self.images > 1:
             # the last tile of an image prefetches for the next one, and the other way round
             coming[-1, -1], leaving[0, 0] = self.fetched[0, 0], self.stored[-1, -1]
-        both: Ints = (coming + leaving)[self.corners]
+        both: Ints = coming + leaving
         return both
 
 
@@ -175,15 +208,21 @@ class GroupTiles(Tiles):
         )
 
     @property
-    def corners(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    def corners(self) -> Corners:
         """First and last tiles of all runs of tiles that look alike."""
         rows, columns = np.ix_(self.rows.corners(), self.columns.corners())
         return rows, columns
 
-    def states(self) -> Ints:
+    @property
+    def row_kinds(self) -> tuple[Ints, Ints]:
+        """First and last rows of runs of rows that look alike, and of which each row is."""
+        rows = np.array(self.rows.corners())
+        return rows, np.searchsorted(rows, np.arange(self.rows.tiles), side="right") - 1
+
+    def states(self, at: Corners) -> Ints:
         """int64[3, M, I, J], words of each map before, during and after its step."""
         h, w = self.rows, self.columns
-        at, ht = self.corners, np.arange(len(self.shape.channels))[:, None, None]
+        ht = np.arange(len(self.shape.channels))[:, None, None]
         i, j = at[0][None], at[1][None]
         zero = np.zeros((len(ht), at[0].shape[0], at[1].shape[1]), np.int64)
         channels = np.array(self.shape.own_channels)[:, None, None]

@@ -1,6 +1,6 @@
 """One layer of a fused group over all tiles: what it costs, and what moves for it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,7 @@ from ..space.infeasible import Infeasible
 from ..space.layer import Layer
 from .hardware_cost import access_costs
 from .layer_cost import Counts, Energies, LayerCost, whole_pj
-from .occupancy import Tiles
+from .occupancy import Sizes, Tiles
 from .problem import MappingProblem
 from .sweep import Ints
 from .vector_cost import vector_cost
@@ -57,17 +57,13 @@ def tiled_layer(
     makes no difference how many are.
     """
     sizes = tiles.sizes(m)
-    figures = np.zeros((3, len(sizes.times)))
     evaluations = []
-    for n, size in enumerate(zip(sizes.rows.tolist(), sizes.columns.tolist(), strict=True)):
-        if 0 in size:
-            continue
-        cost = _tile_cost(tiles.layers[m], resident, *size, hardware, left, mapper)
+    for times, rows, columns in sizes.running:
+        cost = _tile_cost(tiles.layers[m], resident, rows, columns, hardware, left, mapper)
         if isinstance(cost, Infeasible):
             return cost
-        evaluations.append((int(sizes.times[n]) * tiles.images, cost))
-        figures[:, n] = cost.chip_cycles, cost.dram_cycles, cost.words[-2].sum()
-    chip, dram, ports = (figure[sizes.at] for figure in figures)
+        evaluations.append((times * tiles.images, cost))
+    chip, dram, ports = spread(sizes, [cost for _, cost in evaluations])
     shape = (len(hardware.levels), 3)
     return TiledLayer(
         words=sum((n * c.words for n, c in evaluations), np.zeros(shape, np.int64)),
@@ -81,6 +77,22 @@ def tiled_layer(
         port_words=ports,
         evaluations=tuple(evaluations),
     )
+
+
+def spread(sizes: Sizes, costs: Sequence[LayerCost]) -> Grid:
+    """Return float64[3, Th, Tw]: cycles without and of DRAM, and words through the buffer's ports.
+
+    Args:
+        sizes: in which a layer runs.
+        costs: of those in which it makes anything, in order.
+    """
+    figures = np.zeros((3, len(sizes.times)))
+    figures[:, sizes.made] = (
+        np.array([(c.chip_cycles, c.dram_cycles, c.words[-2].sum()) for c in costs])
+        .reshape(-1, 3)
+        .T
+    )
+    return figures[:, sizes.at]
 
 
 def _tile_cost(
