@@ -3,7 +3,8 @@
 They rest on three facts that no search choice can change: each operation whose result is read
 later runs at least once (halos can only repeat it), each weight and each network input that is
 read comes from DRAM at least once, and each network output goes there once. Maps between
-layers may stay on the chip, so they count for nothing.
+layers may stay on the chip, so they count for nothing. Steady weights, which are in the buffer
+before the pass begins, break the second fact: for plans with them the bounds are to be asked for.
 """
 
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ from ..space.dims import DIMS, TENSORS, Tensor
 from ..space.graph_facts import remembered
 from ..space.hardware import Hardware
 from ..space.network import Network
+from .group_cost import buffer_words
 from .hardware_cost import access_costs, edp_js
 from .needed import needed
 
@@ -29,32 +31,50 @@ class Demand(NamedTuple):
         loops: int64[layers, 8], their loop bounds (order of DIMS).
         density: float64[layers, 2], their shares of nonzero weights and inputs.
         vector_ops: operations on the vector unit.
-        dram_words: words that DRAM moves at the least.
+        weight_words: words of all weights.
+        dram_words: words that DRAM moves at the least, weights with them.
     """
 
     macs: NDArray[np.int64]
     loops: NDArray[np.int64]
     density: NDArray[np.float64]
     vector_ops: int
+    weight_words: int
     dram_words: int
 
+    def with_steady(self, hardware: Hardware) -> "Demand":
+        """Return what a pass takes if as many weights as fit never leave the fusion level."""
+        buffer = hardware.fusion_level
+        if buffer is None or "weights" not in hardware.levels[buffer].keeps:
+            return self
+        steady = min(self.weight_words, buffer_words(hardware))
+        return self._replace(dram_words=self.dram_words - steady)
 
-def energy_bound_pj(network: Network, hardware: Hardware) -> float:
+
+def energy_bound_pj(network: Network, hardware: Hardware, steady: bool = False) -> float:
     """Return an energy that no plan and mapping of one pass of ``network`` can go below, in pJ.
 
     Arithmetic, compulsory DRAM traffic, the accesses that every MAC makes to the innermost
-    buffers, and leakage over the latency bound.
+    buffers, and leakage over the latency bound. ``steady`` says whether plans may have steady
+    weights.
     """
-    return _bounds(demand(network), hardware)[0]
+    return _bounds(demanded(network, hardware, steady), hardware)[0]
 
 
-def latency_bound_cycles(network: Network, hardware: Hardware) -> float:
+def latency_bound_cycles(network: Network, hardware: Hardware, steady: bool = False) -> float:
     """Return cycles that no plan and mapping of one pass of ``network`` can go below.
 
     The larger of compute (layers one after another, each on as many MACs as its loops can
-    occupy) and compulsory DRAM traffic at full bandwidth.
+    occupy) and compulsory DRAM traffic at full bandwidth. ``steady`` says whether plans may have
+    steady weights.
     """
-    return _bounds(demand(network), hardware)[1]
+    return _bounds(demanded(network, hardware, steady), hardware)[1]
+
+
+def demanded(network: Network, hardware: Hardware, steady: bool) -> Demand:
+    """Return what one pass takes on ``hardware``, by plans that may have steady weights or not."""
+    need = demand(network)
+    return need.with_steady(hardware) if steady else need
 
 
 def pass_batch(network: Network, hardware: Hardware) -> int:
@@ -67,6 +87,8 @@ def pass_batch(network: Network, hardware: Hardware) -> int:
 
 def edp_bound(networks: Sequence[Network], hardware: Hardware) -> float:
     """Return a lower bound on the EDP of ``hardware``, in J*s: geometric mean over networks.
+
+    Of plans without steady weights.
 
     A pass works on as many inferences as :func:`pass_batch` says.
 
@@ -94,14 +116,15 @@ def _demand(network: Network) -> Demand:
     pairs = list(zip(network.layers, least.outputs, strict=True))
     macs = [(la.macs // (la.p * la.q) * out, la) for la, out in pairs if la.uses_macs]
     # layers that share weights may share one fetch of them
-    words = sum(layer.weight_words for layer in network.layers if not layer.weights_of)
-    words += least.input_words
+    weights = sum(layer.weight_words for layer in network.layers if not layer.weights_of)
+    words = weights + least.input_words
     words += sum(layer.output_words for layer in network.layers if layer.name in network.leaving)
     return Demand(
         np.array([count for count, _ in macs], dtype=np.int64),
         np.array([layer.bounds for _, layer in macs], dtype=np.int64).reshape(-1, len(DIMS)),
         np.array([layer.density for _, layer in macs], dtype=np.float64).reshape(-1, 2),
         sum(layer.vector_ops // (layer.p * layer.q) * out for layer, out in pairs),
+        weights,
         words,
     )
 

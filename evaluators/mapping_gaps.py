@@ -62,7 +62,8 @@ def least_edp(cost: NetworkCost) -> float:
                 fixed_pj -= times * tile.dynamic_pj
                 roots += times * sqrt(_least_of(tile, leaking))
     fixed_pj = max(0.0, fixed_pj)
-    longest = latency_bound_cycles(cost.network, cost.hardware)
+    steady = any(group.group.steady for group in cost.groups)
+    longest = latency_bound_cycles(cost.network, cost.hardware, steady)
     together = (roots + sqrt((fixed_pj + leaking * fixed_cycles) * fixed_cycles)) ** 2
     return float(max(together, roots**2 + fixed_pj * longest))
 

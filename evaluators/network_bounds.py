@@ -12,7 +12,7 @@ from ..space.hardware import Hardware
 from ..space.layer import Layer
 from ..space.network import Network
 from .bounds import (
-    demand,
+    demanded,
     dram_word_pj,
     energy_bound_pj,
     latency_bound_cycles,
@@ -120,17 +120,19 @@ def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
     return NetworkBound(energy_pj, cycles, dram_bytes, edp)
 
 
-def any_plan_bound(network: Network, hardware: Hardware) -> NetworkBound:
-    """Return what no fusion plan and no mappings go below.
+def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -> NetworkBound:
+    """Return what no fusion plan and no mappings go below; plans with steady weights only if
+    ``steady`` is true.
 
     Maps between layers may stay in the buffer, and weights may live there: what DRAM and that
     buffer exchange counts only where each word must pass once. What the buffer serves counts
     as if all operands lived in it, or not at all if they may bypass it. Without such a buffer
-    layers run one by one.
+    layers run one by one. Steady weights need not come from DRAM, as far as that buffer holds
+    them.
     """
     if hardware.fusion_level is None:
         return layer_by_layer_bound(network, hardware)
-    work, need, costs = _work(network), demand(network), access_costs(hardware)
+    work, need, costs = _work(network), demanded(network, hardware, steady), access_costs(hardware)
     energy_pj = cycles = 0.0
     for density, nests in work.nests.items():
         inside = layer_costs(*_in_buffer(hardware, density), nests.bounds, nests.windows)
@@ -139,11 +141,11 @@ def any_plan_bound(network: Network, hardware: Hardware) -> NetworkBound:
     busy, working = nonzero(need.density[work.partly], hardware)
     macs, parallel = need.macs[work.partly], occupied(need.loops[work.partly], hardware)
     cycles += float((macs / parallel * busy).sum()) + need.vector_ops / hardware.vector_lanes
-    cycles = max(cycles, latency_bound_cycles(network, hardware))
+    cycles = max(cycles, latency_bound_cycles(network, hardware, steady))
     energy_pj += float((macs * working).sum()) * (costs.mac_pj + operands_pj(hardware))
     energy_pj += need.vector_ops * costs.vector_op_pj
     energy_pj += need.dram_words * dram_word_pj(hardware) + cycles * costs.leakage_pj_per_cycle
-    energy_pj = max(energy_pj, energy_bound_pj(network, hardware))
+    energy_pj = max(energy_pj, energy_bound_pj(network, hardware, steady))
     dram_bytes = need.dram_words * least_dram_bits(hardware) / 8
     edp = edp_js(energy_pj, cycles, hardware, network.batch)
     return NetworkBound(energy_pj, cycles, dram_bytes, edp)

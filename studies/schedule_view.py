@@ -36,7 +36,8 @@ def schedule_record(found: Schedule, effort: Effort) -> Details:
     from ..evaluators.network_bounds import any_plan_bound
 
     network, hardware = found.cost.network, found.cost.hardware
-    bound = any_plan_bound(network, hardware)
+    steady = any(group.group.steady for group in found.cost.groups)
+    bound = any_plan_bound(network, hardware, steady)
     details = cost_details(found.cost, found.unfused)
     figures = _figures(found.cost)
     proven = found.bound_edp_js

@@ -15,7 +15,7 @@ from archloom.evaluators.group_shape import group_shape
 from archloom.evaluators.hardware_cost import access_costs, edp_js
 from archloom.evaluators.layer_cost import mapped_cost
 from archloom.evaluators.network_bounds import any_plan_bound, layer_by_layer_bound
-from archloom.evaluators.network_cost import NetworkCost
+from archloom.evaluators.network_cost import NetworkCost, network_cost
 from archloom.space.effects import Effects
 from archloom.space.fusion import FusionGroup, FusionPlan, layer_by_layer, plan_violations
 from archloom.space.layer import Layer
@@ -25,6 +25,8 @@ from archloom.space.networks import network
 
 from .designs import edge, eyeriss_like, tpu_like
 from .groups import POLICIES, any_tile, random_group
+from .mappers import BufferMapper
+from .pinned_plans import pinned_plan
 from .random_plans import priced, random_plan
 
 NETWORKS = ["tiny_cnn", "tiny_mobile", "tiny_mlp"]
@@ -50,10 +52,11 @@ IDS = ["edge", "edge-small", "edge-fast-dram", "strict", "strict-fast-dram", "ey
 
 
 def check(cost, net, hardware):
+    steady = any(group.group.steady for group in cost.groups)
     # an energy of a report is rounded to 2**-8 pJ, a few hundred times
-    assert cost.energy_pj >= energy_bound_pj(net, hardware) - 1
-    assert cost.latency_cycles >= latency_bound_cycles(net, hardware)
-    bounds = [any_plan_bound(net, hardware)]
+    assert cost.energy_pj >= energy_bound_pj(net, hardware, steady) - 1
+    assert cost.latency_cycles >= latency_bound_cycles(net, hardware, steady)
+    bounds = [any_plan_bound(net, hardware, steady)]
     if all(group.peak_words == 0 for group in cost.groups):
         bounds.append(layer_by_layer_bound(net, hardware))
     for bound in bounds:
@@ -62,8 +65,8 @@ def check(cost, net, hardware):
         assert cost.dram_bytes >= bound.dram_bytes
         assert cost.edp_js >= bound.edp_js * (1 - 1e-9)
     # the sharper the more is known
-    assert bounds[0].energy_pj >= energy_bound_pj(net, hardware)
-    assert bounds[0].latency_cycles >= latency_bound_cycles(net, hardware)
+    assert bounds[0].energy_pj >= energy_bound_pj(net, hardware, steady)
+    assert bounds[0].latency_cycles >= latency_bound_cycles(net, hardware, steady)
     assert bounds[-1].edp_js >= bounds[0].edp_js * (1 - 1e-9)
 
 
@@ -134,6 +137,38 @@ def test_no_group_of_a_random_network_is_below_the_bounds(seed, kind):
     resident = tuple(i for i in members if net.layers[i].uses_macs and rng.random() < 0.5)
     plan = FusionPlan((FusionGroup(members, tile, policy, resident), *rest))
     check(priced(net, plan, hardware, seed), net, hardware)
+
+
+@pytest.mark.parametrize(
+    ("seed", "kind"),
+    [*((i, "any") for i in range(40)), *((i, "operators") for i in range(20))],
+)
+def test_no_plan_with_pins_is_below_the_bounds(seed, kind):
+    net, plan = pinned_plan(seed, kind)
+    hardware = edge(1 << 20, channels=1 + 63 * (seed // 2 % 2))
+    hardware = strict(hardware) if seed % 2 else hardware
+    cost = priced(net, plan, hardware, seed)
+    if isinstance(cost, NetworkCost):
+        check(cost, net, hardware)
+    else:
+        assert cost.reason == "pinned_in_part"
+
+
+def test_steady_weights_go_below_what_other_plans_must_fetch():
+    """One layer, all in the buffer but its input and its result: the bound is what it fetches."""
+    layer = conv(k=64, c=64, p=2, q=2, input_size=(2, 2))
+    net, hardware = single(layer), edge(1 << 20)
+    always = FusionPlan((FusionGroup((0,), steady=(0,)),))
+    cost = network_cost(
+        net, always, hardware, lambda g, a: group_cost(net, g, hardware, BufferMapper(), a)
+    )
+    assert cost.dram_bytes == any_plan_bound(net, hardware, steady=True).dram_bytes == 2 * 256
+    assert any_plan_bound(net, hardware).dram_bytes == 2 * 256 + 64 * 64
+    # of a buffer for a quarter of the weights, a quarter
+    small = any_plan_bound(net, edge(1 << 10), steady=True)
+    assert small.dram_bytes == 2 * 256 + 64 * 64 - 1024
+    # one that keeps no weights has no steady ones
+    assert any_plan_bound(net, eyeriss_like(), True) == any_plan_bound(net, eyeriss_like())
 
 
 def conv(**changes):
