@@ -61,7 +61,11 @@ class DynamicFusion(Planned):
     """Prices layer by layer, then Optimus' plan; the better one stays."""
 
     def __init__(self, price: PlanPrices) -> None:
-        super().__init__(price, lambda: self.found.plan if self.found else None)
+        super().__init__(
+            price,
+            lambda: self.found.plan if self.found else None,
+            lambda: self.found.notes() if self.found else (),
+        )
 
     @cached_property
     def found(self) -> DynamicPlan | None:

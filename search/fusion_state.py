@@ -21,6 +21,7 @@ class FusionState:
         history: best ln J after each evaluation.
         bound: ln of what no plan of the space that is searched has less J than, as far as the
             search could prove; None if it proves nothing.
+        notes: what to know of the plan, a sentence each: what was left out, what was mended.
     """
 
     seed: int
@@ -28,6 +29,7 @@ class FusionState:
     best: FusionPlan = UNPRICED
     history: tuple[float, ...] = ()
     bound: float | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def evaluations(self) -> int:
@@ -42,6 +44,7 @@ class FusionState:
             "best": self.best.to_list(),
             "history": list(self.history),
             "bound": self.bound,
+            "notes": list(self.notes),
         }
 
     @classmethod
@@ -49,4 +52,5 @@ class FusionState:
         """Build a state from :meth:`to_dict`."""
         members = tuple((normalise(p), float(cost)) for p, cost in data["population"])
         best = FusionPlan.from_list(data["best"])
-        return cls(int(data["seed"]), members, best, tuple(data["history"]), data["bound"])
+        notes = tuple(data.get("notes", ()))
+        return cls(int(data["seed"]), members, best, tuple(data["history"]), data["bound"], notes)

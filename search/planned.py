@@ -15,11 +15,18 @@ class Planned:
     Args:
         price: prices plans of the network that is fused.
         work_out: returns the plan, or None if there is none but layer by layer.
+        notes: returns what to know of the plan, a sentence each; asked once it is worked out.
     """
 
-    def __init__(self, price: PlanPrices, work_out: Callable[[], FusionPlan | None]) -> None:
+    def __init__(
+        self,
+        price: PlanPrices,
+        work_out: Callable[[], FusionPlan | None],
+        notes: Callable[[], tuple[str, ...]] = tuple,
+    ) -> None:
         self._price = price
         self._work_out = work_out
+        self._notes = notes
 
     def start(self, seed: int) -> FusionState:
         """Return the state before anything was evaluated."""
@@ -27,7 +34,7 @@ class Planned:
 
     def advance(self, state: FusionState, budget: int) -> FusionState:
         """Price the plans that were not priced yet."""
-        best, history = state.best, list(state.history)
+        best, history, notes = state.best, list(state.history), state.notes
         if budget > 0 and not history:
             best, budget = layer_by_layer(self._price.network), budget - 1
             history.append(ln_edp(self._price, best))
@@ -36,7 +43,8 @@ class Planned:
             cost = inf if plan is None else ln_edp(self._price, plan)
             best = plan if plan is not None and cost < history[0] else best
             history.append(min(cost, history[0]))
-        return FusionState(state.seed, best=best, history=tuple(history))
+            notes = self._notes()
+        return FusionState(state.seed, best=best, history=tuple(history), notes=notes)
 
 
 def ln_edp(price: PlanPrices, plan: FusionPlan) -> float:

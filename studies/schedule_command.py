@@ -101,6 +101,8 @@ def schedule(
         print_json(record, console)
     else:
         print_schedule(record, console)
+    for sentence in found.notes:
+        print_line(f"{effort.settings.fusion}: {sentence}", notes)
     draw(found, record["groups"], output, notes)
     if found.interrupted:
         print_line(f"stopped after {found.evaluations} of {effort.evaluations} plans", notes)

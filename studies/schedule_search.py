@@ -71,6 +71,7 @@ class Schedule:
             proved nothing.
         cpu_s: seconds of CPU time of the search, without compilation.
         interrupted: whether somebody stopped it.
+        notes: what the planner says of its plan.
     """
 
     cost: NetworkCost
@@ -80,6 +81,7 @@ class Schedule:
     bound_edp_js: float | None
     cpu_s: float
     interrupted: bool
+    notes: tuple[str, ...]
 
 
 def search_plan(
@@ -126,6 +128,7 @@ def search_plan(
         None if state.bound is None else exp(state.bound),
         cpu_s,
         interrupted,
+        state.notes,
     )
 
 

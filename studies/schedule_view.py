@@ -56,6 +56,7 @@ def schedule_record(found: Schedule, effort: Effort) -> Details:
         "cpu_s": found.cpu_s,
         "evaluations": found.evaluations,
         "interrupted": found.interrupted,
+        "notes": list(found.notes),
         "mapping_problems": found.mapped,
         "mapping_gaps": details["gaps"],
         "buffer_bytes": buffer_words(hardware) * hardware.word_bits / 8,

@@ -39,6 +39,8 @@ def test_it_fuses_where_that_saves_traffic() -> None:
     search = DynamicFusion(price)
     state = search.advance(search.start(0), 2)
     assert state.best == found.plan
+    assert state.notes == found.notes() != ()
+    assert search.advance(search.start(0), 1).notes == ()
     assert search.advance(state, 5) == state
 
 
