@@ -187,9 +187,10 @@ def streamed_left(problem: MappingProblem, free: int) -> int | None:
     streams = [
         t for t, tensor in enumerate(TENSORS) if not problem.staged[t] and tensor in level.keeps
     ]
+    if free >= sum(_whole_words(problem, t) for t in streams):
+        return None
     shift = max(0, free.bit_length() - _ROUNDED)
-    left = free >> shift << shift
-    return None if left >= sum(_whole_words(problem, t) for t in streams) else left
+    return free >> shift << shift
 
 
 def _whole_words(problem: MappingProblem, tensor: int) -> int:
