@@ -44,6 +44,11 @@ class Sizes:
         figures = np.stack([self.times, self.rows, self.columns], axis=1)[self.made]
         return [(times, rows, columns) for times, rows, columns in figures.tolist()]
 
+    def running_at(self, tile: int) -> int | None:
+        """Return the place in :attr:`running` of a tile's size; None if it makes nothing."""
+        size = int(self.at.flat[tile])
+        return int(self.made[:size].sum()) if self.made[size] else None
+
 
 @dataclass(frozen=True)
 class Tiles(ABC):
