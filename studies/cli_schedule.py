@@ -74,6 +74,12 @@ def schedule(
             "--plot", metavar="FILE", help="Draw the graph with its groups: .html, .png or .svg."
         ),
     ] = None,
+    memory: Annotated[
+        Path | None,
+        typer.Option(
+            "--memory", metavar="FILE", help="Draw what the buffer holds over time: .png, .svg."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
 ) -> None:
     """Find which layers run fused, and what that saves of energy, latency and DRAM traffic.
@@ -85,7 +91,7 @@ def schedule(
     from .schedule_command import Output, effort_of, network_of
     from .schedule_command import schedule as schedule_network
 
-    output = Output(as_json, plot)
+    output = Output(as_json, plot, memory)
     effort = effort_of(fusion, evaluations, mapping, mapping_evaluations, seed)
     found = find_hardware(hardware, settings or [], technology, word_bits).hardware
     network = network_of(source, network_settings or [], batch, found)

@@ -35,7 +35,7 @@ KINDS: Final[dict[str, str]] = {
 
 ENDINGS: Final = (".html", ".png", ".svg")
 
-_GROUPS: Final = (
+GROUP_COLOURS: Final = (
     ("#fde3cc", "#e8935a", "#a8511a"),
     ("#d9ecd2", "#74b266", "#3d752f"),
     ("#d6e5f8", "#6b9fd8", "#2c62a3"),
@@ -167,11 +167,11 @@ def network_scene(network: Network, groups: Sequence[Fused] = ()) -> Scene:
     parts: list[Areas | Lines | Texts] = []
     for number, group in enumerate(groups):
         members = {named[name] for name in group.layers}
-        parts += _enclosure(layout, sizes, members, *_GROUPS[number % len(_GROUPS)][:2])
+        parts += _enclosure(layout, sizes, members, *GROUP_COLOURS[number % len(GROUP_COLOURS)][:2])
     parts.append(Lines(layout.lines, _EDGE, 1.3))
     for number, group in enumerate(groups):
         first = min(named[name] for name in group.layers)
-        parts.append(_label(group.label, layout.places[first], sizes[first], number))
+        parts += _label(group.label, layout.places[first], sizes[first], number)
     parts += _nodes(graph, layout, sizes, detailed)
     ends = _ends(graph, layout, sizes)
     if ends:
@@ -269,9 +269,13 @@ def _ends(
     return ends
 
 
-def _label(text: str, place: Point, size: tuple[float, float], number: int) -> Texts:
+def _label(text: str, place: Point, size: tuple[float, float], number: int) -> tuple[Areas, Texts]:
+    """Return the label of a group, and what hides the lines behind it."""
     left, top = place[0] - size[0] / 2 - _PAD, place[1] - size[1] / 2 - _PAD
-    return Texts([(left, top - 5)], [text], _SMALL, _GROUPS[number % len(_GROUPS)][2], True)
+    fill, _, ink = GROUP_COLOURS[number % len(GROUP_COLOURS)]
+    width = len(text) * _SMALL * _LETTER
+    tab = box((left + width / 2 + 2, top - 5), width + 8, _SMALL + 3)
+    return Areas([tab], fill), Texts([(left, top - 5)], [text], _SMALL, ink, True)
 
 
 def _nodes(

@@ -11,8 +11,10 @@ from ..search.software import SoftwareSettings
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.network import Network
+from .errors import UserError
 from .map_cases import known
 from .map_pictures import check_picture
+from .memory_picture import save_memory
 from .network_picture import ENDINGS, save_picture
 from .networks_view import Asked, find_network
 from .report_networks import fused_groups
@@ -36,6 +38,7 @@ class Output:
     Attributes:
         as_json: print JSON instead of tables.
         plot: file for the picture of the network with its groups.
+        memory: file for the picture of what the buffer holds over time.
 
     Raises:
         UserError: a file that is no picture, or has no folder.
@@ -43,9 +46,11 @@ class Output:
 
     as_json: bool = False
     plot: Path | None = None
+    memory: Path | None = None
 
     def __post_init__(self) -> None:
         check_picture(self.plot, "--plot", ENDINGS)
+        check_picture(self.memory, "--memory")
 
 
 def effort_of(
@@ -83,10 +88,12 @@ def schedule(
     """Search a plan, print and draw it; return the exit code.
 
     Raises:
-        UserError: a picture that cannot be written.
+        UserError: a picture that cannot be drawn or written.
     """
     from rich.console import Console
 
+    if output.memory is not None and hardware.fusion_level is None:
+        raise UserError(f"--memory: {hardware.name} has no buffer that layers share")
     notes = Console(stderr=True)
     with ScheduleProgress(effort.evaluations, notes) as live:
         found = search_plan(network, hardware, effort, live.tell)
@@ -117,3 +124,6 @@ def draw(
     if output.plot is not None:
         save_picture(found.cost.network, output.plot, fused_groups(groups), "--plot")
         print_line(f"{output.plot}: the network, and what runs fused", notes)
+    if output.memory is not None:
+        save_memory(found.cost, output.memory)
+        print_line(f"{output.memory}: what the buffer holds over time", notes)

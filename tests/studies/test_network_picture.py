@@ -172,7 +172,8 @@ def test_a_colour_encloses_the_layers_of_a_group_and_no_other() -> None:
     group = Fused("group 3: 7 tiles", tuple(names[1:8]), "7 tiles of 8x56")
     plain, scene = network_scene(net), network_scene(net, [group, Fused("alone", (names[20],))])
     back = [p for p in scene.parts if isinstance(p, Areas) and not p.name]
-    assert len(back) == 2  # a border and a fill; a group of one layer has none
+    # a border, a fill and what hides lines behind the label; a group of one layer has none
+    assert len(back) == 3
     assert scene.parts.index(back[1]) < min(
         i for i, part in enumerate(scene.parts) if isinstance(part, Lines)
     )
@@ -181,6 +182,8 @@ def test_a_colour_encloses_the_layers_of_a_group_and_no_other() -> None:
         held = any(inside(middles[name], tuple(polygon)) for polygon in back[1].polygons)
         assert held == (name in group.layers)
     assert set(texts(scene)) - set(texts(plain)) == {"group 3: 7 tiles"}
+    (label,) = [p for p in scene.parts if isinstance(p, Texts) and "group 3: 7 tiles" in p.texts]
+    assert inside(label.points[0], tuple(back[2].polygons[0]))
     tips = {lines[0]: lines for _, lines in scene.tips}
     assert tips[names[1]][-1] == "7 tiles of 8x56"
     assert "7 tiles of 8x56" not in tips[names[0]]

@@ -139,6 +139,8 @@ def test_pictures_show_the_groups(tmp_path: Path) -> None:
         shown("tiny_cnn", "--hardware", "eyeriss", "--plot", f"{tmp_path}/a.{ending}", *QUICK)
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
     assert "group 0" in (tmp_path / "a.svg").read_text()
+    shown("tiny_cnn", "--hardware", "eyeriss", "--memory", f"{tmp_path}/m.png", *QUICK)
+    assert (tmp_path / "m.png").read_bytes().startswith(b"\x89PNG")
     assert (
         "runs fused" in (tmp_path / "a.html").read_text()
         or "run fused" in (tmp_path / "a.html").read_text()
@@ -157,6 +159,8 @@ def test_pictures_show_the_groups(tmp_path: Path) -> None:
         (("tiny_cnn", "--hardware", "eyeriss", "--set", "pe_x=1"), "has no parameters"),
         (("tiny_cnn", "--hardware", "eyeriss", "--plot", "a.gif"), "--plot a.gif: must end in"),
         (("tiny_cnn", "--hardware", "eyeriss", "--plot", "no/a.png"), "there is no folder no"),
+        (("tiny_cnn", "--hardware", "eyeriss", "--memory", "a.html"), "--memory a.html: must end"),
+        (("tiny_cnn", "--hardware", "edgetpu", "--memory", "a.png"), "has no buffer that layers"),
     ],
 )
 def test_mistakes_are_named_before_any_search(arguments: tuple[str, ...], message: str) -> None:
