@@ -59,7 +59,7 @@ def tiled_layer(
     sizes = tiles.sizes(m)
     evaluations = []
     for times, rows, columns in sizes.running:
-        cost = _tile_cost(tiles.layers[m], resident, rows, columns, hardware, left, mapper)
+        cost = tile_cost(tiles.layers[m], resident, rows, columns, hardware, left, mapper)
         if isinstance(cost, Infeasible):
             return cost
         evaluations.append((times * tiles.images, cost))
@@ -95,7 +95,7 @@ def spread(sizes: Sizes, costs: Sequence[LayerCost]) -> Grid:
     return figures[:, sizes.at]
 
 
-def _tile_cost(
+def tile_cost(
     layer: Layer,
     resident: bool,
     rows: int,

@@ -9,6 +9,7 @@ from .integer import integer, integer_printed
 from .no_fusion import LayerByLayer
 from .pricing import PlanPricer
 from .protocols import FusionSearch
+from .tiled import tiled
 
 #: makes a search from what prices its plans and the individuals of a population, if it has one
 FusionFactory = Callable[[PlanPricer, int], FusionSearch]
@@ -19,4 +20,5 @@ FUSION_SEARCHES: Final[dict[str, FusionFactory]] = {
     "integer": lambda price, _: integer(price),
     "integer_printed": lambda price, _: integer_printed(price),
     "none": lambda price, _: LayerByLayer(price),
+    "tiled": lambda price, _: tiled(price),
 }

@@ -56,6 +56,11 @@ class PlanPricer:
         self._rooms: dict[Hashable, RoomOf] = {}
         self._tiled: dict[Hashable, FusionGroup | Infeasible] = {}
 
+    @property
+    def mapper(self) -> ProblemMapper:
+        """What finds the mappings."""
+        return self._mapper
+
     def record(self, plans: Iterable[FusionPlan]) -> tuple[dict[str, str], dict[str, float]]:
         """Return the mappings that price ``plans``, for a :class:`RecordedMapper`.
 

@@ -1,0 +1,103 @@
+"""The cheapest way to cut a face into squares, by guillotine cuts.
+
+A face is a square, or it is cut from side to side into two that are cut further. Not all tilings
+by squares are of this kind: some pinwheels and the perfect squared rectangles are not. Up to 8 x 8
+every multiset of squares that covers a face does so by guillotine cuts as well
+(tests/search/test_square_tilings.py), so the least cost is the same there.
+"""
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..evaluators.compiled import compiled
+from ..space.faces import Face
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: smallest side of a square (DeepFrack section IV-C)
+SMALLEST: Final = 2
+
+
+@compiled
+def least_costs(price: Floats, rows: int, columns: int) -> tuple[Floats, Floats, Ints, Ints]:
+    """Return the least cost of every box, and how to get it.
+
+    Args:
+        price: float64[T + 1], of a square of each side; infinite where there is none.
+        rows, columns: of the largest box.
+
+    Returns:
+        float64[rows + 1, columns + 1], of all tilings; the same of tilings with a square of side
+        T; and for both int64 of the same shape: 0 for a square, i for a cut below row i, -j for
+        a cut after column j. With a square of side T, it is in the first part.
+    """
+    largest = len(price) - 1
+    any_cost = np.full((rows + 1, columns + 1), np.inf)
+    with_cost = np.full((rows + 1, columns + 1), np.inf)
+    any_cut = np.zeros((rows + 1, columns + 1), np.int64)
+    with_cut = np.zeros((rows + 1, columns + 1), np.int64)
+    for h in range(2, rows + 1):
+        for w in range(2, columns + 1):
+            if h == w and h <= largest:
+                any_cost[h, w] = price[h]
+                if h == largest:
+                    with_cost[h, w] = price[h]
+            for i in range(2, h - 1):
+                rest = any_cost[h - i, w]
+                if 2 * i <= h and any_cost[i, w] + rest < any_cost[h, w]:
+                    any_cost[h, w], any_cut[h, w] = any_cost[i, w] + rest, i
+                if with_cost[i, w] + rest < with_cost[h, w]:
+                    with_cost[h, w], with_cut[h, w] = with_cost[i, w] + rest, i
+            for j in range(2, w - 1):
+                rest = any_cost[h, w - j]
+                if 2 * j <= w and any_cost[h, j] + rest < any_cost[h, w]:
+                    any_cost[h, w], any_cut[h, w] = any_cost[h, j] + rest, -j
+                if with_cost[h, j] + rest < with_cost[h, w]:
+                    with_cost[h, w], with_cut[h, w] = with_cost[h, j] + rest, -j
+    return any_cost, with_cost, any_cut, with_cut
+
+
+@compiled
+def squares(any_cut: Ints, with_cut: Ints) -> Ints:
+    """Return the cheapest tiling with a largest square: int64[n, 3], row, column, side.
+
+    ``any_cut`` and ``with_cut`` are those of :func:`least_costs`, which found a tiling.
+    """
+    rows, columns = any_cut.shape[0] - 1, any_cut.shape[1] - 1
+    found = np.empty((rows * columns, 3), np.int64)
+    # row, column, height, width, whether the largest square must be inside
+    stack = np.empty((rows * columns + 1, 5), np.int64)
+    stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 0, 0, rows, columns, 1
+    count, waiting = 0, 1
+    while waiting:
+        waiting -= 1
+        row, column, h, w, must = stack[waiting]
+        cut = with_cut[h, w] if must else any_cut[h, w]
+        if cut == 0:
+            found[count, 0], found[count, 1], found[count, 2] = row, column, h
+            count += 1
+            continue
+        first = stack[waiting]
+        other = stack[waiting + 1]
+        if cut > 0:
+            other[0], other[1], other[2], other[3] = row + cut, column, h - cut, w
+            first[2] = cut
+        else:
+            other[0], other[1], other[2], other[3] = row, column - cut, h, w + cut
+            first[3] = -cut
+        other[4] = 0
+        waiting += 2
+    return found[:count].copy()
+
+
+def regular_faces(size: tuple[int, int], tile: tuple[int, int]) -> tuple[Face, ...]:
+    """Return the tiles of a grid, row by row, with what remains in the last row and column."""
+    (rows, columns), (height, width) = size, tile
+    return tuple(
+        Face(i, j, min(height, rows - i), min(width, columns - j))
+        for i in range(0, rows, height)
+        for j in range(0, columns, width)
+    )

@@ -1,0 +1,84 @@
+"""DeepFrack's benchmark: every layer in tiles of every size, under every residency.
+
+Layers are mapped by the mapper that prices plans, with all of the buffer to themselves, and
+remembered by kind of layer, size and residency. Maps of a stack lie in the buffer; what comes
+from DRAM or goes there is added for the layers that read or make it. Weights lie in the buffer
+or stream from DRAM. Sizes are asked for as stacks need them.
+"""
+
+from dataclasses import dataclass
+from math import ceil
+
+from ..evaluators.hardware_cost import access_costs
+from ..evaluators.layer_cost import LayerCost
+from ..evaluators.tile_cost import Mapper, tile_cost
+from ..space.dims import INPUTS, OUTPUTS
+from ..space.hardware import Hardware
+from ..space.infeasible import Infeasible
+from ..space.network import Network
+from .group_kinds import layer_kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One layer on one tile: dynamic energy, cycles without DRAM, and cycles of DRAM."""
+
+    energy_pj: float
+    chip_cycles: float
+    dram_cycles: float
+
+
+class TileBenchmark:
+    """Costs of single tiles of the layers of ``network``.
+
+    Args:
+        network, hardware: what runs where.
+        mapper: finds mappings.
+    """
+
+    def __init__(self, network: Network, hardware: Hardware, mapper: Mapper) -> None:
+        self.network = network
+        self.hardware = hardware
+        self._mapper = mapper
+        self._prices = access_costs(hardware)
+        self._kinds = layer_kinds(network)
+        self._runs: dict[tuple[int, int, int, bool], Run | None] = {}
+
+    @property
+    def measured(self) -> int:
+        """Layers, sizes and residencies that were measured."""
+        return len(self._runs)
+
+    @property
+    def leakage_pj(self) -> float:
+        """Of the whole chip in a cycle."""
+        return self._prices.leakage_pj_per_cycle
+
+    def run(self, layer: int, rows: int, columns: int, resident: bool) -> Run | None:
+        """Return the cost of a layer on a tile of its result; None if no mapping is possible."""
+        key = (self._kinds[layer], rows, columns, resident)
+        if key not in self._runs:
+            kind = self.network.layers[layer]
+            found = tile_cost(kind, resident, rows, columns, self.hardware, None, self._mapper)
+            self._runs[key] = None if isinstance(found, Infeasible) else _run(found)
+        return self._runs[key]
+
+    def fetch_pj(self, words: int) -> float:
+        """Energy of bringing words of a map into the buffer, in whole accesses."""
+        read = self._accesses(words, -1) * self._prices.read_pj[-1, INPUTS]
+        return float(read + self._accesses(words, -2) * self._prices.write_pj[-2, INPUTS])
+
+    def store_pj(self, words: int) -> float:
+        """Energy of writing words of a map to DRAM, in whole accesses."""
+        return float(self._accesses(words, -1) * self._prices.write_pj[-1, OUTPUTS])
+
+    def dram_cycles(self, words: float) -> float:
+        """Cycles that DRAM needs for words."""
+        return words / self.hardware.levels[-1].bandwidth_words
+
+    def _accesses(self, words: int, level: int) -> int:
+        return ceil(words / self.hardware.levels[level].width_words)
+
+
+def _run(cost: LayerCost) -> Run:
+    return Run(cost.dynamic_pj, float(cost.chip_cycles), float(cost.dram_cycles))

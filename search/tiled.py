@@ -1,0 +1,202 @@
+"""DeepFrack's planner: which consecutive layers run fused, in which tiles, with which weights.
+
+DeepFrack (Glint et al.), as the paper says (section IV): a benchmark of single
+tiles, the best tiling of the face and the best weights to cache for every consecutive range of
+layers, then the best partition into ranges. What the paper enumerates is exact here: a shortest
+path over range ends instead of partitions (O(n^2) ranges), a knapsack instead of caching patterns.
+Ours: a layer alone that streams all operands is a choice too (the layer model); ranges are of
+layers that share data; ranges from one start are no longer looked at after :data:`PATIENCE` ends in
+a row for which no tile fits.
+"""
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from math import ceil, inf
+from typing import Final, Literal
+
+from ..space.fusion import FusionGroup, FusionPlan, connected
+from ..space.infeasible import Infeasible
+from .face_tiling import FaceTiling, Weights, best_tiling, fits, realised
+from .group_kinds import group_kind
+from .least_product import Corner, least_product
+from .planned import Planned
+from .pricing import PlanPricer
+from .square_tilings import regular_faces
+from .stack import Stack, stack_of
+from .tile_benchmark import TileBenchmark
+
+Objective = Literal["edp", "energy", "latency"]
+
+#: ends of ranges in a row for which no tile fits, after which longer ranges are left out
+PATIENCE: Final = 12
+
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A range of layers in a plan.
+
+    Attributes:
+        group: how it runs.
+        energy_pj, cycles: in DeepFrack's cost, leakage included.
+    """
+
+    group: FusionGroup
+    energy_pj: float
+    cycles: float
+
+
+class TilePlanner:
+    """Works out DeepFrack's plan of one network on one hardware.
+
+    Args:
+        pricer: prices layers alone, and has the mapper.
+    """
+
+    def __init__(self, pricer: PlanPricer) -> None:
+        self._pricer = pricer
+        self._network = pricer.network
+        self.benchmark = TileBenchmark(pricer.network, pricer.hardware, pricer.mapper)
+        self._stacks: dict[Hashable, Stack | None] = {}
+        self._tilings: dict[tuple[Hashable, int, Weights], FaceTiling | None] = {}
+        # words that the common price asks for beyond DeepFrack's count; None if it takes nothing
+        self._margins: dict[Range, int | None] = {}
+        self._ranges = list(self._find_ranges())
+
+    def plan(self, objective: Objective = "edp") -> FusionPlan | None:
+        """Return the plan with the least cost that the common price accepts; None if there is none.
+
+        The common price counts words step by step and where tiles stand. A range that does not
+        fit there gets as much less of the buffer as is missing, and the plan is made anew.
+        """
+        while True:
+            steps = self.steps(objective)
+            if steps is None:
+                return None
+            groups = tuple(step.group for step in steps)
+            prices = [(group, self._pricer.group(group)) for group in groups]
+            wrong = [(g, price) for g, price in prices if isinstance(price, Infeasible)]
+            if not wrong:
+                return FusionPlan(groups)
+            for group, why in wrong:
+                self._refuse(group, why)
+
+    def _refuse(self, group: FusionGroup, why: Infeasible) -> None:
+        span = (group.layers[0], group.layers[-1] + 1)
+        before = self._margins.get(span, 0)
+        missing = ceil((why.needed - why.available) * 8 / self._pricer.hardware.word_bits)
+        known = None if why.reason != "glb_overflow" else before
+        self._margins[span] = None if known is None else known + max(1, missing)
+
+    def steps(self, objective: Objective = "edp") -> tuple[Step, ...] | None:
+        """Return the ranges with the least cost, in order; None if a layer has no price."""
+        if objective == "energy":
+            return self._path((1.0, 0.0))
+        if objective == "latency":
+            return self._path((0.0, 1.0))
+        if self._path((1.0, 0.0)) is None:
+            return None
+        # energy and cycles add up over ranges, so their least product is at a corner of the hull
+        return least_product(self._corner).answer
+
+    def _corner(self, energy: float, cycles: float) -> Corner[tuple[Step, ...]]:
+        steps = self._path((energy, cycles))
+        if steps is None:
+            raise AssertionError("a path for some weights is a path for all")
+        return Corner(steps, sum(s.energy_pj for s in steps), sum(s.cycles for s in steps))
+
+    def _find_ranges(self) -> Iterator[tuple[Range, Hashable]]:
+        """Ranges of layers that share data and that some tile fits, with their kinds."""
+        count = len(self._network.layers)
+        for start in range(count):
+            misses = 0
+            for end in range(start + 1, count + 1):
+                layers = tuple(range(start, end))
+                if not connected(self._network, layers):
+                    continue
+                kind = group_kind(self._network, layers)
+                if kind not in self._stacks:
+                    stack = stack_of(self.benchmark, layers)
+                    self._stacks[kind] = stack if stack is not None and fits(stack) else None
+                misses = misses + 1 if self._stacks[kind] is None else 0
+                if self._stacks[kind] is not None:
+                    yield (start, end), kind
+                if misses == PATIENCE:
+                    break
+
+    def _path(self, weights: Weights) -> tuple[Step, ...] | None:
+        """The shortest path over ends of ranges."""
+        count = len(self._network.layers)
+        ways: list[list[tuple[float, int, Hashable | None]]] = [[] for _ in range(count + 1)]
+        for i in range(count):
+            alone = self._alone(i)
+            if alone is not None:
+                score = weights[0] * alone.energy_pj + weights[1] * alone.cycles
+                ways[i + 1].append((score, i, None))
+        for (start, end), kind in self._ranges:
+            tiling = self._tiling((start, end), kind, weights)
+            if tiling is not None:
+                ways[end].append((tiling.score, start, kind))
+        least = [0.0] + [inf] * count
+        taken: list[tuple[int, Hashable | None]] = [(0, None)] * (count + 1)
+        for end in range(1, count + 1):
+            for score, start, kind in ways[end]:
+                if least[start] + score < least[end]:
+                    least[end], taken[end] = least[start] + score, (start, kind)
+        if least[count] == inf:
+            return None
+        steps, end = [], count
+        while end:
+            start, kind = taken[end]
+            steps.append(self._step((start, end), kind, weights))
+            end = start
+        return tuple(reversed(steps))
+
+    def _alone(self, layer: int) -> Step | None:
+        """A layer that streams all operands, as the layer model prices it."""
+        group = FusionGroup((layer,))
+        cost = self._pricer.group(group)
+        if isinstance(cost, Infeasible):
+            return None
+        energy = cost.dynamic_pj + self.benchmark.leakage_pj * cost.latency_cycles
+        return Step(group, energy, float(cost.latency_cycles))
+
+    def _stack(self, span: Range, kind: Hashable) -> Stack | None:
+        margin, stack = self._margins.get(span, 0), self._stacks[kind]
+        if margin is None or stack is None:
+            return None
+        return replace(stack, margin=margin) if margin else stack
+
+    def _tiling(self, span: Range, kind: Hashable, weights: Weights) -> FaceTiling | None:
+        stack = self._stack(span, kind)
+        if stack is None:
+            return None
+        key = (kind, stack.margin, weights)
+        if key not in self._tilings:
+            self._tilings[key] = best_tiling(stack, weights)
+        return self._tilings[key]
+
+    def _step(self, span: Range, kind: Hashable | None, weights: Weights) -> Step:
+        alone = self._alone(span[0]) if kind is None else None
+        if alone is not None:
+            return alone
+        stack, tiling = self._stack(span, kind), self._tiling(span, kind, weights)
+        if stack is None or tiling is None:
+            raise AssertionError(f"range {span} is on the path and has no tiling")
+        done = realised(stack, weights, tiling)
+        # the stack may be of another range of the same kind
+        shift = span[0] - stack.layers[0]
+        resident = tuple(sorted(i + shift for u in tiling.units for i in stack.units[u]))
+        layers, first = tuple(range(*span)), done.faces[0]
+        tile = (first.rows, first.columns)
+        if done.faces == regular_faces(stack.face, tile):
+            group = FusionGroup(layers, tile, "recompute", resident)
+        else:
+            group = FusionGroup(layers, None, "recompute", resident, done.faces)
+        return Step(group, done.energy_pj, done.cycles)
+
+
+def tiled(pricer: PlanPricer) -> Planned:
+    """DeepFrack's planner as a fusion search, for the least energy x latency."""
+    return Planned(pricer, lambda: TilePlanner(pricer).plan())
