@@ -20,6 +20,8 @@ from archloom.space.presets import PRESETS, preset, with_technology, with_word_b
         ("tpu_v3", 65536, 123, 2 * 16 * 1024 + 4 * 1024 + 65536 * 4 / 1024, 900),
         # 131 and 32 TFLOPS, 128 and 8 MiB; L1 and latches
         ("fast_large", 65536, 131, 128 * 1024 + 64 * 64 + 65536 * 4 / 1024, 448),
+        # 4.01 TOPS; 64 kB, 16 PEs with 32 + 8 kB and 1024 sums, and the registers
+        ("simba", 1024, 4.01, 64 + 16 * (32 + 8 + 1) + 1024 * 2 / 1024, 25.6),
         ("fast_small", 16384, 32.8, 8 * 1024 + 8 * 64 + 16384 * 4 / 1024, 448),
     ],
 )
@@ -40,6 +42,7 @@ def test_presets_are_in_the_technology_of_their_chips() -> None:
         "eyeriss": "eyeriss_65nm",
         "shidiannao": "cacti_65nm",
         "edgetpu": "n16",
+        "simba": "n16",
         "tpu_v3": "n16",
         "fast_large": "n7",
         "fast_small": "n7",
