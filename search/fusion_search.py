@@ -5,6 +5,7 @@ from typing import Final
 
 from .dynamic import DynamicFusion
 from .genetic import GeneticFusion
+from .genetic_full import GeneticFull
 from .integer import integer, integer_printed
 from .no_fusion import LayerByLayer
 from .pricing import PlanPricer
@@ -17,6 +18,7 @@ FusionFactory = Callable[[PlanPricer, int], FusionSearch]
 FUSION_SEARCHES: Final[dict[str, FusionFactory]] = {
     "dynamic": lambda price, _: DynamicFusion(price),
     "genetic": GeneticFusion,
+    "genetic_full": GeneticFull,
     "integer": lambda price, _: integer(price),
     "integer_printed": lambda price, _: integer_printed(price),
     "none": lambda price, _: LayerByLayer(price),

@@ -17,6 +17,7 @@ class FusionState:
     Attributes:
         seed: of this search.
         population: (partition, ln J), in the order in which they joined; for searches that breed.
+        plans: (plan, ln J), the same; for searches that breed plans.
         best: the best plan ever priced; no groups before the first evaluation.
         history: best ln J after each evaluation.
         bound: ln of what no plan of the space that is searched has less J than, as far as the
@@ -30,6 +31,7 @@ class FusionState:
     history: tuple[float, ...] = ()
     bound: float | None = None
     notes: tuple[str, ...] = ()
+    plans: tuple[tuple[FusionPlan, float], ...] = ()
 
     @property
     def evaluations(self) -> int:
@@ -45,12 +47,18 @@ class FusionState:
             "history": list(self.history),
             "bound": self.bound,
             "notes": list(self.notes),
+            "plans": [[plan.to_list(), cost] for plan, cost in self.plans],
         }
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "FusionState":
         """Build a state from :meth:`to_dict`."""
-        members = tuple((normalise(p), float(cost)) for p, cost in data["population"])
-        best = FusionPlan.from_list(data["best"])
-        notes = tuple(data.get("notes", ()))
-        return cls(int(data["seed"]), members, best, tuple(data["history"]), data["bound"], notes)
+        return cls(
+            seed=int(data["seed"]),
+            population=tuple((normalise(p), float(cost)) for p, cost in data["population"]),
+            best=FusionPlan.from_list(data["best"]),
+            history=tuple(data["history"]),
+            bound=data["bound"],
+            notes=tuple(data.get("notes", ())),
+            plans=tuple((FusionPlan.from_list(p), float(c)) for p, c in data.get("plans", ())),
+        )

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from deap import base, creator, tools
 
+from ..space.network import Network
 from .fusion_state import FusionState
 from .partition import MUTATIONS, Partition, crossover, normalise, repair, singletons
 from .protocols import PlanPrices
@@ -68,18 +69,11 @@ class GeneticFusion:
         # where no plan has a price yet there are no parents
         fresh = step < self._size or not population
         for _ in range(_TRIES):
-            groups = self._random(rng) if fresh else self._breed(population, rng)
+            groups = random_partition(self._network, rng) if fresh else self._breed(population, rng)
             plan = repair(self._network, groups)
             if plan not in known:
                 break
         return plan
-
-    def _random(self, rng: np.random.Generator) -> list[tuple[int, ...]]:
-        """Cut the layers' order at random; the mean length of a run is drawn first."""
-        mean = 2.0 ** rng.uniform(0.5, 3.0)
-        cuts = [0, *(np.flatnonzero(rng.random(len(self._network.layers) - 1) < 1 / mean) + 1)]
-        ends = [*cuts[1:], len(self._network.layers)]
-        return [tuple(range(int(a), int(b))) for a, b in zip(cuts, ends, strict=True)]
 
     def _breed(self, population: list[Any], rng: np.random.Generator) -> list[tuple[int, ...]]:
         one, other = _tournament(population, rng), _tournament(population, rng)
@@ -90,6 +84,14 @@ class GeneticFusion:
             child = mutate(self._network, child, rng)
             if rng.random() < 0.7:
                 return list(child)
+
+
+def random_partition(network: Network, rng: np.random.Generator) -> list[tuple[int, ...]]:
+    """Cut the layers' order at random; the mean length of a run is drawn first."""
+    mean = 2.0 ** rng.uniform(0.5, 3.0)
+    cuts = [0, *(np.flatnonzero(rng.random(len(network.layers) - 1) < 1 / mean) + 1)]
+    ends = [*cuts[1:], len(network.layers)]
+    return [tuple(range(int(a), int(b))) for a, b in zip(cuts, ends, strict=True)]
 
 
 def _individual(partition: Partition, cost: float) -> Any:

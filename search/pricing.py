@@ -137,9 +137,13 @@ class PlanPricer:
 
     def __call__(self, partition: Partition) -> tuple[Partition, float]:
         """Return the partition with groups that do not fit cut, and ln EDP (J s); inf if none."""
-        valid = normalise(g for part in partition for g in self._fitted(part))
+        valid = self.fitted(partition)
         cost = self.plan(self.plan_of(valid))
         return valid, inf if isinstance(cost, Infeasible) else log(cost.edp_js)
+
+    def fitted(self, partition: Partition) -> Partition:
+        """Return the partition with groups that do not fit cut."""
+        return normalise(g for part in partition for g in self._fitted(part))
 
     def plan_of(self, partition: Partition) -> FusionPlan:
         """Return the plan of a valid partition: tilings chosen, groups in running order.

@@ -22,7 +22,7 @@ from ..space.network import Network
 from .exact_frame import Flags
 from .exact_proof import Watch
 from .fusion_state import FusionState
-from .partition import Partition
+from .partition import Group, Partition
 
 State = TypeVar("State")
 
@@ -171,6 +171,14 @@ class PlanPrices(Protocol):
 
         Groups that fit no tiling are cut; returns what is left as well. inf if there is no price.
         """
+        ...
+
+    def fitted(self, partition: Partition) -> Partition:
+        """Return the partition with groups that do not fit cut."""
+        ...
+
+    def tiling(self, layers: Group) -> FusionGroup | Infeasible:
+        """Return the chosen tiling of a group, or why it has none."""
         ...
 
     def plan_of(self, partition: Partition) -> FusionPlan:

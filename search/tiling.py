@@ -50,7 +50,7 @@ def tile_group(
     for tiles, tile in _candidates(network, layers):
         work, runs = _work_of(tiles), tiles.count * tiles.images
         # occupancy is the dear part: skip what would lose even if all weights could stay
-        if estimate(work, _choose_weights(network, layers, hardware, runs, maxsize)[1]) >= lowest:
+        if estimate(work, choose_weights(network, layers, hardware, runs, maxsize)[1]) >= lowest:
             continue
         peak = int(tiles.activations.max())
         if peak < least:
@@ -58,7 +58,7 @@ def tile_group(
         room = buffer_words(hardware) - peak
         if room < 1:
             continue
-        resident, words = _choose_weights(network, layers, hardware, runs, room)
+        resident, words = choose_weights(network, layers, hardware, runs, room)
         price = estimate(work, words)
         if price < lowest:
             best, lowest = FusionGroup(layers, tile, tiles.policy, resident), price
@@ -81,7 +81,7 @@ def _candidates(network: Network, layers: tuple[int, ...]) -> Iterator[tuple[Gro
     def sweep(axis: int, size: int, keep: bool) -> AxisSweep:
         return axis_sweep(shape, list(members), axis, size, keep)
 
-    for tile in _tiles(*whole):
+    for tile in tile_sizes(*whole):
         for policy in _POLICIES:
             # one tile has no halo, so the policies agree
             axes = [
@@ -93,7 +93,7 @@ def _candidates(network: Network, layers: tuple[int, ...]) -> Iterator[tuple[Gro
                 break
 
 
-def _tiles(rows: int, columns: int) -> Iterator[Tile]:
+def tile_sizes(rows: int, columns: int) -> Iterator[Tile]:
     """Whole map, bands of rows by halving heights, then halves of one row."""
     yield (rows, columns)
     height = rows
@@ -143,7 +143,7 @@ def _estimator(hardware: Hardware) -> Callable[[_Work, int], float]:
     return estimate
 
 
-def _choose_weights(
+def choose_weights(
     network: Network,
     layers: tuple[int, ...],
     hardware: Hardware,
