@@ -29,17 +29,21 @@ KINDS = ("any", "dense", "operators", "wild")
 @pytest.mark.parametrize("block", range(12))
 def test_rectangles_hold_what_the_run_over_coordinates_has(block):
     for seed in range(block * 10, block * 10 + 10):
-        shape, layers, rng = drawn(seed, KINDS[seed % 4])
-        layers = tuple(layer.with_batch(1 + seed % 2) for layer in layers)
-        faces = guillotine(rng, *shape.sizes[shape.anchor])
-        tiles = face_tiles(shape, layers, faces)
-        run = simulate_faces(shape, layers, faces)
-        assert tiles.fetched.ravel().tolist() == run.fetched
-        assert tiles.stored.ravel().tolist() == run.written
-        assert {u: int(tiles.made(u).sum()) for u in run.made} == run.made
-        assert macs(tiles) == run.macs
-        assert tiles.activations[:, 0].T.tolist() == run.steps
-        assert tiles.in_flight[0].tolist() == moving(run, tiles.images)
+        check_rectangles(seed)
+
+
+def check_rectangles(seed):
+    shape, layers, rng = drawn(seed, KINDS[seed % 4])
+    layers = tuple(layer.with_batch(1 + seed % 2) for layer in layers)
+    faces = guillotine(rng, *shape.sizes[shape.anchor])
+    tiles = face_tiles(shape, layers, faces)
+    run = simulate_faces(shape, layers, faces)
+    assert tiles.fetched.ravel().tolist() == run.fetched
+    assert tiles.stored.ravel().tolist() == run.written
+    assert {u: int(tiles.made(u).sum()) for u in run.made} == run.made
+    assert macs(tiles) == run.macs
+    assert tiles.activations[:, 0].T.tolist() == run.steps
+    assert tiles.in_flight[0].tolist() == moving(run, tiles.images)
 
 
 def moving(run, images):

@@ -76,6 +76,10 @@ def account_case(seed, kind="any"):
     ],
 )
 def test_a_group_costs_what_its_tiles_cost_one_by_one(seed, kind):
+    check_price(seed, kind)
+
+
+def check_price(seed, kind):
     network, group, hardware, mapper = account_case(seed, kind)
     cost = group_cost(network, group, hardware, mapper)
     if isinstance(cost, Infeasible):
@@ -193,6 +197,13 @@ def test_latency_lies_between_its_parts_and_their_sum(seed):
     ideal = replace(hardware, levels=(hardware.levels[0], buffer, fast))
     unhindered = group_cost(network, group, ideal, BufferMapper())
     assert unhindered.latency_cycles <= cost.latency_cycles
+    # all one after another, each transfer of a tile in whole cycles: fast ports set no pace
+    quick = replace(hardware, levels=(hardware.levels[0], buffer, hardware.levels[-1]))
+    cost = group_cost(network, group, quick, BufferMapper())
+    compute = sum(n * c.chip_cycles for s in cost.layers for n, c in s.evaluations)
+    transfers = cost.tiles * (2 + 2 * len(group.layers))
+    after = compute + words / hardware.levels[-1].bandwidth_words + transfers
+    assert cost.latency_cycles <= after
 
 
 @pytest.mark.parametrize("seed", range(40))
