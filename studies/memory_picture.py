@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _KIB: Final = 1024
 _SIZE: Final = (15.0, 6.2)
 _DPI: Final = 150
+_SEGMENTS: Final = 900
+"""Of a picture: the eye tells no more apart."""
 _LETTER: Final = 0.0042
 """Width of a letter of a label, of the axes' width."""
 _LINE: Final = 0.03
@@ -65,7 +67,7 @@ def save_memory(cost: NetworkCost, path: Path, option: str = "--memory") -> None
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    segments = buffer_timeline(cost)
+    segments = buffer_timeline(cost, _SEGMENTS)
     # without pyplot: no global state, no window, and nothing to close
     figure = Figure(figsize=_SIZE, layout="constrained", dpi=_DPI)
     strip, axes = figure.subplots(2, 1, sharex=True, height_ratios=(1, 24))
@@ -198,8 +200,9 @@ def _labels(
         if key not in roomiest or _area(stretch) > _area(roomiest[key]):
             roomiest[key] = stretch
     for key, box in roomiest.items():
-        # the colour says which are weights
-        name = box.held.name.removeprefix("weights of ")
+        weights = box.held.kind == "weights"
+        # the colour says that they are
+        name = box.held.name.removeprefix("weights of ") if weights else box.held.name
         if name and box.right - box.left > _LETTER * len(name) * width:
             middle = ((box.left + box.right) / 2, (box.bottom + box.top) / 2)
             axes.text(*middle, name, ha="center", va="center", fontsize=7,

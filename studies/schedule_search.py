@@ -1,7 +1,8 @@
 """A fusion plan searched for one network on one hardware, in a thread that can be stopped."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from math import exp, inf
 from time import process_time
 
@@ -13,6 +14,7 @@ from ..evaluators.network_cost import NetworkCost
 from ..evaluators.problem import MappingProblem
 from ..search.fusion_search import FUSION_SEARCHES
 from ..search.fusion_state import FusionState
+from ..search.genetic import GeneticFusion
 from ..search.mapper import Mapper
 from ..search.mapping_search import MAPPING_SEARCHES
 from ..search.pricing import PlanPricer
@@ -22,8 +24,12 @@ from ..space.fusion import layer_by_layer
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.network import Network
-from .map_solve import compiling, stoppable
+from ..space.networks import network as network_named
+from .map_solve import stoppable
 from .stopping import Stopped
+
+#: network, plans, and mappings of each layer that code is compiled with
+_TINY, _TINY_PLANS, _TINY_MAPPINGS = "tiny_cnn", 3, 2000
 
 
 @dataclass(frozen=True)
@@ -106,12 +112,7 @@ def search_plan(
     mapper = _StoppableMapper(effort, stop)
     pricer = PlanPricer(network, hardware, mapper)
     running = _Running(pricer, effort, stop)
-    began = process_time()
-    with compiling() as took:
-        state, interrupted = stoppable(
-            running.search, stop, lambda: tell(running.stand(mapper.mapped))
-        )
-    cpu_s = max(0.0, process_time() - began - sum(took))
+    state, interrupted = stoppable(running.search, stop, lambda: tell(running.stand(mapper.mapped)))
     if not state.history:
         return None
     cost, unfused = pricer.plan(state.best), pricer.plan(layer_by_layer(network))
@@ -126,7 +127,7 @@ def search_plan(
         state.evaluations,
         mapper.mapped,
         None if state.bound is None else exp(state.bound),
-        cpu_s,
+        running.cpu_s,
         interrupted,
         state.notes,
     )
@@ -137,6 +138,8 @@ class _Running:
 
     def __init__(self, pricer: PlanPricer, effort: Effort, stop: NDArray[np.uint8]) -> None:
         settings = effort.settings
+        self.cpu_s = 0.0
+        self._warm = _warming(pricer.hardware, effort, stop)
         self._search = FUSION_SEARCHES[settings.fusion](pricer, settings.population)
         self._evaluations = effort.evaluations
         self._stop = stop
@@ -144,15 +147,17 @@ class _Running:
 
     def search(self) -> FusionState:
         """Price plan after plan until the budget or the planner's plans are used up."""
-        try:
+        with suppress(Stopped):
+            self._warm()
+        began = process_time()
+        # a stop comes in the middle of a plan, which is left out
+        with suppress(Stopped):
             while self._state.evaluations < self._evaluations and not self._stop[0]:
                 after = self._search.advance(self._state, 1)
                 if after == self._state:
                     break
                 self._state = after
-        except Stopped:
-            # in the middle of a plan, which is left out
-            pass
+        self.cpu_s = process_time() - began
         return self._state
 
     def stand(self, mapped: int) -> Stand:
@@ -160,6 +165,20 @@ class _Running:
         history = self._state.history
         best, first = (exp(history[-1]), exp(history[0])) if history else (inf, inf)
         return Stand(len(history), best, first, mapped)
+
+
+def _warming(hardware: Hardware, effort: Effort, stop: NDArray[np.uint8]) -> Callable[[], None]:
+    """Return what compiles, or loads from the disk, the code that a search needs."""
+    few = min(effort.settings.mapping_evaluations, _TINY_MAPPINGS)
+    tiny = replace(effort, settings=replace(effort.settings, mapping_evaluations=few))
+    net = network_named(_TINY)
+
+    def warm() -> None:
+        pricer = PlanPricer(net, hardware, _StoppableMapper(tiny, stop))
+        search = GeneticFusion(pricer)
+        search.advance(search.start(0), _TINY_PLANS)
+
+    return warm
 
 
 class _StoppableMapper:

@@ -202,7 +202,7 @@ class ScheduleProgress:
             columns = (BarColumn(24), MofNCompleteColumn(), TextColumn("{task.description}"))
             self._live = Progress(*columns, console=self._console, transient=True)
             self._live.start()
-            self._task = self._live.add_task("layer by layer", total=self._evaluations)
+            self._task = self._live.add_task("", total=self._evaluations)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -218,6 +218,8 @@ class ScheduleProgress:
 
 def progress_text(stand: Stand) -> str:
     """Return where a search stands, in a line."""
+    if not stand.mapped:
+        return "compiling, which takes a while the first time"
     mapped = f"{stand.mapped:,} mapping problems"
     if not stand.evaluations:
         return f"layer by layer: {mapped}"

@@ -226,6 +226,7 @@ def test_a_stop_on_the_command_line_exits_with_130(
 
 def test_progress_says_what_the_best_plan_saves() -> None:
     assert progress_text(Stand(0, 0.0, 0.0, 12)) == "layer by layer: 12 mapping problems"
+    assert progress_text(Stand(0, 0.0, 0.0, 0)).startswith("compiling")
     line = progress_text(Stand(5, 1e-3, 2e-3, 1234))
     assert line == "plans: EDP 0.001 J s, 0.500 of layer by layer; 1,234 mapping problems"
 
