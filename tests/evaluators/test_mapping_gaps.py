@@ -14,7 +14,7 @@ from archloom.search.exact_mapping import ExactMapping
 from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import RandomMapping
 from archloom.search.pricing import PlanPricer
-from archloom.space.fusion import FusionGroup, FusionPlan, layer_by_layer
+from archloom.space.fusion import FusionGroup, FusionPlan, Pin, layer_by_layer
 from archloom.space.hardware import Hardware
 from archloom.space.networks import network
 
@@ -27,6 +27,17 @@ PLANS = {
     "layer by layer": (THREE, two_levels(), layer_by_layer(THREE)),
     "fused": (THREE, EDGE, FusionPlan((FusionGroup((0, 1, 2), (3, 8)),))),
     "half fused": (THREE, EDGE, FusionPlan((FusionGroup((0, 1), (4, 8)), FusionGroup((2,))))),
+    "pinned": (
+        THREE,
+        EDGE,
+        FusionPlan(
+            (
+                FusionGroup((0,), pins=(Pin(0, 1),), steady=(0,)),
+                FusionGroup((1,), (4, 8), pins=(Pin(1, 2),)),
+                FusionGroup((2,)),
+            )
+        ),
+    ),
     "with vector operators": (TINY, EDGE, layer_by_layer(TINY)),
 }
 
