@@ -76,6 +76,12 @@ def _mapping_search_names() -> list[str]:
     return list(MAPPING_SEARCHES)
 
 
+def _fusion_search_names() -> list[str]:
+    from ..search.fusion_search import FUSION_SEARCHES
+
+    return list(FUSION_SEARCHES)
+
+
 def _readable_workloads(entries: Any, info: ValidationInfo) -> Any:
     """Read the networks, so that what is wrong with them is reported with the file's errors."""
     if not isinstance(entries, list | tuple):
@@ -156,7 +162,9 @@ class Constraints(_Section):
 class Software(_Section):
     """How the software of one design is searched; see ``archloom.search.software``."""
 
-    fusion: Literal["genetic", "none"] = "genetic"
+    fusion: Annotated[str, AfterValidator(_known("fusion search", _fusion_search_names))] = (
+        "genetic"
+    )
     population: Annotated[int, Field(ge=2)] = 8
     mapping: Annotated[str, AfterValidator(_known("mapping search", _mapping_search_names))] = (
         "auto"

@@ -48,7 +48,7 @@ EXPECTED = [
     (14, "halving.name", "did you mean msh?"),
     (15, "trials", "YAML reads this as a text, write 1000"),
     (16, "batch_size", "0 must be greater than or equal to 1"),
-    (18, "software.fusion", "did you mean genetic?"),
+    (18, "software.fusion", "did you mean genetic or"),
     (19, "software.populaton", "did you mean population?"),
     (20, "executor.name", "did you mean ray?"),
     (20, "executor.workers", "0 must be greater than or equal to 1"),
