@@ -122,7 +122,7 @@ def overflow(
         where += f" in tile ({step.tile[0]}, {step.tile[1]}) of"
         where += f" {tiles.grid[0]}x{tiles.grid[1]}"
     size = hardware.word_bits / 8
-    missing = f"{_bytes((step.words - capacity) * size)} more than there are"
+    missing = f"{bytes_text((step.words - capacity) * size)} more than there are"
     return Infeasible(
         "glb_overflow",
         where,
@@ -137,11 +137,12 @@ def _listed(step: Step, word_bytes: float) -> str:
     """Return the largest demands of a step, and how much the others take."""
     # one of two that are left out is as short to name
     most = _NAMED if len(step.demands) > _NAMED + 1 else _NAMED + 1
-    texts = [f"{d.name} {_bytes(d.words * word_bytes)}" for d in step.demands[:most]]
+    texts = [f"{d.name} {bytes_text(d.words * word_bytes)}" for d in step.demands[:most]]
     if rest := step.demands[most:]:
-        texts.append(f"{len(rest)} others {_bytes(sum(d.words for d in rest) * word_bytes)}")
+        texts.append(f"{len(rest)} others {bytes_text(sum(d.words for d in rest) * word_bytes)}")
     return ", ".join(texts)
 
 
-def _bytes(count: float) -> str:
+def bytes_text(count: float) -> str:
+    """Return a number of bytes for people; shares of one only where there are any."""
     return f"{count:,.0f}" if float(count).is_integer() else f"{count:,.1f}"

@@ -8,6 +8,7 @@ from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.network import Network
 from ..space.surroundings import Surroundings
+from .buffer_demand import bytes_text
 from .occupancy import Tiles
 
 
@@ -114,10 +115,12 @@ def pinned_overflow(
     """
     size = hardware.word_bits / 8
     maps = {i: network.layers[i].output_words for i in (*around.held, *around.kept)}
-    parts = [f"{network.layers[i].name} {words * size:,g}" for i, words in maps.items()]
     steady = around.words - sum(maps.values())
-    if steady:
-        parts.append(f"steady weights {steady * size:,g}")
+    taken = [(network.layers[i].name, words) for i, words in maps.items()]
+    taken += [("steady weights", steady)] if steady else []
+    parts = [
+        f"{name} {bytes_text(words * size)}" for name, words in sorted(taken, key=lambda t: -t[1])
+    ]
     more = (around.words + needed - capacity) * size
     return Infeasible(
         "pinned_overflow",
@@ -125,7 +128,7 @@ def pinned_overflow(
         (around.words + needed) * size,
         capacity * size,
         "bytes",
-        f"{more:,g} too many: pin less of {_listed(parts)}, or enlarge the buffer",
+        f"{bytes_text(more)} too many: pin less of {_listed(parts)}, or enlarge the buffer",
     )
 
 

@@ -43,9 +43,11 @@ def surroundings(network: Network, plan: FusionPlan) -> tuple[Surroundings, ...]
     owners = {network.weight_owner(i) for group in plan.groups for i in group.steady}
     always = sum(network.layers[i].weight_words for i in owners)
     found = []
+    there: list[int] = []
     for g, group in enumerate(plan.groups):
-        held = tuple(sorted(i for i in last if home[i] < g <= last[i]))
-        kept = tuple(pin.layer for pin in group.pins)
+        there = sorted(i for i in there if last[i] >= g)
+        held, kept = tuple(there), tuple(pin.layer for pin in group.pins)
+        there += kept
         unwritten = tuple(
             i
             for i in kept

@@ -4,7 +4,7 @@ from .details import Details
 from .gap_text import gaps_text, layer_gap_text
 from .page import card, definitions, fold, plot, table
 from .plots import stacked_bars
-from .show import capacity_text, design_text, group_layers, tiling_text
+from .show import capacity_text, design_text, group_layers, kept_columns, tiling_text
 
 _UJ_PER_PJ = 1e-6
 _KIB = 1024
@@ -108,11 +108,13 @@ def _network(network: Details) -> str:
 
 
 def _groups(network: Details) -> str:
+    kept = kept_columns(network["groups"])
     heads = [
         "group",
         "layers",
         "tiles",
         "resident weights",
+        *kept,
         "peak KiB",
         "DRAM KiB without",
         "DRAM KiB with",
@@ -124,6 +126,7 @@ def _groups(network: Details) -> str:
             group_layers(group["layers"]),
             tiling_text(group),
             group_layers(group["resident"]),
+            *(texts[number] for texts in kept.values()),
             group["peak_bytes"] / _KIB if group["peak_bytes"] else None,
             group["dram_bytes_unfused"] / _KIB,
             group["dram_bytes"] / _KIB,

@@ -1,13 +1,13 @@
 """What ``archloom schedule`` shows: groups, the plan beside others, and how far the search is."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Final, Self
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final, Self
 
 from .details import Details, cost_details
 from .gap_text import gaps_text
 from .schedule_search import Effort, Schedule, Stand
-from .show import group_layers
+from .show import group_layers, kept_columns
 from .whole_table import new_table, plain, print_line, print_whole
 
 if TYPE_CHECKING:
@@ -99,8 +99,8 @@ def _heading(record: Details) -> str:
 
 def _groups(record: Details) -> "Table":
     groups = record["groups"]
-    options = [(key, head) for key, head in _OPTIONAL if any(group[key] for group in groups)]
-    heads = ["group", "layers", "tile", "halo", "resident weights", *(head for _, head in options)]
+    kept = kept_columns(groups)
+    heads = ["group", "layers", "tile", "halo", "resident weights", *kept]
     numbers = ["peak KiB", "DRAM KiB", "layer by layer", "energy uJ", "cycles"]
     capacity = record["buffer_bytes"] / _KIB
     title = "Groups, in running order" + (f"; buffer of {capacity:,.1f} KiB" if capacity else "")
@@ -112,7 +112,7 @@ def _groups(record: Details) -> "Table":
             tile_text(group),
             group["halo"].replace("_", " ") if group["tiles"] > 1 else "",
             plain(group_layers(group["resident"])),
-            *(plain(_OPTIONAL_TEXT[key](group[key])) for key, _ in options),
+            *(plain(texts[number]) for texts in kept.values()),
             f"{group['peak_bytes'] / _KIB:,.1f}" if tile_text(group) else "streams",
             f"{group['dram_bytes'] / _KIB:,.1f}",
             f"{group['dram_bytes_unfused'] / _KIB:,.1f}",
@@ -144,15 +144,6 @@ def tile_text(group: Details) -> str:
         return ""
     rows, columns = group["tile"]
     return f"{rows}x{columns}" + (f" ({group['tiles']})" if group["tiles"] > 1 else " (whole)")
-
-
-def _pins_text(pins: Sequence[dict[str, str]]) -> str:
-    """Return maps that stay in the buffer, each with the layer that reads it last there."""
-    return ", ".join(f"{pin['layer']} until {pin['reader']}" for pin in pins)
-
-
-_OPTIONAL: Final = (("pins", "pinned for later groups"), ("steady", "weights that never leave"))
-_OPTIONAL_TEXT: Final[dict[str, Any]] = {"pins": _pins_text, "steady": group_layers}
 
 
 def _sums(record: Details) -> "Table":

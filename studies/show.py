@@ -1,7 +1,7 @@
 """``archloom show``: one trial taken apart, for a terminal or as JSON."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from math import prod
 from pathlib import Path
@@ -64,6 +64,20 @@ def group_layers(names: list[str]) -> str:
     if len(names) <= _LISTED:
         return ", ".join(names)
     return f"{names[0]} .. {names[-1]} ({len(names)} layers)"
+
+
+def kept_columns(groups: Sequence[Details]) -> dict[str, list[str]]:
+    """Return what stays in the buffer beyond each group, by head of a column; none without any."""
+    columns = {
+        "pinned for later groups": [_pins_text(group["pins"]) for group in groups],
+        "weights that never leave": [group_layers(group["steady"]) for group in groups],
+    }
+    return {head: texts for head, texts in columns.items() if any(texts)}
+
+
+def _pins_text(pins: Sequence[dict[str, str]]) -> str:
+    """Return maps that stay in the buffer, each with the layer that reads it last there."""
+    return ", ".join(f"{pin['layer']} until {pin['reader']}" for pin in pins)
 
 
 def capacity_text(capacity: Any) -> str:
@@ -202,7 +216,9 @@ def _energy(network: Details) -> "Table":
 
 def _groups(network: Details) -> "Table":
     table = _table("\nFusion groups: bytes moved between DRAM and chip, without and with fusion")
-    for head in ("group", "layers", "tiles", "resident weights", "peak KiB", "without", "with"):
+    kept = kept_columns(network["groups"])
+    heads = ("group", "layers", "tiles", "resident weights", *kept, "peak KiB", "without", "with")
+    for head in heads:
         right = head in ("group", "peak KiB", "without", "with")
         table.add_column(head, justify="right" if right else "left", overflow="fold")
     for number, group in enumerate(network["groups"]):
@@ -211,13 +227,14 @@ def _groups(network: Details) -> "Table":
             group_layers(group["layers"]),
             tiling_text(group),
             group_layers(group["resident"]),
+            *(texts[number] for texts in kept.values()),
             f"{group['peak_bytes'] / _KIB:,.1f}" if group["peak_bytes"] else "",
             f"{group['dram_bytes_unfused']:,.0f}",
             f"{group['dram_bytes']:,.0f}",
         )
     table.add_section()
     totals = (f"{network['unfused']['dram_bytes']:,.0f}", f"{network['dram_bytes']:,.0f}")
-    table.add_row("", "all", "", "", "", *totals)
+    table.add_row("", "all", "", "", *[""] * len(kept), "", *totals)
     return table
 
 

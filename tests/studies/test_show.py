@@ -1,6 +1,7 @@
 """``archloom show``: every figure adds up, and is the one that the study recorded."""
 
 import json
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from shutil import copytree
@@ -10,16 +11,23 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
+from archloom.evaluators.network_cost import NetworkCost
+from archloom.search.mapper import Mapper
+from archloom.search.mapping_search import RandomMapping
+from archloom.search.pricing import PlanPricer
 from archloom.space.dims import DIMS
+from archloom.space.fusion import FusionGroup, FusionPlan, Pin, layer_by_layer
 from archloom.space.hardware import Hardware, StorageLevel
 from archloom.space.mapping import LevelMapping, Mapping
 from archloom.space.networks import network
 from archloom.studies.cli import app
-from archloom.studies.details import trial_details, trial_number
+from archloom.studies.details import cost_details, trial_details, trial_number
 from archloom.studies.errors import UserError
 from archloom.studies.nest import loop_nest
-from archloom.studies.show import group_layers, renderables, tiling_text
+from archloom.studies.show import group_layers, kept_columns, renderables, tiling_text
 from archloom.studies.store import read_baseline, read_trials
+
+from ..search.small_cases import casco_edge, chain
 
 ALL = ("weights", "inputs", "outputs")
 
@@ -173,3 +181,26 @@ def test_groups_and_tiles_are_put_in_a_few_words() -> None:
     assert tiling_text(group) == "4x56, 14 tiles, keep all"
     assert tiling_text(group | {"tiles": 1}) == "one tile"
     assert tiling_text(group | {"tile": None}) == "whole maps"
+
+
+def test_a_plan_that_keeps_maps_and_weights_is_taken_apart_like_others() -> None:
+    groups = (
+        FusionGroup((0,), pins=(Pin(0, 2),), steady=(0,)),
+        FusionGroup((1,)),
+        FusionGroup((2, 3), (4, 8)),
+    )
+    net = replace(chain(4), reads=(("input",), ("c0",), ("c0",), ("c2",)))
+    pricer = PlanPricer(net, casco_edge(64), Mapper(RandomMapping(), 20, 1))
+    cost, unfused = pricer.plan(FusionPlan(groups)), pricer.plan(layer_by_layer(net))
+    assert isinstance(cost, NetworkCost)
+    assert isinstance(unfused, NetworkCost)
+    details = cost_details(cost, unfused)
+    test_layers_and_groups_sum_to_latency_and_traffic((None, {"networks": [details]}))
+    test_levels_sum_to_layers_and_layers_to_the_network((None, {"networks": [details]}))
+    assert kept_columns(details["groups"]) == {
+        "pinned for later groups": ["c0 until c2", "", ""],
+        "weights that never leave": ["c0", "", ""],
+    }
+    assert kept_columns(cost_details(unfused, unfused)["groups"]) == {}
+    words = cost.network.layers[0].output_words
+    assert [group["peak_bytes"] >= words for group in details["groups"]] == [True] * 3
