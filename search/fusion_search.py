@@ -6,7 +6,7 @@ from typing import Final
 from .dynamic import DynamicFusion
 from .genetic import GeneticFusion
 from .genetic_full import GeneticFull
-from .integer import integer, integer_printed
+from .integer import IntegerFusion
 from .no_fusion import LayerByLayer
 from .pricing import PlanPricer
 from .protocols import FusionSearch
@@ -19,8 +19,8 @@ FUSION_SEARCHES: Final[dict[str, FusionFactory]] = {
     "dynamic": lambda price, _: DynamicFusion(price),
     "genetic": GeneticFusion,
     "genetic_full": GeneticFull,
-    "integer": lambda price, _: integer(price),
-    "integer_printed": lambda price, _: integer_printed(price),
+    "integer": lambda price, _: IntegerFusion(price),
+    "integer_printed": lambda price, _: IntegerFusion(price, "printed"),
     "none": lambda price, _: LayerByLayer(price),
     "tiled": lambda price, _: tiled(price),
 }

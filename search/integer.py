@@ -1,6 +1,7 @@
 """FAST's fusion planner: layers run one by one, and an integer program says what stays on chip."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ..space.fusion import FusionGroup, FusionPlan, Pin
 from ..space.infeasible import Infeasible
@@ -23,7 +24,7 @@ class IntegerPlan:
         solved: the program's answer, with its own cost and gap.
         dropped: what was given up since the layers beside it found no room: (maker, first reader
             from DRAM) of maps, (layer, layer) of weights.
-        own: what the linear model says of what is left.
+        own: what the linear model says of what is left; the common price may say otherwise.
     """
 
     plan: FusionPlan
@@ -31,31 +32,49 @@ class IntegerPlan:
     dropped: tuple[tuple[int, int], ...]
     own: OwnCost
 
+    def notes(self, network: Network) -> tuple[str, ...]:
+        """Say what the linear model expects of the plan, and what was given up for it."""
+        expected = (
+            f"the integer program (gap {self.solved.gap_percent:.4f}%) expects "
+            f"{self.own.cycles:,.0f} cycles, {self.own.energy_pj:,.0f} pJ and "
+            f"{self.own.dram_words:,} words over DRAM"
+        )
+        names = [layer.name for layer in network.layers]
+        given_up = (
+            f"{names[reader]} reads {names[maker]} from DRAM"
+            if maker != reader
+            else f"weights of {names[maker]} stream"
+            for maker, reader in self.dropped
+        )
+        return (expected, *(f"{what}: layers beside it found no room" for what in given_up))
 
-def integer(pricer: PlanPricer, steady_weights: bool = False) -> Planned:
-    """Return the planner with live intervals that minimises EDP.
+
+class IntegerFusion(Planned):
+    """Prices layer by layer, then the program's plan; the better one stays.
 
     Args:
         pricer: prices the layers, and the plan.
-        steady_weights: whether weights may be on the chip before the pass begins. They are then
-            never read from DRAM, which no plan of other planners can say of its weights.
+        form: ``live`` minimises EDP; ``printed`` is FAST's: least latency, steady weights.
+        steady_weights: whether the live form, too, may have weights on the chip before the pass
+            begins. They are then never read from DRAM, which plans without them cannot match.
     """
 
-    def work_out() -> FusionPlan | None:
-        found = live_plan(pricer, steady_weights)
-        return found if found is None else found.plan
+    def __init__(
+        self, pricer: PlanPricer, form: Form = "live", steady_weights: bool = False
+    ) -> None:
+        super().__init__(
+            pricer,
+            lambda: self.found.plan if self.found else None,
+            lambda: self.found.notes(pricer.network) if self.found else (),
+        )
+        self._pricer, self._form, self._steady = pricer, form, steady_weights
 
-    return Planned(pricer, work_out)
-
-
-def integer_printed(pricer: PlanPricer) -> Planned:
-    """Return FAST's planner as printed: least latency, steady weights."""
-
-    def work_out() -> FusionPlan | None:
-        found = printed_plan(pricer)
-        return found if found is None else found.plan
-
-    return Planned(pricer, work_out)
+    @cached_property
+    def found(self) -> IntegerPlan | None:
+        """What the program found; None if nothing can stay anywhere."""
+        if self._form == "printed":
+            return printed_plan(self._pricer)
+        return live_plan(self._pricer, self._steady)
 
 
 def live_plan(pricer: PlanPricer, steady_weights: bool = False) -> IntegerPlan | None:

@@ -22,6 +22,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import csr_array
 
 from .pinning import Form, OwnCost, Pinned, PinProblem, Saving, own_cost
+from .quiet import quiet
 
 #: coefficients by column
 Sum = dict[int, float]
@@ -204,13 +205,14 @@ class Program:
         most = np.array([1.0] * n + [inf] * len(layers))
         fixed = energy * sum(layer.energy_pj for layer in layers)
         scale = fixed + float(objective[n:].sum()) or 1.0
-        result = milp(
-            objective / scale * 1e3,
-            integrality=np.array([1] * n + [0] * len(layers)),
-            bounds=Bounds(least, most),
-            constraints=_matrix(rows, n + len(layers)),
-            options={"mip_rel_gap": 0.0, "node_limit": MOST_NODES},
-        )
+        with quiet():
+            result = milp(
+                objective / scale * 1e3,
+                integrality=np.array([1] * n + [0] * len(layers)),
+                bounds=Bounds(least, most),
+                constraints=_matrix(rows, n + len(layers)),
+                options={"mip_rel_gap": 0.0, "node_limit": MOST_NODES},
+            )
         if result.x is None:
             # nothing found within the nodes: what streams everything is always allowed
             return Pinned(), inf

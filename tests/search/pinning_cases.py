@@ -4,7 +4,17 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from archloom.search.pinning import PinLayer, Pinned, PinProblem, Read, Saving
+from archloom.search.pinning import (
+    FORMS,
+    Form,
+    PinLayer,
+    Pinned,
+    PinProblem,
+    Read,
+    Saving,
+    own_cost,
+)
+from archloom.search.pinning_ilp import Program
 
 
 def random_problem(rng: np.random.Generator, most: int = 10, branching: bool = True) -> PinProblem:
@@ -141,3 +151,45 @@ def broken_alive(problem: PinProblem, pinned: Pinned) -> list[str]:
         if used > problem.capacity_words:
             broken.append(f"{used} words while layer {i} runs")
     return broken
+
+
+def best_of_all(
+    problem: PinProblem, form: Form, steady: bool, energy: float, latency: float
+) -> float:
+    """Return the least weighted sum over all choices that the form allows."""
+    broken = broken_in_print if form == "printed" else broken_alive
+    found = []
+    for pinned in choices(problem, steady, only_next=form == "printed"):
+        cost = own_cost(problem, pinned, form)
+        found.append((energy * cost.energy_pj + latency * cost.cycles, pinned))
+    # dear to check, so the cheapest first
+    for value, pinned in sorted(found, key=lambda pair: pair[0]):
+        if not broken(problem, pinned):
+            return value
+    raise AssertionError("not even what streams everything is allowed")
+
+
+def small_problem(seed: int, form: Form, kind: str) -> PinProblem:
+    """Return a random problem whose choices can be enumerated."""
+    rng = np.random.default_rng([seed, FORMS.index(form)])
+    while True:
+        problem = random_problem(rng, branching=kind == "branching")
+        near = sum(r.producer == i - 1 for i, la in enumerate(problem.layers) for r in la.reads)
+        reads = near if form == "printed" else sum(len(la.reads) for la in problem.layers)
+        if reads + len(problem.owners) <= 13:
+            return problem
+
+
+def differs(seed: int, form: Form, kind: str) -> str:
+    """Say how the program's answer differs from the best of all choices; empty if it does not."""
+    problem = small_problem(seed, form, kind)
+    steady = form == "printed" or seed % 2 == 0
+    energy, latency = ((0.0, 1.0), (1.0, 0.0), (0.3, 0.7))[seed % 3]
+    solved = Program(problem, form, steady).solve(energy, latency)
+    if solved.cost != own_cost(problem, solved.pinned, form):
+        return f"seed {seed}: its cost is not that of its answer"
+    value = energy * solved.cost.energy_pj + latency * solved.cost.cycles
+    best = best_of_all(problem, form, steady, energy, latency)
+    if abs(value - best) > 1e-7 * best or solved.gap_percent > 1e-6:
+        return f"seed {seed}: {value}, gap {solved.gap_percent}, and the best is {best}"
+    return ""

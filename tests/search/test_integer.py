@@ -8,8 +8,7 @@ import pytest
 from archloom.evaluators.network_cost import NetworkCost
 from archloom.search.fusion_search import FUSION_SEARCHES
 from archloom.search.integer import (
-    integer,
-    integer_printed,
+    IntegerFusion,
     live_plan,
     plan_of,
     printed_plan,
@@ -38,17 +37,17 @@ from .small_cases import casco_edge, chain, cheap_pricer, graph, two_levels
 
 class TestInteger(FusionSearchContract):
     def make(self, price: PlanPricer) -> FusionSearch:
-        return integer(price)
+        return IntegerFusion(price)
 
 
 class TestSteadyWeights(FusionSearchContract):
     def make(self, price: PlanPricer) -> FusionSearch:
-        return integer(price, steady_weights=True)
+        return IntegerFusion(price, steady_weights=True)
 
 
 class TestIntegerPrinted(FusionSearchContract):
     def make(self, price: PlanPricer) -> FusionSearch:
-        return integer_printed(price)
+        return IntegerFusion(price, "printed")
 
 
 def random_graph(seed: int) -> Network:
@@ -176,6 +175,9 @@ def test_layers_that_find_no_room_get_it() -> None:
         assert plan_violations(pricer.network, found.plan) == []
         assert found.dropped
         assert found.own.energy_pj >= solved.cost.energy_pj
+        notes = found.notes(pricer.network)
+        assert len(notes) == 1 + len(found.dropped)
+        assert all("found no room" in note for note in notes[1:])
 
 
 def test_without_a_shared_buffer_nothing_stays() -> None:
@@ -183,7 +185,7 @@ def test_without_a_shared_buffer_nothing_stays() -> None:
     assert isinstance(pin_problem(pricer), Infeasible)
     assert live_plan(pricer) is None
     assert printed_plan(pricer) is None
-    search = integer(pricer)
+    search = IntegerFusion(pricer)
     assert search.advance(search.start(0), 9).best == layer_by_layer(pricer.network)
 
 
@@ -211,3 +213,4 @@ def test_it_has_its_names() -> None:
         state = search.advance(search.start(1), 5)
         assert state.evaluations == 2
         assert state.history[1] < state.history[0]
+        assert state.notes[0].startswith("the integer program (gap 0.0000%) expects ")
