@@ -5,7 +5,10 @@ from typing import Annotated, Final
 
 import typer
 
+from .errors import UserError
 from .new_console import new_console
+
+DEFAULT_PLANNER: Final = "genetic"
 
 SCHEDULE_EXAMPLES: Final = (
     "Example: archloom schedule resnet18 --hardware eyeriss; "
@@ -26,8 +29,22 @@ def schedule(
         typer.Option("--hardware", metavar="HARDWARE", help="A preset, a template, or a file."),
     ],
     fusion: Annotated[
-        str, typer.Option("--fusion", metavar="PLANNER", help="An unknown one lists all.")
-    ] = "genetic",
+        str | None,
+        typer.Option(
+            "--fusion",
+            metavar="PLANNER",
+            help=f"Who chooses: {DEFAULT_PLANNER} unless said; an unknown one lists all.",
+        ),
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(
+            "--plan",
+            metavar="FILE",
+            help="Price a plan of one's own: JSON as --json prints it. Layers that no group "
+            "names run by themselves.",
+        ),
+    ] = None,
     evaluations: Annotated[
         int,
         typer.Option("--evaluations", metavar="N", min=1, help="Plans that are priced at most."),
@@ -88,11 +105,16 @@ def schedule(
     with the best plan so far. docs/schedule.md explains what is printed.
     """
     from .hardware_source import find_hardware
-    from .schedule_command import Output, effort_of, network_of
+    from .schedule_command import Output, effort_of, given, network_of
     from .schedule_command import schedule as schedule_network
 
+    if plan is not None and fusion is not None:
+        raise UserError("--plan and --fusion exclude each other; say one of them")
     output = Output(as_json, plot, memory)
-    effort = effort_of(fusion, evaluations, mapping, mapping_evaluations, seed)
+    planner = fusion or DEFAULT_PLANNER
+    effort = effort_of(planner, evaluations, mapping, mapping_evaluations, seed)
     found = find_hardware(hardware, settings or [], technology, word_bits).hardware
     network = network_of(source, network_settings or [], batch, found)
+    if plan is not None:
+        effort = given(plan, network, effort)
     raise typer.Exit(schedule_network(network, found, effort, output, new_console()))

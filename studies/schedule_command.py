@@ -1,6 +1,6 @@
 """``archloom schedule``: which layers of a network run fused on a hardware, and what that costs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from .map_pictures import check_picture
 from .memory_picture import save_memory
 from .network_picture import ENDINGS, save_picture
 from .networks_view import Asked, find_network
+from .plan_file import read_plan
 from .report_networks import fused_groups
 from .schedule_search import Effort, Schedule, search_plan
 from .schedule_view import ScheduleProgress, print_schedule, schedule_record
@@ -71,6 +72,16 @@ def effort_of(
     return Effort(settings, evaluations, seed)
 
 
+def given(path: Path, network: Network, effort: Effort) -> Effort:
+    """Return the effort of pricing the plan of a file.
+
+    Raises:
+        UserError: see :func:`archloom.studies.plan_file.read_plan`.
+    """
+    # layer by layer, and the plan
+    return replace(effort, evaluations=2, plan=read_plan(path, network))
+
+
 def network_of(source: str, settings: list[str], batch: int | None, hardware: Hardware) -> Network:
     """Return the network that a command line means, with the batch of a pass.
 
@@ -101,7 +112,7 @@ def schedule(
         print_line("stopped before a plan had a price", notes)
         return STOPPED
     if isinstance(found, Infeasible):
-        print_line(f"{network.name} cannot run on {hardware.name}: {found}", notes)
+        print_line(f"{network.name} on {hardware.name}: {found}", notes)
         return UNMAPPED
     record = schedule_record(found, effort)
     if output.as_json:

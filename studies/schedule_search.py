@@ -17,10 +17,12 @@ from ..search.fusion_state import FusionState
 from ..search.genetic import GeneticFusion
 from ..search.mapper import Mapper
 from ..search.mapping_search import MAPPING_SEARCHES
+from ..search.planned import ln_edp
 from ..search.pricing import PlanPricer
+from ..search.protocols import FusionSearch, PlanPrices
 from ..search.seeds import derived_seed
 from ..search.software import SoftwareSettings
-from ..space.fusion import layer_by_layer
+from ..space.fusion import FusionPlan, layer_by_layer
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.network import Network
@@ -40,11 +42,13 @@ class Effort:
         settings: planner and mapping search.
         evaluations: plans that are priced at most; a planner may need fewer.
         seed: of everything that is random.
+        plan: to be priced instead of what a planner would find; None if a planner chooses.
     """
 
     settings: SoftwareSettings
     evaluations: int
     seed: int = 0
+    plan: FusionPlan | None = None
 
 
 @dataclass(frozen=True)
@@ -140,7 +144,11 @@ class _Running:
         settings = effort.settings
         self.cpu_s = 0.0
         self._warm = _warming(pricer.hardware, effort, stop)
-        self._search = FUSION_SEARCHES[settings.fusion](pricer, settings.population)
+        self._search: FusionSearch = (
+            FUSION_SEARCHES[settings.fusion](pricer, settings.population)
+            if effort.plan is None
+            else _Given(pricer, effort.plan)
+        )
         self._evaluations = effort.evaluations
         self._stop = stop
         self._state = self._search.start(derived_seed(effort.seed, "fusion", pricer.network.name))
@@ -165,6 +173,25 @@ class _Running:
         history = self._state.history
         best, first = (exp(history[-1]), exp(history[0])) if history else (inf, inf)
         return Stand(len(history), best, first, mapped)
+
+
+class _Given:
+    """Prices layer by layer, then one plan, which counts however dear it is."""
+
+    def __init__(self, price: PlanPrices, plan: FusionPlan) -> None:
+        self._price = price
+        self._plans = (layer_by_layer(price.network), plan)
+
+    def start(self, seed: int) -> FusionState:
+        """Return the state before anything was evaluated."""
+        return FusionState(seed)
+
+    def advance(self, state: FusionState, budget: int) -> FusionState:
+        """Price the plans that were not priced yet."""
+        for plan in self._plans[state.evaluations :][:budget]:
+            history = (*state.history, ln_edp(self._price, plan))
+            state = replace(state, best=plan, history=history)
+        return state
 
 
 def _warming(hardware: Hardware, effort: Effort, stop: NDArray[np.uint8]) -> Callable[[], None]:

@@ -45,7 +45,7 @@ def schedule_record(found: Schedule, effort: Effort) -> Details:
         "network": network.name,
         "batch": network.batch,
         "hardware": hardware.name,
-        "planner": effort.settings.fusion,
+        "planner": effort.settings.fusion if effort.plan is None else "given",
         **figures,
         "leakage_pj": found.cost.leakage_pj,
         "baseline": _figures(found.unfused),

@@ -246,3 +246,81 @@ def test_rectangles_of_several_sizes_are_counted() -> None:
     assert tile_text(group) == "2x4 (1), 1x2 (2)"
     assert tiling_text(group) == "3 rectangles, recompute"
     assert tile_text({"tile": None}) == ""
+
+
+def plan_file(tmp_path: Path, data: object) -> str:
+    path = tmp_path / "plan.json"
+    path.write_text(data if isinstance(data, str) else json.dumps(data))
+    return str(path)
+
+
+def test_a_printed_plan_can_be_priced_again(tmp_path: Path) -> None:
+    text = shown("tiny_cnn", "--hardware", "eyeriss", "--json", *QUICK)
+    path = plan_file(tmp_path, text)
+    again = json.loads(shown("tiny_cnn", "--hardware", "eyeriss", "--json", "--plan", path, *QUICK))
+    first = json.loads(text)
+    changed = {"planner", "cpu_s", "evaluations", "mapping_problems"}
+    assert {k: v for k, v in again.items() if k not in changed} == {
+        k: v for k, v in first.items() if k not in changed
+    }
+    assert (again["planner"], again["evaluations"]) == ("given", 2)
+
+
+def test_a_plan_of_ones_own_is_priced_even_if_it_is_dear(tmp_path: Path) -> None:
+    groups = [
+        {"layers": ["block.conv1", "conv1"], "tile": [1, 1], "resident": ["conv1"]},
+        {"layers": ["maxpool"], "faces": [[0, 0, 8, 3], [0, 3, 8, 5]]},
+    ]
+    path = plan_file(tmp_path, groups)
+    found = json.loads(
+        shown("tiny_cnn", "--hardware", "fast_small", "--json", "--plan", path, *QUICK)
+    )
+    assert found["edp"] > found["baseline"]["edp"]
+    assert [group["layers"] for group in found["groups"]] == [
+        ["conv1", "block.conv1"],
+        ["block.conv2"],
+        ["block.add"],
+        ["maxpool"],
+        ["avgpool"],
+        ["fc"],
+    ]
+
+
+def test_a_plan_that_does_not_fit_says_which_tensors_take_what(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [layer.name for layer in network("resnet18").layers[:3]]
+    path = plan_file(tmp_path, {"groups": [{"layers": names}]})
+    words = ["archloom", "schedule", "resnet18", "--hardware", "eyeriss", "--plan", path, *QUICK]
+    monkeypatch.setattr("sys.argv", words)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said_ = " ".join(capsys.readouterr().err.split())
+    assert ended.value.code == 1
+    assert "resnet18 on eyeriss: glb_overflow at glb, group conv1..stage1.0.conv1" in said_
+    assert "more than there are, for conv1 1,605,632, maxpool 401,408" in said_
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ("{", "is not JSON"),
+        ({"plan": []}, "groups: Input should be a valid list"),
+        ([{"layers": []}], "groups.0.layers: List should have at least 1 item"),
+        ([{"layers": ["conv1"], "tile": [0, 1]}], "groups.0.tile.0: Input should be greater"),
+        ([{"layers": ["conv2"]}], "groups.0: tiny_cnn has no layer 'conv2'; did you mean"),
+        ([{"layers": ["conv1"], "resident": ["fc"]}], "resident layers"),
+        ([{"layers": ["conv1", "fc"]}], "its layers share no data"),
+        ([{"layers": ["conv1"]}, {"layers": ["conv1"]}], "conv1 is in 2 groups, must be in one"),
+    ],
+)
+def test_a_plan_that_is_none_is_refused(tmp_path: Path, data: object, message: str) -> None:
+    path = plan_file(tmp_path, data)
+    assert message in said("tiny_cnn", "--hardware", "eyeriss", "--plan", path)
+
+
+def test_a_plan_and_a_planner_exclude_each_other(tmp_path: Path) -> None:
+    nowhere = str(tmp_path / "none.json")
+    given = ("tiny_cnn", "--hardware", "eyeriss", "--plan", nowhere)
+    assert "No such file" in said(*given)
+    assert "--plan and --fusion exclude each other" in said(*given, "--fusion", "none")
