@@ -12,6 +12,7 @@ The others are of the graph that FAST starts from (see fast_folding.py) and of t
 import argparse
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from fast_folding import FOLDINGS, folded
@@ -20,7 +21,7 @@ from archloom.evaluators.network_cost import NetworkCost
 from archloom.search.integer import IntegerPlan, live_plan, printed_plan, repaired
 from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import MAPPING_SEARCHES
-from archloom.search.pinning import OwnCost, Pinned, PinProblem, own_cost
+from archloom.search.pinning import OwnCost, Pinned, PinProblem, Saving, own_cost
 from archloom.search.pinning_facts import pin_problem
 from archloom.search.pinning_ilp import Program
 from archloom.search.pricing import PlanPricer
@@ -65,6 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print(f"from DRAM in {cpu:.1f} CPU-s and from the buffer in {facts:.1f} more.\n")
     print(f"{HEAD}\n{PAPER}")
     as_it_is(pricer, problem)
+    busy(pricer, problem)
     for name, folding in FOLDINGS.items():
         rate = hardware.levels[-1].bandwidth_words
         print(f"\n{name[0].upper()}{name[1:]}:\n\n{HEAD}\n{PAPER}")
@@ -102,6 +104,14 @@ def as_it_is(pricer: PlanPricer, problem: PinProblem) -> None:
     plan_row(pricer, "`integer`, priced", found)
 
 
+def busy(pricer: PlanPricer, problem: PinProblem) -> None:
+    """Print the time without DRAM, and how many MACs are busy then."""
+    cycles = sum(layer.shortest_cycles for layer in problem.layers)
+    share = pricer.network.macs / pricer.hardware.macs / cycles
+    ms = cycles / pricer.hardware.frequency_mhz / 1e3
+    print(f"\nWith all operands on the chip: {ms:.1f} ms, {100 * share:.0f}% of the MACs busy.")
+
+
 def as_folded(pricer: PlanPricer, problem: PinProblem) -> None:
     linear_row(pricer, problem, "nothing stays", own_cost(problem, Pinned(), "live"))
     for form, steady, name in (
@@ -115,6 +125,30 @@ def as_folded(pricer: PlanPricer, problem: PinProblem) -> None:
         if form == "printed":
             cost = own_cost(problem, solved.pinned, "live")
             linear_row(pricer, problem, "the same, all readers served", cost)
+
+    solved, cpu = timed(lambda: Program(counting_words(problem), "live", True).solve(1.0, 0.0))
+    cost = own_cost(problem, solved.pinned, "live")
+    linear_row(pricer, problem, "live, fewest words", cost, cpu, solved.gap_percent)
+    busy(pricer, problem)
+
+
+def counting_words(problem: PinProblem) -> PinProblem:
+    """Return the problem with words over DRAM in place of energies."""
+
+    def words(saving: Saving) -> Saving:
+        return replace(saving, energy_pj=float(saving.dram_words))
+
+    layers = (
+        replace(
+            layer,
+            energy_pj=float(layer.dram_words),
+            write=words(layer.write),
+            weights=words(layer.weights),
+            reads=tuple(replace(read, saving=words(read.saving)) for read in layer.reads),
+        )
+        for layer in problem.layers
+    )
+    return PinProblem(tuple(layers), problem.capacity_words)
 
 
 def plan_row(pricer: PlanPricer, name: str, found: IntegerPlan) -> None:
@@ -137,12 +171,12 @@ def linear_row(
     gap_percent: float = 0.0,
 ) -> None:
     hardware = pricer.hardware
-    busy = sum(layer.shortest_cycles for layer in problem.layers)
+    needed = sum(layer.shortest_cycles for layer in problem.layers)
     seconds = cost.cycles / (hardware.frequency_mhz * 1e6)
     edp = cost.energy_pj * 1e-12 / pricer.network.batch * seconds
     solver = ("", "") if cpu_s is None else (f"{cpu_s:.2f}", f"{gap_percent:.1g}")
     moved = cost.dram_words * hardware.word_bits / 8
-    row(pricer, name, moved, cost.cycles, cost.cycles - busy, edp, *solver)
+    row(pricer, name, moved, cost.cycles, cost.cycles - needed, edp, *solver)
 
 
 def row(
