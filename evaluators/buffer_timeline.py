@@ -25,6 +25,9 @@ from .tile_cost import Grid, spread
 
 Kind = Literal["map", "weights", "pinned", "in flight", "streamed"]
 
+#: begins the names of weights
+WEIGHTS_OF: Final = "weights of "
+
 _MOST: Final = 2000
 """Segments of a plan, about: more than a picture has columns of pixels."""
 
@@ -118,7 +121,7 @@ def _pinned(cost: NetworkCost, g: int) -> tuple[Held, ...]:
 
 
 def _weights(network: Network, layer: int) -> str:
-    return f"weights of {network.layers[layer].name}"
+    return f"{WEIGHTS_OF}{network.layers[layer].name}"
 
 
 class _FusedGroup:

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from ..evaluators.buffer_timeline import Held, Kind, Segment, buffer_timeline
+from ..evaluators.buffer_timeline import WEIGHTS_OF, Held, Kind, Segment, buffer_timeline
 from ..evaluators.group_cost import buffer_words
 from ..evaluators.network_cost import NetworkCost
 from .errors import UserError
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _KIB: Final = 1024
 _SIZE: Final = (15.0, 6.2)
 _DPI: Final = 150
+_HATCHED: Final[dict[str, Any]] = {"hatch": "////", "edgecolor": "#ffffff80"}
 _SEGMENTS: Final = 900
 """Of a picture: the eye tells no more apart."""
 _LETTER: Final = 0.0042
@@ -33,7 +34,7 @@ _VECTORS: Final = 3000
 _ROOM: Final = 1.08
 """The axis ends so much above the highest of what it shows."""
 _KINDS: Final[dict[Kind, tuple[str, str]]] = {
-    "pinned": ("#475569", "pinned for several groups"),
+    "pinned": ("#475569", "hatched: kept for several groups"),
     "weights": ("#94a3b8", "resident weights"),
     "map": (SERIES[0], "maps (a colour each)"),
     "streamed": ("#e2e8f0", "tiles of what streams"),
@@ -113,8 +114,11 @@ def _draw(axes: "Axes", segments: Sequence[Segment], cost: NetworkCost) -> None:
     wide = [box.right - box.left > _EDGED * width for box in boxes]
     edges = ["white" if w else fill for w, fill in zip(wide, fills, strict=True)]
     drawn = PolyCollection(corners, facecolors=fills, edgecolors=edges, linewidths=0.25)
-    drawn.set_rasterized(len(boxes) > _VECTORS)
-    axes.add_collection(drawn)
+    kept = [c for b, c in zip(boxes, corners, strict=True) if b.held.kind == "pinned"]
+    marks = PolyCollection(kept, facecolors="none", **_HATCHED, linewidths=0)
+    for part in (drawn, marks):
+        part.set_rasterized(len(boxes) > _VECTORS)
+        axes.add_collection(part)
     said = f"capacity {capacity:,.1f} {unit}"
     if low:
         axes.text(0.995, 0.985, f"{said}, far above", color=ACCENT, fontsize=8.5, ha="right",
@@ -135,7 +139,11 @@ def _draw(axes: "Axes", segments: Sequence[Segment], cost: NetworkCost) -> None:
 def _legend(axes: "Axes", there: set[Kind]) -> None:
     from matplotlib.patches import Patch
 
-    handles = [Patch(color=c, label=name) for kind, (c, name) in _KINDS.items() if kind in there]
+    handles = [
+        Patch(facecolor=c, label=name, **(_HATCHED if kind == "pinned" else {}))
+        for kind, (c, name) in _KINDS.items()
+        if kind in there
+    ]
     if handles:
         axes.legend(handles=handles, ncols=len(handles), fontsize=8.5, frameon=False,
                     loc="upper center", bbox_to_anchor=(0.5, -0.09))  # fmt: skip
@@ -176,13 +184,17 @@ def boxes_of(segments: Iterable[Segment], size: float, order: dict[str, int]) ->
 
 def _colours(boxes: Iterable[_Box]) -> dict[tuple[str, Kind], str]:
     """Return a colour for each map, and one for each other kind; neighbours in time differ."""
-    maps = dict.fromkeys(box.held.name for box in boxes if box.held.kind == "map")
-    turn = {name: SERIES[i % len(SERIES)] for i, name in enumerate(maps)}
+    things = dict.fromkeys((box.held.name, box.held.kind) for box in boxes)
+    maps = [
+        name
+        for name, kind in things
+        if kind == "map" or (kind == "pinned" and not name.startswith(WEIGHTS_OF))
+    ]
+    turn = {name: SERIES[i % len(SERIES)] for i, name in enumerate(dict.fromkeys(maps))}
+    coloured = ("map", "pinned")
     return {
-        (box.held.name, box.held.kind): turn[box.held.name]
-        if box.held.kind == "map"
-        else _KINDS[box.held.kind][0]
-        for box in boxes
+        (name, kind): turn[name] if kind in coloured and name in turn else _KINDS[kind][0]
+        for name, kind in things
     }
 
 
@@ -202,7 +214,7 @@ def _labels(
     for key, box in roomiest.items():
         weights = box.held.kind == "weights"
         # the colour says that they are
-        name = box.held.name.removeprefix("weights of ") if weights else box.held.name
+        name = box.held.name.removeprefix(WEIGHTS_OF) if weights else box.held.name
         if name and box.right - box.left > _LETTER * len(name) * width:
             middle = ((box.left + box.right) / 2, (box.bottom + box.top) / 2)
             axes.text(*middle, name, ha="center", va="center", fontsize=7,
@@ -251,7 +263,8 @@ def _groups(strip: "Axes", axes: "Axes", cost: NetworkCost) -> None:
         if end - begin > _LETTER * 1.6 * len(str(number)) * cost.latency_cycles:
             strip.text((begin + end) / 2, 0.5, str(number), ha="center", va="center",
                        fontsize=7.5, color=ink)  # fmt: skip
-        axes.axvline(end, color="#cbd5e1", lw=0.5, zorder=0)
+        if end - begin > _EDGED * cost.latency_cycles:
+            axes.axvline(end, color="#cbd5e1", lw=0.5, zorder=0)
         begin = end
     strip.set(ylim=(0, 1), yticks=[])
     strip.set_ylabel("group", rotation=0, ha="right", va="center", fontsize=8.5)

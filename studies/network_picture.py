@@ -47,6 +47,8 @@ GROUP_COLOURS: Final = (
 
 _EDGE: Final = "#8794a3"
 _FAR: Final = "#eab308"
+_KEPT, _THICK = "#0f766e", 1.8
+"""Colour and half of the width of lines for maps that stay in the buffer between groups."""
 _LISTED: Final = 8
 """Most names of a tip."""
 _NAME, _SMALL = 11.0, 9.0
@@ -82,18 +84,25 @@ class Fused:
     about: str = ""
 
 
-def network_figure(network: Network, groups: Sequence[Fused] = ()) -> "Figure":
+def network_figure(
+    network: Network, groups: Sequence[Fused] = (), pinned: Sequence[tuple[str, str]] = ()
+) -> "Figure":
     """Return the picture as a plotly figure.
 
     Args:
         network: to draw.
         groups: of a plan; those of several layers are enclosed by a colour.
+        pinned: maker and reader of maps that stay in the buffer between groups.
     """
-    return figure(network_scene(network, groups))
+    return figure(network_scene(network, groups, pinned))
 
 
 def save_picture(
-    network: Network, path: Path, groups: Sequence[Fused] = (), option: str = "--out"
+    network: Network,
+    path: Path,
+    groups: Sequence[Fused] = (),
+    pinned: Sequence[tuple[str, str]] = (),
+    option: str = "--out",
 ) -> None:
     """Write the picture to a file: ``.html`` to look around in, ``.png`` or ``.svg``.
 
@@ -101,6 +110,7 @@ def save_picture(
         network: to draw.
         path: of the file.
         groups: of a plan; those of several layers are enclosed by a colour.
+        pinned: maker and reader of maps that stay in the buffer between groups.
         option: that asked for it, for messages.
 
     Raises:
@@ -111,15 +121,19 @@ def save_picture(
         raise UserError(f"{option} {path}: must end in .html, .png or .svg")
     try:
         if ending == ".html":
-            path.write_text(_page(network, groups), encoding="utf-8")
+            path.write_text(_page(network, groups, pinned), encoding="utf-8")
         else:
-            save(network_scene(network, groups), path)
+            save(network_scene(network, groups, pinned), path)
     except OSError as error:
         raise UserError(f"{option} {path}: cannot be written: {error.strerror}") from None
 
 
 def picture_card(
-    network: Network, groups: Sequence[Fused] | None, name: str, title: str = ""
+    network: Network,
+    groups: Sequence[Fused] | None,
+    name: str,
+    title: str = "",
+    pinned: Sequence[tuple[str, str]] = (),
 ) -> str:
     """Return the picture as HTML that scrolls.
 
@@ -128,6 +142,7 @@ def picture_card(
         groups: of a plan that fuse layers; None if there is no plan.
         name: unique in the page.
         title: of the card.
+        pinned: maker and reader of maps that stay in the buffer between groups.
     """
     from .page import card, plot
 
@@ -137,23 +152,25 @@ def picture_card(
     return card(
         title,
         f"{note}. Hover over a node for details, drag to move.",
-        f'<div class="scroll">{plot(network_figure(network, groups or ()), name)}</div>',
+        f'<div class="scroll">{plot(network_figure(network, groups or (), pinned), name)}</div>',
     )
 
 
-def _page(network: Network, groups: Sequence[Fused]) -> str:
+def _page(network: Network, groups: Sequence[Fused], pinned: Sequence[tuple[str, str]]) -> str:
     from html import escape
 
     from plotly.offline import get_plotlyjs
 
     from .page import document
 
-    picture = picture_card(network, groups or None, "graph")
+    picture = picture_card(network, groups or None, "graph", pinned=pinned)
     body = f'<h1>{escape(network.name)}</h1><div class="wide">{picture}</div>'
     return document(f"{network.name} - Archloom", body, get_plotlyjs())
 
 
-def network_scene(network: Network, groups: Sequence[Fused] = ()) -> Scene:
+def network_scene(
+    network: Network, groups: Sequence[Fused] = (), pinned: Sequence[tuple[str, str]] = ()
+) -> Scene:
     """Return the picture: groups at the back, then lines, then nodes with their names."""
     groups = [group for group in groups if len(group.layers) > 1]
     notes = {name: group.about for group in groups for name in group.layers if group.about}
@@ -169,6 +186,7 @@ def network_scene(network: Network, groups: Sequence[Fused] = ()) -> Scene:
         members = {named[name] for name in group.layers}
         parts += _enclosure(layout, sizes, members, *GROUP_COLOURS[number % len(GROUP_COLOURS)][:2])
     parts.append(Lines(layout.lines, _EDGE, 1.3))
+    parts += _pinned(graph, layout, [(named[maker], named[reader]) for maker, reader in pinned])
     for number, group in enumerate(groups):
         first = min(named[name] for name in group.layers)
         parts += _label(group.label, layout.places[first], sizes[first], number)
@@ -234,6 +252,26 @@ def _enclosure(
             shapes += [_band(a, b, _PAD + more) for a, b in pairwise(layout.lines[line])]
         areas.append(Areas(shapes, colour))
     return areas
+
+
+def _pinned(graph: Graph, layout: Layout, pairs: Sequence[tuple[int, int]]) -> list[Areas]:
+    """Return thick lines for maps that stay in the buffer between groups."""
+    readers: dict[int, list[int]] = {}
+    for source, reader in graph.edges:
+        readers.setdefault(source, []).append(reader)
+
+    def ways(source: int, reader: int) -> list[tuple[int, int]]:
+        """Edges on the way to a reader, through nothing but dots."""
+        found = [(source, reader)] if reader in readers.get(source, []) else []
+        for dot in readers.get(source, []):
+            if graph.nodes[dot].kind == DOT_KIND and (beyond := ways(dot, reader)):
+                found += [(source, dot), *beyond]
+        return found
+
+    edges = dict.fromkeys(edge for pair in pairs for edge in ways(*pair))
+    lines = dict.fromkeys(line for edge in edges for line in layout.routes.get(edge, ()))
+    bands = [_band(a, b, _THICK) for line in lines for a, b in pairwise(layout.lines[line])]
+    return [Areas(bands, _KEPT, "stays in the buffer between groups")] if bands else []
 
 
 def _band(start: Point, end: Point, half: float) -> tuple[Point, ...]:

@@ -20,14 +20,16 @@ def network_sections(networks: Sequence[Network], details: Details | None) -> li
     if not networks:
         return []
     title = "Networks"
-    plans: dict[str, list[Fused]] = {}
+    plans: dict[str, list[Details]] = {}
     if details is not None:
         title += f", and what trial {details['trial']} runs fused"
-        plans = {plan["name"]: fused_groups(plan["groups"]) for plan in details["networks"]}
-    cards = [
-        picture_card(network, plans.get(network.name), f"graph-{number}", network.name)
-        for number, network in enumerate(networks)
-    ]
+        plans = {plan["name"]: plan["groups"] for plan in details["networks"]}
+    cards = []
+    for number, network in enumerate(networks):
+        groups = plans.get(network.name)
+        fused = None if groups is None else fused_groups(groups)
+        pinned = pinned_reads(network, groups or [])
+        cards.append(picture_card(network, fused, f"graph-{number}", network.name, pinned))
     return [f"<h2>{title}</h2>", *(f'<div class="wide">{card}</div>' for card in cards)]
 
 
@@ -38,6 +40,19 @@ def fused_groups(groups: Sequence[Details]) -> list[Fused]:
         for number, group in enumerate(groups)
         if len(group["layers"]) > 1
     ]
+
+
+def pinned_reads(network: Network, groups: Sequence[Details]) -> list[tuple[str, str]]:
+    """Return maker and reader of all that a plan's groups find in the buffer of earlier ones."""
+    home = {name: number for number, group in enumerate(groups) for name in group["layers"]}
+    layers = network.layers
+    found = []
+    for number, group in enumerate(groups):
+        for pin in group["pins"]:
+            readers = (layers[c].name for c in network.consumers[network.index(pin["layer"])])
+            last = home[pin["reader"]]
+            found += [(pin["layer"], reader) for reader in readers if number < home[reader] <= last]
+    return found
 
 
 def _label(number: int, group: Details) -> str:

@@ -18,7 +18,7 @@ from .memory_picture import save_memory
 from .network_picture import ENDINGS, save_picture
 from .networks_view import Asked, find_network
 from .plan_file import read_plan
-from .report_networks import fused_groups
+from .report_networks import fused_groups, pinned_reads
 from .schedule_search import Effort, Schedule, search_plan
 from .schedule_view import ScheduleProgress, print_schedule, schedule_record
 from .technology_view import print_json
@@ -133,7 +133,9 @@ def draw(
 ) -> None:
     """Draw what is asked for, and say what is on it."""
     if output.plot is not None:
-        save_picture(found.cost.network, output.plot, fused_groups(groups), "--plot")
+        network = found.cost.network
+        pinned = pinned_reads(network, groups)
+        save_picture(network, output.plot, fused_groups(groups), pinned, "--plot")
         print_line(f"{output.plot}: the network, and what runs fused", notes)
     if output.memory is not None:
         save_memory(found.cost, output.memory)

@@ -113,7 +113,7 @@ def _groups(record: Details) -> "Table":
             group["halo"].replace("_", " ") if group["tiles"] > 1 else "",
             plain(group_layers(group["resident"])),
             *(plain(texts[number]) for texts in kept.values()),
-            f"{group['peak_bytes'] / _KIB:,.1f}" if tile_text(group) else "streams",
+            _peak(group),
             f"{group['dram_bytes'] / _KIB:,.1f}",
             f"{group['dram_bytes_unfused'] / _KIB:,.1f}",
             f"{group['dynamic_pj'] / _PJ_PER_UJ:,.2f}",
@@ -144,6 +144,14 @@ def tile_text(group: Details) -> str:
         return ""
     rows, columns = group["tile"]
     return f"{rows}x{columns}" + (f" ({group['tiles']})" if group["tiles"] > 1 else " (whole)")
+
+
+def _peak(group: Details) -> str:
+    """Return the most KiB in use; of a group that streams, what the plan keeps there besides."""
+    kept = f"{group['peak_bytes'] / _KIB:,.1f}"
+    if tile_text(group):
+        return kept
+    return f"streams + {kept}" if group["peak_bytes"] else "streams"
 
 
 def _sums(record: Details) -> "Table":

@@ -1,6 +1,7 @@
 """Pictures of networks: what is drawn, what encloses fused layers, what files hold."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
@@ -25,7 +26,7 @@ from archloom.studies.network_picture import (
     save_picture,
 )
 from archloom.studies.report import write_report
-from archloom.studies.report_networks import fused_groups, network_sections
+from archloom.studies.report_networks import fused_groups, network_sections, pinned_reads
 from archloom.studies.scene import Areas, Lines, Scene, Texts
 from archloom.studies.view import load_view
 
@@ -342,3 +343,51 @@ def test_a_report_has_the_pictures(finished_study: Path, tmp_path: Path) -> None
     html = write_report(tmp_path / "study")[0].read_text()
     assert html.count('id="graph-') == 1
     assert "reads block.conv2, conv1" in html
+
+
+def thick(scene: Scene) -> list[Polygon]:
+    """Return the thick lines for maps that stay in the buffer."""
+    name = "stays in the buffer between groups"
+    found = [p for p in scene.parts if isinstance(p, Areas) and p.name == name]
+    return [tuple(polygon) for part in found for polygon in part.polygons]
+
+
+def test_maps_that_stay_in_the_buffer_have_thick_lines_to_those_readers_alone() -> None:
+    net = network("tiny_cnn")  # block.add reads conv1 and block.conv2
+    assert thick(network_scene(net)) == []
+    (lines,) = [p for p in network_scene(net).parts if isinstance(p, Lines)]
+    one = thick(network_scene(net, (), [("block.conv1", "block.conv2")]))
+    both = thick(network_scene(net, (), [("conv1", "block.conv1"), ("conv1", "block.add")]))
+    assert len(one) == 1
+    assert len(both) > 1
+
+    def held(points: Sequence[tuple[float, float]], bands: Sequence[Polygon]) -> bool:
+        a, b = points[0], points[1]
+        middle = ((a[0] + b[0]) / 2, (a[1] + b[1]) / 2)
+        return any(inside(middle, band) for band in bands)
+
+    assert sum(held(line, one) for line in lines.lines) == 1
+    assert sum(held(line, both) for line in lines.lines) > 1
+
+
+def test_thick_lines_pass_through_what_is_laid_side_by_side() -> None:
+    net = network("googlenet")
+    scene = network_scene(net, (), [("inception3a.5x5", "inception3b.1x1")])
+    (lines,) = [p for p in scene.parts if isinstance(p, Lines)]
+    bands = thick(scene)
+    # to the dot where four maps meet, and on to one of those that read them
+    assert 2 <= len(bands) < sum(len(line) - 1 for line in lines.lines) / 10
+
+
+def test_readers_up_to_that_of_the_pin_find_a_map_in_the_buffer() -> None:
+    net = network("tiny_cnn")
+    pins = [{"layer": "conv1", "reader": "block.add"}]
+    names = [layer.name for layer in net.layers]
+    groups = [{"layers": [name], "pins": pins if name == "conv1" else []} for name in names]
+    assert pinned_reads(net, groups) == [("conv1", "block.conv1"), ("conv1", "block.add")]
+    pins[0]["reader"] = "block.conv1"
+    assert pinned_reads(net, groups) == [("conv1", "block.conv1")]
+    # its own group reads it anyway
+    groups[1]["pins"], groups[1]["layers"] = pins, ["conv1", "block.conv1"]
+    pins[0]["reader"] = "block.add"
+    assert pinned_reads(net, groups[1:]) == [("conv1", "block.add")]

@@ -324,3 +324,16 @@ def test_a_plan_and_a_planner_exclude_each_other(tmp_path: Path) -> None:
     given = ("tiny_cnn", "--hardware", "eyeriss", "--plan", nowhere)
     assert "No such file" in said(*given)
     assert "--plan and --fusion exclude each other" in said(*given, "--fusion", "none")
+
+
+def test_pinned_maps_are_in_tables_and_pictures(tmp_path: Path) -> None:
+    groups = [{"layers": ["conv1"], "pins": [{"layer": "conv1", "reader": "block.add"}]}]
+    path = plan_file(tmp_path, groups)
+    pictures = ("--plot", f"{tmp_path}/p.svg", "--memory", f"{tmp_path}/m.svg")
+    one = ("tiny_cnn", "--hardware", "fast_small", "--batch", "1")
+    text = shown(*one, "--plan", path, *pictures, *QUICK)
+    assert "conv1 until block.add" in text
+    # 2,048 words of 2 bytes
+    assert "streams + 4.0" in text
+    assert "stays in the buffer between groups" in (tmp_path / "p.svg").read_text()
+    assert "hatched: kept for several groups" in (tmp_path / "m.svg").read_text()
