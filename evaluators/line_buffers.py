@@ -24,7 +24,7 @@ from ..space.infeasible import Infeasible
 from ..space.layer import Layer
 from ..space.network import Network
 from .group_shape import Edge, GroupShape, group_reads, group_shape, group_sources
-from .receptive_field import needs
+from .receptive_field import Interval, needs
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,14 +194,16 @@ class LineBuffers:
     @cached_property
     def inputs(self) -> int:
         """Words of all maps from outside that are needed for one image."""
-        per_axis = []
-        for axis in (0, 1):
-            wanted = {u: (0, self.shape.sizes[u][axis]) for u in self.shape.exported}
-            spans = needs(self.shape, self.layers, axis, wanted)
-            per_axis.append([0 if span is None else span[1] - span[0] for span in spans])
+        rows, columns = self.needed(0), self.needed(1)
         return sum(
-            self.shape.channels[u] * per_axis[0][u] * per_axis[1][u] for u in self.shape.externals
+            self.shape.channels[u] * _length(rows[u]) * _length(columns[u])
+            for u in self.shape.externals
         )
+
+    def needed(self, axis: int) -> tuple[Interval | None, ...]:
+        """Return the positions of each map, along one axis, that the maps that leave need."""
+        wanted = {u: (0, self.shape.sizes[u][axis]) for u in self.shape.exported}
+        return needs(self.shape, self.layers, axis, wanted)
 
     @cached_property
     def outputs(self) -> int:
@@ -226,6 +228,44 @@ def line_buffers(network: Network, layers: tuple[int, ...]) -> LineBuffers:
         sum(owners.values()),
         (*(by_slices[network.layers[i].name] for i in layers), *outside.values()),
     )
+
+
+def inputs_read(network: Network) -> tuple[int, ...]:
+    """Return for each layer words of inputs of the network that it fetches in any plan.
+
+    Each box of an input is counted once, for the layer that reads most of it: other groups may
+    fetch it for others, but what that layer makes is at least what the outputs of the network need.
+    Layers that leave out rows between their windows do not count.
+    """
+    everything = tuple(range(len(network.layers)))
+    lines = line_buffers(network, everything)
+    made = [lines.needed(axis) for axis in (0, 1)]
+    most: dict[int, tuple[int, int]] = {}
+    for i, (sources, layer) in enumerate(zip(group_sources(network), network.layers, strict=True)):
+        # alone, a layer can skip rows between its windows
+        gaps = (layer.r - 1) * layer.dilation[0] + 1 < layer.stride[0]
+        if gaps or all(source.layer >= 0 for source in sources):
+            continue
+        alone = group_shape(network, (i,))
+        spans = [needs(alone, (layer,), axis, _wanted(made[axis][i])) for axis in (0, 1)]
+        boxes = dict.fromkeys(source.box for source in sources)
+        inputs = {source.box for source in sources if source.layer < 0}
+        for u, box in zip(alone.externals, boxes, strict=True):
+            words = layer.n * alone.channels[u] * _length(spans[0][u]) * _length(spans[1][u])
+            if box in inputs:
+                most[box] = max(most.get(box, (0, i)), (words, i))
+    read = [0] * len(everything)
+    for words, i in most.values():
+        read[i] += words
+    return tuple(read)
+
+
+def _wanted(made: Interval | None) -> dict[int, Interval]:
+    return {} if made is None else {0: made}
+
+
+def _length(span: Interval | None) -> int:
+    return 0 if span is None else span[1] - span[0]
 
 
 def _back(edge: Edge, reader: Layer, size: int, rows: int) -> int:

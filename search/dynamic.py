@@ -15,7 +15,7 @@ from math import inf
 
 from ..evaluators.group_cost import buffer_words, fusion_blocked
 from ..evaluators.layer_words import layer_words
-from ..evaluators.line_buffers import BandCost, band_cost, line_buffers
+from ..evaluators.line_buffers import BandCost, band_cost, inputs_read, line_buffers
 from ..space.fusion import FusionGroup, FusionPlan, components
 from ..space.graph_facts import remembered
 from ..space.hardware import Hardware
@@ -143,11 +143,16 @@ class OptimusCosts:
 
 @remembered
 def _least(network: Network) -> tuple[float, ...]:
-    """For each layer words that any plan moves: its weights if they are its own, what leaves."""
+    """For each layer words that any plan moves, none of them twice.
+
+    They are its weights if they are its own, its result if that leaves the network, and what it
+    reads of inputs of the network.
+    """
     words = []
-    for i, layer in enumerate(network.layers):
+    for i, (layer, read) in enumerate(zip(network.layers, inputs_read(network), strict=True)):
         own = layer.weight_words if network.weight_owner(i) == i else 0
-        words.append(float(own + (layer.output_words if layer.name in network.leaving else 0)))
+        leaves = layer.output_words if layer.name in network.leaving else 0
+        words.append(float(own + leaves + read))
     return tuple(words)
 
 

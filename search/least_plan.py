@@ -64,6 +64,10 @@ def least_plan(network: Network, price: GroupPrice, most_work: int = MOST_WORK) 
     """
     count = len(network.layers)
     search = _Search(network, price, most_work)
+    everything = tuple(range(count))
+    if (words := search.words(bits(everything))) <= sum(price.least):
+        # one group, and no plan costs less
+        return LeastPlan((everything,), words, search.priced, None)
     found = search.over(search.grown)
     if found is not None:
         return LeastPlan(*found, search.priced, None)

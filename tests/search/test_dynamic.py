@@ -19,7 +19,7 @@ from archloom.space.presets import preset
 from ..contracts.fusion_search import FusionSearchContract
 from ..evaluators.mappers import BufferMapper
 from .drawn_networks import all_groups, drawn_network
-from .small_cases import casco_edge, chain, cheap_pricer, three_levels, two_levels
+from .small_cases import chain, cheap_pricer, three_levels, two_levels
 
 
 class TestDynamicFusion(FusionSearchContract):
@@ -114,7 +114,7 @@ def test_without_a_shared_buffer_there_is_nothing_to_plan(hardware: Hardware) ->
 
 
 def test_what_was_left_out_is_said() -> None:
-    price = cheap_pricer(network("tiny_mobile"), casco_edge(32))
+    price = cheap_pricer(network("tiny_mobile"), three_levels(4096, (8, 8, 8)))
     full, short = dynamic_plan(price), dynamic_plan(price, most_work=30)
     assert full is not None
     assert short is not None

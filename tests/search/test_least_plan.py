@@ -5,7 +5,6 @@ from math import inf
 import numpy as np
 import pytest
 
-from archloom.evaluators.group_cost import buffer_words
 from archloom.search.dynamic import OptimusCosts
 from archloom.search.least_plan import GroupPrice, least_plan
 from archloom.space.fusion import FusionGroup, FusionPlan, plan_violations
@@ -98,17 +97,24 @@ def test_what_is_hopeless_stays_so() -> None:
 
 def test_what_costs_too_much_work_is_said() -> None:
     """With little work allowed, runs of layers alone are compared; the answer says so."""
+    said = 0
     for seed in range(30):
         rng = np.random.default_rng(3000 + seed)
         network = drawn_network(rng)
         if len(network.layers) < 4:
             continue
-        costs = AnyBuffer(network, buffer_words(casco_edge(32)), True)
+        costs = AnyBuffer(network, 400, True)
         best = least_plan(network, costs.price())
         short = least_plan(network, costs.price(), most_work=12)
+        if len(best.groups) == 1:
+            # nothing costs less than the one group that was looked at first
+            assert short == best
+            continue
+        said += 1
         assert short.longest_run == int((24 / len(network.layers)) ** 0.5)
         assert short.words >= best.words
         assert all(g == tuple(range(g[0], g[-1] + 1)) for g in short.groups)
         assert max(map(len, short.groups)) <= short.longest_run
         plan = FusionPlan(tuple(FusionGroup(g) for g in short.groups))
         assert plan_violations(network, plan) == []
+    assert said > 5
