@@ -1,6 +1,7 @@
 """Pins that cannot be, by name, and what the words that they take leave to a group."""
 
 from dataclasses import replace
+from math import ceil
 
 import pytest
 
@@ -144,6 +145,28 @@ def test_without_a_shared_buffer_nothing_is_pinned():
     levels[-2] = replace(levels[-2], keeps=("weights", "inputs"))
     found = refused(CHAIN, FusionGroup((1,)), replace(ROOMY, levels=tuple(levels)), HELD)
     assert found.reason == "no_shared_buffer"
+
+
+def test_a_result_that_stays_and_is_written_by_hand():
+    """DRAM 8 words a cycle, the buffer 16; drains read nothing from the buffer."""
+    mapper, words = BufferMapper(), 144 + MAP
+    alone = group_cost(CHAIN, FusionGroup((0,)), ROOMY, mapper)
+    written = Surroundings((), (0,), (), MAP)
+    both = group_cost(CHAIN, FusionGroup((0,)), ROOMY, mapper, written)
+    assert (both.dram_reads, both.dram_writes) == (words, MAP)
+    assert both.dynamic_pj == alone.dynamic_pj
+    ((_, run),) = both.layers[0].evaluations
+    ports = (int(run.words[-2].sum()) + MAP) / 16
+    assert run.dram_cycles == words / 8
+    assert both.latency_cycles == max(run.chip_cycles, (words + MAP) / 8, ceil(ports))
+    slow = replace(ROOMY.levels[-1], bandwidth_words=0.01)
+    slow = replace(ROOMY, levels=(*ROOMY.levels[:-1], slow))
+    last = group_cost(CHAIN, FusionGroup((0,)), slow, BufferMapper(), written)
+    assert last.latency_cycles == (words + MAP) / 0.01
+    # left in the buffer alone, it is not written: 64 pJ a word
+    held = group_cost(CHAIN, FusionGroup((0,)), ROOMY, mapper, replace(written, unwritten=(0,)))
+    assert (held.dram_reads, held.dram_writes) == (words, 0)
+    assert both.dynamic_pj - held.dynamic_pj == MAP * 64
 
 
 @pytest.mark.parametrize(
