@@ -89,7 +89,7 @@ def as_it_is(pricer: PlanPricer, problem: PinProblem) -> None:
     price_row(pricer, "layer by layer", layer_by_layer(pricer.network))
     solved, cpu = timed(lambda: Program(problem, "printed", steady_weights=True).solve(0.0, 1.0))
     found = printed_plan(pricer)
-    assert found is not None
+    assert isinstance(found, IntegerPlan)
     linear_row(pricer, problem, "`integer_printed`, linear", solved.cost, cpu, solved.gap_percent)
     plan_row(pricer, "`integer_printed`, priced", found)
     for steady, name in ((True, ", steady weights"), (False, "")):
@@ -99,7 +99,7 @@ def as_it_is(pricer: PlanPricer, problem: PinProblem) -> None:
         linear_row(pricer, problem, f"{text}, linear", solved.cost, cpu + build, solved.gap_percent)
         plan_row(pricer, f"{text}, priced", repaired(pricer, problem, solved, "live"))
     found, cpu = timed(lambda: live_plan(pricer))
-    assert found is not None
+    assert isinstance(found, IntegerPlan)
     linear_row(pricer, problem, "`integer`, linear", found.own, cpu, found.solved.gap_percent)
     plan_row(pricer, "`integer`, priced", found)
 

@@ -64,24 +64,28 @@ class IntegerFusion(Planned):
     ) -> None:
         super().__init__(
             pricer,
-            lambda: self.found.plan if self.found else None,
-            lambda: self.found.notes(pricer.network) if self.found else (),
+            lambda: None if isinstance(self.found, Infeasible) else self.found.plan,
+            lambda: _notes(self.found, pricer.network),
         )
         self._pricer, self._form, self._steady = pricer, form, steady_weights
 
     @cached_property
-    def found(self) -> IntegerPlan | None:
-        """What the program found; None if nothing can stay anywhere."""
+    def found(self) -> IntegerPlan | Infeasible:
+        """What the program found, or why nothing can stay anywhere."""
         if self._form == "printed":
             return printed_plan(self._pricer)
         return live_plan(self._pricer, self._steady)
 
 
-def live_plan(pricer: PlanPricer, steady_weights: bool = False) -> IntegerPlan | None:
-    """Return the plan of least EDP under the live form; None if nothing can stay anywhere."""
+def _notes(found: IntegerPlan | Infeasible, network: Network) -> tuple[str, ...]:
+    return (str(found),) if isinstance(found, Infeasible) else found.notes(network)
+
+
+def live_plan(pricer: PlanPricer, steady_weights: bool = False) -> IntegerPlan | Infeasible:
+    """Return the plan of least EDP under the live form, or why nothing can stay anywhere."""
     problem = pin_problem(pricer)
     if isinstance(problem, Infeasible):
-        return None
+        return problem
     program = Program(problem, "live", steady_weights)
 
     def corner(energy: float, latency: float) -> Corner[Solved]:
@@ -91,11 +95,11 @@ def live_plan(pricer: PlanPricer, steady_weights: bool = False) -> IntegerPlan |
     return repaired(pricer, problem, least_product(corner).answer, "live")
 
 
-def printed_plan(pricer: PlanPricer) -> IntegerPlan | None:
-    """Return the plan of least latency under the paper's constraints; None as above."""
+def printed_plan(pricer: PlanPricer) -> IntegerPlan | Infeasible:
+    """Return the plan of least latency under the paper's constraints, or why there is none."""
     problem = pin_problem(pricer)
     if isinstance(problem, Infeasible):
-        return None
+        return problem
     solved = Program(problem, "printed", steady_weights=True).solve(0.0, 1.0)
     return repaired(pricer, problem, solved, "printed")
 

@@ -9,6 +9,7 @@ from archloom.evaluators.network_cost import NetworkCost
 from archloom.search.fusion_search import FUSION_SEARCHES
 from archloom.search.integer import (
     IntegerFusion,
+    IntegerPlan,
     live_plan,
     plan_of,
     printed_plan,
@@ -85,7 +86,7 @@ def test_words_over_dram_are_those_of_the_program(glb_bytes: int) -> None:
         pricer = good_pricer(random_graph(seed), edge(glb_bytes))
         for steady in (False, True):
             found = live_plan(pricer, steady)
-            assert found is not None
+            assert isinstance(found, IntegerPlan)
             assert found.dropped == ()
             cost = pricer.plan(found.plan)
             assert isinstance(cost, NetworkCost)
@@ -153,7 +154,7 @@ def test_plans_of_networks_are_valid_and_pay(name: str) -> None:
         (live_plan(pricer), broken_alive),
         (live_plan(pricer, steady_weights=True), broken_alive),
     ):
-        assert found is not None
+        assert isinstance(found, IntegerPlan)
         assert found.solved.gap_percent < 1e-4
         assert broken(problem, found.solved.pinned) == []
         assert plan_violations(pricer.network, found.plan) == []
@@ -183,10 +184,12 @@ def test_layers_that_find_no_room_get_it() -> None:
 def test_without_a_shared_buffer_nothing_stays() -> None:
     pricer = cheap_pricer(chain(4), two_levels(64))
     assert isinstance(pin_problem(pricer), Infeasible)
-    assert live_plan(pricer) is None
-    assert printed_plan(pricer) is None
+    assert isinstance(live_plan(pricer), Infeasible)
+    assert isinstance(printed_plan(pricer), Infeasible)
     search = IntegerFusion(pricer)
-    assert search.advance(search.start(0), 9).best == layer_by_layer(pricer.network)
+    state = search.advance(search.start(0), 9)
+    assert state.best == layer_by_layer(pricer.network)
+    assert "no_shared_buffer" in state.notes[0]
 
 
 def test_a_buffer_without_weights_keeps_maps_alone() -> None:
