@@ -146,12 +146,15 @@ def _pinned(
     whole = _problem(layer, place, hardware)
     if isinstance(whole, Infeasible):
         return whole
-    left = streamed_left(whole, free)
-    cost = mapper(replace(whole, free_words=left))
-    if isinstance(cost, Infeasible) and whole.impossible() is None:
-        needed = round(cost.needed * 8 / hardware.word_bits)
+    cost = mapper(replace(whole, free_words=streamed_left(whole, free)))
+    if not isinstance(cost, Infeasible):
+        return cost
+    level = hardware.levels[-2]
+    needed = ceil(cost.needed * 8 / hardware.word_bits / level.multiple_buffering)
+    if cost.where.startswith(f"{level.name} (") and free < needed <= capacity:
+        # without what lies there the smallest tiles would fit
         return pinned_overflow(network, layer.name, around, needed, capacity, hardware)
-    return naming(layer, cost) if isinstance(cost, Infeasible) else cost
+    return naming(layer, cost)
 
 
 def _problem(layer: Layer, place: _Place, hardware: Hardware) -> MappingProblem | Infeasible:

@@ -24,15 +24,17 @@ SIZES = (150, 250, 350, 500, 700, 1000)
 SEEDS = range(160)
 
 
-def design(glb_bytes: int, optional: bool) -> Hardware:
-    pe, glb, dram = edge(glb_bytes).levels
-    return replace(edge(), levels=(pe, replace(glb, optional=optional), dram))
+def design(glb_bytes: int, seed: int) -> Hardware:
+    """A buffer for so many bytes, some of them with two copies of all, some to be bypassed."""
+    copies = 1 + (seed % 5 == 0)
+    pe, glb, dram = edge(glb_bytes * copies).levels
+    glb = replace(glb, optional=seed % 3 > 0, multiple_buffering=copies)
+    return replace(edge(), levels=(pe, glb, dram))
 
 
-def case(seed: int) -> tuple[Network, FusionPlan, int, bool]:
-    """Network, plan, bytes of the buffer, and whether operands may bypass it."""
+def case(seed: int) -> tuple[Network, FusionPlan, Hardware]:
     network, plan = pinned_plan(seed, KINDS[seed % 4])
-    return network, plan, SIZES[seed // 4 % 6], seed % 3 > 0
+    return network, plan, design(SIZES[seed // 4 % 6], seed)
 
 
 def mapper() -> Mapper:
@@ -50,8 +52,7 @@ def priced_one_by_one(
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_memos_change_no_price_and_no_reason(seed: int) -> None:
-    network, plan, size, optional = case(seed)
-    hardware = design(size, optional)
+    network, plan, hardware = case(seed)
     found = PlanPricer(network, hardware, mapper()).plan(plan)
     slow = priced_one_by_one(network, plan, hardware)
     if isinstance(slow, Infeasible):
@@ -67,9 +68,9 @@ def first_refused(
     seed: int,
 ) -> tuple[Network, FusionGroup, Surroundings, Infeasible] | None:
     """The first group of a plan that does not fit, with its surroundings and the reason."""
-    network, plan, size, optional = case(seed)
+    network, plan, hardware = case(seed)
     for group, around in zip(plan.groups, surroundings(network, plan), strict=True):
-        why = group_cost(network, group, design(size, optional), mapper(), around)
+        why = group_cost(network, group, hardware, mapper(), around)
         if isinstance(why, Infeasible):
             return network, group, around, why
     return None
@@ -81,10 +82,9 @@ def test_the_bytes_that_are_missing_are_just_enough(seed: int) -> None:
     if refused is None or refused[3].unit != "bytes":
         return
     network, group, around, why = refused
-    optional = case(seed)[3]
 
     def fits(glb_bytes: int) -> bool:
-        hardware = design(glb_bytes, optional)
+        hardware = design(glb_bytes, seed)
         return isinstance(group_cost(network, group, hardware, mapper(), around), GroupCost)
 
     needed = int(why.needed) + (around.words if why.reason == "glb_overflow" else 0)
