@@ -9,8 +9,9 @@ DeepFrack's space (sections IV-B and IV-C) and what we add where it says nothing
 
 A tiling costs the sum of its tiles, so for fixed weights the best one is found by dynamic
 programming over boxes. Without them fixed, every size of tile may cache what is best for it: that
-is a lower bound, and where all tiles of its tiling agree it is the answer; otherwise one unit is
-decided both ways (branch and bound).
+is a lower bound, for many sides of the largest square at once, and where all tiles of its tiling
+agree and fit it is the answer; otherwise the sides are split, or one unit is decided both ways
+(branch and bound).
 """
 
 from collections import Counter
@@ -24,11 +25,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..space.faces import Face
-from .square_tilings import SMALLEST, least_costs, regular_faces, squares
+from .square_tilings import SMALLEST, coverable, least_costs, regular_faces, squares
 from .stack import Stack, Tile
 from .weight_caching import Caching
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 #: longest side of a face that is covered with different squares; longer ones get grids
 MOST_SIDE: Final = 256
@@ -76,18 +78,10 @@ def _better(one: FaceTiling | None, other: FaceTiling | None) -> FaceTiling | No
     return other if other.score < one.score else one
 
 
-@lru_cache(maxsize=256)
-def largest_sides(face: Tile) -> tuple[int, ...]:
-    """Return the sides that the largest square can have in a covering of the face by squares."""
-    if max(face) > MOST_SIDE:
-        return ()
-    found = []
-    for side in range(SMALLEST, min(face) + 1):
-        price = np.full(side + 1, inf)
-        price[SMALLEST:] = 1
-        if least_costs(price, *face)[1][face] < inf:
-            found.append(side)
-    return tuple(found)
+@lru_cache(maxsize=2**16)
+def has_largest(face: Tile, side: int) -> bool:
+    """Whether some covering of the face by squares has a largest one of this side."""
+    return max(face) <= MOST_SIDE and side <= min(face) and coverable(side, *face)
 
 
 def _fitting(stack: Stack, tiles: list[Tile]) -> list[Tile]:
@@ -97,23 +91,22 @@ def _fitting(stack: Stack, tiles: list[Tile]) -> list[Tile]:
 
 def _sides(stack: Stack) -> list[int]:
     """Sides of largest squares that fit, ascending."""
-    return [t[0] for t in _fitting(stack, [(s, s) for s in largest_sides(stack.face)])]
+    fitting = _fitting(stack, [(s, s) for s in range(SMALLEST, min(stack.face) + 1)])
+    return [side for side, _ in fitting if has_largest(stack.face, side)]
 
 
 def _grids(stack: Stack) -> list[Tile]:
     """Tiles of grids that fit: of sides that no largest square can have, and the whole face."""
-    rows, columns = stack.face
-    sides = set(largest_sides(stack.face))
-    tiles = {
-        (min(s, rows), min(s, columns)) for s in range(SMALLEST, max(stack.face)) if s not in sides
-    }
-    return _fitting(stack, sorted(tiles | {stack.face}))
+    rows, columns = face = stack.face
+    sides = range(SMALLEST, max(face))
+    fitting = _fitting(stack, [(min(s, rows), min(s, columns)) for s in sides])
+    tiles = {tile for tile in fitting if not has_largest(face, max(tile))}
+    return sorted(tiles | set(_fitting(stack, [face])))
 
 
 def _gridded(stack: Stack, weights: Weights, tile: Tile) -> FaceTiling | None:
     """A grid with the best weights to cache."""
-    counts = Counter((f.rows, f.columns) for f in regular_faces(stack.face, tile))
-    sums = _sums(stack, counts, tile)
+    sums = _sums(stack, grid_counts(stack.face, tile), tile)
     if sums is None:
         return None
     streamed, saved = (np.array(weights) @ figure for figure in sums)
@@ -126,6 +119,15 @@ def _gridded(stack: Stack, weights: Weights, tile: Tile) -> FaceTiling | None:
         # nothing streams if all weights are cached
         score, units = every, tuple(range(len(stack.words)))
     return FaceTiling(score, tile, 0, units)
+
+
+def grid_counts(face: Tile, tile: Tile) -> Counter[Tile]:
+    """Tiles of each size of a grid."""
+    (rows, below), (columns, beside) = (divmod(n, t) for n, t in zip(face, tile, strict=True))
+    heights, widths = {tile[0]: rows}, {tile[1]: columns}
+    heights.update({below: 1} if below else {})
+    widths.update({beside: 1} if beside else {})
+    return Counter({(h, w): m * n for h, m in heights.items() for w, n in widths.items()})
 
 
 def _sums(stack: Stack, counts: Counter[Tile], first: Tile) -> tuple[Floats, Floats] | None:
@@ -162,39 +164,51 @@ class _Squares:
 
     def improve(self, best: FaceTiling | None, sides: list[int]) -> FaceTiling | None:
         """Return the best covering of those with largest squares of ``sides``, or ``best``."""
-        for side in reversed(sides):
-            room = int(self._free[side])
-            every = tuple(range(len(self._words)))
-            if room - self._stack.streaming_words < self._words.sum() <= room:
+        words, streaming = int(self._words.sum()), self._stack.streaming_words
+        for side in sides:
+            if self._free[side] - streaming < words <= self._free[side]:
                 # only with all weights cached nothing streams
-                best = _better(best, self._covering(side, every))
-            best = self._settle(best, side, room - self._stack.streaming_words)
+                best = _better(best, self._covering(side, tuple(range(len(self._words)))))
+        nodes = [_Node(tuple(sides))]
+        while nodes:
+            best, more = self._settle(best, nodes.pop())
+            nodes += more
         return best
 
-    def _settle(self, best: FaceTiling | None, side: int, room: int) -> FaceTiling | None:
-        # units that are cached, units that are not; the others are open
-        nodes: list[tuple[frozenset[int], frozenset[int]]] = [(frozenset(), frozenset())]
-        while nodes:
-            kept, left = nodes.pop()
-            spare = room - int(self._words[list(kept)].sum())
-            if spare < 0:
-                continue
-            caching = self._caching(kept, left, spare)
-            fixed = self._saved[: side + 1, sorted(kept)].sum(axis=1)
-            saved = caching.most(spare)[: side + 1] + fixed
-            bound, found = self._cheapest(self._streamed[: side + 1] - saved, saved[side])
-            if best is not None and bound >= best.score:
-                continue
-            used = sorted({int(s) for s in found[:, 2]})
-            patterns = [kept | set(caching.pattern(spare, s)) for s in used]
-            agreed = frozenset.intersection(*patterns)
-            for pattern in set(patterns):
-                best = _better(best, self._covering(side, tuple(sorted(pattern))))
-            argued = frozenset.union(*patterns) - agreed
-            if argued:
-                unit = max(argued, key=lambda u: (int(self._words[u]), u))
-                nodes += [(kept, left | {unit}), (kept | {unit}, left)]
-        return best
+    def _settle(
+        self, best: FaceTiling | None, node: "_Node"
+    ) -> tuple[FaceTiling | None, list["_Node"]]:
+        """Look for better coverings in a part of the space; return what is left of it in parts."""
+        sides, size = list(node.sides), node.sides[-1] + 1
+        # the smallest of the largest squares leaves most room
+        room = int(self._free[sides[0]]) - self._stack.streaming_words
+        spare = room - int(self._words[list(node.kept)].sum())
+        if spare < 0:
+            return best, []
+        caching = self._caching(node.kept, node.left, spare)
+        saved = caching.most(spare)[:size] + self._saved[:size, sorted(node.kept)].sum(axis=1)
+        first = np.full(size, inf)
+        first[sides] = saved[sides]
+        bound, found = self._cheapest(self._streamed[:size] - saved, first)
+        if bound == inf or _reached(best, bound):
+            return best, []
+        counts = Counter(found[:, 2].tolist())
+        patterns = {node.kept | set(caching.pattern(spare, s)) for s in sorted(counts)}
+        for pattern in sorted(patterns, key=sorted):
+            best = _better(best, self._counted(counts, tuple(sorted(pattern))))
+        if _reached(best, bound):
+            return best, []
+        return best, node.parts(patterns, self._words)
+
+    def _counted(self, counts: Counter[int], units: tuple[int, ...]) -> FaceTiling | None:
+        """A covering by so many squares of each side, with some weights cached."""
+        largest, words = max(counts), int(self._words[list(units)].sum())
+        if words > self._free[largest] - self._stack.streaming_words:
+            return None
+        saved = self._saved[:, list(units)].sum(axis=1)
+        price = sum(n * (self._streamed[s] - saved[s]) for s, n in counts.items())
+        score = float(self._stack.images * price + saved[largest] + self._leaving)
+        return FaceTiling(score, None, largest, units)
 
     def _caching(self, kept: frozenset[int], left: frozenset[int], spare: int) -> Caching:
         if not kept and not left:
@@ -204,25 +218,55 @@ class _Squares:
         return Caching(self._words, saved, spare)
 
     def _covering(self, side: int, units: tuple[int, ...]) -> FaceTiling | None:
-        """The best covering with some weights cached."""
-        saved = self._saved[: side + 1, list(units)].sum(axis=1)
-        score, _ = self._cheapest(self._streamed[: side + 1] - saved, saved[side])
+        """The best covering with a largest square and some weights cached."""
+        score, _ = self._with(side, units)
         return FaceTiling(score, None, side, units) if score < inf else None
 
-    def _cheapest(self, price: Floats, first: float) -> tuple[float, NDArray[np.int64]]:
+    def _with(self, side: int, units: tuple[int, ...]) -> tuple[float, NDArray[np.int64]]:
+        saved = self._saved[: side + 1, list(units)].sum(axis=1)
+        first = np.full(side + 1, inf)
+        first[side] = saved[side]
+        return self._cheapest(self._streamed[: side + 1] - saved, first)
+
+    def _cheapest(self, price: Floats, first: Floats) -> tuple[float, NDArray[np.int64]]:
         """Least cost with tiles of these prices, ``first`` more for the first one; the squares."""
-        face = self._stack.face
-        _, least, any_cut, with_cut = least_costs(price, *face)
-        score = float(self._stack.images * least[face] + first + self._leaving)
+        face, images = self._stack.face, self._stack.images
+        _, least, any_cut, with_cut = least_costs(price, first / images, *face)
+        score = float(images * least[face] + self._leaving)
         found = squares(any_cut, with_cut) if score < inf else np.zeros((0, 3), np.int64)
         return score, found
 
     def faces(self, tiling: FaceTiling) -> Iterator[Face]:
         """Return the squares of a covering."""
-        side = tiling.side
-        saved = self._saved[: side + 1, list(tiling.units)].sum(axis=1)
-        _, found = self._cheapest(self._streamed[: side + 1] - saved, 0)
+        _, found = self._with(tiling.side, tiling.units)
         return (Face(row, column, s, s) for row, column, s in found.tolist())
+
+
+def _reached(best: FaceTiling | None, bound: float) -> bool:
+    """Whether nothing that costs at least ``bound`` is better, but for rounding."""
+    return best is not None and best.score <= bound * (1 + 1e-12)
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    """A part of the space: sides of the largest square, ascending; units cached and not cached."""
+
+    sides: tuple[int, ...]
+    kept: frozenset[int] = frozenset()
+    left: frozenset[int] = frozenset()
+
+    def parts(self, patterns: set[frozenset[int]], words: Ints) -> list["_Node"]:
+        """Split the sides or, of one side, decide a unit on which squares of a tiling differ."""
+        if len(self.sides) > 1:
+            half = len(self.sides) // 2
+            ends = (self.sides[:half], self.sides[half:])
+            return [_Node(sides, self.kept, self.left) for sides in ends]
+        argued = frozenset.union(*patterns) - frozenset.intersection(*patterns)
+        unit = max(argued, key=lambda u: (int(words[u]), u))
+        return [
+            _Node(self.sides, self.kept, self.left | {unit}),
+            _Node(self.sides, self.kept | {unit}, self.left),
+        ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,17 +22,21 @@ SMALLEST: Final = 2
 
 
 @compiled
-def least_costs(price: Floats, rows: int, columns: int) -> tuple[Floats, Floats, Ints, Ints]:
+def least_costs(
+    price: Floats, first: Floats, rows: int, columns: int
+) -> tuple[Floats, Floats, Ints, Ints]:
     """Return the least cost of every box, and how to get it.
 
     Args:
         price: float64[T + 1], of a square of each side; infinite where there is none.
+        first: float64[T + 1], how much more the first square costs; infinite where it has
+            another side.
         rows, columns: of the largest box.
 
     Returns:
-        float64[rows + 1, columns + 1], of all tilings; the same of tilings with a square of side
-        T; and for both int64 of the same shape: 0 for a square, i for a cut below row i, -j for
-        a cut after column j. With a square of side T, it is in the first part.
+        float64[rows + 1, columns + 1], without a first square and with one; and for both int64 of
+        the same shape: 0 for a square, i for a cut below row i, -j for a cut after column j. The
+        first square is above or left of the cut.
     """
     largest = len(price) - 1
     any_cost = np.full((rows + 1, columns + 1), np.inf)
@@ -43,8 +47,7 @@ def least_costs(price: Floats, rows: int, columns: int) -> tuple[Floats, Floats,
         for w in range(2, columns + 1):
             if h == w and h <= largest:
                 any_cost[h, w] = price[h]
-                if h == largest:
-                    with_cost[h, w] = price[h]
+                with_cost[h, w] = price[h] + first[h]
             for i in range(2, h - 1):
                 rest = any_cost[h - i, w]
                 if 2 * i <= h and any_cost[i, w] + rest < any_cost[h, w]:
@@ -61,14 +64,37 @@ def least_costs(price: Floats, rows: int, columns: int) -> tuple[Floats, Floats,
 
 
 @compiled
+def coverable(largest: int, rows: int, columns: int) -> bool:
+    """Whether squares of sides 2 to ``largest``, and one of that side, cover a box by such cuts."""
+    some = np.zeros((rows + 1, columns + 1), np.bool_)
+    with_it = np.zeros((rows + 1, columns + 1), np.bool_)
+    for h in range(2, rows + 1):
+        for w in range(2, columns + 1):
+            some[h, w] = h == w and h <= largest
+            with_it[h, w] = h == w and h == largest
+            for i in range(2, h - 1):
+                if with_it[h, w]:
+                    break
+                some[h, w] |= some[i, w] and some[h - i, w]
+                with_it[h, w] |= with_it[i, w] and some[h - i, w]
+            for j in range(2, w - 1):
+                if with_it[h, w]:
+                    break
+                some[h, w] |= some[h, j] and some[h, w - j]
+                with_it[h, w] |= with_it[h, j] and some[h, w - j]
+            some[h, w] |= with_it[h, w]
+    return bool(with_it[rows, columns])
+
+
+@compiled
 def squares(any_cut: Ints, with_cut: Ints) -> Ints:
-    """Return the cheapest tiling with a largest square: int64[n, 3], row, column, side.
+    """Return the cheapest tiling with a first square: int64[n, 3], row, column, side.
 
     ``any_cut`` and ``with_cut`` are those of :func:`least_costs`, which found a tiling.
     """
     rows, columns = any_cut.shape[0] - 1, any_cut.shape[1] - 1
     found = np.empty((rows * columns, 3), np.int64)
-    # row, column, height, width, whether the largest square must be inside
+    # row, column, height, width, whether the first square must be inside
     stack = np.empty((rows * columns + 1, 5), np.int64)
     stack[0, 0], stack[0, 1], stack[0, 2], stack[0, 3], stack[0, 4] = 0, 0, rows, columns, 1
     count, waiting = 0, 1

@@ -7,8 +7,8 @@ from math import inf
 import numpy as np
 import pytest
 
-from archloom.search.face_tiling import largest_sides
-from archloom.search.square_tilings import least_costs, squares
+from archloom.search.face_tiling import grid_counts, has_largest
+from archloom.search.square_tilings import least_costs, regular_faces, squares
 from archloom.search.weight_caching import Caching
 
 from .tiled_cases import square_coverings
@@ -24,12 +24,14 @@ def test_cuts_from_side_to_side_give_the_least_cost_of_all_coverings(face):
         largest = int(rng.integers(2, 9))
         price = rng.random(largest + 1) * np.arange(largest + 1) ** rng.choice([1.5, 2, 2.5])
         price[:2] = inf
-        any_cost, with_cost, any_cut, with_cut = least_costs(price, *face)
+        first = np.full(largest + 1, inf)
+        first[largest] = rng.random()
+        any_cost, with_cost, any_cut, with_cut = least_costs(price, first, *face)
         within = [c for c in coverings if max(c) <= largest]
         costs = {c: float(sum(price[s] for s in c)) for c in within}
         assert any_cost[face] == pytest.approx(min(costs.values(), default=inf))
         most = min((costs[c] for c in within if largest in c), default=inf)
-        assert with_cost[face] == pytest.approx(most)
+        assert with_cost[face] == pytest.approx(most + first[largest])
         if most < inf:
             check_covering(squares(any_cut, with_cut), face, price, most)
 
@@ -46,11 +48,20 @@ def check_covering(found, face, price, cost):
 @pytest.mark.parametrize("face", FACES)
 def test_largest_squares_are_those_of_some_covering(face):
     found = {max(c) for c in square_coverings(*face)}
-    assert set(largest_sides(face)) == found
+    assert {s for s in range(2, 10) if has_largest(face, s)} == found
 
 
 def test_a_face_beyond_the_longest_side_gets_grids_alone():
-    assert largest_sides((257, 4)) == ()
+    assert has_largest((256, 4), 4)
+    assert not has_largest((257, 4), 4)
+
+
+@pytest.mark.parametrize("face", FACES)
+def test_tiles_of_a_grid_are_counted(face):
+    for height, width in product(range(1, face[0] + 1), range(1, face[1] + 1)):
+        boxes = regular_faces(face, (height, width))
+        found = Counter((f.rows, f.columns) for f in boxes)
+        assert grid_counts(face, (height, width)) == found
 
 
 @pytest.mark.parametrize("seed", range(60))
