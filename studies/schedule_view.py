@@ -196,9 +196,9 @@ class ScheduleProgress:
 
     def __enter__(self) -> Self:
         if self._console.is_terminal:
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+            from rich.progress import BarColumn, Progress, TextColumn
 
-            columns = (BarColumn(24), MofNCompleteColumn(), TextColumn("{task.description}"))
+            columns = (BarColumn(12), TextColumn("{task.description}"))
             self._live = Progress(*columns, console=self._console, transient=True)
             self._live.start()
             self._task = self._live.add_task("", total=self._evaluations)
@@ -211,16 +211,17 @@ class ScheduleProgress:
     def tell(self, stand: Stand) -> None:
         """Show where the search stands."""
         if self._live and self._task is not None:
-            text = progress_text(stand)
+            text = progress_text(stand, self._evaluations)
             self._live.update(self._task, completed=stand.evaluations, description=text)
 
 
-def progress_text(stand: Stand) -> str:
-    """Return where a search stands, in a line."""
+def progress_text(stand: Stand, most: int) -> str:
+    """Return where a search of at most so many plans stands, in less than 80 columns with a bar beside it."""
     if not stand.mapped:
         return "compiling, which takes a while the first time"
-    mapped = f"{stand.mapped:,} mapping problems"
+    mapped = f"{stand.mapped:,} mappings"
     if not stand.evaluations:
         return f"layer by layer: {mapped}"
     ratio = stand.edp_js / stand.baseline_edp_js
-    return f"plans: EDP {stand.edp_js:.4g} J s, {ratio:.3f} of layer by layer; {mapped}"
+    plans = f"{stand.evaluations:,} of {most:,} plans"
+    return f"{plans}: {stand.edp_js:.3g} J s, x {ratio:.3f}; {mapped}"

@@ -225,10 +225,13 @@ def test_a_stop_on_the_command_line_exits_with_130(
 
 
 def test_progress_says_what_the_best_plan_saves() -> None:
-    assert progress_text(Stand(0, 0.0, 0.0, 12)) == "layer by layer: 12 mapping problems"
-    assert progress_text(Stand(0, 0.0, 0.0, 0)).startswith("compiling")
-    line = progress_text(Stand(5, 1e-3, 2e-3, 1234))
-    assert line == "plans: EDP 0.001 J s, 0.500 of layer by layer; 1,234 mapping problems"
+    assert progress_text(Stand(0, 0.0, 0.0, 0), 9).startswith("compiling")
+    assert progress_text(Stand(0, 0.0, 0.0, 12), 9) == "layer by layer: 12 mappings"
+    line = progress_text(Stand(5, 1e-3, 2e-3, 1234), 3000)
+    assert line == "5 of 3,000 plans: 0.001 J s, x 0.500; 1,234 mappings"
+    longest = progress_text(Stand(10**5, 1.23456e-10, 2.3e-10, 12345), 10**5)
+    # and a bar of 12
+    assert len(longest) < 80 - 13
 
 
 def test_bounds_are_those_of_the_network_and_batch() -> None:
