@@ -216,7 +216,7 @@ class ScheduleProgress:
 
 
 def progress_text(stand: Stand, most: int) -> str:
-    """Return where a search of at most so many plans stands, in less than 80 columns with a bar beside it."""
+    """Return where a search of at most so many plans stands; with a bar it fits 80 columns."""
     if not stand.mapped:
         return "compiling, which takes a while the first time"
     mapped = f"{stand.mapped:,} mappings"
