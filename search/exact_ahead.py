@@ -13,11 +13,11 @@ from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
 from ..space.dims import P
 from .exact_closing import NOTHING, end_runs, may_stay, run_of, tries
-from .exact_frame import Flags, Frame, leakage, prepare, step_cycles
+from .exact_frame import Flags, Frame, prepare
 from .exact_hops import wire
-from .exact_lattice import Lattice, fits, lattice_of, tile_at
+from .exact_lattice import Lattice, as_guessed, has_room, lattice_of, next_tile
 from .exact_orders import idle
-from .exact_ports import Ports, moved, open_ports, room_of
+from .exact_ports import Ports, moved
 
 
 class Ahead(NamedTuple):
@@ -25,9 +25,9 @@ class Ahead(NamedTuple):
 
     ``here[J, L - 1, size]`` is what ends the runs of the level's keepers at least, inf where the
     tile does not fit; ``ahead`` adds the same of levels outside with tiles that contain it.
-    ``beyond[J, size]`` is the least of that over tiles which contain each, and ``least[J]`` that
-    of the best path, at the innermost level that was filled. Units count beyond what must move
-    anyway.
+    ``beyond[J, size]`` is the least of that over tiles which contain each, outside the innermost
+    level that was filled, and ``least[J]`` that of the best path from there. Units count beyond
+    what must move anyway.
     """
 
     here: Float
@@ -37,10 +37,11 @@ class Ahead(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one tile: steps inside, loops outside, extents, units, words that pass, and sums
-    by price.
+    """Room for one tile: positions of steps inside, these, loops outside, extents, units, words
+    that pass, and sums by price.
     """
 
+    at: Int
     tau: Int
     factors: Int
     extents: Int
@@ -122,67 +123,96 @@ def _least_end(
         found = True
 
 
+@part
+def least_outside(lattice: Lattice, ahead: Float, beyond: Float) -> None:
+    """Set ``beyond[J, size]`` to the least of ``ahead[J, size]`` over all tiles that contain each
+    tile.
+    """
+    for j in range(len(beyond)):
+        for number in range(lattice.size):
+            beyond[j, number] = ahead[j, number]
+        _lower(lattice, beyond[j])
+
+
 @inlined
-def _least_outside(lattice: Lattice, ahead: Float, beyond: Float, stop: Flags) -> None:
-    """Set ``beyond[size]`` to the least of ``ahead`` over all tiles that contain each tile."""
-    for number in range(lattice.size - 1, -1, -1):
+def _lower(lattice: Lattice, beyond: Float) -> None:
+    """One dimension after another, so that the inner loop is over neighbours."""
+    for d in range(8):
+        place, count = lattice.places[d], lattice.counts[d]
+        for block in range(0, lattice.size, place * count):
+            for position in range(count - 2, -1, -1):
+                here, i = block + position * place, 0
+                while i < 15 and lattice.covers[d, position, i] >= 0:
+                    outside = block + lattice.covers[d, position, i] * place
+                    for n in range(place):
+                        if beyond[outside + n] < beyond[here + n]:
+                            beyond[here + n] = beyond[outside + n]
+                    i += 1
+
+
+@inlined
+def _fill_level(
+    setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, prices: Float,
+    known: Float, rest: float, found: Ahead, level: int, room: Scratch, stop: Flags,
+) -> None:  # fmt: skip
+    """Fill what runs of a level's keepers cost at least, and with what is outside it."""
+    beyond, number, line = found.beyond, 0, 0
+    found.here[:, level], found.ahead[:, level] = np.inf, np.inf
+    # the first dimension with a choice: tiles along it are neighbours
+    while line < 7 and lattice.counts[line] == 1:
+        line += 1
+    for d in range(8):
+        room.at[d], room.tau[d] = 0, lattice.values[d, 0]
+    while number < lattice.size:
         if stop[0]:
             return
-        least = ahead[number]
-        for d in range(8):
-            place = lattice.places[d]
-            position = number // place % lattice.counts[d]
-            i = 0
-            while i < 15 and lattice.covers[d, position, i] >= 0:
-                outside = number + (lattice.covers[d, position, i] - position) * place
-                least = min(least, beyond[outside])
-                i += 1
-        beyond[number] = least
-
-
-@part
-def _fill(
-    setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, prices: Float,
-    found: Ahead, innermost: int, room: Scratch, stop: Flags,
-) -> None:  # fmt: skip
-    """Fill what is least; once ``stop`` is set it means nothing."""
-    levels, size, beyond = frame.keep.shape[0], lattice.size, found.beyond
-    for j in range(len(prices)):
-        for number in range(size):
-            beyond[j, number] = 0.0
-    for level in range(levels - 2, innermost - 1, -1):
-        for number in range(size):
-            if stop[0]:
-                return
-            tile_at(lattice, number, room.tau)
-            run, fit = 1, beyond[0, number] < np.inf
-            if fit and fits(setup, frame, level, room.tau, room.extents[0]):
+        if max(known[level, number], beyond[0, number]) < rest:
+            extents, run = room.extents[0], 1
+            for d in range(8):
+                extents[0, d] = room.tau[d] * frame.inside[level, d]
+            if not has_room(setup, frame, level, extents):
+                number += lattice.counts[line] - 1 - room.at[line]
+                room.at[line] = lattice.counts[line] - 1
+            elif as_guessed(setup, frame, level + 1, extents[0]):
                 for d in range(8):
                     room.factors[d] = frame.steps[d] // room.tau[d]
                     run *= room.factors[d]
                 _least_end(setup, frame, real, ports, prices, level, run, room)
-            else:
-                for j in range(len(prices)):
-                    room.sums[2, j] = np.inf
-            for j in range(len(prices)):
-                found.here[j, level, number] = room.sums[2, j]
-                found.ahead[j, level, number] = room.sums[2, j] + beyond[j, number]
-        for j in range(len(prices)):
-            _least_outside(lattice, found.ahead[j, level], beyond[j], stop)
-    for j in range(len(prices)):
-        found.least[j] = beyond[j, 0]
+                if room.sums[2, 0] + beyond[0, number] < rest:
+                    for j in range(len(prices)):
+                        found.here[j, level, number] = room.sums[2, j]
+                        found.ahead[j, level, number] = room.sums[2, j] + beyond[j, number]
+        next_tile(lattice, room.at, room.tau)
+        number += 1
 
 
-@compiled
-def potentials(
+@part
+def fill(
     setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, prices: Float,
-    innermost: int, stop: Flags,
-) -> Ahead:  # fmt: skip
-    """Return what is least by each of prices[J, 1 + K], for levels from ``innermost`` on; nothing
-    holds once ``stop`` is set.
+    known: Float, rest: Float, found: Ahead, levels: tuple[int, int], room: Scratch, stop: Flags,
+) -> None:  # fmt: skip
+    """Fill what is least, from the outermost of two levels to the innermost one.
+
+    ``found.beyond`` is given for the former. Once ``stop`` is set nothing holds.
     """
-    levels, size, many = frame.keep.shape[0], lattice.size, len(prices)
-    room = Scratch(
+    for level in range(levels[0], levels[1] - 1, -1):
+        if level < levels[0]:
+            least_outside(lattice, found.ahead[:, level + 1], found.beyond)
+        _fill_level(
+            setup, frame, real, lattice, ports, prices, known, rest[level], found, level, room,
+            stop,
+        )  # fmt: skip
+    for j in range(len(prices)):
+        found.least[j] = np.inf
+        for number in range(lattice.size):
+            found.least[j] = min(found.least[j], found.ahead[j, levels[1], number])
+
+
+@inlined
+def scratch(levels: int, many: int) -> Scratch:
+    """Return room for one tile and so many prices."""
+    return Scratch(
+        np.empty(8, np.int64),
         np.empty(8, np.int64),
         np.empty(8, np.int64),
         np.zeros((2, 4, 8), np.int64),
@@ -190,34 +220,28 @@ def potentials(
         np.zeros(3),
         np.zeros((3, many)),
     )
-    shape = (many, levels - 1, size)
-    found = Ahead(np.empty(shape), np.empty(shape), np.empty((many, size)), np.empty(many))
-    _fill(setup, frame, real, lattice, ports, prices, found, innermost, room, stop)
-    return found
 
 
 @compiled
-def outline(
-    setup: Setup, frame: Frame, real: Int, ports: Ports, score: float, stop: Flags
-) -> tuple[Lattice, Ahead, Float, Ports]:
-    """Prepare a frame and bound what its mappings cost; nothing holds once ``stop`` is set.
+def potentials(
+    setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, prices: Float,
+    known: Float, rest: Float, innermost: int, stop: Flags,
+) -> Ahead:  # fmt: skip
+    """Return what is least by each of prices[J, 1 + K], for levels from ``innermost`` on; nothing
+    holds once ``stop`` is set.
 
-    Returns the tiles, what is least in energy and at each port that can decide cycles of mappings
-    with less than a score (ln), and: energy that all mappings share, what fills of keepers cost at
-    least beside it, cycles that all take, and leakage in a cycle; then those ports.
+    Tiles are left out, as if they did not fit, whose cost by the first price, with what is
+    outside, is not below rest[L - 1] for their level; so are those for which known[L - 1, size]
+    is not.
     """
-    fixed, least, total = prepare(setup, frame, real)
-    shared, hops = wire(setup, frame, real, total)
-    lattice = lattice_of(frame.steps, setup.within)
-    cycles, leaked = step_cycles(setup, total), leakage(setup, frame)
-    for port in range(len(ports.rate)):
-        needed = moved(ports, port, frame.units) / ports.rate[port]
-        cycles = max(cycles, np.ceil((1 - 1e-11) * needed))
-    facts = np.array([fixed + shared, least + hops, cycles, leaked])
-    most = room_of(setup, score, cycles, leaked + setup.leakage_pj) * (1 + 1e-9)
-    some = open_ports(setup, frame, ports, most - facts[0] - facts[1], cycles)
-    found = potentials(setup, frame, real, lattice, some, np.eye(1 + len(some.rate)), 0, stop)
-    return lattice, found, facts, some
+    levels, size, many = frame.keep.shape[0], lattice.size, len(prices)
+    shape = (many, levels - 1, size)
+    found = Ahead(np.empty(shape), np.empty(shape), np.zeros((many, size)), np.empty(many))
+    fill(
+        setup, frame, real, lattice, ports, prices, known, rest, found, (levels - 2, innermost),
+        scratch(levels, many), stop,
+    )  # fmt: skip
+    return found
 
 
 @compiled

@@ -1,6 +1,7 @@
 """All choices of kept tensors and unrolled factors, by what their mappings cost at least."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf
 from typing import Any, Final
 
@@ -9,10 +10,11 @@ import numpy as np
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, G, K, N, P, Q
-from .exact_ahead import bare_lattice, potentials
+from .exact_ahead import bare_lattice
 from .exact_frame import Flags, new_frame
 from .exact_layouts import distances
-from .exact_pairs import Factors, Outside, Window, least_score, list_pairs, share_out
+from .exact_outside import Outside, outside_of
+from .exact_pairs import Factors, Window, least_of_pairs, list_pairs, share_out
 from .exact_ports import Ports, ports_of
 from .exact_proof import ln_scores
 from .exact_spread import is_mirrored, keeps_of, sides_of, unrolled_by
@@ -24,7 +26,7 @@ ROUNDING: Final = 1e-11
 ROOM: Final = 2**19
 
 #: tiles of all extents for which costs outside all meshes are kept, at most, and for each pair
-MOST_TILES: Final = 2**20
+MOST_KNOWN: Final = 2**20
 TILES_OF_A_PAIR: Final = 2
 
 #: pairs of factors that are compared in the time of one bound
@@ -61,11 +63,20 @@ class Choices:
         self.frame = new_frame(len(setup.fanout))._replace(near=distances(setup))
         self.hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
         self.one, self.two = parts
+        # what does not depend on what is kept
+        self.parts = [_factors(part) for part in parts]
         self.pairs = len(self.one) * len(self.two) * len(self.keeps)
         # evaluations that a look at all pairs counts as
         self.look = self.pairs // PAIRS_OF_A_BOUND
         self.mirrored = is_mirrored(setup)
-        self.outsides: dict[int, Outside] = {}
+        # the outermost level that unrolls anything, and tiles of all extents there
+        meshes = np.flatnonzero(setup.fanout.prod(axis=1) > 1)
+        self.level = int(meshes[-1]) if len(meshes) else 0
+        self.frame.keep[:], self.frame.spread[:], self.frame.guess[:] = self.keeps[0], 1, 0
+        self.lattice = bare_lattice(setup, self.frame, real)
+        self.kinds = len({self._key(i) for i in range(len(self.keeps))})
+        self.outsides: dict[bytes, Outside] = {}
+        self.tiles: dict[bytes, int] = {}
 
     def spread(self, one: int, two: int) -> Int:
         """Return the unrolled factors of a choice, int64[L, 8]."""
@@ -77,7 +88,7 @@ class Choices:
         scores = [inf]
         for i in range(len(self.keeps)):
             one, two, prices, floors = self._terms(i)
-            scores.append(least_score(self.setup, floors, prices, one, two, self.stop))
+            scores.append(least_of_pairs(self.setup, floors, prices, one, two, self.stop))
         return min(scores) - 1e-9
 
     def between(self, low: float, high: float, most_cycles: float, most: int) -> Listed | None:
@@ -116,7 +127,7 @@ class Choices:
             one, two, prices, floors = self._terms(i)
             before = int(window.tally[0])
             list_pairs(
-                self.setup, self.frame, self.real, self.ports, keep, self._outside(i), floors,
+                self.setup, self.frame, self.real, self.ports, keep, self.outside(i), floors,
                 prices, one, two, window, self.stop,
             )  # fmt: skip
             kinds[before : int(window.tally[0])] = i
@@ -124,24 +135,21 @@ class Choices:
 
     def _terms(self, i: int) -> tuple[Factors, Factors, Float, Float]:
         """Return both parts of the factors, prices, and floors of prefixes."""
-        keep, outside = self.keeps[i], self._outside(i)
-        one, two = (self._factors(keep, part) for part in (self.one, self.two))
+        self._find(i, TILES_OF_A_PAIR * self.pairs // self.kinds)
+        keep, outside = self.keeps[i], self.outside(i)
+        one, two = (part._replace(shares=np.empty((len(part.many), 4))) for part in self.parts)
+        for part in (one, two):
+            share_out(self.setup, self.frame, keep, part.spread, part.shares)
         macs = float(np.prod(self.setup.bounds.astype(float)))
         floors = np.full(len(self.one), macs * self.setup.working * self.setup.mac_pj)
         if outside.size:
-            floors += outside.beyond[0, self._numbers(outside, one.taken)]
+            floors += outside.beyond[0, self.numbers]
         return one, two, prices_of(self.setup, keep), floors
 
-    def _factors(self, keep: Flags, spreads: Int) -> Factors:
-        shares = np.empty((len(spreads), 4))
-        share_out(self.setup, self.frame, keep, spreads, shares)
-        taken = spreads.prod(axis=1)
-        many = taken.prod(axis=1)
-        return Factors(spreads, taken, many, shares, sides_of(spreads))
-
-    def _numbers(self, outside: Outside, taken: Int) -> Int:
-        """Return the number of the tile of each extent."""
-        lattice = outside.lattice
+    @cached_property
+    def numbers(self) -> Int:
+        """Number of the tile, among those of all extents, of what each prefix unrolls: int64[A]."""
+        lattice, taken = self.lattice, self.parts[0].taken
         numbers = np.zeros(len(taken), np.int64)
         for d in range(8):
             values = lattice.values[d, : lattice.counts[d]]
@@ -149,26 +157,37 @@ class Choices:
             numbers += at * lattice.places[d]
         return numbers
 
-    def _outside(self, i: int) -> Outside:
-        """Return what runs outside all meshes cost at least, if that is worth its time."""
-        if i not in self.outsides:
-            frame, levels = self.frame, len(self.setup.fanout)
-            meshes = np.flatnonzero(self.setup.fanout.prod(axis=1) > 1)
-            level = int(meshes[-1]) if len(meshes) else 0
-            frame.keep[:], frame.spread[:], frame.guess[:] = self.keeps[i], 1, 0
-            pairs = len(self.one) * len(self.two)
-            lattice = bare_lattice(self.setup, frame, self.real)
-            size = int(lattice.size)
-            few = size <= min(MOST_TILES, TILES_OF_A_PAIR * pairs)
-            if self.hops or not few or level >= levels - 1:
-                self.outsides[i] = Outside(lattice, level, np.empty((0, 0)), 0)
-            else:
-                prices = np.eye(1 + len(self.ports.rate))
-                found = potentials(
-                    self.setup, frame, self.real, lattice, self.ports, prices, level, self.stop
-                )
-                self.outsides[i] = Outside(lattice, level, found.beyond, size)
-        return self.outsides[i]
+    def outside(self, i: int) -> Outside:
+        """Return what is known outside all meshes of a way to keep tensors."""
+        unknown = Outside(self.lattice, self.level, np.empty((0, 0)), 0)
+        return self.outsides.get(self._key(i), unknown)
+
+    def count(self, i: int, tiles: int) -> None:
+        """Count the tiles of a frame that was bounded without what is known outside all meshes.
+
+        Once there were as many as all extents have, that is found, for frames to come.
+        """
+        key = self._key(i)
+        self.tiles[key] = self.tiles.get(key, 0) + tiles
+        self._find(i, self.tiles[key])
+
+    def _key(self, i: int) -> bytes:
+        return bytes(self.keeps[i][self.level :])
+
+    def _find(self, i: int, tiles: int) -> None:
+        """Find what runs outside all meshes cost at least, if that is worth so many tiles."""
+        size, last = int(self.lattice.size), len(self.setup.fanout) - 1
+        known = self.hops or self.level >= last or self._key(i) in self.outsides
+        if known or size > min(tiles, MOST_KNOWN):
+            return
+        frame = self.frame
+        frame.keep[:], frame.spread[:], frame.guess[:] = self.keeps[i], 1, 0
+        bare_lattice(self.setup, frame, self.real)
+        found = outside_of(
+            self.setup, frame, self.real, self.lattice, self.ports, self.level, self.stop
+        )
+        if not self.stop[0]:
+            self.outsides[self._key(i)] = found
 
 
 def lowered(setup: Setup, energy_pj: Any, cycles: Any, leakage_pj: Any) -> Any:
@@ -188,6 +207,12 @@ def choices_of(setup: Setup, real: Int, stop: Flags) -> Choices | None:
     """Return all choices; None if there are too many to go through, or ``stop`` was set."""
     parts = unrolled_by(setup, stop)
     return None if parts is None else Choices(setup, real, parts, stop)
+
+
+def _factors(spreads: Int) -> Factors:
+    """Return unrolled factors, but for the shares, which depend on what is kept."""
+    taken = spreads.prod(axis=1)
+    return Factors(spreads, taken, taken.prod(axis=1), np.empty((0, 4)), sides_of(spreads))
 
 
 def prices_of(setup: Setup, keep: Flags) -> Float:

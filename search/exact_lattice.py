@@ -92,15 +92,22 @@ def tile_at(lattice: Lattice, number: int, tau: Int) -> None:
         tau[d] = lattice.values[d, position]
 
 
-@inlined
-def fits(setup: Setup, frame: Frame, level: int, tau: Int, extents: Int) -> bool:
-    """Whether the tile fits its level, and starts as many stretches of inputs as was guessed.
-
-    ``extents[1, 8]`` are overwritten.
-    """
-    inside, used = frame.inside, 0
+@part
+def next_tile(lattice: Lattice, at: Int, tau: Int) -> None:
+    """Go on to the tile of the next number: positions at[8] of its steps inside, tau[8]."""
     for d in range(8):
-        extents[0, d] = tau[d] * inside[level, d]
+        at[d] += 1
+        if at[d] == lattice.counts[d]:
+            at[d] = 0
+        tau[d] = lattice.values[d, at[d]]
+        if at[d] > 0:
+            return
+
+
+@inlined
+def has_room(setup: Setup, frame: Frame, level: int, extents: Int) -> bool:
+    """Whether a level holds a tile of extents[1, 8]; if not, it holds no tile that contains it."""
+    used = 0
     for t in range(3):
         top = setup.top[t]
         if frame.keep[level, t] and (level < top or (level == top and not setup.staged[t])):
@@ -108,14 +115,18 @@ def fits(setup: Setup, frame: Frame, level: int, tau: Int, extents: Int) -> bool
             used += units
             if 0 <= setup.capacity[level, t] < units:
                 return False
-    if 0 <= setup.shared[level] < used:
-        return False
-    outer = level + 1
+    return not 0 <= setup.shared[level] < used
+
+
+@inlined
+def as_guessed(setup: Setup, frame: Frame, outer: int, e: Int) -> bool:
+    """Whether tiles of extents e[8] start as many stretches of inputs as was guessed, and share
+    them so, if they are those of the children of a level.
+    """
     if outer >= frame.keep.shape[0] or frame.guess[outer] == 0:
         return True
     if not meets(setup, frame.spread, outer):
         return True
-    e = extents[0]
     if starts(setup, frame.spread, outer, e[P], e[Q], e[R], e[S]) != frame.guess[outer]:
         return False
     return shares_as_coded(setup, frame, outer, e)

@@ -13,21 +13,8 @@ from ..space.dims import OUTPUTS, C, R, S
 from .exact_frame import Flags, Frame, leakage, port_cycles, prepare, served, step_cycles
 from .exact_hops import wire
 from .exact_labels import score_of
-from .exact_lattice import Lattice
+from .exact_outside import Outside, outside_at
 from .exact_ports import Ports, moved, room_of
-
-
-class Outside(NamedTuple):
-    """What runs of keepers from ``level`` on cost at least, outside which nothing is unrolled.
-
-    ``beyond[1 + K, size]`` are for tiles that contain each tile of the lattice, which is that of
-    all extents; there is none if ``size`` is 0.
-    """
-
-    lattice: Lattice
-    level: int
-    beyond: Float
-    size: int
 
 
 class Factors(NamedTuple):
@@ -61,19 +48,6 @@ class Window(NamedTuple):
     found: Float
     pairs: Int
     tally: Int
-
-
-@part
-def outside_at(outside: Outside, inside: Int) -> int:
-    """Number of the tile of so many extents."""
-    lattice, number = outside.lattice, 0
-    for d in range(8):
-        i = 0
-        # the one tile that must hold all steps is no smaller
-        while i < lattice.counts[d] - 1 and lattice.values[d, i] < inside[d]:
-            i += 1
-        number += i * lattice.places[d]
-    return number
 
 
 @inlined
@@ -220,7 +194,7 @@ def list_pairs(
 
 
 @compiled
-def least_score(
+def least_of_pairs(
     setup: Setup, floors: Float, prices: Float, one: Factors, two: Factors, stop: Flags
 ) -> float:
     """Return a score that no mapping of any pair is below; it is too high once ``stop`` is set."""

@@ -85,12 +85,12 @@ def room_of(setup: Setup, score: float, cycles: float, leakage_pj: float) -> flo
 
 
 @inlined
-def open_ports(setup: Setup, frame: Frame, ports: Ports, most_pj: float, cycles: float) -> Ports:
-    """Return ports that can need more than so many cycles; see :func:`binding`."""
+def open_ports(setup: Setup, frame: Frame, ports: Ports, most_pj: float, cycles: float) -> Int:
+    """Return the ports that can need more than so many cycles; see :func:`binding`."""
     live = np.ones(len(ports.rate), np.uint8)
     binding(setup, frame, ports, most_pj, cycles, live)
     (at,) = np.nonzero(live)
-    return Ports(ports.level[at], ports.kind[at], ports.rate[at])
+    return at
 
 
 @compiled

@@ -5,17 +5,17 @@ from typing import Final
 
 import numpy as np
 
-from ..evaluators.kernel import VALID, Float, Int, Setup, evaluate_batch
+from ..evaluators.kernel import VALID, Int, Setup, evaluate_batch
 from .annealing import anneal, reset
-from .exact_ahead import Ahead, outline, potentials
-from .exact_choices import ROUNDING, Choices, Listed, choices_of, lowered
+from .exact_bounded import Bounded, bounded
+from .exact_choices import Choices, Listed, choices_of, lowered
 from .exact_frame import Flags, new_frame
-from .exact_goal import Corner
 from .exact_hops import wired_bounds
 from .exact_labels import Labels, Walk, new_labels
 from .exact_lattice import Lattice
 from .exact_layouts import Layouts, distances
-from .exact_ports import binding, moved_at, ports_of
+from .exact_outline import outline
+from .exact_ports import ports_of
 from .exact_proof import Found, Proof, Watch, ln_scores, progress_of
 from .exact_rebuild import alone, rebuilt
 from .exact_spread import divisors, guesses_of, touched
@@ -80,10 +80,10 @@ class Search:
         self.wiring = UNWIRED
         self.step = new_step(len(setup.fanout))
         self.real = touched(setup)
-        self.all_ports = ports_of(setup)
-        # those that can decide cycles of better mappings of the frame
-        self.ports = self.all_ports
+        self.ports = ports_of(setup)
         self.choices: Choices | None = None
+        # which way to keep tensors the frame has
+        self.kept = 0
         # the least bound of what was given up, and of all that is left
         self.unsettled = inf
         self.bound = -inf
@@ -142,6 +142,7 @@ class Search:
             self.raise_bound(bound)
             if bound >= self.score:
                 break
+            self.kept = int(keep)
             ended = self.settle(choices.keeps[keep], choices.spread(one, two))
             if ended != DONE:
                 self.unsettled = min(self.unsettled, bound)
@@ -211,8 +212,6 @@ class Search:
         if self.layouts.levels:
             found, complete = wirings(self.layouts, keep, spread)
             return max(self.settle_wired(found), DONE if complete else FULL)
-        if len(spread) == 1:
-            return self.settle_alone()
         for guess in guesses_of(self.setup, keep, spread):
             frame.guess[:] = guess
             ended = self.settle_frame(False)
@@ -226,11 +225,11 @@ class Search:
         if len(found) == 1:
             self.wiring = found[0]
             self.frame = wired(self.frame, self.wiring)
-            return self.settle_alone() if len(self.frame.keep) == 1 else self.settle_frame(False)
+            return self.settle_frame(False)
         self.frame = wired_least(self.frame, found)
         if lowered(self.plain, *wired_bounds(self.plain, self.frame, self.real)) >= self.score:
             return DONE
-        worst = MORE if len(self.frame.keep) == 1 else self.settle_frame(True)
+        worst = self.settle_frame(True)
         if worst == MORE:
             for part in parts_of(found):
                 ended = self.settle_wired(part)
@@ -255,36 +254,18 @@ class Search:
         tiles or labels than any budget buys. With ``bound_alone``, a frame that may hold a better
         one is left, and MORE returned.
         """
-        inner = len(self.setup.fanout) - 1
-        steps = self.setup.bounds // self.frame.spread.prod(axis=0)
-        free = steps[self.setup.within == 0]
-        size = prod(len(divisors(int(n))) for n in free)
+        if len(self.frame.keep) == 1:
+            return MORE if bound_alone else self.settle_alone()
+        size = self.tiles()
         if size > MOST_TILES:
             return FULL
-        if size * inner > self.left:
+        if size * (len(self.frame.keep) - 1) > self.left:
             return STOPPED
-        self.spent += size * inner
-        lattice, found, facts, self.ports = outline(
-            self.plain, self.frame, self.real, self.all_ports, self.score, self.stop
-        )
+        self.spent += size * (len(self.frame.keep) - 1)
+        bounds = self.bounded(size)
         if self.stop[0]:
             return STOPPED
-        # infinite where nothing fits
-        if found.least[0] == inf:
-            return DONE
-        corner = self.corner(found, facts)
-        bound = corner.score
-        prices = np.eye(1 + len(self.ports.rate))
-        if bound < self.score and self.live(corner, facts, self.score).any() and corner.convex:
-            chords = corner.chords(self.ports.rate)
-            more = potentials(
-                self.plain, self.frame, self.real, lattice, self.ports, chords, 0, self.stop
-            )
-            least = chords[:, 0] * facts[0] + (chords[:, 1:] * self.base).sum(axis=1) + more.least
-            bound = max(bound, corner.chord_score(float(least.max())))
-            found = Ahead(*(np.concatenate(pair) for pair in zip(found, more, strict=True)))
-            prices = np.concatenate([prices, chords])
-        settled = DONE
+        bound, settled = bounds.score, DONE
         for share in LADDER:
             if self.stop[0]:
                 return STOPPED
@@ -293,8 +274,7 @@ class Search:
             if bound_alone:
                 return MORE
             target = min(self.score, bound + log1p(share))
-            walk = self.new_walk(lattice.size, corner, facts, prices, target)
-            ended = self.walk(lattice, found, float(facts[0]), walk)
+            ended = self.walk(bounds, bounds.new_walk(target, self.most_cycles, self.stop))
             if ended != DONE:
                 return ended
             if self.frame.carries[1] and self.setup.ranks.shape[1]:
@@ -303,70 +283,45 @@ class Search:
             bound = target
         return settled
 
-    @property
-    def base(self) -> Float:
-        """Units that all mappings of the frame move at least through each port."""
-        return moved_at(self.ports, self.frame.units)
+    def tiles(self) -> int:
+        """Return the number of tiles of the frame."""
+        steps = self.setup.bounds // self.frame.spread.prod(axis=0)
+        return prod(len(divisors(int(n))) for n in steps[self.setup.within == 0])
 
-    def corner(self, found: Ahead, facts: Float) -> Corner:
-        """Return what no mapping of the frame is below."""
-        least, cycles = 1 - ROUNDING, float(facts[2])
-        if len(self.ports.rate):
-            needed = ((self.base + found.least[1:]) / self.ports.rate).max()
-            cycles = max(cycles, float(np.ceil(least * needed)))
-        a, b = self.setup.weights.tolist()
-        leaked = float(facts[3]) + self.setup.leakage_pj
-        return Corner((a, b), least * float(facts[0] + found.least[0]), cycles, leaked)
+    def bounded(self, size: int) -> Bounded:
+        """Return the frame, of so many tiles, with what its better mappings cost at least; nothing
+        holds once ``stop`` is set.
+        """
+        assert self.choices is not None
+        outside = self.choices.outside(self.kept)
+        found = bounded(self.plain, self.frame, outline(
+            self.plain, self.frame, self.real, self.ports, outside, self.score, self.stop
+        ))  # fmt: skip
+        if outside.size == 0 and found.score < inf:
+            self.choices.count(self.kept, size)
+        mixed = found.score < self.score and found.corner.convex
+        if mixed and found.live(self.score, self.most_cycles).any():
+            return found.chorded(self.real, self.stop)
+        return found
 
-    def live(self, corner: Corner, facts: Float, score: float) -> Flags:
-        """Return which ports can decide cycles of mappings with less than a score."""
-        flags = np.ones(len(self.ports.rate), np.uint8)
-        if len(flags):
-            most = corner.ceilings(score, self.most_cycles, self.ports.rate)[0]
-            spare = float(most - facts[0] - facts[1])
-            binding(self.plain, self.frame, self.ports, spare, corner.cycles, flags)
-        return flags
-
-    def new_walk(
-        self, size: int, corner: Corner, facts: Float, prices: Float, score: float
-    ) -> Walk:
-        """Return a walk over so many tiles for mappings with less than a score."""
-        live = self.live(corner, facts, score)
-        ceilings = corner.ceilings(score, self.most_cycles, self.ports.rate)
-        chords = np.full(len(prices) - len(ceilings), corner.chord_ceiling(score))
-        limits = np.array([score, corner.cycles, corner.leakage_pj, self.most_cycles])
-        return Walk(
-            np.empty(size, np.int64),
-            self.ports,
-            prices,
-            np.concatenate([ceilings, chords]),
-            limits,
-            np.full(3, inf),
-            np.array([-1, 0, 0]),
-            live,
-            bool(live.any()),
-            bool(self.frame.carries[0]),
-            self.stop,
-        )
-
-    def walk(self, lattice: Lattice, found: Ahead, fixed: float, walk: Walk) -> int:
+    def walk(self, bounds: Bounded, walk: Walk) -> int:
         """Walk, with more room where that is needed, and offer what was found."""
-        levels, ported = len(self.setup.fanout), len(self.all_ports.rate) > 0
+        levels, ported = len(self.setup.fanout), len(self.ports.rate) > 0
         if walk.carried and len(self.labels.passing) == 1:
             self.labels = new_labels(len(self.labels.tile), levels, ported, True)
         while True:
             labels = self.labels
             walk.tally[:], walk.best[:] = (-1, 0, 0), inf
             ended = int(walk_outwards(
-                self.plain, self.frame, self.real, lattice, found, labels, walk, self.step, fixed,
-                self.left,
+                self.plain, self.frame, self.real, bounds.lattice, bounds.found, labels, walk,
+                self.step, float(bounds.facts[0]), self.left,
             ))  # fmt: skip
             if ended != FULL or len(labels.tile) >= MOST_LABELS:
                 break
             self.labels = new_labels(4 * len(labels.tile), levels, ported, walk.carried)
         self.spent += min(int(walk.tally[2]), self.left)
         if walk.best[0] < inf:
-            self.take(labels, walk, lattice)
+            self.take(labels, walk, bounds.lattice)
         return ended
 
     def take(self, labels: Labels, walk: Walk, lattice: Lattice) -> None:

@@ -27,6 +27,10 @@ KINDS = ("KC", "KCP", "NKC", "GPR", "GPQ", "KPR", "CPR", "CQS", "KPQ", "PQR", "P
 STEPS = ((1, 1), (1, 1), (2, 1), (1, 2), (3, 1), (2, 3), (3, 2), (4, 2), (2, 2))
 
 
+#: exponents of energy and of latency in each objective
+OBJECTIVES = {"edp": (1.0, 1.0), "energy": (1.0, 0.0), "latency": (0.0, 1.0)}
+
+
 def drawn_problem(number: int) -> MappingProblem:
     """Return the problem of that number, with at most MOST mappings; the same everywhere."""
     rng = Random(f"exact-{number}")

@@ -15,9 +15,8 @@ from archloom.space.mapping_constraints import UNCONSTRAINED
 
 from ..contracts.mapping_search import objective
 from .constrained_cases import constrained_problem, satisfied
-from .exact_cases import all_loops, unrolled_orders
+from .exact_cases import OBJECTIVES, all_loops, unrolled_orders
 
-OBJECTIVES = {"edp": (1.0, 1.0), "energy": (1.0, 0.0), "latency": (0.0, 1.0)}
 BLOCKS, BLOCK = 8, 60
 
 

@@ -27,11 +27,9 @@ from archloom.space.mapping_constraints import kept_as
 from archloom.space.presets import preset
 
 from ..contracts.mapping_search import PROBLEMS, objective
-from .exact_cases import all_costs, drawn_problem
+from .exact_cases import OBJECTIVES, all_costs, drawn_problem
 from .small_cases import casco_edge, conv, resnet_conv, three_levels
 
-#: exponents of energy and of latency in each objective
-OBJECTIVES = {"edp": (1.0, 1.0), "energy": (1.0, 0.0), "latency": (0.0, 1.0)}
 PLENTY = 10**8
 GO_ON = np.zeros(1, np.uint8)
 BLOCKS, BLOCK = 16, 75

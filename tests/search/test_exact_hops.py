@@ -15,10 +15,9 @@ from archloom.search.exact_spread import keeps_of
 from archloom.space.effects import Effects
 from archloom.space.presets import preset
 
-from .exact_cases import all_costs, drawn_network
+from .exact_cases import OBJECTIVES, all_costs, drawn_network
 from .small_cases import resnet_conv
 
-OBJECTIVES = {"edp": (1.0, 1.0), "energy": (1.0, 0.0), "latency": (0.0, 1.0)}
 PLENTY = 10**8
 BLOCKS, BLOCK = 4, 60
 
