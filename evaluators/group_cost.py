@@ -136,12 +136,13 @@ def room_of(
     :func:`group_cost`, but for the words themselves; None where they are too many.
     """
     capacity = buffer_words(hardware)
+    if hardware.fusion_level is None:
+        return lambda _: None
     if streams(group):
         position = group.layers[0]
         steady = position in group.steady
-        return lambda words: streamed_room(
-            network, position, steady, hardware, capacity - words, around
-        )
+        streamed = streamed_room(network, position, steady, hardware, around)
+        return lambda words: streamed(capacity - words)
     tiles = tiles_of(network, group, hardware, around)
     if isinstance(tiles, Infeasible):
         return lambda _: None

@@ -1,6 +1,6 @@
 """A layer that runs by itself and streams from DRAM, but for what its plan keeps in the buffer."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from math import ceil
 from typing import Final
@@ -94,18 +94,18 @@ def streamed_room(
     position: int,
     steady: bool,
     hardware: Hardware,
-    free: int,
     around: Surroundings,
-) -> Hashable:
-    """Return what :func:`streamed_layer` makes of ``free`` words of the buffer; None if those
-    are below 0."""
+) -> Callable[[int], Hashable]:
+    """Return what :func:`streamed_layer` makes of the words of the buffer that are free; None if
+    these are below 0."""
     layer, place = network.layers[position], _place(network, position, steady, around)
-    if free < 0:
-        return None
     if not layer.uses_macs:
-        return vector_fits(layer, hardware, free)
+        return lambda free: vector_fits(layer, hardware, free) if free >= 0 else None
     whole = _problem(layer, place, hardware)
-    return whole if isinstance(whole, Infeasible) else (streamed_left(whole, free),)
+    if isinstance(whole, Infeasible):
+        return lambda free: whole if free >= 0 else None
+    passing = streamed_words(whole)
+    return lambda free: (rounded_room(passing, free),) if free >= 0 else None
 
 
 def _place(network: Network, position: int, steady: bool, around: Surroundings) -> _Place:
@@ -146,7 +146,7 @@ def _pinned(
     whole = _problem(layer, place, hardware)
     if isinstance(whole, Infeasible):
         return whole
-    cost = mapper(replace(whole, free_words=streamed_left(whole, free)))
+    cost = mapper(replace(whole, free_words=rounded_room(streamed_words(whole), free)))
     if not isinstance(cost, Infeasible):
         return cost
     level = hardware.levels[-2]
@@ -180,20 +180,31 @@ def _residency(layer: Layer, place: _Place) -> Residency | Infeasible:
     return (place.steady or any(second), any(beside), place.kept)
 
 
-def streamed_left(problem: MappingProblem, free: int) -> int | None:
+def rounded_room(passing: int, free: int) -> int | None:
     """Return the words that tiles of streamed operands may take, as a mapping sees them.
 
-    None if all of these operands fit, or none goes through the buffer: then it makes no
-    difference how many words there are. Others are rounded down to three leading bits.
+    Args:
+        passing: words of all these operands.
+        free: words of the buffer for their tiles.
+
+    Returns:
+        None if all fit, or none goes through the buffer: then it makes no difference how many
+        words there are. Others are rounded down to three leading bits.
     """
-    level = problem.hardware.levels[-2]
-    streams = [
-        t for t, tensor in enumerate(TENSORS) if not problem.staged[t] and tensor in level.keeps
-    ]
-    if free >= sum(_whole_words(problem, t) for t in streams):
+    if free >= passing:
         return None
     shift = max(0, free.bit_length() - _ROUNDED)
     return free >> shift << shift
+
+
+def streamed_words(problem: MappingProblem) -> int:
+    """Return the words of all operands that pass through the buffer."""
+    level = problem.hardware.levels[-2]
+    return sum(
+        _whole_words(problem, t)
+        for t, tensor in enumerate(TENSORS)
+        if not problem.staged[t] and tensor in level.keeps
+    )
 
 
 def _whole_words(problem: MappingProblem, tensor: int) -> int:

@@ -6,7 +6,7 @@ function of (hardware, group, seed), so a memo never changes a result.
 
 from collections.abc import Hashable, Iterable
 from math import inf, log
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from ..evaluators.group_cost import GroupCost, RoomOf, group_cost, room_of
 from ..evaluators.layer_cost import LayerCost
@@ -24,6 +24,11 @@ from .tiling import tile_group
 
 #: price of a group, and the costs of its layers by problem
 _Priced: TypeAlias = tuple[GroupCost | Infeasible, dict[str, LayerCost]]
+
+
+#: prices of groups that are at hand: plans that pin other maps place the same groups anew. What
+#: takes time to find is remembered by kind, of which there are few
+_MOST_GROUPS: Final = 2**17
 
 
 class PlanPricer:
@@ -83,6 +88,8 @@ class PlanPricer:
         key = (group, around)
         if key not in self._groups:
             like, _ = self._like_priced(group, around)
+            if len(self._groups) >= _MOST_GROUPS:
+                self._groups.clear()
             self._groups[key] = (
                 # what is wrong is said with names
                 group_cost(self.network, group, self.hardware, self._mapper, around)

@@ -14,6 +14,7 @@ from archloom.space.fusion import FusionGroup, FusionPlan
 from archloom.space.hardware import Hardware
 from archloom.space.infeasible import Infeasible
 from archloom.space.network import Network
+from archloom.space.presets import preset
 from archloom.space.surroundings import Surroundings, surroundings
 
 from ..evaluators.designs import edge
@@ -52,7 +53,17 @@ def priced_one_by_one(
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_memos_change_no_price_and_no_reason(seed: int) -> None:
-    network, plan, hardware = case(seed)
+    same(*case(seed))
+
+
+@pytest.mark.parametrize("name", ["tpu_v3", "eyeriss", "simba"])
+@pytest.mark.parametrize("seed", range(12))
+def test_memos_change_nothing_where_buffers_keep_not_all_or_nothing(name: str, seed: int) -> None:
+    network, plan, _ = case(seed)
+    same(network, plan, preset(name))
+
+
+def same(network: Network, plan: FusionPlan, hardware: Hardware) -> None:
     found = PlanPricer(network, hardware, mapper()).plan(plan)
     slow = priced_one_by_one(network, plan, hardware)
     if isinstance(slow, Infeasible):
