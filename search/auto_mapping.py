@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 from ..evaluators.problem import MappingProblem
 from .exact_frame import Flags
 from .exact_mapping import ExactMapping, ExactState, joined
-from .exact_proof import Progress, Watch
+from .exact_proof import Progress, Watch, ln_scores
 from .protocols import MappedLayer, MappingSearch
 
 #: one of so many evaluations goes to the other search, if the rest proves nothing
@@ -116,9 +116,7 @@ class AutoMapping:
 
 def _ln_objective(problem: MappingProblem, found: MappedLayer) -> float:
     setup, cycles = problem.setup, found.latency_cycles
-    energy = found.energy_pj + setup.leakage_pj * cycles
-    pairs = zip(setup.weights.tolist(), (energy, cycles), strict=True)
-    return sum(float(weight) * log(value) for weight, value in pairs if weight)
+    return float(ln_scores(setup.weights, found.energy_pj + setup.leakage_pj * cycles, cycles))
 
 
 def _further(before: Progress, watch: Watch) -> Watch:

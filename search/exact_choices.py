@@ -198,9 +198,8 @@ def lowered(setup: Setup, energy_pj: Any, cycles: Any, leakage_pj: Any) -> Any:
     least = 1 - ROUNDING
     # steps are whole numbers; what ports need is a quotient
     exact = least if np.isfinite(setup.bandwidth).any() else 1.0
-    with np.errstate(divide="ignore"):
-        leaked = leakage_pj + setup.leakage_pj
-        return ln_scores(setup.weights, least * (energy_pj + leaked * cycles), exact * cycles)
+    leaked = leakage_pj + setup.leakage_pj
+    return ln_scores(setup.weights, least * (energy_pj + leaked * cycles), exact * cycles)
 
 
 def choices_of(setup: Setup, real: Int, stop: Flags) -> Choices | None:

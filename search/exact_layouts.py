@@ -83,7 +83,8 @@ def sharings(setup: Setup, keep: Flags, spread: Int) -> Iterator[tuple[Sharing, 
 
 
 def _sharings(setup: Setup, keep: Flags, spread: Int, level: int) -> list[Sharing]:
-    alone: Steps = tuple((int(w[0]), int(w[1])) for w in setup.window)  # type: ignore[assignment]
+    rows, columns = setup.window[:, :2].tolist()
+    alone: Steps = ((rows[0], rows[1]), (columns[0], columns[1]))
     networked = level in meshed_levels(setup) and 0 < level <= setup.top[INPUTS]
     if not networked or not _meets(setup, spread[level], level):
         some = guesses_at(setup, keep, spread, level)

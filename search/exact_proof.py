@@ -93,6 +93,7 @@ class Proof:
 
 
 def ln_scores(weights: Float, energy_pj: Any, cycles: Any) -> Any:
-    """Ln of objectives, of numbers or arrays; what has no weight may be nothing."""
+    """Ln of objectives, of numbers or arrays: minus infinity where what has a weight is nothing."""
     pairs = zip(weights, (energy_pj, cycles), strict=True)
-    return sum(weight * np.log(value) for weight, value in pairs if weight)
+    with np.errstate(divide="ignore"):
+        return sum(weight * np.log(value) for weight, value in pairs if weight)

@@ -198,8 +198,7 @@ class Search:
         if status[0] != VALID:
             return inf, inf
         pj, cycles = float(energy[0]), float(max(chip[0], dram[0]))
-        with np.errstate(divide="ignore"):
-            score = float(ln_scores(setup.weights, pj + setup.leakage_pj * cycles, cycles))
+        score = float(ln_scores(setup.weights, pj + setup.leakage_pj * cycles, cycles))
         if score < self.score and cycles <= self.most_cycles:
             self.best = Found(loops, keep, across, score, pj, cycles)
             self.report()

@@ -9,6 +9,7 @@ from ..evaluators.layer_cost import LayerCost
 from ..evaluators.padding import padded_bounds
 from ..evaluators.problem import MappingProblem
 from ..evaluators.words import Float
+from .exact_proof import ln_scores
 
 #: ``exact``: factors multiply to the loop bounds. ``padded``: they multiply to padded bounds, and
 #: all of that runs (FAST section 5.1). ``clipped``: either, and only the true bounds run.
@@ -64,10 +65,8 @@ def least_score(problem: MappingProblem, weights: Float | None = None) -> float:
     """
     bound, setup = problem_bound(problem), problem.setup
     energy = bound.dynamic_pj + setup.leakage_pj * bound.latency_cycles
-    exponents = (setup.weights if weights is None else weights).tolist()
-    pairs = zip(exponents, (energy, bound.latency_cycles), strict=True)
-    scores = [float(w) * (log(value) if value > 0 else -inf) for w, value in pairs if w]
-    return sum(scores)
+    exponents = setup.weights if weights is None else weights
+    return float(ln_scores(exponents, energy, bound.latency_cycles))
 
 
 def gap_percent(problem: MappingProblem, cost: LayerCost) -> float:
