@@ -6,6 +6,7 @@ whether what two tiles share is made again or kept. After DeFiNES (Mei et al., H
 with maps clamped at their borders and several readers per map.
 """
 
+from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -58,6 +59,14 @@ class AxisSweep:
         shifted = np.zeros_like(values)
         shifted[:, 1:] = values[:, :-1]
         return shifted
+
+    @cached_property
+    def lengths(self) -> list[list[tuple[int, int]]]:
+        """For each map the distinct lengths above 0 made in a tile, and in how many tiles."""
+        return [
+            [(length, times) for length, times in Counter(new).items() if length]
+            for new in self.new.tolist()
+        ]
 
     def corners(self) -> list[int]:
         """Return the first and last tile of every run of tiles that look alike.

@@ -1,0 +1,113 @@
+"""Estimates and prices of all options of a network's steps, in arrays that are looked at at once.
+
+Every row is one way to run one step, or stands for all of them until they are listed. Rows know the
+least that their layers can cost; by how much layers miss that is learned from what was priced, kind
+by kind, once for layers that stream and once for those in tiles.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..evaluators.group_cost import GroupCost
+from ..space.network import Network
+from .group_kinds import layer_kinds
+from .step_options import Option
+
+Floats = NDArray[np.float64]
+
+#: weight of what was seen last in what is believed of a kind of layer
+_NEWS = 0.5
+
+
+class _Rows:
+    """Rows of an array that grows: space is doubled when it is full."""
+
+    def __init__(self, columns: int) -> None:
+        self._all = np.zeros((64, columns))
+        self.count = 0
+
+    def add(self, row: Floats) -> None:
+        """Add a row."""
+        if self.count == len(self._all):
+            self._all = np.concatenate([self._all, np.zeros_like(self._all)])
+        self._all[self.count] = row
+        self.count += 1
+
+    @property
+    def now(self) -> Floats:
+        """float64[rows, columns]."""
+        return self._all[: self.count]
+
+
+class OptionTable:
+    """Rows of options.
+
+    Args:
+        network: whose layers run.
+        leakage_pj: of the chip, in a cycle.
+    """
+
+    def __init__(self, network: Network, leakage_pj: float) -> None:
+        self._kinds = layer_kinds(network)
+        self._columns = 2 * (max(self._kinds) + 1)
+        self._leakage_pj = leakage_pj
+        # least energy and cycles by kind of layer; energy and cycles of what moves
+        self._layer_pj, self._layer_cycles = _Rows(self._columns), _Rows(self._columns)
+        self._moved = _Rows(2)
+        self._energy, self._cycles = np.ones(self._columns), np.ones(self._columns)
+        self._seen = np.zeros(self._columns, np.bool_)
+        self.options: list[Option] = []
+        self.priced: list[bool] = []
+
+    def add(self, option: Option) -> int:
+        """Add a row and return its number."""
+        columns = self._columns_of(option)
+        self._layer_pj.add(np.bincount(columns, option.layer_pj, self._columns))
+        self._layer_cycles.add(np.bincount(columns, option.layer_cycles, self._columns))
+        self._moved.add(np.array([option.moved_pj, option.moved_cycles]))
+        self.options.append(option)
+        self.priced.append(False)
+        return len(self.options) - 1
+
+    def drop(self, row: int) -> None:
+        """Say that a row cannot be taken."""
+        self._moved.now[row] = np.inf
+
+    def settle(self, row: int, cost: GroupCost) -> None:
+        """Put a price in the place of an estimate, and learn from it."""
+        option = self.options[row]
+        columns = np.unique(self._columns_of(option))
+        busy = sum(share.latency_cycles for share in cost.layers)
+        for beliefs, seen, least in (
+            (self._energy, cost.dynamic_pj - option.moved_pj, option.layer_pj.sum()),
+            (self._cycles, busy, option.layer_cycles.sum()),
+        ):
+            missed = max(seen / least, 0.1)
+            news = np.where(self._seen[columns], _NEWS, 1.0)
+            beliefs[columns] = (1 - news) * beliefs[columns] + news * missed
+        self._seen[columns] = True
+        self._layer_pj.now[row] = self._layer_cycles.now[row] = 0.0
+        self._moved.now[row] = cost.dynamic_pj, cost.latency_cycles
+        self.priced[row] = True
+
+    def figures(self, optimism: float) -> tuple[Floats, Floats]:
+        """Return float64[rows], energy with leakage and cycles.
+
+        ``optimism`` is 0 for what is believed of layers, 1 for the least that they can cost.
+        """
+        energy, cycles = (self._believed(b, optimism) for b in (self._energy, self._cycles))
+        moved_pj, moved_cycles = self._moved.now.T
+        latency = np.maximum(self._layer_cycles.now @ cycles, moved_cycles)
+        dynamic = self._layer_pj.now @ energy + moved_pj
+        return dynamic + self._leakage_pj * latency, np.maximum(latency, 1.0)
+
+    def _believed(self, beliefs: Floats, optimism: float) -> Floats:
+        """Factors by column; of what was never seen, the mean of what was."""
+        known = beliefs[self._seen]
+        usual = float(np.exp(np.log(known).mean())) if len(known) else 1.0
+        factors: Floats = np.where(self._seen, beliefs, usual) ** (1.0 - optimism)
+        return factors
+
+    def _columns_of(self, option: Option) -> NDArray[np.int64]:
+        tiled = option.group.tile is not None or len(option.group.layers) > 1
+        return np.array([2 * self._kinds[i] + tiled for i in option.group.layers], np.int64)
