@@ -20,6 +20,7 @@ from ..evaluators.group_cost import buffer_words
 from ..evaluators.hardware_cost import access_costs
 from ..evaluators.network_bounds import any_plan_bound
 from ..space.fusion import FusionPlan, layer_by_layer
+from ..space.graph_facts import bits
 from ..space.infeasible import Infeasible
 from .cuts import Step, cut_graph
 from .fusion_state import FusionState
@@ -90,6 +91,8 @@ class _Search:
         self._table = OptionTable(network, access_costs(hardware).leakage_pj_per_cycle)
         # rows that stand for all tilings of a step, until they are listed
         self._unlisted: dict[int, Step] = {}
+        # of these that may fit, the layers in bits and the words of pinned maps
+        self._size: dict[int, tuple[int, int]] = {}
         # rows of steps of which only some tilings are listed, with all rows of the step
         self._coarse: dict[int, tuple[Step, tuple[int, ...]]] = {}
         rows: dict[object, int] = {}
@@ -98,6 +101,8 @@ class _Search:
             if what not in rows:
                 rows[what] = self._table.add(self._options.whole(step))
                 self._unlisted[rows[what]] = step
+                words = self._options.around(step).words
+                self._size[rows[what]] = bits(step.layers), words
         ways = [rows[step.layers, step.held, step.kept] for step in graph.steps]
         ends = np.array([(step.start, step.end) for step in graph.steps], np.int64)
         self._ways = _Ways(graph.cuts, ends[:, 0], ends[:, 1], np.array(ways, np.int64))
@@ -126,10 +131,25 @@ class _Search:
         listed: dict[int, list[int]] = {}
         for row in [row for row in found if row in self._unlisted]:
             step = self._unlisted.pop(row)
+            del self._size[row]
             listed[row] = [self._table.add(option) for option in self._options.few(step)]
+            if not listed[row]:
+                self._drop_larger(step)
             self._coarse |= dict.fromkeys(listed[row], (step, tuple(listed[row])))
         self._ways = self._ways.replaced(listed)
         return bool(listed)
+
+    def _drop_larger(self, small: Step) -> None:
+        """Leave out groups around one that fits nowhere: they hold its maps too, and more."""
+        part, pinned = bits(small.layers), self._options.around(small).words
+        larger = [
+            row
+            for row, (layers, words) in self._size.items()
+            if layers & part == part and words >= pinned
+        ]
+        for row in larger:
+            self._table.drop(row)
+            del self._size[row]
 
     def _list_tilings(self, found: list[int]) -> bool:
         """Add the other tilings of steps of which some are known; whether there are any."""

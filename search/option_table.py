@@ -62,8 +62,11 @@ class OptionTable:
     def add(self, option: Option) -> int:
         """Add a row and return its number."""
         columns = self._columns_of(option)
-        self._layer_pj.add(np.bincount(columns, option.layer_pj, self._columns))
-        self._layer_cycles.add(np.bincount(columns, option.layer_cycles, self._columns))
+        for rows, figures in (
+            (self._layer_pj, option.layer_pj),
+            (self._layer_cycles, option.layer_cycles),
+        ):
+            rows.add(np.bincount(columns, figures, self._columns).astype(np.float64))
         self._moved.add(np.array([option.moved_pj, option.moved_cycles]))
         self.options.append(option)
         self.priced.append(False)
@@ -97,8 +100,9 @@ class OptionTable:
         """
         energy, cycles = (self._believed(b, optimism) for b in (self._energy, self._cycles))
         moved_pj, moved_cycles = self._moved.now.T
-        latency = np.maximum(self._layer_cycles.now @ cycles, moved_cycles)
-        dynamic = self._layer_pj.now @ energy + moved_pj
+        # sums in one thread: figures must not depend on how many there are
+        latency = np.maximum(np.einsum("rc,c->r", self._layer_cycles.now, cycles), moved_cycles)
+        dynamic = np.einsum("rc,c->r", self._layer_pj.now, energy) + moved_pj
         return dynamic + self._leakage_pj * latency, np.maximum(latency, 1.0)
 
     def _believed(self, beliefs: Floats, optimism: float) -> Floats:

@@ -5,12 +5,10 @@ Its estimate holds the least that any mapping of each layer's tiles costs, and e
 the DRAM's pins. Whoever knows by how much layers miss that least multiplies it in.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from itertools import islice
 from math import prod
-from typing import Final, TypeAlias, get_args
+from typing import Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,26 +17,24 @@ from ..evaluators.group_cost import buffer_words, fusion_blocked, shape_of
 from ..evaluators.group_shape import GroupShape, placed
 from ..evaluators.hardware_cost import access_costs
 from ..evaluators.occupancy import GroupTiles
-from ..evaluators.sweep import AxisSweep, axis_sweep
 from ..space.dims import INPUTS, OUTPUTS
 from ..space.fusion import FusionGroup, HaloPolicy, Pin
 from ..space.hardware import Hardware
-from ..space.layer import Layer
 from ..space.network import Network
 from ..space.surroundings import Surroundings
 from .cuts import Step
 from .group_kinds import group_kind, places
+from .group_tilings import BANDS, GroupTilings
+from .partition import Group
 from .tile_estimates import LayerTile, TileEstimates
 from .tiling import Tile, choose_weights
 
 Floats = NDArray[np.float64]
 
-#: into how many bands the rows of the anchor are cut, and its columns
-_BANDS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
-_COLUMNS: Final = (1, 2, 4, 8)
-
-#: plain tilings of a group that are looked at first
+#: bands of a group that are looked at first
 _FEW: Final = 3
+
+_KEPT: Final[HaloPolicy] = "keep_all"
 
 #: tilings of a group that go on to be priced, those of the least estimates
 _MOST_TILINGS: Final = 16
@@ -88,6 +84,10 @@ class StepOptions:
         self._hardware = hardware
         self._estimates = TileEstimates(network, hardware)
         self._last = [max(readers, default=-1) for readers in network.consumers]
+        layers = network.layers
+        self._owners = [network.weight_owner(i) for i in range(len(layers))]
+        self._weight_words = [layer.weight_words for layer in layers]
+        self._map_words = [(layer.input_words + layer.output_words) // layer.n for layer in layers]
         costs, dram = access_costs(hardware), hardware.levels[-1]
         self._rate = dram.bandwidth_words
         self._fetch_pj = float(costs.read_pj[-1, INPUTS]) / dram.width_words
@@ -126,7 +126,7 @@ class StepOptions:
     ) -> list[Option]:
         """Return what is listed for the first step of the same kind, made into options of this."""
         around, layers = self.around(step), step.layers
-        shape = placed(shape_of(self._network, layers), around)
+        shape = self._shape(layers, around)
         kept = (shape.held, shape.kept, shape.unwritten, around.words)
         kind = (group_kind(self._network, layers), *kept)
         if kind not in memo:
@@ -148,7 +148,7 @@ class StepOptions:
     def _whole(self, step: Step, around: Surroundings) -> list[Option]:
         layers = self._network.layers
         sizes = [[((i, layers[i].p, layers[i].q, True), 1)] for i in step.layers]
-        shape = placed(shape_of(self._network, step.layers), around)
+        shape = self._shape(step.layers, around)
         fetched, stored = (
             sum(shape.channels[t] * prod(shape.sizes[t]) for t in maps)
             for maps in (shape.arriving, shape.departing)
@@ -157,56 +157,86 @@ class StepOptions:
         return [self._option(self._group(step, None), around, sizes, moved)]
 
     def _largest(self, step: Step, around: Surroundings) -> list[Option]:
-        fitting = (o for o in self._tiled(step, around, plain=True))
-        return list(islice(fitting, _FEW)) or self._several(step, around)
+        if len(step.layers) == 1:
+            return self._several(step, around)
+        tilings = self._tilings(step, around)
+        if tilings is None:
+            return []
+        kept = self._bands(step, around, tilings, "keep_all")
+        return kept or self._bands(step, around, tilings, "recompute")
+
+    def _bands(
+        self, step: Step, around: Surroundings, tilings: GroupTilings, halo: HaloPolicy
+    ) -> list[Option]:
+        """Return the largest bands that fit, taking it that smaller ones fit where larger do."""
+        bands = tilings.bands
+        low, high = 0, len(bands)
+        known: dict[int, Option | None] = {}
+        while low < high:
+            middle = (low + high) // 2
+            known[middle] = self._tiled(step, around, tilings, bands[middle], halo)
+            low, high = (low, middle) if known[middle] else (middle + 1, high)
+        for n in range(low, min(low + _FEW, len(bands))):
+            if n not in known:
+                known[n] = self._tiled(step, around, tilings, bands[n], halo)
+        return [o for n in range(low, low + _FEW) if (o := known.get(n)) is not None]
 
     def _several(self, step: Step, around: Surroundings) -> list[Option]:
-        return _best(list(self._tiled(step, around)))
-
-    def _tiled(self, step: Step, around: Surroundings, plain: bool = False) -> Iterator[Option]:
-        """Every option; ``plain`` ones keep all halos, and their tiles are bands of rows."""
         alone = len(step.layers) == 1
-        if alone:
-            yield from self._whole(step, around)
-        blocked = fusion_blocked(self._network, FusionGroup(step.layers, (1, 1)), self._hardware)
-        if blocked is not None or (alone and not around.words):
-            return
-        capacity = buffer_words(self._hardware) - around.words
+        options = self._whole(step, around) if alone else []
+        tilings = self._tilings(step, around)
+        if tilings is None or (alone and not around.words):
+            return options
+        # a layer by itself has its tiles in its mapping
+        some = [(tilings.whole, _KEPT)] if alone else tilings.several()
+        for tile, halo in some:
+            option = self._tiled(step, around, tilings, tile, halo)
+            options += [] if option is None else [option]
+        return _best(options)
+
+    def _tilings(self, step: Step, around: Surroundings) -> GroupTilings | None:
+        """Ways to cut a group in tiles, if the hardware can hold its maps."""
+        group = FusionGroup(step.layers, (1, 1))
+        if fusion_blocked(self._network, group, self._hardware) is not None:
+            return None
         members = tuple(self._network.layers[i] for i in step.layers)
-        shape = placed(shape_of(self._network, step.layers), around)
-        for tiles, tile in _tilings(shape, members, plain):
-            # a layer by itself has its tiles in its mapping
-            if alone and tiles.count > 1:
-                break
-            room = capacity - int(tiles.activations.max())
-            if room < 1:
-                continue
-            runs = tiles.count * tiles.images
-            resident, words = choose_weights(self._network, step.layers, self._hardware, runs, room)
-            group = self._group(step, tile, tiles.policy, resident)
-            sizes = [_sizes(tiles, m, i, i in resident) for m, i in enumerate(step.layers)]
-            moved = _Moved(words, int(tiles.fetched.sum()), int(tiles.stored.sum()), tiles.images)
-            yield self._option(group, around, sizes, moved)
+        return GroupTilings(self._shape(step.layers, around), members)
+
+    def _tiled(
+        self, step: Step, around: Surroundings, tilings: GroupTilings, tile: Tile, halo: HaloPolicy
+    ) -> Option | None:
+        """Return a step cut in tiles, or None if that does not fit."""
+        network, layers, tiles = self._network, step.layers, tilings.tiles(tile, halo)
+        room = buffer_words(self._hardware) - around.words - int(tiles.activations.max())
+        if room < 1:
+            return None
+        runs = tiles.count * tiles.images
+        resident, _ = choose_weights(network, layers, self._hardware, runs, room)
+        # other weights stream, which is part of what their layers cost
+        words = sum(self._weight_words[i] for i in {self._owners[i] for i in resident})
+        group = self._group(step, tile, tiles.policy, resident)
+        sizes = [_sizes(tiles, m, i, i in resident) for m, i in enumerate(layers)]
+        moved = _Moved(words, int(tiles.fetched.sum()), int(tiles.stored.sum()), tiles.images)
+        return self._option(group, around, sizes, moved)
 
     def _weights(self, step: Step, around: Surroundings) -> int:
         """Words of weights that a step fetches in as many bands as serve it best.
 
         A band holds the largest maps of one layer at once, and what is left holds weights.
         """
-        layers = self._network.layers
-        words = sum(
-            layers[i].weight_words for i in {self._network.weight_owner(i) for i in step.layers}
-        )
+        words = sum(self._weight_words[i] for i in {self._owners[i] for i in step.layers})
         if len(step.layers) == 1:
             return words
         room = buffer_words(self._hardware) - around.words
-        batch = self._network.batch
-        maps = max((layers[i].input_words + layers[i].output_words) // batch for i in step.layers)
+        batch, maps = self._network.batch, max(self._map_words[i] for i in step.layers)
         fetched = []
-        for bands in _BANDS:
+        for bands in BANDS:
             stays = min(words, max(0, room - maps // bands))
             fetched.append(stays + (words - stays) * bands * batch)
         return min(fetched)
+
+    def _shape(self, layers: Group, around: Surroundings) -> GroupShape:
+        return placed(self._network, shape_of(self._network, layers), around)
 
     def _group(
         self,
@@ -250,45 +280,6 @@ def _sizes(tiles: GroupTiles, m: int, layer: int, resident: bool) -> list[tuple[
         for height, n_h in tiles.rows.lengths[m]
         for width, n_w in tiles.columns.lengths[m]
     ]
-
-
-def _tilings(
-    shape: GroupShape, members: tuple[Layer, ...], plain: bool
-) -> Iterator[tuple[GroupTiles, Tile]]:
-    """Tiles of the anchor, larger ones first, under every policy that makes a difference."""
-    rows, columns = shape.sizes[shape.anchor]
-
-    @cache
-    def sweep(axis: int, size: int, keep: bool) -> AxisSweep:
-        return axis_sweep(shape, list(members), axis, size, keep)
-
-    for tile in _plain(rows, columns) if plain else _tiles(rows, columns):
-        cut = tile[0] < rows, tile[1] < columns
-        # one tile has no halo, and an axis in one piece none along it
-        for policy in ("keep_all",) if plain else get_args(HaloPolicy):
-            if policy == "keep_inner" and not all(cut):
-                continue
-            if policy == "recompute" and not any(cut):
-                continue
-            keep = policy == "keep_all" or not cut[0], policy != "recompute" or not cut[1]
-            axes = [sweep(axis, tile[axis], keep[axis]) for axis in (0, 1)]
-            yield GroupTiles(shape, members, policy, *axes), tile
-
-
-def _plain(rows: int, columns: int) -> Iterator[Tile]:
-    """Bands of rows by halving heights, then halves of a row."""
-    for n in dict.fromkeys(-(-rows // 2**n) for n in range(rows.bit_length() + 1)):
-        yield n, columns
-    for n in dict.fromkeys(-(-columns // 2**n) for n in range(1, columns.bit_length() - 2)):
-        yield 1, n
-
-
-def _tiles(rows: int, columns: int) -> Iterator[Tile]:
-    """Bands of rows, then tiles that are not much wider or higher than square."""
-    heights = list(dict.fromkeys(-(-rows // n) for n in _BANDS if n <= rows))
-    widths = list(dict.fromkeys(-(-columns // n) for n in _COLUMNS if n <= columns))
-    for w in widths:
-        yield from ((h, w) for h in heights if w == columns or h < 4 * w < 16 * h)
 
 
 def _best(options: list[Option]) -> list[Option]:

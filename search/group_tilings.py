@@ -1,0 +1,68 @@
+"""Ways to cut the maps of one group in tiles; those that share an axis share its sweep."""
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Final, get_args
+
+from ..evaluators.group_shape import GroupShape
+from ..evaluators.occupancy import GroupTiles
+from ..evaluators.sweep import AxisSweep, axis_sweep
+from ..space.fusion import HaloPolicy
+from ..space.layer import Layer
+from .tiling import Tile
+
+#: into how many bands the rows of the anchor are cut, and its columns
+BANDS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
+_COLUMNS: Final = (1, 2, 4, 8)
+
+
+class GroupTilings:
+    """Tilings of one group.
+
+    Args:
+        shape, members: maps of the group and its layers.
+    """
+
+    def __init__(self, shape: GroupShape, members: tuple[Layer, ...]) -> None:
+        self._shape = shape
+        self._members = members
+        self._sweeps: dict[tuple[int, int, bool], AxisSweep] = {}
+
+    @property
+    def whole(self) -> Tile:
+        """Rows and columns of the anchor."""
+        return self._shape.sizes[self._shape.anchor]
+
+    def tiles(self, tile: Tile, halo: HaloPolicy) -> GroupTiles:
+        """Cut the group into tiles of ``tile`` on the anchor."""
+        # an axis in one piece has no halo along it
+        rows = self._sweep(0, tile[0], halo == "keep_all" or tile[0] == self.whole[0])
+        columns = self._sweep(1, tile[1], halo != "recompute" or tile[1] == self.whole[1])
+        return GroupTiles(self._shape, self._members, halo, rows, columns)
+
+    def _sweep(self, axis: int, size: int, keep: bool) -> AxisSweep:
+        key = (axis, size, keep)
+        if key not in self._sweeps:
+            self._sweeps[key] = axis_sweep(self._shape, list(self._members), *key)
+        return self._sweeps[key]
+
+    @cached_property
+    def bands(self) -> list[Tile]:
+        """Bands of whole rows by halving heights, then halves of one row."""
+        rows, columns = self.whole
+        heights = dict.fromkeys(-(-rows // 2**n) for n in range(rows.bit_length() + 1))
+        widths = dict.fromkeys(-(-columns // 2**n) for n in range(1, columns.bit_length() - 2))
+        return [*((height, columns) for height in heights), *((1, width) for width in widths)]
+
+    def several(self) -> Iterator[tuple[Tile, HaloPolicy]]:
+        """Yield bands of rows, then tiles near a square, under every policy that differs there."""
+        rows, columns = self.whole
+        heights = list(dict.fromkeys(-(-rows // n) for n in BANDS if n <= rows))
+        for width in dict.fromkeys(-(-columns // n) for n in _COLUMNS if n <= columns):
+            for height in heights:
+                if width == columns or height < 4 * width < 16 * height:
+                    cut = height < rows, width < columns
+                    for halo in get_args(HaloPolicy):
+                        needs = {"keep_all": True, "keep_inner": all(cut), "recompute": any(cut)}
+                        if needs[halo]:
+                            yield (height, width), halo
