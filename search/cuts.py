@@ -8,10 +8,11 @@ three orders of the layers go through.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import combinations
-from typing import Final
+from operator import or_
+from typing import Final, TypeAlias
 
-from ..space.fusion import connected
 from ..space.graph_facts import bits, positions, rank_order
 from ..space.network import Network
 from .partition import Group
@@ -23,10 +24,17 @@ MOST_CUTS: Final = 320
 MOST_GROUPS: Final = 8_000
 
 #: groups with what they hold and keep
-MOST_STEPS: Final = 24_000
+MOST_STEPS: Final = 16_000
 
 #: sets of pinned maps of one cut
 _MOST_PINNED: Final = 6
+
+
+#: what has run, in bits, and the layers of it whose maps are pinned
+_Cut: TypeAlias = tuple[int, tuple[int, ...]]
+
+#: a group that keeps nothing: what it keeps, and what is pinned after it
+_NOTHING: Final[tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]] = (((), ()),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,26 +82,38 @@ def cut_graph(network: Network, fuse: bool, pin_words: int) -> CutGraph:
     ahead, every = _groups(network, runs, len(network.layers) if fuse else 1)
     complete = complete and every
     pins = _Pins(network, pin_words)
-    numbers: dict[tuple[int, tuple[int, ...]], int] = {}
+    # where pins make too many steps, only shorter groups hold or keep maps
+    for longest in (len(network.layers), 32, 16, 8, 4, 2, 1, 0):
+        cuts, raw = _walk(runs, ahead, pins, longest)
+        if len(raw) <= MOST_STEPS:
+            break
+    numbers = {cut: n for n, cut in enumerate(cuts)}
+    steps = (Step(numbers[a], numbers[b], layers, a[1], kept) for a, b, layers, kept in raw)
+    return CutGraph(len(cuts), tuple(steps), complete)
+
+
+def _walk(
+    runs: list[int], ahead: dict[int, list[tuple[Group, int]]], pins: "_Pins", longest: int
+) -> tuple[list[_Cut], list[tuple[_Cut, _Cut, Group, tuple[int, ...]]]]:
+    """Return cuts with what may be pinned there, and the groups between them."""
     pinned: dict[int, list[tuple[int, ...]]] = {run: [] for run in runs}
     pinned[0].append(())
-    raw: list[tuple[tuple[int, tuple[int, ...]], tuple[int, tuple[int, ...]], Step]] = []
+    raw = []
     for run in runs:
         for held in pinned[run]:
-            numbers[run, held] = len(numbers)
             for layers, after in ahead[run]:
-                for kept, left in pins.choices(held, layers, after):
+                short = len(layers) <= longest
+                if held and not short:
+                    continue
+                for kept, left in pins.choices(held, layers, after) if short else _NOTHING:
                     if left not in pinned[after]:
-                        full = len(pinned[after]) >= _MOST_PINNED or len(raw) >= MOST_STEPS
-                        if left and full:
+                        if left and len(pinned[after]) >= _MOST_PINNED:
                             continue
                         pinned[after].append(left)
-                    raw.append(((run, held), (after, left), Step(0, 0, layers, held, kept)))
-    steps = tuple(
-        Step(numbers[start], numbers[end], step.layers, step.held, step.kept)
-        for start, end, step in raw
-    )
-    return CutGraph(len(numbers), steps, complete)
+                    raw.append(((run, held), (after, left), layers, kept))
+        if len(raw) > MOST_STEPS:
+            break
+    return [(run, held) for run in runs for held in pinned[run]], raw
 
 
 def _runs(network: Network) -> tuple[list[int], bool]:
@@ -134,22 +154,39 @@ def _depth_first(network: Network) -> Sequence[int]:
 def _groups(
     network: Network, runs: list[int], longest: int
 ) -> tuple[dict[int, list[tuple[Group, int]]], bool]:
-    """For each cut the connected groups that lead to another one, and whether these are all."""
+    """For each cut the connected groups that lead to another one, and whether these are all.
+
+    Where they are too many, long ones are listed along the network's own order only.
+    """
+    count = len(network.layers)
+    straight = [(1 << n) - 1 for n in range(count + 1)]
+    near = [bits(near) for near in network.neighbours]
+    found: dict[tuple[int, int], None] = {}
+    for cuts, most in ((straight, MOST_GROUPS // 2), (runs, MOST_GROUPS)):
+        by_size: dict[int, list[int]] = {}
+        for run in cuts:
+            by_size.setdefault(run.bit_count(), []).append(run)
+        for length in range(1, longest + 1):
+            if len(found) >= most:
+                break
+            for run in cuts:
+                for after in by_size.get(run.bit_count() + length, ()):
+                    if not run & ~after and _connected(near, after & ~run):
+                        found[run, after] = None
     ahead: dict[int, list[tuple[Group, int]]] = {run: [] for run in runs}
-    by_size: dict[int, list[int]] = {}
-    for run in runs:
-        by_size.setdefault(run.bit_count(), []).append(run)
-    found = 0
-    for length in range(1, longest + 1):
-        if found >= MOST_GROUPS:
-            return ahead, False
-        for run in runs:
-            for after in by_size.get(run.bit_count() + length, ()):
-                layers = () if run & ~after else positions(after & ~run)
-                if layers and connected(network, layers):
-                    ahead[run].append((layers, after))
-                    found += 1
-    return ahead, True
+    for run, after in sorted(found, key=lambda ends: (ends[1] & ~ends[0]).bit_count()):
+        ahead[run].append((positions(after & ~run), after))
+    return ahead, len(found) < MOST_GROUPS
+
+
+def _connected(near: list[int], members: int) -> bool:
+    """Whether layers, in bits, hang together by shared data."""
+    part = members & -members
+    while True:
+        grown = reduce(or_, (near[i] for i in positions(part)), part) & members
+        if grown == part:
+            return part == members
+        part = grown
 
 
 class _Pins:

@@ -7,7 +7,7 @@ Srinivasa, ICAPS 2016). Estimates grow more optimistic when the best path is pri
 plans get their chance until none seems better even if every layer cost the least that it can.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from collections.abc import Mapping as Dict
 from dataclasses import dataclass
 from functools import cached_property
@@ -79,33 +79,48 @@ def plans(price: PlanPricer) -> Iterator[FusionPlan]:
             yield plan
 
 
+@dataclass(frozen=True, slots=True)
+class _Unlisted:
+    """Steps of which no tiling is listed yet.
+
+    Attributes:
+        step: the first of the kind.
+        layers: its layers, in bits.
+        words: of pinned maps.
+    """
+
+    step: Step
+    layers: int
+    words: int
+
+
 class _Search:
-    """What is known of all steps."""
+    """What is known of all steps; those of one kind share their rows of the table."""
 
     def __init__(self, price: PlanPricer) -> None:
         network, hardware = price.network, price.hardware
         self._price = price
         words = buffer_words(hardware)
         graph = cut_graph(network, fuse=words > 0, pin_words=words)
+        self._steps = graph.steps
         self._options = StepOptions(network, hardware)
         self._table = OptionTable(network, access_costs(hardware).leakage_pj_per_cycle)
-        # rows that stand for all tilings of a step, until they are listed
-        self._unlisted: dict[int, Step] = {}
-        # of these that may fit, the layers in bits and the words of pinned maps
-        self._size: dict[int, tuple[int, int]] = {}
-        # rows of steps of which only some tilings are listed, with all rows of the step
+        # rows that stand for all tilings of their steps, until they are listed
+        self._unlisted: dict[int, _Unlisted] = {}
+        # rows of steps of which only some tilings are listed, with all rows of the kind
         self._coarse: dict[int, tuple[Step, tuple[int, ...]]] = {}
-        rows: dict[object, int] = {}
+        known: dict[Hashable, int] = {}
+        rows = []
         for step in graph.steps:
-            what = (step.layers, step.held, step.kept)
-            if what not in rows:
-                rows[what] = self._table.add(self._options.whole(step))
-                self._unlisted[rows[what]] = step
+            kind = self._options.kind(step)
+            if kind not in known:
+                known[kind] = self._table.add(self._options.whole(step))
                 words = self._options.around(step).words
-                self._size[rows[what]] = bits(step.layers), words
-        ways = [rows[step.layers, step.held, step.kept] for step in graph.steps]
+                self._unlisted[known[kind]] = _Unlisted(step, bits(step.layers), words)
+            rows.append(known[kind])
         ends = np.array([(step.start, step.end) for step in graph.steps], np.int64)
-        self._ways = _Ways(graph.cuts, ends[:, 0], ends[:, 1], np.array(ways, np.int64))
+        numbers = np.arange(len(rows))
+        self._ways = _Ways(graph.cuts, ends[:, 0], ends[:, 1], numbers, np.array(rows, np.int64))
 
     def next(self, optimism: float) -> FusionPlan | None:
         """Return the plan that is estimated best, all its steps priced; None if there is none.
@@ -117,51 +132,56 @@ class _Search:
             found = self._ways.best(energy, cycles)
             if found is None:
                 return None
-            if self._list_options(found):
+            rows = list(dict.fromkeys(row for _, row in found))
+            if self._list_options(rows):
                 continue
-            fresh = [row for row in found if not self._table.priced[row]]
+            fresh = [row for row in rows if not self._table.priced[row]]
             priced = [self._settle(row) for row in fresh]
-            if not all(priced):
-                continue
-            if fresh or not self._list_tilings(found):
-                return FusionPlan(tuple(self._table.options[row].group for row in found))
+            if all(priced) and (fresh or not self._list_tilings(rows)):
+                options, table = self._options, self._table.options
+                groups = (options.like(table[row], self._steps[s]) for s, row in found)
+                return FusionPlan(tuple(groups))
 
-    def _list_options(self, found: list[int]) -> bool:
+    def _list_options(self, rows: list[int]) -> bool:
         """Put some options in the place of what stands for all; whether there was such a row."""
         listed: dict[int, list[int]] = {}
-        for row in [row for row in found if row in self._unlisted]:
-            step = self._unlisted.pop(row)
-            del self._size[row]
+        for row in rows:
+            what = self._unlisted.pop(row, None)
+            if what is None:
+                continue
+            step = what.step
             listed[row] = [self._table.add(option) for option in self._options.few(step)]
             if not listed[row]:
-                self._drop_larger(step)
-            self._coarse |= dict.fromkeys(listed[row], (step, tuple(listed[row])))
+                self._drop_larger(row, what)
+            if len(step.layers) > 1:
+                self._coarse |= dict.fromkeys(listed[row], (step, tuple(listed[row])))
         self._ways = self._ways.replaced(listed)
         return bool(listed)
 
-    def _drop_larger(self, small: Step) -> None:
+    def _drop_larger(self, row: int, small: _Unlisted) -> None:
         """Leave out groups around one that fits nowhere: they hold its maps too, and more."""
-        part, pinned = bits(small.layers), self._options.around(small).words
-        larger = [
-            row
-            for row, (layers, words) in self._size.items()
-            if layers & part == part and words >= pinned
-        ]
-        for row in larger:
-            self._table.drop(row)
-            del self._size[row]
+        same = self._ways.steps[self._ways.rows == row].tolist()
+        for part in {bits(self._steps[s].layers) for s in same}:
+            larger = [
+                other
+                for other, what in self._unlisted.items()
+                if what.layers & part == part and what.words >= small.words
+            ]
+            for other in larger:
+                self._table.drop(other)
+                del self._unlisted[other]
 
-    def _list_tilings(self, found: list[int]) -> bool:
+    def _list_tilings(self, rows: list[int]) -> bool:
         """Add the other tilings of steps of which some are known; whether there are any."""
         listed: dict[int, list[int]] = {}
-        for row in found:
+        for row in rows:
             if row not in self._coarse:
                 continue
-            step, rows = self._coarse[row]
-            known = {self._table.options[r].group for r in rows}
-            others = [o for o in self._options.all(step) if o.group not in known]
-            listed[row] = [row, *(self._table.add(option) for option in others)]
-            for other in rows:
+            step, others = self._coarse[row]
+            known = {self._table.options[r].group for r in others}
+            new = [option for option in self._options.all(step) if option.group not in known]
+            listed[row] = [row, *(self._table.add(option) for option in new)]
+            for other in others:
                 del self._coarse[other]
         self._ways = self._ways.replaced(listed)
         return any(len(rows) > 1 for rows in listed.values())
@@ -183,31 +203,35 @@ class _Ways:
 
     Attributes:
         cuts: how many there are.
-        starts, ends, rows: int64[W], cuts of each way, and its row of the table.
+        starts, ends, steps, rows: int64[W], cuts of each way, its step, and its row of the table.
     """
 
     cuts: int
     starts: Ints
     ends: Ints
+    steps: Ints
     rows: Ints
 
     @cached_property
     def _paths(self) -> Paths:
         return Paths(self.cuts, self.starts, self.ends)
 
-    def best(self, energy: Floats, cycles: Floats) -> list[int] | None:
-        """Return the rows of the path with the least energy x latency, given those of rows."""
+    def best(self, energy: Floats, cycles: Floats) -> list[tuple[int, int]] | None:
+        """Return (step, row) along the path of least energy x latency, given those of rows."""
         found = self._paths.least_product(energy[self.rows], cycles[self.rows])
-        return None if found is None else self.rows[list(found.steps)].tolist()
+        if found is None:
+            return None
+        return [(int(self.steps[way]), int(self.rows[way])) for way in found.steps]
 
     def replaced(self, listed: Dict[int, list[int]]) -> "_Ways":
-        """Return the ways with several rows in the place of some."""
+        """Return the ways with several rows, or none, in the place of some."""
         times = np.ones(len(self.rows), np.int64)
         for row, others in listed.items():
             times[self.rows == row] = len(others)
-        rows = np.repeat(self.rows, times)
+        starts, ends, steps, rows = (
+            np.repeat(figure, times) for figure in (self.starts, self.ends, self.steps, self.rows)
+        )
         for row, others in listed.items():
             where = rows == row
-            # none are left of a row without options
             rows[where] = np.resize(np.array(others, np.int64), int(where.sum()))
-        return _Ways(self.cuts, np.repeat(self.starts, times), np.repeat(self.ends, times), rows)
+        return _Ways(self.cuts, starts, ends, steps, rows)

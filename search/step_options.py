@@ -5,16 +5,16 @@ Its estimate holds the least that any mapping of each layer's tiles costs, and e
 the DRAM's pins. Whoever knows by how much layers miss that least multiplies it in.
 """
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from math import prod
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..evaluators.group_cost import buffer_words, fusion_blocked, shape_of
-from ..evaluators.group_shape import GroupShape, placed
+from ..evaluators.group_shape import GroupShape, group_sources, placed
 from ..evaluators.hardware_cost import access_costs
 from ..evaluators.occupancy import GroupTiles
 from ..space.dims import INPUTS, OUTPUTS
@@ -68,10 +68,6 @@ class _Moved:
     images: int
 
 
-#: options of the first step of each kind
-_Memo: TypeAlias = "dict[Hashable, list[Option]]"
-
-
 class StepOptions:
     """Lists the options of steps.
 
@@ -92,12 +88,12 @@ class StepOptions:
         self._rate = dram.bandwidth_words
         self._fetch_pj = float(costs.read_pj[-1, INPUTS]) / dram.width_words
         self._store_pj = float(costs.write_pj[-1, OUTPUTS]) / dram.width_words
+        self._keeps = False
         if hardware.fusion_level is not None:
             buffer = hardware.levels[hardware.fusion_level]
+            self._keeps = "weights" in buffer.keeps
             self._fetch_pj += float(costs.write_pj[-2, INPUTS]) / buffer.width_words
-        self._one: _Memo = {}
-        self._some: _Memo = {}
-        self._every: _Memo = {}
+        self._makers: dict[Group, tuple[Hashable, tuple[int, ...]]] = {}
 
     def around(self, step: Step) -> Surroundings:
         """Return what lies in the buffer around a step; a pin lasts to its last reader."""
@@ -106,47 +102,29 @@ class StepOptions:
         words = sum(layers[i].output_words for i in (*step.held, *step.kept))
         return Surroundings(step.held, step.kept, unwritten, words)
 
+    def kind(self, step: Step) -> Hashable:
+        """Return what is the same for steps that have the same options at the same cost."""
+        if step.layers not in self._makers:
+            layers = set(step.layers)
+            sources = group_sources(self._network)
+            # what is read from outside, in the order in which groups number it
+            outside = {s.box: s.layer for i in step.layers for s in sources[i]}
+            makers = tuple(m for m in outside.values() if m not in layers)
+            self._makers[step.layers] = group_kind(self._network, step.layers), makers
+        kind, makers = self._makers[step.layers]
+        held = tuple(n for n, maker in enumerate(makers) if maker in step.held)
+        around, first = self.around(step), step.layers.index
+        kept, unwritten = (tuple(map(first, maps)) for maps in (around.kept, around.unwritten))
+        return kind, held, kept, unwritten, around.words
+
+    def like(self, option: Option, step: Step) -> FusionGroup:
+        """Return the group of an option as another step of the same kind runs it."""
+        resident = tuple(step.layers[m] for m in places(option.group))
+        return self._group(step, option.group.tile, option.group.halo, resident)
+
     def whole(self, step: Step) -> Option:
         """Return a rough estimate for all tilings of a step: only weights are fetched again."""
-        return self._like(step, self._whole, self._one)[0]
-
-    def few(self, step: Step) -> list[Option]:
-        """Return some options of a step: the largest bands of rows that fit, all halos kept.
-
-        All options, if none of these fits.
-        """
-        return self._like(step, self._largest, self._some)
-
-    def all(self, step: Step) -> list[Option]:
-        """Return the options of a step, those of the least estimated energy x latency first."""
-        return self._like(step, self._several, self._every)
-
-    def _like(
-        self, step: Step, listed: Callable[[Step, Surroundings], list[Option]], memo: _Memo
-    ) -> list[Option]:
-        """Return what is listed for the first step of the same kind, made into options of this."""
-        around, layers = self.around(step), step.layers
-        shape = self._shape(layers, around)
-        kept = (shape.held, shape.kept, shape.unwritten, around.words)
-        kind = (group_kind(self._network, layers), *kept)
-        if kind not in memo:
-            memo[kind] = listed(step, around)
-        return [
-            replace(
-                option,
-                group=self._group(
-                    step,
-                    option.group.tile,
-                    option.group.halo,
-                    tuple(layers[m] for m in places(option.group)),
-                ),
-                around=around,
-            )
-            for option in memo[kind]
-        ]
-
-    def _whole(self, step: Step, around: Surroundings) -> list[Option]:
-        layers = self._network.layers
+        around, layers = self.around(step), self._network.layers
         sizes = [[((i, layers[i].p, layers[i].q, True), 1)] for i in step.layers]
         shape = self._shape(step.layers, around)
         fetched, stored = (
@@ -154,16 +132,34 @@ class StepOptions:
             for maps in (shape.arriving, shape.departing)
         )
         moved = _Moved(self._weights(step, around), fetched, stored, self._network.batch)
-        return [self._option(self._group(step, None), around, sizes, moved)]
+        return self._option(self._group(step, None), around, sizes, moved)
 
-    def _largest(self, step: Step, around: Surroundings) -> list[Option]:
+    def few(self, step: Step) -> list[Option]:
+        """Return some options of a step: the largest bands of rows that fit, if any do.
+
+        All halos are kept, or none if that does not fit.
+        """
         if len(step.layers) == 1:
-            return self._several(step, around)
+            return self.all(step)
+        around = self.around(step)
         tilings = self._tilings(step, around)
         if tilings is None:
             return []
-        kept = self._bands(step, around, tilings, "keep_all")
+        kept = self._bands(step, around, tilings, _KEPT)
         return kept or self._bands(step, around, tilings, "recompute")
+
+    def all(self, step: Step) -> list[Option]:
+        """Return the options of a step, those of the least estimated energy x latency first."""
+        alone, around = len(step.layers) == 1, self.around(step)
+        options = [self.whole(step)] if alone else []
+        tilings = self._tilings(step, around)
+        if tilings is None or (alone and not around.words):
+            return options
+        # a layer by itself has its tiles in its mapping
+        some = [(tilings.whole, _KEPT)] if alone else tilings.several()
+        for tile, halo in some:
+            options += self._tiled(step, around, tilings, tile, halo)
+        return _best(options)
 
     def _bands(
         self, step: Step, around: Surroundings, tilings: GroupTilings, halo: HaloPolicy
@@ -171,7 +167,7 @@ class StepOptions:
         """Return the largest bands that fit, taking it that smaller ones fit where larger do."""
         bands = tilings.bands
         low, high = 0, len(bands)
-        known: dict[int, Option | None] = {}
+        known: dict[int, list[Option]] = {}
         while low < high:
             middle = (low + high) // 2
             known[middle] = self._tiled(step, around, tilings, bands[middle], halo)
@@ -179,20 +175,7 @@ class StepOptions:
         for n in range(low, min(low + _FEW, len(bands))):
             if n not in known:
                 known[n] = self._tiled(step, around, tilings, bands[n], halo)
-        return [o for n in range(low, low + _FEW) if (o := known.get(n)) is not None]
-
-    def _several(self, step: Step, around: Surroundings) -> list[Option]:
-        alone = len(step.layers) == 1
-        options = self._whole(step, around) if alone else []
-        tilings = self._tilings(step, around)
-        if tilings is None or (alone and not around.words):
-            return options
-        # a layer by itself has its tiles in its mapping
-        some = [(tilings.whole, _KEPT)] if alone else tilings.several()
-        for tile, halo in some:
-            option = self._tiled(step, around, tilings, tile, halo)
-            options += [] if option is None else [option]
-        return _best(options)
+        return [option for n in range(low, low + _FEW) for option in known.get(n, ())]
 
     def _tilings(self, step: Step, around: Surroundings) -> GroupTilings | None:
         """Ways to cut a group in tiles, if the hardware can hold its maps."""
@@ -204,18 +187,39 @@ class StepOptions:
 
     def _tiled(
         self, step: Step, around: Surroundings, tilings: GroupTilings, tile: Tile, halo: HaloPolicy
-    ) -> Option | None:
-        """Return a step cut in tiles, or None if that does not fit."""
-        network, layers, tiles = self._network, step.layers, tilings.tiles(tile, halo)
+    ) -> list[Option]:
+        """Return a step cut in tiles, with weights that stay and without; nothing if none fits."""
+        tiles = tilings.tiles(tile, halo)
         room = buffer_words(self._hardware) - around.words - int(tiles.activations.max())
         if room < 1:
-            return None
-        runs = tiles.count * tiles.images
-        resident, _ = choose_weights(network, layers, self._hardware, runs, room)
+            return []
+        return [
+            self._resident(step, around, tiles, tile, resident)
+            for resident in self._stay(step.layers, tiles.count * tiles.images, room)
+        ]
+
+    def _stay(self, layers: Group, runs: int, room: int) -> list[tuple[int, ...]]:
+        """Return which weights may stay: what saves most, and all if they fit.
+
+        Those of a single tile save nothing by it, but their layers then wait for no DRAM.
+        """
+        resident, _ = choose_weights(self._network, layers, self._hardware, runs, room)
+        weighted = tuple(i for i in layers if self._weight_words[i])
+        fits = sum(self._weight_words[i] for i in {self._owners[i] for i in weighted}) < room
+        return list(dict.fromkeys([resident, weighted if fits and self._keeps else resident]))
+
+    def _resident(
+        self,
+        step: Step,
+        around: Surroundings,
+        tiles: GroupTiles,
+        tile: Tile,
+        resident: tuple[int, ...],
+    ) -> Option:
         # other weights stream, which is part of what their layers cost
         words = sum(self._weight_words[i] for i in {self._owners[i] for i in resident})
         group = self._group(step, tile, tiles.policy, resident)
-        sizes = [_sizes(tiles, m, i, i in resident) for m, i in enumerate(layers)]
+        sizes = [_sizes(tiles, m, i, i in resident) for m, i in enumerate(step.layers)]
         moved = _Moved(words, int(tiles.fetched.sum()), int(tiles.stored.sum()), tiles.images)
         return self._option(group, around, sizes, moved)
 
