@@ -70,16 +70,15 @@ class CutGraph:
     complete: bool
 
 
-def cut_graph(network: Network, fuse: bool, pin_words: int) -> CutGraph:
+def cut_graph(network: Network, pin_words: int) -> CutGraph:
     """Return the cuts and steps of a network.
 
     Args:
         network: what runs.
-        fuse: whether groups may have several layers.
         pin_words: words of the buffer that pinned maps may take; 0 to pin nothing.
     """
     runs, complete = _runs(network)
-    ahead, every = _groups(network, runs, len(network.layers) if fuse else 1)
+    ahead, every = _groups(network, runs)
     complete = complete and every
     pins = _Pins(network, pin_words)
     # where pins make too many steps, only shorter groups hold or keep maps
@@ -151,9 +150,7 @@ def _depth_first(network: Network) -> Sequence[int]:
     return order
 
 
-def _groups(
-    network: Network, runs: list[int], longest: int
-) -> tuple[dict[int, list[tuple[Group, int]]], bool]:
+def _groups(network: Network, runs: list[int]) -> tuple[dict[int, list[tuple[Group, int]]], bool]:
     """For each cut the connected groups that lead to another one, and whether these are all.
 
     Where they are too many, long ones are listed along the network's own order only.
@@ -166,7 +163,7 @@ def _groups(
         by_size: dict[int, list[int]] = {}
         for run in cuts:
             by_size.setdefault(run.bit_count(), []).append(run)
-        for length in range(1, longest + 1):
+        for length in range(1, count + 1):
             if len(found) >= most:
                 break
             for run in cuts:

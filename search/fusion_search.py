@@ -7,6 +7,7 @@ from .dynamic import DynamicFusion
 from .genetic import GeneticFusion
 from .genetic_full import GeneticFull
 from .integer import IntegerFusion
+from .joint import Joint
 from .no_fusion import LayerByLayer
 from .pricing import PlanPricer
 from .protocols import FusionSearch
@@ -21,6 +22,7 @@ FUSION_SEARCHES: Final[dict[str, FusionFactory]] = {
     "genetic_full": GeneticFull,
     "integer": lambda price, _: IntegerFusion(price),
     "integer_printed": lambda price, _: IntegerFusion(price, "printed"),
+    "joint": lambda price, _: Joint(price),
     "none": lambda price, _: LayerByLayer(price),
     "tiled": lambda price, _: tiled(price),
 }

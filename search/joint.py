@@ -11,6 +11,7 @@ from collections.abc import Hashable, Iterator
 from collections.abc import Mapping as Dict
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from math import log
 from typing import Final
 
@@ -51,17 +52,17 @@ class Joint:
     def advance(self, state: FusionState, budget: int) -> FusionState:
         """Price up to ``budget`` more plans; fewer if no other plan can be better.
 
-        What was priced before is priced again, from the pricer's memo where it has it.
+        The way to where the state is is gone again; the pricer's memo has its groups.
         """
-        best, history = FusionPlan(()), list[float]()
-        for plan in plans(self._price):
-            if len(history) == state.evaluations + budget:
-                break
+        best, history = state.best, list(state.history)
+        found = islice(plans(self._price), len(history), len(history) + budget)
+        for plan in found:
             cost = ln_edp(self._price, plan)
             if not history or cost < history[-1]:
                 best = plan
             history.append(min(cost, history[-1]) if history else cost)
-        return FusionState(state.seed, (), best, tuple(history), self._bound())
+        bound = self._bound() if history else None
+        return FusionState(state.seed, best=best, history=tuple(history), bound=bound)
 
     def _bound(self) -> float:
         return log(any_plan_bound(self._price.network, self._price.hardware).edp_js)
@@ -71,6 +72,8 @@ def plans(price: PlanPricer) -> Iterator[FusionPlan]:
     """Yield layer by layer, then plans that may be better, those that seem the best first."""
     known = layer_by_layer(price.network)
     yield known
+    if price.hardware.fusion_level is None:
+        return
     search = _Search(price)
     seen = {known}
     for optimism in OPTIMISM:
@@ -101,7 +104,7 @@ class _Search:
         network, hardware = price.network, price.hardware
         self._price = price
         words = buffer_words(hardware)
-        graph = cut_graph(network, fuse=words > 0, pin_words=words)
+        graph = cut_graph(network, words)
         self._steps = graph.steps
         self._options = StepOptions(network, hardware)
         self._table = OptionTable(network, access_costs(hardware).leakage_pj_per_cycle)
@@ -114,7 +117,7 @@ class _Search:
         for step in graph.steps:
             kind = self._options.kind(step)
             if kind not in known:
-                known[kind] = self._table.add(self._options.whole(step))
+                known[kind] = self._table.add(self._options.whole(step), rough=True)
                 words = self._options.around(step).words
                 self._unlisted[known[kind]] = _Unlisted(step, bits(step.layers), words)
             rows.append(known[kind])
@@ -150,10 +153,11 @@ class _Search:
             if what is None:
                 continue
             step = what.step
-            listed[row] = [self._table.add(option) for option in self._options.few(step)]
+            several = len(step.layers) > 1
+            listed[row] = [self._table.add(o, several) for o in self._options.few(step)]
             if not listed[row]:
                 self._drop_larger(row, what)
-            if len(step.layers) > 1:
+            if several:
                 self._coarse |= dict.fromkeys(listed[row], (step, tuple(listed[row])))
         self._ways = self._ways.replaced(listed)
         return bool(listed)
@@ -172,7 +176,7 @@ class _Search:
                 del self._unlisted[other]
 
     def _list_tilings(self, rows: list[int]) -> bool:
-        """Add the other tilings of steps of which some are known; whether there are any."""
+        """Add the other tilings of steps of which some are known; whether there were such steps."""
         listed: dict[int, list[int]] = {}
         for row in rows:
             if row not in self._coarse:
@@ -180,11 +184,12 @@ class _Search:
             step, others = self._coarse[row]
             known = {self._table.options[r].group for r in others}
             new = [option for option in self._options.all(step) if option.group not in known]
-            listed[row] = [row, *(self._table.add(option) for option in new)]
+            listed[row] = [row, *(self._table.add(option, False) for option in new)]
             for other in others:
+                self._table.alone(other)
                 del self._coarse[other]
         self._ways = self._ways.replaced(listed)
-        return any(len(rows) > 1 for rows in listed.values())
+        return bool(listed)
 
     def _settle(self, row: int) -> bool:
         """Price an option; whether it has a price."""

@@ -18,6 +18,9 @@ Floats = NDArray[np.float64]
 #: weight of what was seen last in what is believed of a kind of layer
 _NEWS = 0.5
 
+#: share by which tilings that are not listed may be better than those that stand for them (ours)
+_BETTER = 0.1
+
 
 class _Rows:
     """Rows of an array that grows: space is doubled when it is full."""
@@ -56,11 +59,12 @@ class OptionTable:
         self._moved = _Rows(2)
         self._energy, self._cycles = np.ones(self._columns), np.ones(self._columns)
         self._seen = np.zeros(self._columns, np.bool_)
+        self._rough = _Rows(1)
         self.options: list[Option] = []
         self.priced: list[bool] = []
 
-    def add(self, option: Option) -> int:
-        """Add a row and return its number."""
+    def add(self, option: Option, rough: bool) -> int:
+        """Add a row and return its number; a ``rough`` one stands for more than this option."""
         columns = self._columns_of(option)
         for rows, figures in (
             (self._layer_pj, option.layer_pj),
@@ -68,6 +72,7 @@ class OptionTable:
         ):
             rows.add(np.bincount(columns, figures, self._columns).astype(np.float64))
         self._moved.add(np.array([option.moved_pj, option.moved_cycles]))
+        self._rough.add(np.array([float(rough)]))
         self.options.append(option)
         self.priced.append(False)
         return len(self.options) - 1
@@ -75,6 +80,10 @@ class OptionTable:
     def drop(self, row: int) -> None:
         """Say that a row cannot be taken."""
         self._moved.now[row] = np.inf
+
+    def alone(self, row: int) -> None:
+        """Say that a row stands for its own option only."""
+        self._rough.now[row] = 0.0
 
     def settle(self, row: int, cost: GroupCost) -> None:
         """Put a price in the place of an estimate, and learn from it."""
@@ -96,21 +105,26 @@ class OptionTable:
     def figures(self, optimism: float) -> tuple[Floats, Floats]:
         """Return float64[rows], energy with leakage and cycles.
 
-        ``optimism`` is 0 for what is believed of layers, 1 for the least that they can cost.
+        ``optimism`` is 0 for what is believed of layers, 1 for the least that they can cost; what
+        a rough row stands for may then be better than the row by a tenth.
         """
         energy, cycles = (self._believed(b, optimism) for b in (self._energy, self._cycles))
         moved_pj, moved_cycles = self._moved.now.T
         # sums in one thread: figures must not depend on how many there are
         latency = np.maximum(np.einsum("rc,c->r", self._layer_cycles.now, cycles), moved_cycles)
         dynamic = np.einsum("rc,c->r", self._layer_pj.now, energy) + moved_pj
-        return dynamic + self._leakage_pj * latency, np.maximum(latency, 1.0)
+        better = 1.0 - _BETTER * optimism * self._rough.now[:, 0]
+        total = dynamic + self._leakage_pj * latency
+        return total * better, np.maximum(latency, 1.0) * better
 
     def _believed(self, beliefs: Floats, optimism: float) -> Floats:
         """Factors by column; of what was never seen, the mean of what was."""
         known = beliefs[self._seen]
         usual = float(np.exp(np.log(known).mean())) if len(known) else 1.0
-        factors: Floats = np.where(self._seen, beliefs, usual) ** (1.0 - optimism)
-        return factors
+        factors = np.where(self._seen, beliefs, usual)
+        # what costs less than was taken for its least does so whatever is believed of others
+        believed: Floats = np.where(factors < 1.0, factors, factors ** (1.0 - optimism))
+        return believed
 
     def _columns_of(self, option: Option) -> NDArray[np.int64]:
         tiled = option.group.tile is not None or len(option.group.layers) > 1

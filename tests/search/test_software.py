@@ -50,12 +50,17 @@ def after(what: SoftwareTask, *budgets: int) -> SoftwareResult:
     return result
 
 
-@pytest.mark.parametrize("fusion", FUSION_SEARCHES)
 @pytest.mark.parametrize("mapping", ["local", "random", "auto"])
 @pytest.mark.parametrize("budgets", [(1, 29), (13, 17), (24, 6), (10, 10, 10)])
-def test_a_then_b_is_a_plus_b(fusion: str, mapping: str, budgets: tuple[int, ...]) -> None:
-    what = task(settings=SoftwareSettings(fusion, 8, mapping, 40))
+def test_a_then_b_is_a_plus_b(mapping: str, budgets: tuple[int, ...]) -> None:
+    what = task(settings=SoftwareSettings("genetic", 8, mapping, 40))
     assert after(what, *budgets) == after(what, 30)
+
+
+@pytest.mark.parametrize("fusion", FUSION_SEARCHES)
+def test_every_fusion_search_goes_on_where_it_was(fusion: str) -> None:
+    what = task(settings=SoftwareSettings(fusion, 8, "local", 40))
+    assert after(what, 1, 5) == after(what, 6)
 
 
 def test_the_seed_alone_decides() -> None:
