@@ -124,6 +124,16 @@ class _Search:
         ends = np.array([(step.start, step.end) for step in graph.steps], np.int64)
         numbers = np.arange(len(rows))
         self._ways = _Ways(graph.cuts, ends[:, 0], ends[:, 1], numbers, np.array(rows, np.int64))
+        # layer by layer has its price, and tells how far layers that stream miss their least
+        plain = dict.fromkeys(
+            row
+            for row, step in zip(rows, graph.steps, strict=True)
+            if len(step.layers) == 1 and not step.held and not step.kept
+        )
+        first = len(self._table.options)
+        self._list_options(list(plain))
+        for row in range(first, len(self._table.options)):
+            self._settle(row)
 
     def next(self, optimism: float) -> FusionPlan | None:
         """Return the plan that is estimated best, all its steps priced; None if there is none.

@@ -54,9 +54,9 @@ class OptionTable:
         self._kinds = layer_kinds(network)
         self._columns = 2 * (max(self._kinds) + 1)
         self._leakage_pj = leakage_pj
-        # least energy and cycles by kind of layer; energy and cycles of what moves
+        # least energy and cycles by kind of layer; energy and cycles of what moves, and wait
         self._layer_pj, self._layer_cycles = _Rows(self._columns), _Rows(self._columns)
-        self._moved = _Rows(2)
+        self._moved = _Rows(3)
         self._energy, self._cycles = np.ones(self._columns), np.ones(self._columns)
         self._seen = np.zeros(self._columns, np.bool_)
         self._rough = _Rows(1)
@@ -71,7 +71,9 @@ class OptionTable:
             (self._layer_cycles, option.layer_cycles),
         ):
             rows.add(np.bincount(columns, figures, self._columns).astype(np.float64))
-        self._moved.add(np.array([option.moved_pj, option.moved_cycles]))
+        self._moved.add(
+            np.array([option.moved_pj, option.moved_cycles, option.late_cycles], np.float64)
+        )
         self._rough.add(np.array([float(rough)]))
         self.options.append(option)
         self.priced.append(False)
@@ -99,7 +101,7 @@ class OptionTable:
             beliefs[columns] = (1 - news) * beliefs[columns] + news * missed
         self._seen[columns] = True
         self._layer_pj.now[row] = self._layer_cycles.now[row] = 0.0
-        self._moved.now[row] = cost.dynamic_pj, cost.latency_cycles
+        self._moved.now[row] = cost.dynamic_pj, cost.latency_cycles, 0.0
         self.priced[row] = True
 
     def figures(self, optimism: float) -> tuple[Floats, Floats]:
@@ -109,9 +111,10 @@ class OptionTable:
         a rough row stands for may then be better than the row by a tenth.
         """
         energy, cycles = (self._believed(b, optimism) for b in (self._energy, self._cycles))
-        moved_pj, moved_cycles = self._moved.now.T
+        moved_pj, moved_cycles, late = self._moved.now.T
         # sums in one thread: figures must not depend on how many there are
-        latency = np.maximum(np.einsum("rc,c->r", self._layer_cycles.now, cycles), moved_cycles)
+        busy = np.einsum("rc,c->r", self._layer_cycles.now, cycles)
+        latency = np.maximum(busy, moved_cycles) + late
         dynamic = np.einsum("rc,c->r", self._layer_pj.now, energy) + moved_pj
         better = 1.0 - _BETTER * optimism * self._rough.now[:, 0]
         total = dynamic + self._leakage_pj * latency

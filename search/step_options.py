@@ -48,6 +48,7 @@ class Option:
         group, around: what is priced.
         layer_pj, layer_cycles: float64[m], least energy and cycles of each member over all tiles.
         moved_pj, moved_cycles: of what moves between DRAM and buffer for the group.
+        late_cycles: in which the first tile waits for weights that stay.
     """
 
     group: FusionGroup
@@ -56,16 +57,30 @@ class Option:
     layer_cycles: Floats
     moved_pj: float
     moved_cycles: float
+    late_cycles: float
 
 
 @dataclass(frozen=True, slots=True)
 class _Moved:
-    """Words between DRAM and buffer: of weights in all, of maps for each of the images."""
+    """Words between DRAM and buffer.
+
+    Attributes:
+        weights: in all; ``loaded`` of them in the first tile, and stay.
+        fetched, stored: of maps, for each of the images.
+        images, tiles: of the pass, and of an image.
+    """
 
     weights: int
+    loaded: int
     fetched: int
     stored: int
     images: int
+    tiles: int
+
+    @property
+    def runs(self) -> int:
+        """Tiles in all."""
+        return self.images * self.tiles
 
 
 class StepOptions:
@@ -131,7 +146,8 @@ class StepOptions:
             sum(shape.channels[t] * prod(shape.sizes[t]) for t in maps)
             for maps in (shape.arriving, shape.departing)
         )
-        moved = _Moved(self._weights(step, around), fetched, stored, self._network.batch)
+        words, batch = self._weights(step, around), self._network.batch
+        moved = _Moved(words, 0, fetched, stored, batch, 1)
         return self._option(self._group(step, None), around, sizes, moved)
 
     def few(self, step: Step) -> list[Option]:
@@ -220,7 +236,8 @@ class StepOptions:
         words = sum(self._weight_words[i] for i in {self._owners[i] for i in resident})
         group = self._group(step, tile, tiles.policy, resident)
         sizes = [_sizes(tiles, m, i, i in resident) for m, i in enumerate(step.layers)]
-        moved = _Moved(words, int(tiles.fetched.sum()), int(tiles.stored.sum()), tiles.images)
+        maps = int(tiles.fetched.sum()), int(tiles.stored.sum())
+        moved = _Moved(words, words, *maps, tiles.images, tiles.count)
         return self._option(group, around, sizes, moved)
 
     def _weights(self, step: Step, around: Surroundings) -> int:
@@ -274,6 +291,7 @@ class StepOptions:
             totals[:, 1],
             fetched * self._fetch_pj + stored * self._store_pj,
             (fetched + stored) / self._rate,
+            max(0.0, moved.loaded / self._rate - float(totals[:, 1].sum()) / moved.runs),
         )
 
 

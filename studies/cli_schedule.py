@@ -8,7 +8,7 @@ import typer
 from .errors import UserError
 from .new_console import new_console
 
-DEFAULT_PLANNER: Final = "genetic"
+DEFAULT_PLANNER: Final = "joint"
 
 SCHEDULE_EXAMPLES: Final = (
     "Example: archloom schedule resnet18 --hardware eyeriss; "

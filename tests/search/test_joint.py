@@ -79,9 +79,10 @@ def test_it_finds_the_best_of_all_plans_of_a_small_network(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["resnet18", "mobilenetv2"])
 def test_few_plans_beat_what_other_searches_find(name: str) -> None:
-    price = cheap_pricer(network(name), casco_edge(256), evaluations=400)
+    mapper = Mapper(MAPPING_SEARCHES["auto"](), 10_000, seed=5)
+    price = PlanPricer(network(name), casco_edge(256), mapper)
     ends = {}
-    for search, plans in (("joint", 8), ("genetic", 40), ("dynamic", 4), ("none", 1)):
+    for search, plans in (("joint", 12), ("genetic", 40), ("dynamic", 2), ("none", 1)):
         planner = FUSION_SEARCHES[search](price, 8)
         state = planner.advance(planner.start(1), plans)
         assert plan_violations(price.network, state.best) == []

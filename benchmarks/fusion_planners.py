@@ -1,0 +1,147 @@
+"""All fusion planners on the same work, priced by one price: EDP, CPU seconds, gap to the bound.
+
+    python benchmarks/fusion_planners.py RESULTS.jsonl [--presets eyeriss ...] [--networks unet ...]
+    python benchmarks/fusion_planners.py RESULTS.jsonl --table
+
+A line is appended for each planner, network and preset that the file has not yet; ``--table``
+prints the tables of docs/fusion_planners.md from it. EDP is relative to layer by layer with
+mappings of the same effort. Each planner starts with no mapping known; CPU seconds are of one core,
+after compilation. The bound is what no fusion plan and no mappings go below, at whatever effort
+(docs/bounds.md). ``integer_printed`` is left out: it keeps weights from pass to pass, which is
+other work.
+"""
+
+import argparse
+import json
+import time
+from math import exp, log
+from pathlib import Path
+from statistics import mean
+from typing import Any, Final
+
+from archloom.evaluators.bounds import pass_batch
+from archloom.evaluators.network_bounds import any_plan_bound
+from archloom.search.fusion_search import FUSION_SEARCHES
+from archloom.search.mapper import Mapper
+from archloom.search.mapping_search import MAPPING_SEARCHES
+from archloom.search.pricing import PlanPricer
+from archloom.space.networks import network
+from archloom.space.presets import preset
+
+PRESETS: Final = ("eyeriss", "edgetpu", "tpu_v3", "fast_large", "fast_small")
+NETWORKS: Final = (
+    *("alexnet", "vgg16", "resnet18", "resnet50", "mobilenetv2", "googlenet", "unet", "srgan"),
+    *("vit_b_16", "efficientnet_b0"),
+)
+
+#: plans that a planner may price; those that work out one plan stop after two
+PLANS: Final = {"genetic": 300, "genetic_full": 300, "joint": 40}
+PLANNERS: Final = ("genetic", "genetic_full", "dynamic", "integer", "tiled", "joint")
+
+Row = dict[str, Any]
+
+
+def run(planner: str, name: str, design: str, evaluations: int) -> Row:
+    """Return what one planner finds, with nothing known before."""
+    hardware = preset(design)
+    net = network(name)
+    net = net.with_batch(pass_batch(net, hardware))
+    mapper = Mapper(MAPPING_SEARCHES["auto"](), evaluations, seed=1)
+    price = PlanPricer(net, hardware, mapper)
+    search = FUSION_SEARCHES[planner](price, 8)
+    began = time.process_time()
+    state = search.advance(search.start(1), PLANS.get(planner, 2))
+    spent = time.process_time() - began
+    return {
+        "planner": planner,
+        "network": name,
+        "preset": design,
+        "edp": exp(state.history[-1]),
+        "layer_by_layer": exp(state.history[0]),
+        "bound": any_plan_bound(net, hardware).edp_js,
+        "plans": state.evaluations,
+        "groups": len(state.best.groups),
+        "pins": sum(len(group.pins) for group in state.best.groups),
+        "cpu_s": spent,
+    }
+
+
+def tables(rows: list[Row]) -> None:
+    """Print tables in Markdown."""
+    found = {(r["preset"], r["network"], r["planner"]): r for r in rows}
+    for design in PRESETS:
+        names = [n for n in NETWORKS if (design, n, "joint") in found]
+        if names:
+            _table(design, names, found)
+    _summary(list(found.values()))
+
+
+def _table(design: str, names: list[str], found: dict[tuple[str, str, str], Row]) -> None:
+    print(f"\n**{design}** (EDP over layer by layer; CPU seconds)\n")
+    print("| network | " + " | ".join(PLANNERS) + " | bound | gap of `joint` |")
+    print("|---" * (len(PLANNERS) + 3) + "|")
+    for name in names:
+        cells = []
+        for planner in PLANNERS:
+            row = found.get((design, name, planner))
+            cells.append("" if row is None else f"{_gain(row):.3f} ({row['cpu_s']:.1f})")
+        joint = found[design, name, "joint"]
+        bound = joint["bound"] / joint["layer_by_layer"]
+        gap = 100 * (joint["edp"] / joint["bound"] - 1)
+        print(f"| {name} | " + " | ".join(cells) + f" | {bound:.3f} | {gap:.0f}% |")
+
+
+def _gain(row: Row) -> float:
+    return float(row["edp"] / row["layer_by_layer"])
+
+
+def _summary(rows: list[Row]) -> None:
+    """Print how `joint` stands beside the best of the others."""
+    cases: dict[tuple[str, str], dict[str, float]] = {}
+    for row in rows:
+        cases.setdefault((row["preset"], row["network"]), {})[row["planner"]] = _gain(row)
+    print("\n| preset | `joint` over the best of the others, geometric mean | least | largest |")
+    print("|---|---|---|---|")
+    for design in (*PRESETS, "all"):
+        ratios = [
+            case["joint"] / min(gain for planner, gain in case.items() if planner != "joint")
+            for (on, _), case in cases.items()
+            if design in (on, "all") and len(case) == len(PLANNERS)
+        ]
+        if ratios:
+            middle = exp(mean(map(log, ratios)))
+            print(f"| {design} | {middle:.3f} | {min(ratios):.3f} | {max(ratios):.3f} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--presets", nargs="+", default=PRESETS, choices=PRESETS)
+    parser.add_argument("--networks", nargs="+", default=NETWORKS, choices=NETWORKS)
+    parser.add_argument("--evaluations", type=int, default=100_000)
+    parser.add_argument("--table", action="store_true")
+    asked = parser.parse_args()
+    lines = asked.results.read_text().splitlines() if asked.results.exists() else []
+    rows = [json.loads(line) for line in lines]
+    if asked.table:
+        tables(rows)
+        return
+    known = {(r["preset"], r["network"], r["planner"]) for r in rows}
+    # kernels are compiled before anything is timed
+    for planner in PLANNERS:
+        run(planner, "tiny_cnn", "fast_small", asked.evaluations)
+    for design in asked.presets:
+        for name in asked.networks:
+            for planner in PLANNERS:
+                if (design, name, planner) not in known:
+                    row = run(planner, name, design, asked.evaluations)
+                    with asked.results.open("a") as file:
+                        file.write(json.dumps(row) + "\n")
+                    print(
+                        f"{design} {name} {planner} {_gain(row):.4f} {row['cpu_s']:.1f} s",
+                        flush=True,
+                    )
+
+
+if __name__ == "__main__":
+    main()
