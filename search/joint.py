@@ -7,6 +7,7 @@ Srinivasa, ICAPS 2016). Estimates grow more optimistic when the best path is pri
 plans get their chance until none seems better even if every layer cost the least that it can.
 """
 
+from collections import deque
 from collections.abc import Hashable, Iterator
 from collections.abc import Mapping as Dict
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ class Joint:
 
     def __init__(self, price: PlanPricer) -> None:
         self._price = price
+        # where the last call stopped, and the plans that come then
+        self._last: tuple[FusionState, Iterator[FusionPlan]] | None = None
 
     def start(self, seed: int) -> FusionState:
         """Return the state before anything was evaluated; nothing is drawn at random."""
@@ -52,17 +55,23 @@ class Joint:
     def advance(self, state: FusionState, budget: int) -> FusionState:
         """Price up to ``budget`` more plans; fewer if no other plan can be better.
 
-        The way to where the state is is gone again; the pricer's memo has its groups.
+        A state of another search is walked to again; the pricer's memo has its groups.
         """
         best, history = state.best, list(state.history)
-        found = islice(plans(self._price), len(history), len(history) + budget)
-        for plan in found:
+        if self._last is None or self._last[0] != state:
+            coming = plans(self._price)
+            deque(islice(coming, len(history)), maxlen=0)
+        else:
+            coming = self._last[1]
+        for plan in islice(coming, budget):
             cost = ln_edp(self._price, plan)
             if not history or cost < history[-1]:
                 best = plan
             history.append(min(cost, history[-1]) if history else cost)
         bound = self._bound() if history else None
-        return FusionState(state.seed, best=best, history=tuple(history), bound=bound)
+        now = FusionState(state.seed, best=best, history=tuple(history), bound=bound)
+        self._last = now, coming
+        return now
 
     def _bound(self) -> float:
         return log(any_plan_bound(self._price.network, self._price.hardware).edp_js)
