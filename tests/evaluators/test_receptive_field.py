@@ -69,7 +69,8 @@ def test_needs_of_tiles_are_those_of_the_sweep(seed, kind):
         sweep = axis_sweep(shape, list(layers), axis, tile, keep=False)
         length = shape.sizes[shape.anchor][axis]
         for i in range(sweep.tiles):
-            shares = {u: owned(shape.sizes[u][axis], length, tile, i) for u in shape.exported}
+            cut = (i * tile, min((i + 1) * tile, length))
+            shares = {u: owned(shape.sizes[u][axis], length, cut) for u in shape.exported}
             wanted = {u: (min(part), max(part) + 1) for u, part in shares.items() if part}
             lengths = [b - a for a, b in (p or (0, 0) for p in needs(shape, layers, axis, wanted))]
             assert lengths == sweep.need[:, i].tolist()
