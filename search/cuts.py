@@ -95,24 +95,32 @@ def _walk(
     runs: list[int], ahead: dict[int, list[tuple[Group, int]]], pins: "_Pins", longest: int
 ) -> tuple[list[_Cut], list[tuple[_Cut, _Cut, Group, tuple[int, ...]]]]:
     """Return cuts with what may be pinned there, and the groups between them."""
-    pinned: dict[int, list[tuple[int, ...]]] = {run: [] for run in runs}
-    pinned[0].append(())
+    # all that may be pinned at a cut, then what is looked at: nothing, and what holds most
+    known: dict[int, dict[tuple[int, ...], None]] = {run: {(): None} for run in runs}
+    pinned: dict[int, list[tuple[int, ...]]] = {}
     raw = []
     for run in runs:
+        pinned[run] = sorted(known[run], key=lambda maps: (bool(maps), -pins.words(maps), maps))
+        del pinned[run][_MOST_PINNED:]
         for held in pinned[run]:
             for layers, after in ahead[run]:
                 short = len(layers) <= longest
                 if held and not short:
                     continue
                 for kept, left in pins.choices(held, layers, after) if short else _NOTHING:
-                    if left not in pinned[after]:
-                        if left and len(pinned[after]) >= _MOST_PINNED:
-                            continue
-                        pinned[after].append(left)
+                    known[after][left] = None
                     raw.append(((run, held), (after, left), layers, kept))
-        if len(raw) > MOST_STEPS:
-            break
-    return [(run, held) for run in runs for held in pinned[run]], raw
+        if len(raw) > 2 * MOST_STEPS:
+            return [], raw
+    # steps to cuts that are not looked at lead nowhere
+    reached: dict[_Cut, None] = {(0, ()): None}
+    steps = []
+    for step in raw:
+        start, (after, left), _, _ = step
+        if start in reached and left in pinned[after]:
+            reached[after, left] = None
+            steps.append(step)
+    return [(run, held) for run in runs for held in pinned[run] if (run, held) in reached], steps
 
 
 def _runs(network: Network) -> tuple[list[int], bool]:
@@ -194,15 +202,19 @@ class _Pins:
         self._size = [layer.output_words for layer in network.layers]
         self._readers = [bits(readers) for readers in network.consumers]
 
+    def words(self, maps: tuple[int, ...]) -> int:
+        """Words of some maps."""
+        return sum(self._size[i] for i in maps)
+
     def choices(
         self, held: tuple[int, ...], layers: Group, after: int
     ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Yield what a group may keep, and what is pinned then at the cut after it."""
         stays = tuple(i for i in held if self._readers[i] & ~after)
-        taken = sum(self._size[i] for i in held)
+        taken = self.words(held)
         crossing = [i for i in layers if self._readers[i] & ~after]
         for kept in _subsets(crossing if self._words else ()):
-            if not kept or taken + sum(self._size[i] for i in kept) <= self._words:
+            if not kept or taken + self.words(kept) <= self._words:
                 yield kept, tuple(sorted((*stays, *kept)))
 
 
