@@ -163,9 +163,19 @@ def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> So
         states[network.name] = now.to_dict()
         histories.append(now.history)
         results[network.name] = _result(pricer, now.best)
-    steps = tuple(range(1, len(histories[0]) + 1))
-    means = tuple(exp(sum(h) / len(h)) for h in zip(*histories, strict=True))
-    return SoftwareResult({"networks": states}, Curve(steps, means), results, None)
+    return SoftwareResult({"networks": states}, _mean_curve(histories), results, None)
+
+
+def _mean_curve(histories: list[tuple[float, ...]]) -> Curve:
+    """Return the geometric mean of best EDPs after each plan, from ln EDPs of each network.
+
+    A planner may have no plans left for one network and some for another: what it found for the
+    first one stays.
+    """
+    longest = max(map(len, histories))
+    full = [history + history[-1:] * (longest - len(history)) for history in histories]
+    means = tuple(exp(sum(h) / len(h)) for h in zip(*full, strict=True))
+    return Curve(tuple(range(1, longest + 1)), means)
 
 
 @lru_cache(maxsize=32)

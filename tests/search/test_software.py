@@ -104,6 +104,16 @@ def test_results_are_those_of_their_plans() -> None:
         assert NetworkResult.from_dict(stored(found.to_dict())) == found
 
 
+def test_a_planner_may_end_sooner_for_one_network_than_for_another() -> None:
+    what = task(settings=replace(QUICK, fusion="joint"))
+    result = after(what, 4000)
+    ends = [len(n["history"]) for n in result.state["networks"].values()]
+    assert len(set(ends)) == len(ends) == 2
+    assert result.curve.evaluations == tuple(range(1, max(ends) + 1))
+    edp = [n.edp_js for n in result.networks.values()]
+    assert result.curve.edp[-1] == pytest.approx(prod(edp) ** 0.5)
+
+
 def test_without_fusion_the_result_is_the_baseline() -> None:
     result = after(task(settings=replace(QUICK, fusion="none")), 30)
     assert result.curve.evaluations == (1,)
