@@ -96,21 +96,28 @@ def _gain(row: Row) -> float:
 
 
 def _summary(rows: list[Row]) -> None:
-    """Print how `joint` stands beside the best of the others."""
+    """Print how `joint` stands beside each of the others, and beside the best of them."""
     cases: dict[tuple[str, str], dict[str, float]] = {}
     for row in rows:
         cases.setdefault((row["preset"], row["network"]), {})[row["planner"]] = _gain(row)
-    print("\n| preset | `joint` over the best of the others, geometric mean | least | largest |")
-    print("|---|---|---|---|")
+    others = [planner for planner in PLANNERS if planner != "joint"]
+    print(
+        "\n| EDP of `joint` over that of | " + " | ".join(others) + " | the best | least, largest |"
+    )
+    print("|---" * (len(others) + 3) + "|")
     for design in (*PRESETS, "all"):
-        ratios = [
-            case["joint"] / min(gain for planner, gain in case.items() if planner != "joint")
-            for (on, _), case in cases.items()
-            if design in (on, "all") and len(case) > 1 and "joint" in case
-        ]
-        if ratios:
-            middle = exp(mean(map(log, ratios)))
-            print(f"| {design} | {middle:.3f} | {min(ratios):.3f} | {max(ratios):.3f} |")
+        found = [case for (on, _), case in cases.items() if design in (on, "all")]
+        found = [case for case in found if "joint" in case and len(case) > 1]
+        if found:
+            cells = [_ratio([c["joint"] / c[o] for c in found if o in c]) for o in others]
+            best = [c["joint"] / min(gain for o, gain in c.items() if o != "joint") for c in found]
+            ends = f"{min(best):.3f}, {max(best):.3f}"
+            print(f"| {design} | " + " | ".join([*cells, _ratio(best), ends]) + " |")
+
+
+def _ratio(ratios: list[float]) -> str:
+    """Geometric mean, as text."""
+    return f"{exp(mean(map(log, ratios))):.3f}" if ratios else ""
 
 
 def main() -> None:
