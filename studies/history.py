@@ -1,9 +1,9 @@
 """What a study has done, as events of its journal.
 
 =============  =================================================================================
-``asked``      batch, first trial, the points, and how long the optimizer took
-``advanced``   trial, round, the compressed outcome (:mod:`.work`), and how long it took
-``crashed``    trial, round, and the error with its traceback
+``asked``      when, batch, the points, and how long the optimizer took, on wall and CPU
+``advanced``   when, trial, round, the compressed outcome (:mod:`.work`), and how long it took
+``crashed``    when, trial, round, and the error with its traceback
 ``opened``     when and with which executor a process took the study up
 =============  =================================================================================
 
@@ -44,16 +44,15 @@ class History:
 
     def opened(self, executor: str) -> None:
         """Note that a process took the study up."""
-        self._store.append({"event": "opened", "at": round(time(), 3), "executor": executor})
+        self._note("opened", executor=executor)
 
     def points(self, batch: int) -> list[Point] | None:
         """Return the points of a batch; None if they were not asked for yet."""
         return self._points.get(batch)
 
-    def asked(self, batch: int, points: list[Point], seconds: float) -> None:
-        """Note the points of a batch."""
-        event = {"event": "asked", "batch": batch, "points": points}
-        self._store.append(event | {"seconds": round(seconds, 6)})
+    def asked(self, batch: int, points: list[Point], seconds: float, cpu_seconds: float) -> None:
+        """Note the points of a batch, and what it took to find them."""
+        self._note("asked", batch=batch, points=points, **_taken(seconds, cpu_seconds))
 
     def outcome(self, trial: int, round_index: int) -> str | Crash | None:
         """Return the payload or the crash of a trial's round; None if it was not done yet."""
@@ -63,15 +62,22 @@ class History:
         """Note what came of a trial's round."""
         place = {"trial": trial, "round": round_index}
         if isinstance(result, Crash):
-            self._store.append({"event": "crashed", **place, "crash": result.to_dict()})
+            self._note("crashed", **place, crash=result.to_dict())
             self._rounds[trial, round_index] = result
         else:
-            seconds = round(result.seconds, 6)
-            event = {"event": "advanced", **place, "seconds": seconds, "payload": result.payload}
-            self._store.append(event)
+            taken = _taken(result.seconds, result.cpu_seconds)
+            self._note("advanced", **place, **taken, payload=result.payload)
             self._rounds[trial, round_index] = result.payload
 
     def forget(self, trial: int) -> None:
         """Let go of a finished trial's payloads, which only its record is needed of."""
         for key in [key for key in self._rounds if key[0] == trial]:
             del self._rounds[key]
+
+    def _note(self, event: str, **content: Any) -> None:
+        """Write an event with the time at which it is written, which nothing is decided by."""
+        self._store.append({"event": event, "at": round(time(), 3), **content})
+
+
+def _taken(seconds: float, cpu_seconds: float) -> dict[str, float]:
+    return {"seconds": round(seconds, 6), "cpu_seconds": round(cpu_seconds, 6)}

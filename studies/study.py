@@ -7,7 +7,7 @@ does next depends on the config, the seed and the store, never on time or on the
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING
 
 from ..search.seeds import derived_seed
@@ -206,10 +206,11 @@ class _Loop:
         points = self._history.points(batch)
         if points is None:
             config = self._study.config
-            start = perf_counter()
+            start, cpu_start = perf_counter(), process_time()
             left = config.trials - len(self._records)
             points = optimizer.ask(min(config.batch_size, left), ())
-            self._history.asked(batch, points, perf_counter() - start)
+            taken = (perf_counter() - start, process_time() - cpu_start)
+            self._history.asked(batch, points, *taken)
         return points
 
     def _batch(self, batch: int, points: Sequence[Point]) -> list[Record]:

@@ -11,7 +11,7 @@ import zlib
 from base64 import b85decode, b85encode
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -51,10 +51,15 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Advanced:
-    """A round that went well: its compressed outcome and the wall time that it took."""
+    """A round that went well: its compressed outcome, and what it took on wall and CPU.
+
+    CPU seconds are of the whole process, its helper threads too: they are what a search costs,
+    on however many machines it ran.
+    """
 
     payload: str
     seconds: float
+    cpu_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +96,14 @@ def perform(context: Context, work: Work) -> Advanced | Crash:
     """Do the work; whatever it raises comes back as a value."""
     from ..search.software import SoftwareTask
 
-    start = perf_counter()
+    start, cpu_start = perf_counter(), process_time()
     try:
         task = SoftwareTask(work.hardware, context.networks, context.settings, work.seed)
         state = None if work.previous is None else decode(work.previous).state
         payload = encode(context.advance(task, state, work.budget))
     except Exception as error:  # noqa: BLE001  (the one place where a crash becomes data)
         return Crash(type(error).__name__, str(error), traceback.format_exc())
-    return Advanced(payload, perf_counter() - start)
+    return Advanced(payload, perf_counter() - start, process_time() - cpu_start)
 
 
 def encode(result: "SoftwareResult") -> str:
