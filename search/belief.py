@@ -49,7 +49,10 @@ class Belief:
         """Return the expected hypervolume improvement of each design: [n]."""
         mean, std = self.process.predict(designs.inputs)
         return expected_improvement(
-            self.front, self.reference, designs.ln_exact, designs.ln_bound + mean, std
+            self.front,
+            self.reference,
+            np.column_stack([designs.ln_bound + mean, designs.ln_exact]),
+            np.column_stack([std, np.zeros_like(designs.ln_exact)]),
         )
 
     def believing(self, designs: Designs) -> "Belief":
