@@ -39,6 +39,18 @@ def _random() -> OptimizerFactory:
     return RandomSearch
 
 
+def _sobol() -> OptimizerFactory:
+    from .sequences import SequenceSearch, sobol_points
+
+    return partial(SequenceSearch, sequence=sobol_points)
+
+
+def _grid() -> OptimizerFactory:
+    from .sequences import SequenceSearch, grid_points
+
+    return partial(SequenceSearch, sequence=grid_points)
+
+
 def _msh() -> AllocatorFactory:
     from .halving import SuccessiveHalving
 
@@ -56,7 +68,7 @@ def _none() -> AllocatorFactory:
 
 
 # A loader each, as an entry point has, so that a list of names imports nothing.
-_OPTIMIZERS: Final = {"mobo": _mobo, "random": _random}
+_OPTIMIZERS: Final = {"mobo": _mobo, "random": _random, "sobol": _sobol, "grid": _grid}
 _ALLOCATORS: Final = {"msh": _msh, "sh": _sh, "none": _none}
 
 F = TypeVar("F", bound=Callable[..., Any])
