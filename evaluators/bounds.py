@@ -97,12 +97,19 @@ def edp_bound(networks: Sequence[Network], hardware: Hardware) -> float:
     """
     if not networks:
         raise ValueError("edp_bound needs at least one network, got none")
-    batches = [pass_batch(network, hardware) for network in networks]
     logs = [
-        log(edp_js(*_bounds(demand(network, batch), hardware), hardware, batch))
-        for network, batch in zip(networks, batches, strict=True)
+        log(edp_js(*pass_bounds(network, hardware), hardware, pass_batch(network, hardware)))
+        for network in networks
     ]
     return exp(fsum(logs) / len(logs))
+
+
+def pass_bounds(network: Network, hardware: Hardware, steady: bool = False) -> tuple[float, float]:
+    """Return energy (pJ) and latency (cycles) that no pass over :func:`pass_batch` inferences
+    goes below. ``steady`` says whether plans may have steady weights.
+    """
+    network = network.with_batch(pass_batch(network, hardware))
+    return _bounds(demanded(network, hardware, steady), hardware)
 
 
 def demand(network: Network, batch: int | None = None) -> Demand:

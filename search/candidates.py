@@ -1,22 +1,31 @@
 """What every hardware optimizer shares: exact facts of a design, and feasible designs.
 
-Area, TDP and a lower bound of the EDP are exact functions of the hardware, so they are computed
-and never modelled, and a design over a cap is never proposed.
+Area, TDP and lower bounds of what software decides are exact functions of the hardware, so they
+are computed and never modelled. A design over a cap, or that no software brings within a limit,
+is never proposed.
 """
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
+from typing import Final
 
 import numpy as np
 
-from ..evaluators.bounds import edp_bound
+from ..evaluators.bounds import pass_bounds
 from ..evaluators.hardware_cost import hardware_cost
 from ..space.hardware_space import HardwareSpace, Point
 from ..space.infeasible import Infeasible
 from ..space.network import Network
 from ..surrogates.features import domain_features
+from .goals import METRICS, Goals, design_costs, limit_reason
 from .seeds import derived_seed
+
+#: EDP, area and TDP, without limits.
+DEFAULT_GOALS: Final = Goals()
+
+#: Rules of a study rather than of a template.
+_OUTSIDE: Final = {"area_cap", "tdp_cap", *map(limit_reason, METRICS)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +35,9 @@ class Candidate:
     Attributes:
         point, key: the design, and its canonical key.
         area_mm2, tdp_w: exact.
-        edp_bound: lower bound of the EDP in J s, aggregated over the networks.
+        values: cost of each objective (:mod:`archloom.search.goals`): exact where the hardware
+            alone determines it, else a lower bound.
+        least_excess: lower bound of ln(cost / limit) for each limit.
         features: :func:`archloom.surrogates.features.domain_features` of the hardware.
     """
 
@@ -34,12 +45,13 @@ class Candidate:
     key: str
     area_mm2: float
     tdp_w: float
-    edp_bound: float
+    values: tuple[float, ...]
     features: tuple[float, ...]
+    least_excess: tuple[float, ...] = ()
 
 
 class DesignProblem:
-    """A space, the networks to run, and the caps: maps a point to a candidate or to the reason.
+    """A space, what runs there, and the goals: maps a point to a candidate or to the reason.
 
     Assessments are remembered by point key; the memory changes no answer.
 
@@ -49,9 +61,12 @@ class DesignProblem:
         area_cap_mm2, tdp_cap_w: caps, or None.
         enumerate_limit: spaces of up to this many points are assessed as a whole; larger ones
             are sampled.
+        goals: what is minimised and what is limited.
+        steady_weights: whether the fusion search's plans may have weights on the chip before the
+            pass begins; lower bounds allow for them then.
 
     Raises:
-        ValueError: no network, or a cap that is not positive.
+        ValueError: no network, a cap that is not positive, or goals of other networks.
     """
 
     def __init__(
@@ -61,17 +76,23 @@ class DesignProblem:
         area_cap_mm2: float | None = None,
         tdp_cap_w: float | None = None,
         enumerate_limit: int = 5000,
+        goals: Goals = DEFAULT_GOALS,
+        steady_weights: bool = False,
     ) -> None:
         if not networks:
             raise ValueError("a design problem needs at least one network")
         for name, cap in (("area_cap_mm2", area_cap_mm2), ("tdp_cap_w", tdp_cap_w)):
             if cap is not None and not (isfinite(cap) and cap > 0):
                 raise ValueError(f"{name} is {cap}, must be positive; leave it out for no cap")
+        if faults := goals.faults(networks):
+            raise ValueError("; ".join(faults))
         self.space = space
         self.networks = tuple(networks)
         self.area_cap_mm2 = area_cap_mm2
         self.tdp_cap_w = tdp_cap_w
         self.enumerate_limit = enumerate_limit
+        self.goals = goals
+        self.steady_weights = steady_weights
         self._known: dict[str, Candidate | Infeasible] = {}
         self._all: list[Candidate] | None = None
 
@@ -102,13 +123,19 @@ class DesignProblem:
         ):
             if cap is not None and value > cap:
                 return Infeasible(reason, name, value, cap, unit, f"raise the cap, or {hint}")
+        passes = [pass_bounds(n, hardware, self.steady_weights) for n in self.networks]
+        least = design_costs(self.networks, hardware, cost, passes)
+        for limit in self.goals.limits:
+            if broken := limit.broken(limit.goal.cost(least)):
+                return broken
         return Candidate(
             point=point,
             key=key,
             area_mm2=cost.area_mm2,
             tdp_w=cost.tdp_w,
-            edp_bound=edp_bound(self.networks, hardware),
+            values=self.goals.values(least),
             features=domain_features(hardware),
+            least_excess=self.goals.excess(least),
         )
 
     def feasible(self) -> list[Candidate]:
@@ -209,10 +236,10 @@ class DesignProblem:
 def miss(found: Candidate | Infeasible) -> tuple[int, float]:
     """Return how far a design is from feasible; (0, 0) if it is.
 
-    Caps come before rules of the template, since a design that cannot be built has no area.
+    Caps and limits come before rules of the template: a design that cannot be built has no area.
     Within a kind the ratio of what is needed to what is available decides.
     """
     if isinstance(found, Candidate):
         return (0, 0.0)
-    kind = 1 if found.reason in ("area_cap", "tdp_cap") else 2
+    kind = 1 if found.reason in _OUTSIDE else 2
     return (kind, found.needed / max(found.available, 1e-9))

@@ -1,13 +1,13 @@
-"""Multi-objective Bayesian optimization of EDP, area and TDP.
+"""Multi-objective Bayesian optimization of one objective that software decides, area and TDP.
 
-Area and TDP are exact, so only ln(EDP / lower bound) is modelled; with one unknown objective the
+Area and TDP are exact, so only ln(cost / lower bound) is modelled; with one unknown objective the
 expected hypervolume improvement has a closed form, and a pool of thousands of designs is scored
 in milliseconds.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import isfinite, log
+from math import log
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -28,7 +28,7 @@ UpdateFilter = Literal["none", "uul"]
 #: Fewest results that a fit is worth; before them the start goes on.
 MIN_RESULTS: Final = 3
 
-#: Deviation of ln(EDP / bound) that is believed before any result.
+#: Deviation of ln(cost / bound) that is believed before any result.
 START_DOUBT: Final = 0.3
 
 #: The reference lies this share of the range (of a factor e at least) above the worst value, so
@@ -46,16 +46,24 @@ REFINEMENTS: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A told trial with an EDP."""
+    """A told trial with values.
+
+    Attributes:
+        candidate: its design.
+        logs: natural logarithms of the unknown objective and of the known ones.
+        excess: ln(cost / limit) for each limit.
+        evaluations: what was spent.
+    """
 
     candidate: Candidate
-    edp: float
+    logs: tuple[float, ...]
+    excess: tuple[float, ...]
     evaluations: int
 
     @property
-    def logs(self) -> tuple[float, float, float]:
-        """Natural logarithms of EDP, area and TDP."""
-        return (log(self.edp), log(self.candidate.area_mm2), log(self.candidate.tdp_w))
+    def kept(self) -> bool:
+        """Whether every limit is kept."""
+        return all(e <= 0 for e in self.excess)
 
 
 class Mobo:
@@ -68,8 +76,10 @@ class Mobo:
     flight are believed as well. ``ask`` depends on the seed, on what was told and on what is
     pending, and on nothing else.
 
-    A trial that was stopped early has an EDP that more search would have lowered: the logarithm
+    A trial that was stopped early has a cost that more search would have lowered: the logarithm
     of the evaluations spent is an input of the model, which is asked at the most spent so far.
+
+    Each limit of the study has a model of its own, and designs that break one improve nothing.
 
     Args:
         problem: what to search.
@@ -80,7 +90,7 @@ class Mobo:
         filter_batch: trials in one iteration of the filter.
 
     Raises:
-        ValueError: an option outside its range.
+        ValueError: an option outside its range, or several objectives that software decides.
     """
 
     def __init__(
@@ -98,6 +108,12 @@ class Mobo:
         if update_filter not in get_args(UpdateFilter):
             valid = ", ".join(get_args(UpdateFilter))
             raise ValueError(f"update_filter is {update_filter!r}, must be one of {valid}")
+        unknown = [i for i, known in enumerate(problem.goals.known) if not known]
+        if len(unknown) > 1:
+            names = " and ".join(problem.goals.objectives[i].name for i in unknown)
+            raise ValueError(f"{names} both depend on the software, must be one; choose 'random'")
+        self._unknown = unknown[0]
+        self._exact = [i for i, known in enumerate(problem.goals.known) if known]
         self._problem = problem
         self._seed = seed
         self._initial = initial
@@ -108,19 +124,28 @@ class Mobo:
         self._results: list[_Result] = []
 
     def tell(self, observations: Sequence[Observation]) -> None:
-        """Learn from finished trials; those without an EDP are only never proposed again.
+        """Learn from finished trials; those without values are only never proposed again.
 
         Raises:
-            ValueError: an EDP that is not positive and finite.
+            ValueError: values or excesses of another number of objectives or limits.
         """
+        goals = self._problem.goals
         for seen in observations:
             key = self._problem.space.point_key(seen.point)
-            if seen.edp is not None and not (isfinite(seen.edp) and seen.edp > 0):
-                raise ValueError(f"edp of {key} is {seen.edp}, must be positive and finite or None")
             self._told.append(key)
+            if seen.values is None:
+                continue
+            if (len(seen.values), len(seen.excess)) != (len(goals.objectives), len(goals.limits)):
+                raise ValueError(
+                    f"{key} has {len(seen.values)} values and {len(seen.excess)} excesses, must "
+                    f"have {len(goals.objectives)} and {len(goals.limits)}"
+                )
             candidate = self._problem.assess(seen.point)
-            if seen.edp is not None and isinstance(candidate, Candidate):
-                self._results.append(_Result(candidate, seen.edp, max(seen.evaluations, 1)))
+            if isinstance(candidate, Candidate):
+                exact = (candidate.values[i] for i in self._exact)
+                logs = tuple(map(log, (seen.values[self._unknown], *exact)))
+                spent = max(seen.evaluations, 1)
+                self._results.append(_Result(candidate, logs, seen.excess, spent))
 
     def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
         """Return up to ``n`` new feasible points; see ``HardwareOptimizer.ask``."""
@@ -147,7 +172,9 @@ class Mobo:
         first = derived_seed(self._seed, "start") % len(base)
         apart = spread(self._pool.inputs(base), (self._initial + 1) // 2, first)
         reference = self._reference(designs.ln_bound)
-        belief = Belief(Prior(START_DOUBT), np.empty((0, 3)), reference)
+        doubt = Prior(START_DOUBT)
+        limits = (doubt,) * len(self._problem.goals.limits)
+        belief = Belief(doubt, np.empty((0, len(reference))), reference, limits)
         order = belief.best(designs, n + len(known), apart)
         return [base[i] for i in order if base[i].key not in known][:n]
 
@@ -155,48 +182,63 @@ class Mobo:
         self, n: int, believed: Sequence[Point], known: set[str], rng: np.random.Generator
     ) -> list[Candidate]:
         """Return the ``n`` best designs of a pool by expected hypervolume improvement."""
-        logs = np.array([r.logs for r in self._results])
-        on_front = non_dominated(logs)
-        front = [r.candidate for r, on in zip(self._results, on_front, strict=True) if on]
+        kept = [r for r in self._results if r.kept]
+        on_front = non_dominated([r.logs for r in kept])
+        front = [r.candidate for r, on in zip(kept, on_front, strict=True) if on]
         pool = self._pool.around(front, rng, known)
         if not pool:
             return []
-        belief = self._belief(logs, believed)
+        belief = self._belief(believed)
         for _ in range(REFINEMENTS):
             best = np.argsort(-belief.score(self._designs(pool)), kind="stable")[:REFINED]
             met = known | {c.key for c in pool}
             pool += self._pool.neighbours([pool[i] for i in best], met)
         return [pool[i] for i in belief.best(self._designs(pool), n)]
 
-    def _belief(self, logs: Array, believed: Sequence[Point]) -> Belief:
-        """Fit the model to the results; ``believed`` are designs that come out as predicted."""
+    def _belief(self, believed: Sequence[Point]) -> Belief:
+        """Fit the models to the results; ``believed`` are designs that come out as predicted."""
+        logs = np.array([r.logs for r in self._results])
         spent = np.log2([r.evaluations for r in self._results])
         fidelity = 1.0 + (spent - spent.max()) / FIDELITY_DOUBLINGS
         designs = self._designs([r.candidate for r in self._results], fidelity)
         train = np.ones(len(logs), dtype=np.bool_)
         if self._update_filter == "uul":
             train = high_fidelity(logs, self._filter_batch, derived_seed(self._seed, "uul"))
-        process = GaussianProcess.fit(designs.inputs[train], (logs[:, 0] - designs.ln_bound)[train])
-        belief = Belief(process, logs, self._reference(logs[:, 0]))
+        inputs = designs.inputs[train]
+        process = GaussianProcess.fit(inputs, (logs[:, 0] - designs.ln_bound)[train])
+        excess = np.array([r.excess for r in self._results])
+        limits = [
+            GaussianProcess.fit(inputs, above[train]) for above in (excess - designs.least_excess).T
+        ]
+        front = logs[[r.kept for r in self._results]]
+        belief = Belief(process, front, self._reference(logs[:, 0]), tuple(limits))
         assessed = [self._problem.assess(p) for p in believed]
         return belief.believing(self._designs([c for c in assessed if isinstance(c, Candidate)]))
 
-    def _reference(self, ln_edp: Array) -> Array:
-        """Return the corner a little above the EDPs and above every area and TDP known."""
+    def _reference(self, ln_cost: Array) -> Array:
+        """Return the corner a little above the costs and above every known objective."""
         exact = self._designs([*self._pool.base, *(r.candidate for r in self._results)]).ln_exact
-        low = np.append(ln_edp.min(), exact.min(axis=0))
-        high = np.append(ln_edp.max(), exact.max(axis=0))
+        low = np.append(ln_cost.min(), exact.min(axis=0))
+        high = np.append(ln_cost.max(), exact.max(axis=0))
         return np.asarray(high + REFERENCE_MARGIN * np.maximum(high - low, 1.0))
 
     def _designs(self, candidates: Sequence[Candidate], fidelity: Array | float = 1.0) -> Designs:
         """Return the candidates as arrays; 1 is the highest fidelity that was told."""
+        limits = len(self._problem.goals.limits)
         if not candidates:
-            return Designs(np.empty((0, 1)), np.empty(0), np.empty((0, 2)))
-        exact = np.array([(c.area_mm2, c.tdp_w) for c in candidates])
+            known = len(self._exact)
+            none = np.empty(0)
+            return Designs(
+                none.reshape(0, 1), none, none.reshape(0, known), none.reshape(0, limits)
+            )
+        costs = np.log([c.values for c in candidates])
         return Designs(
             inputs=np.column_stack(
                 [self._pool.inputs(candidates), np.broadcast_to(fidelity, len(candidates))]
             ),
-            ln_bound=np.log([c.edp_bound for c in candidates]),
-            ln_exact=np.log(exact),
+            ln_bound=costs[:, self._unknown],
+            ln_exact=costs[:, self._exact],
+            least_excess=np.array([c.least_excess for c in candidates]).reshape(
+                len(candidates), limits
+            ),
         )

@@ -7,7 +7,7 @@ passes.
 from collections.abc import Mapping as Dict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
+from math import inf, isfinite
 from typing import Protocol, TypeVar, runtime_checkable
 
 from ..evaluators.group_cost import GroupCost
@@ -33,15 +33,31 @@ class Observation:
 
     Attributes:
         point: the hardware point.
-        edp: best EDP found (J s, aggregated over the workloads); None if the trial
-            ended without one (infeasible, or it crashed).
+        values: best cost found for each objective of the study (:mod:`archloom.search.goals`);
+            None if the trial ended without them (infeasible, or it crashed).
         evaluations: fusion plans that were priced for it; a trial that was stopped early has
-            fewer than the others and an EDP that more search would have lowered.
+            fewer than the others, and costs that more search would have lowered.
+        failure: name of the rule that no software could keep; None if there was none.
+        excess: ln(cost / limit) for each limit of the study, above 0 where it is not kept; empty
+            without ``values``.
     """
 
     point: Point
-    edp: float | None
+    values: tuple[float, ...] | None
     evaluations: int
+    failure: str | None = None
+    excess: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.values is not None and not all(isfinite(v) and v > 0 for v in self.values):
+            raise ValueError(f"values are {self.values}, must be positive and finite, or None")
+        if not all(map(isfinite, self.excess)):
+            raise ValueError(f"excess is {self.excess}, must be finite")
+
+    @property
+    def kept(self) -> bool:
+        """Whether there are values, and every limit is kept."""
+        return self.values is not None and all(e <= 0 for e in self.excess)
 
 
 class HardwareOptimizer(Protocol):

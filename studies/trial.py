@@ -79,7 +79,10 @@ def trial_record(
 
 def observation(record: Record) -> Observation:
     """Return what the optimizer learns from a trial."""
-    return Observation(record["point"], record["edp_js"], record["evaluations"])
+    edp, reason = record["edp_js"], record["reason"]
+    values = None if edp is None else (edp, record["area_mm2"], record["tdp_w"])
+    failure = reason["reason"] if reason else None
+    return Observation(record["point"], values, record["evaluations"], failure)
 
 
 def mappings_proven(record: Record) -> tuple[int, int]:

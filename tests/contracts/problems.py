@@ -4,6 +4,7 @@ from functools import cache
 from math import exp, log2, sin
 from pathlib import Path
 
+from archloom.evaluators.hardware_cost import hardware_cost
 from archloom.search.candidates import Candidate, DesignProblem
 from archloom.search.protocols import Observation
 from archloom.space.hardware import Hardware
@@ -58,9 +59,23 @@ def analytic_edp(problem: DesignProblem, point: Point) -> float:
     x, y = hardware.pe_mesh
     pad, buffer = (log2(level.total_bytes) for level in hardware.levels[:2])
     excess = 0.06 * (8 - pad) ** 2 + 0.08 * (20 - buffer) + 0.06 * abs(log2(x / y))
-    return candidate.edp_bound * exp(max(excess + 0.15 * sin(3 * log2(x * y)), 0.02))
+    return candidate.values[0] * exp(max(excess + 0.15 * sin(3 * log2(x * y)), 0.02))
 
 
 def observe(problem: DesignProblem, points: list[Point]) -> list[Observation]:
-    """Return what trials at ``points`` would tell."""
-    return [Observation(p, analytic_edp(problem, p), evaluations=100) for p in points]
+    """Return what trials at ``points`` would tell, if EDP, area and TDP are the objectives."""
+    return [
+        Observation(p, (analytic_edp(problem, p), *known(problem, p)), evaluations=100)
+        for p in points
+    ]
+
+
+def known(problem: DesignProblem, point: Point) -> tuple[float, float]:
+    """Return area and TDP."""
+    candidate = problem.assess(point)
+    if isinstance(candidate, Candidate):
+        return candidate.area_mm2, candidate.tdp_w
+    hardware = problem.space.build(point)
+    assert isinstance(hardware, Hardware)
+    cost = hardware_cost(hardware)
+    return cost.area_mm2, cost.tdp_w

@@ -9,7 +9,7 @@ REFERENCE = np.ones(3)
 
 def designs(n: int, seed: int) -> Designs:
     rng = np.random.default_rng(seed)
-    return Designs(rng.random((n, 2)), rng.random(n), rng.random((n, 2)))
+    return Designs(rng.random((n, 2)), rng.random(n), rng.random((n, 2)), np.empty((n, 0)))
 
 
 def fitted(front: int = 3) -> Belief:

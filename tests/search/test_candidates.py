@@ -28,7 +28,11 @@ def test_a_candidate_carries_the_evaluators_numbers(problem: DesignProblem) -> N
         hardware_cost(hardware).area_mm2,
         hardware_cost(hardware).tdp_w,
     )
-    assert found.edp_bound == edp_bound(problem.networks, hardware)
+    assert found.values == (
+        edp_bound(problem.networks, hardware),
+        found.area_mm2,
+        found.tdp_w,
+    )
     assert problem.assess(dict(reversed(point.items()))) is found
 
 

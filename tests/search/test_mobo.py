@@ -58,15 +58,19 @@ def test_a_trial_stopped_early_does_not_look_as_bad_as_it_is(tmp_path: Path) -> 
     problem = DesignProblem(small_space(tmp_path), [network("tiny_cnn")])
     designs = np.random.default_rng(0).permutation(np.array(problem.feasible(), dtype=object))
     told = [
-        Observation(c.point, (1, 3)[i % 2] * analytic_edp(problem, c.point), (400, 100)[i % 2])
+        Observation(
+            c.point,
+            ((1, 3)[i % 2] * analytic_edp(problem, c.point), c.area_mm2, c.tdp_w),
+            (400, 100)[i % 2],
+        )
         for i, c in enumerate(designs[:60])
     ]
     optimizer = Mobo(problem, 0)
     optimizer.tell(told)
     rest = list(designs[60:])
-    belief = optimizer._belief(np.array([r.logs for r in optimizer._results]), [])
+    belief = optimizer._belief([])
     mean, _ = belief.process.predict(optimizer._designs(rest).inputs)
-    truth = [np.log(analytic_edp(problem, c.point) / c.edp_bound) for c in rest]
+    truth = [np.log(analytic_edp(problem, c.point) / c.values[0]) for c in rest]
     assert np.abs(mean - truth).mean() < 0.25 * np.log(3)
 
 
@@ -79,7 +83,7 @@ optimizer = Mobo(problem, 5, initial=4, pool=200)
 for _ in range(6):
     points = optimizer.ask(4, [])
     optimizer.tell(observe(problem, points))
-belief = optimizer._belief(np.array([r.logs for r in optimizer._results]), [])
+belief = optimizer._belief([])
 print(points, belief.process.found.length_scales.tobytes().hex())
 """
 
@@ -104,7 +108,7 @@ def test_a_result_over_the_caps_or_of_another_study_teaches_nothing_wrong() -> N
     problem = edge_problem()
     optimizer = Mobo(problem, 0, initial=4, pool=200)
     largest = {p.name: p.values[-1] for p in problem.space.parameters}
-    optimizer.tell([Observation(largest, 1e-9, 100)])
+    optimizer.tell([Observation(largest, (1e-9, 99.0, 9.0), 100)])
     optimizer.tell(observe(problem, optimizer.ask(4, [])))
     assert len(optimizer.ask(4, [])) == 4
 
@@ -112,8 +116,10 @@ def test_a_result_over_the_caps_or_of_another_study_teaches_nothing_wrong() -> N
 @pytest.mark.parametrize("edp", [0.0, -1.0, float("inf"), float("nan")])
 def test_an_edp_that_is_none_is_refused(edp: float) -> None:
     point = edge_problem().sample(np.random.default_rng(0), 1, (), 100)[0].point
-    with pytest.raises(ValueError, match="positive and finite or None"):
-        Mobo(edge_problem(), 0, pool=20).tell([Observation(point, edp, 1)])
+    with pytest.raises(ValueError, match="positive and finite, or None"):
+        Observation(point, (edp, 1.0, 1.0), 1)
+    with pytest.raises(ValueError, match="2 values and 0 excesses, must have 3 and 0"):
+        Mobo(edge_problem(), 0, pool=20).tell([Observation(point, (1.0, 1.0), 1)])
 
 
 @pytest.mark.parametrize("name", ["initial", "pool", "filter_batch"])

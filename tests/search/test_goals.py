@@ -1,0 +1,269 @@
+from dataclasses import replace
+from math import log
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from archloom.evaluators.bounds import edp_bound
+from archloom.evaluators.hardware_cost import hardware_cost
+from archloom.search.candidates import Candidate, DesignProblem
+from archloom.search.goals import (
+    AREA,
+    EDP,
+    METRICS,
+    TDP,
+    Goal,
+    Goals,
+    Limit,
+    MetricName,
+    design_costs,
+)
+from archloom.search.mobo import Mobo
+from archloom.search.protocols import Observation
+from archloom.search.software import SoftwareSettings, SoftwareTask, advance
+from archloom.space.hardware import Hardware
+from archloom.space.hardware_space import HardwareSpace
+from archloom.space.infeasible import Infeasible
+from archloom.space.networks import network
+
+from ..contracts.problems import analytic_edp, small_space
+
+OF_SOFTWARE: list[MetricName] = [
+    "edp", "energy", "latency", "throughput", "perf_per_tdp", "utilisation"
+]  # fmt: skip
+NETWORKS = [network("tiny_cnn"), network("tiny_cnn").with_batch(3)]
+TWO = [NETWORKS[0], replace(NETWORKS[1], name="other")]
+
+
+def every_goal() -> list[Goal]:
+    """Return each metric in each aggregate of the two networks, and of each of them alone."""
+    weights = (("tiny_cnn", 0.25), ("other", 2.0))
+    return [
+        goal
+        for metric in OF_SOFTWARE
+        for goal in (
+            Goal(metric),
+            Goal(metric, "max"),
+            Goal(metric, "weighted_sum", weights=weights),
+            Goal(metric, workload="tiny_cnn"),
+            Goal(metric, workload="other"),
+        )
+    ] + [AREA, TDP]
+
+
+@settings(max_examples=8)
+@given(seed=st.integers(0, 10_000), template=st.sampled_from(["casco_edge", "fast"]))
+def test_no_cost_that_is_found_is_below_its_bound(seed: int, template: str) -> None:
+    """Any search's result, not only a good one, is at or above the bound of every goal."""
+    space = HardwareSpace.load(template)
+    goals = Goals(tuple(every_goal()))
+    problem = DesignProblem(space, TWO, goals=goals)
+    (candidate,) = problem.sample(np.random.default_rng(seed), 1, (), tries=500)
+    hardware = space.build(candidate.point)
+    assert isinstance(hardware, Hardware)
+    cheap = SoftwareSettings(population=2, mapping="random", mapping_evaluations=20)
+    found = advance(SoftwareTask(hardware, tuple(TWO), cheap, seed), None, 2)
+    if found.infeasible is not None:
+        return
+    passes = [
+        (found.networks[n.name].energy_pj, found.networks[n.name].latency_cycles) for n in TWO
+    ]
+    costs = design_costs(TWO, hardware, hardware_cost(hardware), passes)
+    for goal, value, bound in zip(
+        goals.objectives, goals.values(costs), candidate.values, strict=True
+    ):
+        assert 0 < bound <= value, goal.name
+    assert Goal("edp", workload="other").cost(costs) == found.networks["other"].edp_js
+    assert Goal("latency", workload="other").cost(costs) == found.networks["other"].latency_s
+
+
+def test_costs_are_what_they_say(tmp_path: Path) -> None:
+    space = small_space(tmp_path)
+    hardware = space.build({"pe_x": 4, "pe_y": 2, "l2_kib": 16, "dataflow": "wide"})
+    assert isinstance(hardware, Hardware)
+    cost = hardware_cost(hardware)
+    # 2e12 pJ = 2 J and 2e8 cycles at 200 MHz = 1 s for one image; 6 J and 4 s for three
+    costs = design_costs(TWO, hardware, cost, [(2e12, 2e8), (6e12, 8e8)])
+    macs = TWO[0].macs
+    expected = {
+        "edp": (2.0, 8.0),
+        "energy": (2.0, 2.0),
+        "latency": (1.0, 4.0),
+        "throughput": (1.0, 4 / 3),
+        "perf_per_tdp": (cost.tdp_w, 4 / 3 * cost.tdp_w),
+        "utilisation": (2e8 * 8 / macs, 8e8 * 8 / (3 * macs)),
+    }
+    for metric, (first, second) in expected.items():
+        values = {
+            Goal(metric, workload="tiny_cnn"): first,  # type: ignore[arg-type]
+            Goal(metric, workload="other"): second,  # type: ignore[arg-type]
+            Goal(metric): (first * second) ** 0.5,  # type: ignore[arg-type]
+            Goal(metric, "max"): max(first, second),  # type: ignore[arg-type]
+            Goal(metric, "weighted_sum", weights=(("other", 3.0), ("tiny_cnn", 0.5))): 3 * second  # type: ignore[arg-type]
+            + first / 2,
+        }
+        for goal, value in values.items():
+            assert goal.cost(costs) == pytest.approx(value, rel=1e-12), goal.name
+    assert AREA.cost(costs) == cost.area_mm2
+    assert TDP.cost(costs) == cost.tdp_w
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_figures_and_costs_are_inverse(metric: MetricName) -> None:
+    goal = Goal(metric)
+    for cost in (1e-9, 0.37, 4e6):
+        assert goal.figure(goal.figure(cost)) == pytest.approx(cost, rel=1e-15)
+    rising = metric in ("throughput", "perf_per_tdp", "utilisation")
+    assert (goal.figure(2.0) < goal.figure(1.0)) == rising
+
+
+def test_names_are_distinct_and_say_of_what() -> None:
+    names = [goal.name for goal in every_goal()]
+    assert len(set(names)) == len(names)
+    assert names[:5] == [
+        "edp_js", "edp_js(max)", "edp_js(0.25 tiny_cnn + 2 other)", "edp_js(tiny_cnn)",
+        "edp_js(other)",
+    ]  # fmt: skip
+    assert Goal("latency", "max").label == "latency (s, max)"
+
+
+def test_the_default_bound_is_that_of_the_edp(tmp_path: Path) -> None:
+    problem = DesignProblem(small_space(tmp_path), TWO)
+    for candidate in problem.feasible()[::17]:
+        hardware = problem.space.build(candidate.point)
+        assert isinstance(hardware, Hardware)
+        assert candidate.values[0] == edp_bound(TWO, hardware)
+        assert candidate.values[1:] == (candidate.area_mm2, candidate.tdp_w)
+
+
+def test_steady_weights_lower_the_bounds() -> None:
+    space = HardwareSpace.load("fast")
+    goals = Goals((Goal("energy"),))
+    (plain,) = DesignProblem(space, TWO, goals=goals).sample(
+        np.random.default_rng(1), 1, (), tries=500
+    )
+    steady = DesignProblem(space, TWO, goals=goals, steady_weights=True).assess(plain.point)
+    assert isinstance(steady, Candidate)
+    assert steady.values[0] < plain.values[0]
+
+
+@pytest.mark.parametrize("metric", OF_SOFTWARE)
+def test_a_design_whose_bound_breaks_a_limit_is_no_candidate(
+    metric: MetricName, tmp_path: Path
+) -> None:
+    space = small_space(tmp_path)
+    goal = Goal(metric)
+    free = DesignProblem(space, TWO, goals=Goals((goal,)))
+    costs = sorted(c.values[0] for c in free.feasible())
+    limit = Limit(goal, goal.figure(costs[len(costs) // 2] * 1.0000001))
+    tight = DesignProblem(space, TWO, goals=Goals(limits=(limit,)))
+    kept = tight.feasible()
+    assert 0 < len(kept) < len(costs)
+    assert all(c.least_excess[0] <= 0 for c in kept)
+    lost = next(c for c in free.feasible() if c.key not in {k.key for k in kept})
+    why = tight.assess(lost.point)
+    assert isinstance(why, Infeasible)
+    assert why.reason == f"{metric}_limit"
+    assert why.needed > why.available
+    assert sorted((why.needed, why.available)) == sorted((limit.value, goal.figure(lost.values[0])))
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: Goal("latncy"), "metric 'latncy' is unknown; did you mean latency"),
+        (lambda: Goal("edp", "mx"), "aggregate 'mx' is unknown; did you mean max"),
+        (lambda: Goal("edp", "weighted_sum"), "needs weights"),
+        (lambda: Goal("edp", weights=(("a", 1.0),)), "needs weights, and nothing else"),
+        (lambda: Goal("edp", "weighted_sum", weights=(("a", 0.0),)), "weight of a is 0.0"),
+        (lambda: Goal("edp", "max", workload="a"), "one workload has no max"),
+        (lambda: Goal("area", workload="a"), "area is of the hardware"),
+        (lambda: Goals(()), "no objective depends"),
+        (lambda: Goals((AREA, TDP)), "no objective depends on the software"),
+        (lambda: Goals((EDP, Goal("edp"))), "edp_js is an objective twice"),
+        (lambda: Limit(AREA, 3.0), "area has a cap"),
+        (lambda: Limit(EDP, 0.0), "limit of edp_js is 0.0, must be positive"),
+    ],
+)  # fmt: skip
+def test_bad_goals_are_named(build, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build()
+
+
+def test_goals_of_other_networks_are_named(tmp_path: Path) -> None:
+    goals = Goals(
+        (Goal("edp", workload="tiny_cn"), Goal("energy", "weighted_sum", weights=(("x", 1.0),)))
+    )
+    with pytest.raises(
+        ValueError,
+        match=r"edp_js\(tiny_cn\): workload 'tiny_cn' is unknown; did you mean tiny_cnn.*'x'",
+    ):
+        DesignProblem(small_space(tmp_path), TWO, goals=goals)
+
+
+def told(problem: DesignProblem, point: dict, factor: float = 1.0) -> Observation:
+    """Every cost that software decides is as far above its bound as the analytic EDP is."""
+    candidate = problem.assess(point)
+    assert isinstance(candidate, Candidate)
+    edp = Goals((EDP,))
+    plain = DesignProblem(problem.space, problem.networks, goals=edp)
+    base = plain.assess(point)
+    assert isinstance(base, Candidate)
+    over = factor * analytic_edp(plain, point) / base.values[0]
+    values = tuple(
+        v if known else v * over
+        for v, known in zip(candidate.values, problem.goals.known, strict=True)
+    )
+    return Observation(
+        point, values, 100, excess=tuple(e + log(over) for e in candidate.least_excess)
+    )
+
+
+@pytest.mark.parametrize(
+    "objectives",
+    [
+        (Goal("perf_per_tdp"),),
+        (TDP, Goal("latency", "max")),
+        (AREA, TDP, Goal("energy", workload="other")),
+    ],
+)  # fmt: skip
+def test_mobo_takes_one_unknown_objective_among_known_ones_in_any_order(
+    objectives: tuple[Goal, ...], tmp_path: Path
+) -> None:
+    problem = DesignProblem(small_space(tmp_path), TWO, goals=Goals(objectives))
+    optimizer = Mobo(problem, 0, initial=4)
+    for _ in range(5):
+        points = optimizer.ask(4, [])
+        assert len(points) == 4
+        optimizer.tell([told(problem, p) for p in points])
+    assert len(optimizer._results) == 20
+
+
+def test_mobo_refuses_several_unknown_objectives(tmp_path: Path) -> None:
+    problem = DesignProblem(
+        small_space(tmp_path), TWO, goals=Goals((Goal("latency"), Goal("energy")))
+    )
+    with pytest.raises(ValueError, match="latency_s and energy_j both depend on the software"):
+        Mobo(problem, 0)
+
+
+def test_mobo_learns_where_a_limit_is_kept(tmp_path: Path) -> None:
+    """Most designs that bounds allow break the limit; most that mobo proposes keep it."""
+    space = small_space(tmp_path)
+    every = DesignProblem(space, TWO, goals=Goals((Goal("latency"),)))
+    costs = sorted(told(every, c.point).values[0] for c in every.feasible())  # type: ignore[index]
+    limit = Limit(Goal("latency"), costs[len(costs) // 4])
+    problem = DesignProblem(space, TWO, goals=Goals(limits=(limit,)))
+    designs = problem.feasible()
+    share = np.mean([told(problem, c.point).kept for c in designs])
+    optimizer = Mobo(problem, 0, initial=8)
+    kept = []
+    for _ in range(4):
+        seen = [told(problem, p) for p in optimizer.ask(4, [])]
+        kept += [o.kept for o in seen]
+        optimizer.tell(seen)
+    assert share < 0.6
+    assert np.mean(kept[8:]) > share + 0.2
