@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from .bounds import (
     nonzero,
     occupied,
     operands_pj,
+    pass_batch,
 )
 from .cost_bounds import Prices, dram_words, layer_costs
 from .hardware_cost import access_costs, edp_js
@@ -29,6 +30,10 @@ from .level_room import Design
 from .needed import needed
 from .vector_cost import vector_cost
 from .words import Int
+
+#: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
+#: steady weights, or all
+Plans = Literal["layer_by_layer", "any", "steady"]
 
 
 @dataclass(frozen=True)
@@ -135,6 +140,19 @@ def layer_by_layer_pass(network: Network, hardware: Hardware) -> tuple[float, fl
         energy_pj += times * cost.dynamic_pj
         cycles += times * cost.latency_cycles
     return energy_pj + cycles * access_costs(hardware).leakage_pj_per_cycle, cycles
+
+
+def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tuple[float, float]:
+    """Return energy (pJ) and cycles that no pass over
+    :func:`archloom.evaluators.bounds.pass_batch` inferences goes below by any of the plans.
+
+    They take ten times as long as those of :func:`archloom.evaluators.bounds.pass_bounds`.
+    """
+    network = network.with_batch(pass_batch(network, hardware))
+    if plans == "layer_by_layer":
+        return layer_by_layer_pass(network, hardware)
+    bound = any_plan_bound(network, hardware, plans == "steady")
+    return bound.energy_pj, bound.latency_cycles
 
 
 def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -> NetworkBound:

@@ -6,7 +6,7 @@ is never proposed.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Final
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from ..evaluators.bounds import pass_bounds
 from ..evaluators.hardware_cost import hardware_cost
+from ..evaluators.network_bounds import Plans, tight_pass_bounds
 from ..space.hardware_space import HardwareSpace, Point
 from ..space.infeasible import Infeasible
 from ..space.network import Network
@@ -62,8 +63,7 @@ class DesignProblem:
         enumerate_limit: spaces of up to this many points are assessed as a whole; larger ones
             are sampled.
         goals: what is minimised and what is limited.
-        steady_weights: whether the fusion search's plans may have weights on the chip before the
-            pass begins; lower bounds allow for them then.
+        plans: that the software search may choose from; lower bounds hold for all of them.
 
     Raises:
         ValueError: no network, a cap that is not positive, or goals of other networks.
@@ -77,7 +77,7 @@ class DesignProblem:
         tdp_cap_w: float | None = None,
         enumerate_limit: int = 5000,
         goals: Goals = DEFAULT_GOALS,
-        steady_weights: bool = False,
+        plans: Plans = "any",
     ) -> None:
         if not networks:
             raise ValueError("a design problem needs at least one network")
@@ -92,8 +92,9 @@ class DesignProblem:
         self.tdp_cap_w = tdp_cap_w
         self.enumerate_limit = enumerate_limit
         self.goals = goals
-        self.steady_weights = steady_weights
+        self.plans = plans
         self._known: dict[str, Candidate | Infeasible] = {}
+        self._tightened: dict[str, Candidate] = {}
         self._all: list[Candidate] | None = None
 
     @property
@@ -123,7 +124,8 @@ class DesignProblem:
         ):
             if cap is not None and value > cap:
                 return Infeasible(reason, name, value, cap, unit, f"raise the cap, or {hint}")
-        passes = [pass_bounds(n, hardware, self.steady_weights) for n in self.networks]
+        steady = self.plans == "steady"
+        passes = [pass_bounds(n, hardware, steady) for n in self.networks]
         least = design_costs(self.networks, hardware, cost, passes)
         for limit in self.goals.limits:
             if broken := limit.broken(limit.goal.cost(least)):
@@ -136,6 +138,27 @@ class DesignProblem:
             values=self.goals.values(least),
             features=domain_features(hardware),
             least_excess=self.goals.excess(least),
+        )
+
+    def tightened(self, candidate: Candidate) -> Candidate:
+        """Return a candidate with the tightest lower bounds that there are.
+
+        Where nothing is fused they are nearly twice as high as those of :meth:`assess`, and take
+        ten times as long (docs/bounds.md).
+        """
+        if candidate.key not in self._tightened:
+            self._tightened[candidate.key] = self._tighten(candidate)
+        return self._tightened[candidate.key]
+
+    def _tighten(self, candidate: Candidate) -> Candidate:
+        hardware = self.space.build(candidate.point)
+        assert not isinstance(hardware, Infeasible)
+        passes = [tight_pass_bounds(n, hardware, self.plans) for n in self.networks]
+        least = design_costs(self.networks, hardware, hardware_cost(hardware), passes)
+        return replace(
+            candidate,
+            values=tuple(map(max, candidate.values, self.goals.values(least))),
+            least_excess=tuple(map(max, candidate.least_excess, self.goals.excess(least))),
         )
 
     def feasible(self) -> list[Candidate]:

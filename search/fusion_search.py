@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Final
 
+from ..evaluators.network_bounds import Plans
 from .dynamic import DynamicFusion
 from .genetic import GeneticFusion
 from .genetic_full import GeneticFull
@@ -26,3 +27,10 @@ FUSION_SEARCHES: Final[dict[str, FusionFactory]] = {
     "none": lambda price, _: LayerByLayer(price),
     "tiled": lambda price, _: tiled(price),
 }
+
+
+def plans_of(fusion: str) -> Plans:
+    """Return the plans that the search of that name may choose, for bounds that hold for them."""
+    if fusion == "none":
+        return "layer_by_layer"
+    return "steady" if fusion == "integer_printed" else "any"

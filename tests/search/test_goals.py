@@ -145,7 +145,7 @@ def test_steady_weights_lower_the_bounds() -> None:
     (plain,) = DesignProblem(space, TWO, goals=goals).sample(
         np.random.default_rng(1), 1, (), tries=500
     )
-    steady = DesignProblem(space, TWO, goals=goals, steady_weights=True).assess(plain.point)
+    steady = DesignProblem(space, TWO, goals=goals, plans="steady").assess(plain.point)
     assert isinstance(steady, Candidate)
     assert steady.values[0] < plain.values[0]
 

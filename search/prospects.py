@@ -1,0 +1,165 @@
+"""Which designs may still add to the front, by their lower bounds, as results come in."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..space.hardware_space import Point
+from ..space.infeasible import Infeasible
+from ..surrogates.gp import Array
+from .candidates import Candidate, DesignProblem
+from .certificate import Certificate, certified
+from .pareto import non_dominated
+from .protocols import Observation
+
+#: Ratio of cost to bound that is expected before any result.
+FIRST_RATIO = 1.2
+
+
+class Prospects:
+    """Excludes designs that cannot add to the front of what was measured.
+
+    A measured design that is at least as good as another's lower bounds, in every objective, is
+    at least as good as that other one with any software; so the other one need not be run. The
+    same holds for a design whose lower bound is beyond a limit. There are two bounds: that of
+    :class:`Candidate`, which is known of every design, and :meth:`DesignProblem.tightened`, which
+    takes ten times as long and is taken only where the first one does not exclude.
+
+    Args:
+        problem: an enumerable space is followed as a whole; of another one only the designs that
+            :meth:`hopeless` is asked about.
+    """
+
+    def __init__(self, problem: DesignProblem) -> None:
+        self._problem = problem
+        self._front = np.empty((0, len(problem.goals.objectives)))
+        self._told: set[str] = set()
+        self.measured = 0
+        self._candidates = problem.feasible() if problem.enumerable else []
+        self._rows = {c.key: row for row, c in enumerate(self._candidates)}
+        #: [n, m] the best bounds known, and [n] whether they may still add to the front
+        bounds = np.array([c.values for c in self._candidates])
+        self._bounds = bounds.reshape(len(self._candidates), self._front.shape[1])
+        self._open = np.ones(len(self._candidates), dtype=np.bool_)
+        self._tight = np.zeros(len(self._candidates), dtype=np.bool_)
+        self._ratios: list[Array] = []
+
+    @property
+    def open(self) -> int:
+        """Designs of an enumerable space that may still add to the front."""
+        return int(self._open.sum())
+
+    def tell(self, observation: Observation, settled: bool = True) -> None:
+        """Learn what became of a design.
+
+        Args:
+            observation: its result.
+            settled: whether more search would change nothing: neither stopped early nor crashed.
+        """
+        key = self._problem.space.point_key(observation.point)
+        self._told.add(key)
+        self.measured += settled
+        row = self._rows.get(key)
+        if row is not None and settled:
+            self._open[row] = False
+        if observation.values is None or not observation.kept:
+            return
+        values = np.array(observation.values)
+        if row is not None:
+            self._learn(row, values)
+        if (self._front <= values).all(axis=1).any():
+            return
+        rows = np.vstack([self._front, values])
+        self._front = rows[non_dominated(rows)]
+        if len(self._bounds):
+            self._open &= ~(values <= self._bounds).all(axis=1)
+
+    def hopeless(self, point: Point) -> bool:
+        """Whether a design cannot add to the front, whatever its software."""
+        candidate = self._problem.assess(point)
+        return isinstance(candidate, Infeasible) or (
+            self._excluded(candidate) or self._excluded(self._problem.tightened(candidate))
+        )
+
+    def tighten(self, most: int | None = None) -> None:
+        """Take the tight bound of the ``most`` promising designs without it; None for all."""
+        loose = np.flatnonzero(self._open & ~self._tight)
+        if most is not None and len(loose) > most:
+            loose = loose[np.argsort(-self._promise(loose), kind="stable")[:most]]
+        for row in loose:
+            self._tighten(int(row))
+
+    def promising(self, n: int) -> list[Point]:
+        """Return ``n`` designs that were not told of and may add to the front, best first.
+
+        The first is the one that is furthest from being dominated if costs are above bounds as
+        much as those of results so far; each further one, if those before it come true. Fewer
+        than ``n`` if there are no more.
+        """
+        rows = np.array(
+            [r for r in np.flatnonzero(self._open) if self._candidates[r].key not in self._told],
+            dtype=np.int64,
+        )
+        guesses = self._guesses(rows)
+        margin = _margin(guesses, np.log(self._front))
+        chosen: list[int] = []
+        while len(chosen) < min(n, len(rows)):
+            best = int(np.argmax(margin))
+            chosen.append(best)
+            margin = np.minimum(margin, _margin(guesses, guesses[best][None]))
+            margin[chosen] = -np.inf
+        return [self._candidates[rows[i]].point for i in chosen]
+
+    def certificate(self) -> Certificate | None:
+        """Return what the bounds prove of the front; None if the space is not enumerable."""
+        if not self._problem.enumerable:
+            return None
+        return certified(
+            points=self._problem.space.cardinality,
+            feasible=len(self._candidates),
+            measured=self.measured,
+            front=self._front,
+            bounds=self._bounds[self._open],
+        )
+
+    def _excluded(self, candidate: Candidate) -> bool:
+        if any(excess > 0 for excess in candidate.least_excess):
+            return True
+        return bool((self._front <= np.array(candidate.values)).all(axis=1).any())
+
+    def _tighten(self, row: int) -> None:
+        tight = self._problem.tightened(self._candidates[row])
+        self._tight[row] = True
+        self._bounds[row] = tight.values
+        if self._excluded(tight):
+            self._open[row] = False
+
+    def _learn(self, row: int, values: Array) -> None:
+        """Note how far a result is above its tight bound."""
+        if not self._tight[row]:
+            self._bounds[row] = self._problem.tightened(self._candidates[row]).values
+            self._tight[row] = True
+        self._ratios.append(np.log(values / self._bounds[row]))
+
+    def _guesses(self, rows: NDArray[np.int64]) -> Array:
+        """Return [n, m] logarithms of the costs that the designs are thought to have."""
+        known = np.array(self._problem.goals.known)
+        first = np.where(known, 0.0, np.log(FIRST_RATIO))
+        above = np.median(self._ratios, axis=0) if self._ratios else first
+        return np.asarray(np.log(self._bounds[rows]) + above)
+
+    def _promise(self, rows: NDArray[np.int64]) -> Array:
+        return _margin(self._guesses(rows), np.log(self._front))
+
+
+def _margin(rows: Array, front: Array) -> Array:
+    """Return by how much each of ``rows`` [n, m] is better than each member of a front, in the
+    objective in which it is better by most, over the member for which that is least: [n].
+
+    It is at most 0 for a row that is dominated. Without a front the sum of all objectives decides.
+    """
+    if not len(front):
+        return np.asarray(-rows.sum(axis=1))
+    margin = np.full(len(rows), np.inf)
+    for member in front:
+        np.minimum(margin, (member - rows).max(axis=1), out=margin)
+    return margin
