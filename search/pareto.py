@@ -44,6 +44,21 @@ def hypervolume(values: ArrayLike, reference: Sequence[float]) -> float:
     return float(moocore.hypervolume(np.log10(rows), ref=np.log10(corner)))
 
 
+def hypervolume_after(values: ArrayLike, reference: Sequence[float]) -> list[float]:
+    """Return the :func:`hypervolume` of the first row, of the first two, and so on to all rows.
+
+    A volume is measured anew only where a row joins the front.
+    """
+    rows = _rows(values)
+    front, volume, history = rows[:0], 0.0, []
+    for row in rows:
+        if not (front <= row).all(axis=1).any():
+            front = np.concatenate([front[(front < row).any(axis=1)], row[None]])
+            volume = hypervolume(front, reference)
+        history.append(volume)
+    return history
+
+
 def nearest_to_ideal(values: ArrayLike) -> int:
     """Return the row that CASCO picks: the front member nearest to the ideal.
 

@@ -75,9 +75,9 @@ def objectives(view: StudyView, x: str = "area_mm2", colour: str = "tdp_w") -> "
     if view.baseline is not None:
         mark = {"symbol": "x", "size": 12, "color": BASELINE}
         figure.add_trace(_points([view.baseline], x, f"baseline {view.baseline.label}", mark))
-    _style(figure, labels[x], EDP_LABEL)
-    figure.update_xaxes(**_log_axis([getattr(d, x) for d in _everything(view)]))
-    figure.update_yaxes(**_log_axis([design.edp_js for design in _everything(view)]))
+    style(figure, labels[x], EDP_LABEL)
+    figure.update_xaxes(**log_axis([getattr(d, x) for d in _everything(view)]))
+    figure.update_yaxes(**log_axis([design.edp_js for design in _everything(view)]))
     return figure
 
 
@@ -96,7 +96,7 @@ def hypervolume(view: StudyView) -> "Figure":
         customdata=[design.label for design in view.designs],
         hovertemplate="after trial %{customdata}: %{y:.3f}<extra></extra>",
     )
-    _style(figure, "software evaluations, all trials", "hypervolume (decades³)")
+    style(figure, "software evaluations, all trials", "hypervolume (decades³)")
     figure.update_yaxes(rangemode="tozero")
     return figure
 
@@ -128,8 +128,8 @@ def curves(view: StudyView) -> "Figure":
             "<extra></extra>",
         )
         named.add(group)
-    _style(figure, "software evaluations of the trial", "best EDP so far (J s)")
-    figure.update_yaxes(**_log_axis([edp for d in view.designs for _, edp in d.curve]))
+    style(figure, "software evaluations of the trial", "best EDP so far (J s)")
+    figure.update_yaxes(**log_axis([edp for d in view.designs for _, edp in d.curve]))
     return figure
 
 
@@ -191,7 +191,7 @@ def stacked_bars(rows: Sequence[str], parts: Mapping[str, Sequence[float]], unit
             marker={"color": SERIES[i % len(SERIES)]},
             hovertemplate=f"{escape(part)}: %{{x:.4g}} {escape(unit)}<extra>%{{y}}</extra>",
         )
-    _style(figure, unit, "")
+    style(figure, unit, "")
     figure.update_layout(
         barmode="stack",
         height=195 + 46 * len(rows),
@@ -252,7 +252,7 @@ def _ticks(values: Sequence[float]) -> dict[str, Any]:
     return {"tickvals": ticks, "ticktext": [f"{tick:.3g}" for tick in ticks]}
 
 
-def _log_axis(values: Sequence[float]) -> dict[str, Any]:
+def log_axis(values: Sequence[float]) -> dict[str, Any]:
     """Return the settings of a logarithmic axis: the fewer decades, the more ticks in each."""
     finite = [value for value in values if 0 < value < float("inf")]
     if not finite:
@@ -269,7 +269,8 @@ def _log_axis(values: Sequence[float]) -> dict[str, Any]:
     }
 
 
-def _style(figure: "Figure", x_label: str, y_label: str) -> None:
+def style(figure: "Figure", x_label: str, y_label: str) -> None:
+    """Give a figure the looks that all have, and its axes their labels."""
     figure.update_layout(
         template="none",
         font={"family": FONT, "size": 13, "color": INK},

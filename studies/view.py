@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -145,14 +146,11 @@ def hypervolume_history(
     designs: Sequence[Design], reference: tuple[float, float, float]
 ) -> tuple[tuple[int, float], ...]:
     """Return (evaluations spent, hypervolume) after each design in turn."""
-    from ..search.pareto import hypervolume
+    from ..search.pareto import hypervolume_after
 
-    spent, history = 0, []
-    for count, design in enumerate(designs, start=1):
-        spent += design.evaluations
-        values = [seen.objectives for seen in designs[:count]]
-        history.append((spent, hypervolume(values, reference)))
-    return tuple(history)
+    spent = accumulate(design.evaluations for design in designs)
+    volumes = hypervolume_after([design.objectives for design in designs], reference)
+    return tuple(zip(spent, volumes, strict=True))
 
 
 def _design(record: Record, on_front: bool) -> Design:

@@ -4,7 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from archloom.search.pareto import hypervolume, nearest_to_ideal, non_dominated
+from archloom.search.pareto import (
+    hypervolume,
+    hypervolume_after,
+    nearest_to_ideal,
+    non_dominated,
+)
 
 ROWS = arrays(np.float64, st.tuples(st.integers(0, 12), st.just(3)), elements=st.integers(1, 5))
 
@@ -30,6 +35,13 @@ def test_only_the_front_counts_and_more_is_never_less(rows):
     whole = hypervolume(rows, (6, 6, 6))
     assert hypervolume(rows[non_dominated(rows)], (6, 6, 6)) == pytest.approx(whole)
     assert hypervolume(rows[:-1], (6, 6, 6)) <= whole + 1e-12
+
+
+@given(ROWS)
+def test_the_history_of_a_volume_is_that_of_every_prefix(rows):
+    history = hypervolume_after(rows, (5, 6, 6))
+    prefixes = [hypervolume(rows[: i + 1], (5, 6, 6)) for i in range(len(rows))]
+    assert history == pytest.approx(prefixes)
 
 
 def test_rows_beyond_the_reference_add_nothing():
