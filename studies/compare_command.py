@@ -14,10 +14,13 @@ from .importances import importances
 from .map_pictures import check_picture
 from .runs import Run, arms_of, read_run
 from .store import write_whole
+from .study import design_problem, stored_config
 from .whole_table import print_line, print_whole
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from ..search.candidates import DesignProblem
 
 KINDS = (".html", ".png", ".svg")
 
@@ -67,5 +70,10 @@ def findings(folders: Sequence[Path]) -> Findings:
         space: {name: importances(runs, i) for i, name in enumerate(comparison.objectives)}
         for space, runs in spaces.items()
     }
-    excluded = {space: exclusions(stored_problem(runs[0]), front) for space, runs in spaces.items()}
+    excluded = {space: exclusions(_problem(runs[0]), front) for space, runs in spaces.items()}
     return Findings(comparison, decided, excluded)
+
+
+def _problem(run: Run) -> "DesignProblem":
+    config = stored_config(run.folder, run.header)
+    return design_problem(config, config.space)

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..space.infeasible import Infeasible
-from .config import ExecutorChoice, StudyConfig, load_config, parse_stored
+from .config import ExecutorChoice, StudyConfig, load_config
 from .errors import UserError
 from .executors import make_executor
 from .front import comparison, front_of, front_table
 from .progress import ProgressView
 from .stopping import Stopped, StopRequest
-from .store import STUDY, Store, read_header
-from .study import Study, header_of, prepare, run_study
+from .store import Store, read_header
+from .study import Study, header_of, prepare, run_study, stored_config
 from .trial import Record
 
 if TYPE_CHECKING:
@@ -72,8 +72,7 @@ def resume(folder: Path, overrides: Overrides, console: "Console") -> int:
         UserError: the directory is no study, or cannot be gone on with.
     """
     header = read_header(folder)
-    stored = header.config | {"space": str(folder.resolve() / header.space_file)}
-    config = overrides.apply(parse_stored(stored, folder / STUDY, header.networks))
+    config = overrides.apply(stored_config(folder, header))
     with Store(folder) as store:
         return _work(prepare(config, config.space), store, console)
 

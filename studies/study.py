@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from ..search.seeds import derived_seed
 from ..space.infeasible import Infeasible, InfeasibleError
-from .config import StudyConfig, space_text
+from .config import StudyConfig, parse_stored, space_text
 from .errors import UserError
 from .executors import Executor
 from .front import front_of
 from .history import History, Point
-from .store import Header, Store
+from .store import STUDY, Header, Store
 from .trial import BASELINE, Record, observation, trial_record
 from .work import Context, Crash, Outcome, Work, decode
 from .workloads import stored_networks
@@ -118,18 +118,11 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
         UserError: no design of the space keeps its rules and the caps, or the optimizer refuses
             an option.
     """
-    from ..search.candidates import DesignProblem
     from ..search.registry import budget_allocator
     from ..search.software import SoftwareSettings
     from ..search.software import advance as search_software
-    from ..space.hardware_space import HardwareSpace
 
-    share = config.density
-    networks = tuple(
-        workload.network.with_density(share.weights, share.inputs) for workload in config.workloads
-    )
-    caps = config.constraints
-    problem = DesignProblem(HardwareSpace.load(str(space)), networks, caps.area_mm2, caps.tdp_w)
+    problem = design_problem(config, space)
     obstacle = problem.obstacle(derived_seed(config.seed, 0, "obstacle"))
     if obstacle:
         raise UserError(f"space {config.space} has no feasible design; the nearest: {obstacle}")
@@ -138,12 +131,35 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
     study = Study(
         config,
         problem,
-        Context(networks, settings, advance or search_software),
+        Context(problem.networks, settings, advance or search_software),
         budget_allocator(halving.name)(**halving.options),
         baseline_hardware(config.baseline, problem.space) if config.baseline else None,
     )
     study.optimizer()  # refuses bad options now rather than after a directory was made
     return study
+
+
+def design_problem(config: StudyConfig, space: Path | str) -> "DesignProblem":
+    """Return the space of a config, given by name or path, with its networks and caps."""
+    from ..search.candidates import DesignProblem
+    from ..space.hardware_space import HardwareSpace
+
+    share = config.density
+    networks = tuple(
+        workload.network.with_density(share.weights, share.inputs) for workload in config.workloads
+    )
+    caps = config.constraints
+    return DesignProblem(HardwareSpace.load(str(space)), networks, caps.area_mm2, caps.tdp_w)
+
+
+def stored_config(folder: Path, header: Header) -> StudyConfig:
+    """Return the config of a study's directory, whose space is the template that it keeps.
+
+    Raises:
+        ConfigError: this version of archloom does not take it.
+    """
+    stored = header.config | {"space": str(folder.resolve() / header.space_file)}
+    return parse_stored(stored, folder / STUDY, header.networks)
 
 
 def header_of(config: StudyConfig) -> Header:
