@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from .cli_compare import COMPARE_EXAMPLES, compare
 from .cli_schedule import SCHEDULE_EXAMPLES, schedule
 from .errors import UserError
 from .new_console import new_console
@@ -260,6 +261,7 @@ def map_(
 
 
 app.command(epilog=SCHEDULE_EXAMPLES)(schedule)
+app.command(epilog=COMPARE_EXAMPLES)(compare)
 
 
 @app.command(

@@ -146,7 +146,7 @@ def _importance_cards(found: Findings) -> list[str]:
     return [
         card(
             f"What decides, in {space}",
-            "Share of the variance of an objective's logarithm that a parameter explains alone "
+            "Share of the variance of an objective's logarithm that a parameter explains "
             "(fANOVA over all trials).",
             plot(stacked_bars(list(names), shares, "share"), f"importance-{space}"),
         )

@@ -47,7 +47,7 @@ def exclusions(problem: "DesignProblem", front: Sequence[tuple[float, ...]]) -> 
         front: values of the designs that are found, all minimised.
     """
     rules: Counter[str] = Counter()
-    rows = np.array(front)
+    rows = np.array(front).reshape(-1, len(problem.goals.objectives))
     dominated = seen = 0
     for point in _points(problem):
         seen += 1

@@ -91,9 +91,15 @@ def arms_of(runs: Sequence[Run]) -> tuple[Arm, ...]:
             raise UserError(f"{twice.folder}: a study with the same settings and seed is given too")
     labels = _labels([dict(settings) for settings in groups])
     return tuple(
-        Arm(label or group[0].header.config["name"], tuple(group))
+        Arm(label or _only_label(group), tuple(group))
         for label, group in zip(labels, groups.values(), strict=True)
     )
+
+
+def _only_label(group: Sequence[Run]) -> str:
+    """Name the only arm: by its study, or by what several seeds of it have in common."""
+    config = group[0].header.config
+    return str(config["name"] if len(group) == 1 else config["optimizer"]["name"])
 
 
 def _check_comparable(runs: Sequence[Run]) -> None:
