@@ -199,8 +199,10 @@ class DesignProblem:
                 found.append(candidate)
         return found
 
-    def descend(self, rng: np.random.Generator) -> Candidate | Infeasible:
-        """Walk from a random point to a feasible one, one parameter at a time.
+    def descend(
+        self, rng: np.random.Generator, start: Point | None = None
+    ) -> Candidate | Infeasible:
+        """Walk from a point, or a random one, to a feasible one, one parameter at a time.
 
         Each step goes to the neighbour that misses the rules by least. This finds the feasible
         corner of a space where random draws miss it.
@@ -208,7 +210,7 @@ class DesignProblem:
         Returns:
             The first feasible candidate, or the least miss where no neighbour is better.
         """
-        point = self.space.sample(rng)
+        point = self.space.sample(rng) if start is None else self.space.canonical(start)
         here = self.assess(point)
         while isinstance(here, Infeasible):
             near = [(p, self.assess(p)) for p in self.space.neighbours(point)]

@@ -1,6 +1,6 @@
 """Which designs an acquisition function is asked about when it cannot be asked about all."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -14,6 +14,11 @@ TRIES_PER_DESIGN = 4
 
 #: Steps of the longest random walk that starts at a front member.
 LONGEST_WALK = 3
+
+#: Best candidates whose neighbours join the pool, and how often, where the space cannot be
+#: enumerated.
+REFINED = 8
+REFINEMENTS = 2
 
 
 class CandidatePool:
@@ -70,12 +75,26 @@ class CandidatePool:
                 pool[candidate.key] = candidate
         return list(pool.values())
 
-    def neighbours(self, centres: Sequence[Candidate], known: set[str]) -> list[Candidate]:
-        """Return the distinct feasible designs one step from ``centres``, none in ``known``."""
-        if self._problem.enumerable:
-            return []
-        near = {c.key: c for centre in centres for c in self._problem.neighbours(centre)}
-        return [c for key, c in near.items() if key not in known]
+    def refined(
+        self,
+        pool: list[Candidate],
+        known: set[str],
+        score: Callable[[Sequence[Candidate]], Array],
+    ) -> list[Candidate]:
+        """Return the pool and the neighbours of its best designs, which may be better still.
+
+        Args:
+            pool: distinct designs.
+            known: keys of designs that are not wanted.
+            score: of each design, [n]; more is better.
+        """
+        pool = list(pool)
+        for _ in range(0 if self._problem.enumerable else REFINEMENTS):
+            best = np.argsort(-score(pool), kind="stable")[:REFINED]
+            met = known | {c.key for c in pool}
+            near = {c.key: c for i in best for c in self._problem.neighbours(pool[i])}
+            pool += [c for key, c in near.items() if key not in met]
+        return pool
 
     def _near(
         self, front: Sequence[Candidate], rng: np.random.Generator, n: int

@@ -51,6 +51,12 @@ def _grid() -> OptimizerFactory:
     return partial(SequenceSearch, sequence=grid_points)
 
 
+def _greedy_bound() -> OptimizerFactory:
+    from .greedy_bound import GreedyBound
+
+    return GreedyBound
+
+
 def _msh() -> AllocatorFactory:
     from .halving import SuccessiveHalving
 
@@ -68,7 +74,13 @@ def _none() -> AllocatorFactory:
 
 
 # A loader each, as an entry point has, so that a list of names imports nothing.
-_OPTIMIZERS: Final = {"mobo": _mobo, "random": _random, "sobol": _sobol, "grid": _grid}
+_OPTIMIZERS: Final = {
+    "mobo": _mobo,
+    "random": _random,
+    "sobol": _sobol,
+    "grid": _grid,
+    "greedy_bound": _greedy_bound,
+}
 _ALLOCATORS: Final = {"msh": _msh, "sh": _sh, "none": _none}
 
 F = TypeVar("F", bound=Callable[..., Any])

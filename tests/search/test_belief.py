@@ -9,14 +9,14 @@ REFERENCE = np.ones(3)
 
 def designs(n: int, seed: int) -> Designs:
     rng = np.random.default_rng(seed)
-    return Designs(rng.random((n, 2)), rng.random(n), rng.random((n, 2)), np.empty((n, 0)))
+    return Designs(rng.random((n, 2)), rng.random((n, 3)), np.empty((n, 0)))
 
 
 def fitted(front: int = 3) -> Belief:
     rng = np.random.default_rng(9)
     x = rng.random((12, 2))
     process = GaussianProcess.fit(x, x[:, 0] * 0.3)
-    return Belief(process, 0.3 + rng.random((front, 3)), REFERENCE)
+    return Belief((process, None, None), 0.3 + rng.random((front, 3)), REFERENCE)
 
 
 def test_the_first_of_a_batch_has_the_highest_score() -> None:
@@ -38,14 +38,16 @@ def test_a_batch_does_not_bet_on_one_design_twice() -> None:
 def test_believing_adds_the_mean_to_the_front() -> None:
     belief, some = fitted(), designs(2, 1)
     after = belief.believing(some)
-    mean, _ = belief.process.predict(some.inputs)
-    expected = np.column_stack([some.ln_bound + mean, some.ln_exact])
+    process = belief.processes[0]
+    assert process is not None
+    mean, _ = process.predict(some.inputs)
+    expected = some.ln_least + np.column_stack([mean, np.zeros((2, 2))])
     np.testing.assert_array_equal(after.front[-2:], expected)
     assert (after.score(some) < belief.score(some)).all()
 
 
 def test_a_chosen_start_is_kept_and_counts_as_believed() -> None:
-    belief = Belief(Prior(0.3), np.empty((0, 3)), REFERENCE)
+    belief = Belief((Prior(0.3), None, None), np.empty((0, 3)), REFERENCE)
     some = designs(20, 2)
     alone = belief.best(some, 5)
     started = belief.best(some, 5, chosen=alone[:2])
@@ -62,3 +64,20 @@ def test_the_prior_says_the_same_everywhere() -> None:
     mean, std = Prior(0.25).believing(np.ones((1, 2))).predict(designs(4, 0).inputs)
     assert mean == pytest.approx(np.zeros(4))
     assert std == pytest.approx(np.full(4, 0.25))
+
+
+def test_every_unknown_objective_has_its_own_process() -> None:
+    some = designs(30, 3)
+    belief = Belief((Prior(0.3), None, Prior(0.1)), np.empty((0, 3)), REFERENCE)
+    mean, std = belief.objectives(some)
+    np.testing.assert_array_equal(mean, some.ln_least)
+    np.testing.assert_array_equal(std, np.broadcast_to([0.3, 0.0, 0.1], (30, 3)))
+
+
+def test_nothing_is_chosen_that_promises_no_more_than_the_least() -> None:
+    """Without doubt a design that the front dominates is worth nothing."""
+    some = designs(40, 4)
+    belief = Belief((None, None, None), np.array([[0.3, 0.3, 0.3]]), REFERENCE)
+    chosen = belief.best(some, 40, least=0.0)
+    assert 0 < len(chosen) < 40
+    assert (some.ln_least[chosen] < 0.3).any(axis=1).all()

@@ -68,8 +68,9 @@ def test_a_trial_stopped_early_does_not_look_as_bad_as_it_is(tmp_path: Path) -> 
     optimizer = Mobo(problem, 0)
     optimizer.tell(told)
     rest = list(designs[60:])
-    belief = optimizer._belief([])
-    mean, _ = belief.process.predict(optimizer._designs(rest).inputs)
+    process = optimizer._belief().processes[0]
+    assert process is not None
+    mean, _ = process.predict(optimizer._arrays.of(rest).inputs)
     truth = [np.log(analytic_edp(problem, c.point) / c.values[0]) for c in rest]
     assert np.abs(mean - truth).mean() < 0.25 * np.log(3)
 
@@ -83,8 +84,8 @@ optimizer = Mobo(problem, 5, initial=4, pool=200)
 for _ in range(6):
     points = optimizer.ask(4, [])
     optimizer.tell(observe(problem, points))
-belief = optimizer._belief([])
-print(points, belief.process.found.length_scales.tobytes().hex())
+process = optimizer._belief().processes[0]
+print(points, process.found.length_scales.tobytes().hex())
 """
 
 

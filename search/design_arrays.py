@@ -1,0 +1,68 @@
+"""Candidates as the arrays that beliefs are about."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from ..space.hardware_space import Point
+from ..surrogates.gp import Array
+from .belief import Designs
+from .candidates import Candidate, DesignProblem
+from .pool import CandidatePool
+from .told import Result
+
+#: The reference lies this share of the range (of a factor e at least) above the worst value, so
+#: that the extremes of the front count as well.
+REFERENCE_MARGIN: Final = 0.1
+
+#: Doublings of software search that span the fidelity input's unit interval.
+FIDELITY_DOUBLINGS: Final = 8
+
+
+class DesignArrays:
+    """Turns designs of a problem into arrays, scaled over a pool.
+
+    Args:
+        problem: where designs come from.
+        pool: gives the inputs, and the range of what is known.
+    """
+
+    def __init__(self, problem: DesignProblem, pool: CandidatePool) -> None:
+        self._problem = problem
+        self._pool = pool
+
+    def of(self, candidates: Sequence[Candidate], fidelity: Array | float = 1.0) -> Designs:
+        """Return the candidates as arrays; 1 is the highest fidelity that was told."""
+        goals, n = self._problem.goals, len(candidates)
+        least = np.array([c.values for c in candidates]).reshape(n, len(goals.objectives))
+        excess = np.array([c.least_excess for c in candidates]).reshape(n, len(goals.limits))
+        inputs = self._pool.inputs(candidates) if n else np.empty((0, 0))
+        return Designs(
+            inputs=np.column_stack([inputs, np.broadcast_to(fidelity, n)]),
+            ln_least=np.log(least),
+            least_excess=excess,
+        )
+
+    def at(self, points: Sequence[Point]) -> Designs:
+        """Return those of the points that are candidates."""
+        assessed = [self._problem.assess(p) for p in points]
+        return self.of([c for c in assessed if isinstance(c, Candidate)])
+
+    def results(self, results: Sequence[Result]) -> Designs:
+        """Return the designs of results, each at the fidelity of what was spent on it."""
+        spent = np.log2([r.evaluations for r in results])
+        fidelity = 1.0 + (spent - spent.max()) / FIDELITY_DOUBLINGS
+        return self.of([r.candidate for r in results], fidelity)
+
+    def reference(self, found: Array, results: Sequence[Result]) -> Array:
+        """Return a corner of the hypervolume: [m].
+
+        It is a little above ``found`` [k, m], logarithms of the costs or of bounds of them, and
+        above every value of a known objective.
+        """
+        least = self.of([*self._pool.base, *(r.candidate for r in results)]).ln_least
+        known = np.array(self._problem.goals.known)
+        low = np.where(known, least.min(axis=0), found.min(axis=0))
+        high = np.where(known, least.max(axis=0), found.max(axis=0))
+        return np.asarray(high + REFERENCE_MARGIN * np.maximum(high - low, 1.0))

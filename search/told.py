@@ -1,0 +1,102 @@
+"""What an optimizer was told, read against the problem once for all of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..space.hardware_space import Point
+from .candidates import Candidate, DesignProblem
+from .pareto import non_dominated
+from .protocols import Observation
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A trial that ended with values.
+
+    Attributes:
+        candidate: its design.
+        values: cost of each objective; exact where the hardware alone determines it.
+        excess: ln(cost / limit) for each limit.
+        evaluations: what was spent on it, at least 1.
+    """
+
+    candidate: Candidate
+    values: tuple[float, ...]
+    excess: tuple[float, ...]
+    evaluations: int
+
+    @property
+    def violation(self) -> float:
+        """Sum of what is above the limits; 0 where all are kept."""
+        return sum(max(e, 0.0) for e in self.excess)
+
+
+class Told:
+    """Finished trials in the order in which they were told.
+
+    Attributes:
+        keys: of all designs that were told.
+        results: of those that ended with values.
+        failures: designs that no software could run, and the rule that they broke.
+
+    Args:
+        problem: what is searched.
+    """
+
+    def __init__(self, problem: DesignProblem) -> None:
+        self._problem = problem
+        self.keys: list[str] = []
+        self.results: list[Result] = []
+        self.failures: list[tuple[Candidate, str]] = []
+
+    def add(self, observations: Sequence[Observation]) -> None:
+        """Take in finished trials; of those that are no candidates only the key is kept.
+
+        Raises:
+            ValueError: values or excesses of another number of objectives or limits.
+        """
+        goals = self._problem.goals
+        for seen in observations:
+            key = self._problem.space.point_key(seen.point)
+            self.keys.append(key)
+            candidate = self._problem.assess(seen.point)
+            if not isinstance(candidate, Candidate):
+                continue
+            if seen.values is None:
+                if seen.failure is not None:
+                    self.failures.append((candidate, seen.failure))
+                continue
+            if (len(seen.values), len(seen.excess)) != (len(goals.objectives), len(goals.limits)):
+                raise ValueError(
+                    f"{key} has {len(seen.values)} values and {len(seen.excess)} excesses, must "
+                    f"have {len(goals.objectives)} and {len(goals.limits)}"
+                )
+            values = tuple(
+                exact if known else value
+                for known, exact, value in zip(
+                    goals.known, candidate.values, seen.values, strict=True
+                )
+            )
+            spent = max(seen.evaluations, 1)
+            self.results.append(Result(candidate, values, seen.excess, spent))
+
+    def known(self, pending: Sequence[Point]) -> set[str]:
+        """Return the keys of all designs that must not be proposed again."""
+        return {*self.keys, *map(self._problem.space.point_key, pending)}
+
+    def logs(self) -> Array:
+        """Return the natural logarithms of the results' values: [n, objectives]."""
+        rows = [r.values for r in self.results]
+        values = np.array(rows).reshape(len(rows), len(self._problem.goals.objectives))
+        return np.asarray(np.log(values))
+
+    def front(self) -> list[Candidate]:
+        """Return the designs that keep all limits and that no other such design dominates."""
+        kept = [r for r in self.results if r.violation == 0]
+        on_front = non_dominated([r.values for r in kept])
+        return [r.candidate for r, on in zip(kept, on_front, strict=True) if on]
