@@ -67,6 +67,12 @@ def _sh() -> AllocatorFactory:
     return partial(_msh(), auc_share=0.0)
 
 
+def _brackets() -> AllocatorFactory:
+    from .brackets import Brackets
+
+    return Brackets
+
+
 def _none() -> AllocatorFactory:
     from .halving import NoHalving
 
@@ -81,7 +87,7 @@ _OPTIMIZERS: Final = {
     "grid": _grid,
     "greedy_bound": _greedy_bound,
 }
-_ALLOCATORS: Final = {"msh": _msh, "sh": _sh, "none": _none}
+_ALLOCATORS: Final = {"msh": _msh, "sh": _sh, "brackets": _brackets, "none": _none}
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -2,6 +2,7 @@ from math import inf, log
 
 import pytest
 
+from archloom.search.brackets import Brackets
 from archloom.search.halving import (
     NoHalving,
     SuccessiveHalving,
@@ -21,6 +22,11 @@ class TestModifiedSuccessiveHalving(BudgetAllocatorContract):
 class TestPlainSuccessiveHalving(BudgetAllocatorContract):
     def make(self) -> BudgetAllocator:
         return SuccessiveHalving(rounds=4, first_budget=5, auc_share=0.0)
+
+
+class TestBrackets(BudgetAllocatorContract):
+    def make(self) -> BudgetAllocator:
+        return Brackets(rounds=3, first_budget=16)
 
 
 class TestNoHalving(BudgetAllocatorContract):
@@ -108,3 +114,24 @@ def test_bad_numbers_are_named(options: dict[str, float], message: str) -> None:
         SuccessiveHalving(**options)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="budget"):
         NoHalving(evaluations=0)
+
+
+def test_hyperbands_brackets_have_their_shares_of_the_trials_and_cost_about_the_same() -> None:
+    """With three rounds algorithm 1 of Li et al. has brackets of 4, 3 and 3 trials."""
+    allocator = Brackets(rounds=3, first_budget=16)
+    dealt = [allocator.bracket(trial) for trial in range(20)]
+    assert [dealt[:10].count(k) for k in range(3)] == [4, 3, 3]
+    assert dealt[10:] == dealt[:10]
+    # halved twice: 4, 2 and 1 trials; once: 3, 3 and 2; never: 3, 3 and 3
+    costs = [sum(n * 16 << i for i, n in enumerate(c)) for c in ((4, 2, 1), (3, 3, 2), (3, 3, 3))]
+    assert max(costs) < 2 * min(costs)
+
+
+def test_a_late_bracket_is_not_halved_early() -> None:
+    allocator = Brackets(rounds=3, first_budget=16)
+    curves = {trial: flat(float(trial + 1)) for trial in range(10)}
+    first = allocator.survivors(curves, 0)
+    by_bracket = [[t for t in first if allocator.bracket(t) == k] for k in range(3)]
+    assert [len(group) for group in by_bracket] == [2, 3, 3]
+    second = allocator.survivors({trial: curves[trial] for trial in first}, 1)
+    assert [sum(allocator.bracket(t) == k for t in second) for k in range(3)] == [1, 2, 3]

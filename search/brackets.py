@@ -1,0 +1,70 @@
+"""Hyperband's hedge: halving that begins early for some trials of a batch and late for others."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil
+
+from .halving import SuccessiveHalving
+from .protocols import Curve
+
+
+@dataclass(frozen=True)
+class Brackets:
+    """Brackets of successive halving (Li et al., "Hyperband", JMLR 2018), side by side.
+
+    A trial that is slow to fall loses where halving begins in the first round. So trials are
+    dealt out to brackets: those of bracket k are not halved before round k, and from then on
+    among themselves. Of ``rounds`` R brackets, bracket k gets ceil(R / (s + 1) * 2 ** s) of
+    every so many trials, where s = R - 1 - k halvings are left to it (algorithm 1 with eta = 2);
+    there they cost about the same. Which bracket a trial belongs to follows from its number.
+
+    Attributes:
+        rounds, first_budget, auc_share: as of :class:`SuccessiveHalving`.
+
+    Raises:
+        ValueError: a number outside its range.
+    """
+
+    rounds: int = 3
+    first_budget: int = 64
+    auc_share: float = 0.0
+
+    def __post_init__(self) -> None:
+        SuccessiveHalving(self.rounds, self.first_budget, self.auc_share)
+
+    @cached_property
+    def _halving(self) -> SuccessiveHalving:
+        return SuccessiveHalving(self.rounds, self.first_budget, self.auc_share)
+
+    @cached_property
+    def _dealt(self) -> tuple[int, ...]:
+        """Brackets of the first trials, spread evenly; later trials repeat the pattern."""
+        lefts = range(self.rounds - 1, -1, -1)
+        counts = [ceil(self.rounds * 2**left / (left + 1)) for left in lefts]
+        places = [((i + 0.5) / n, k) for k, n in enumerate(counts) for i in range(n)]
+        return tuple(k for _, k in sorted(places))
+
+    def bracket(self, trial: int) -> int:
+        """Return the first round after which the trial may be stopped."""
+        return self._dealt[trial % len(self._dealt)]
+
+    def budget(self, round_index: int) -> int:
+        """Evaluations that each surviving trial gets in the round; doubles each round."""
+        return self._halving.budget(round_index)
+
+    def survivors(self, curves: Mapping[int, Curve], round_index: int) -> list[int]:
+        """Return the trials that go on after the round, ascending; none after the last round."""
+        if not self._halving.survivors(curves, round_index):
+            return []
+        groups: dict[int, dict[int, Curve]] = {}
+        for trial, curve in curves.items():
+            groups.setdefault(self.bracket(trial), {})[trial] = curve
+        alive = [
+            trial
+            for bracket, group in groups.items()
+            for trial in (
+                group if bracket > round_index else self._halving.survivors(group, round_index)
+            )
+        ]
+        return sorted(alive)
