@@ -25,12 +25,12 @@ from archloom.search.pareto import hypervolume
 from archloom.studies.choices import Choice
 from archloom.studies.config import ExecutorChoice, StudyConfig, load_config
 from archloom.studies.executors import make_executor
-from archloom.studies.front import OBJECTIVES
 from archloom.studies.store import Store
 from archloom.studies.study import header_of, prepare, run_study
 from archloom.studies.workloads import load_workloads
 
 OPTIMIZERS = ("mobo", "random")
+OBJECTIVES = ("edp_js", "area_mm2", "tdp_w")
 QUICKSTART = Path(__file__).parents[1] / "studies" / "quickstart.yaml"
 
 Array = NDArray[np.float64]

@@ -19,7 +19,8 @@ from ..space.hardware_space import HardwareSpace, Point
 from ..space.infeasible import Infeasible
 from ..space.network import Network
 from ..surrogates.features import domain_features
-from .goals import METRICS, Goals, design_costs, limit_reason
+from .costs import design_costs
+from .goals import METRICS, Goals, limit_reason
 from .seeds import derived_seed
 
 #: EDP, area and TDP, without limits.

@@ -17,9 +17,6 @@ from dataclasses import dataclass
 from math import exp, fsum, isfinite, log
 from typing import Final, Literal, get_args
 
-from ..evaluators.bounds import pass_batch
-from ..evaluators.hardware_cost import HardwareCost, edp_js
-from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.network import Network
 from ..space.suggest import did_you_mean
@@ -39,6 +36,7 @@ class Metric:
         label, unit: for people.
         rising: whether more is better; then the cost is 1 / figure.
         of_hardware: whether the hardware alone determines it.
+        style: how a figure is printed.
         hint: what lowers the cost.
     """
 
@@ -47,6 +45,7 @@ class Metric:
     unit: str
     rising: bool = False
     of_hardware: bool = False
+    style: str = ".3e"
     hint: str = "more PEs, bandwidth or a higher clock"
 
 
@@ -55,11 +54,13 @@ METRICS: Final[Mapping[str, Metric]] = {
     "edp": Metric("edp_js", "EDP", "J s"),
     "energy": Metric("energy_j", "energy", "J", hint="smaller buffers, or cheaper DRAM"),
     "latency": Metric("latency_s", "latency", "s"),
-    "throughput": Metric("throughput_per_s", "throughput", "1/s", rising=True),
-    "area": Metric("area_mm2", "area", "mm2", of_hardware=True),
-    "tdp": Metric("tdp_w", "TDP", "W", of_hardware=True),
-    "perf_per_tdp": Metric("perf_per_tdp_per_s_w", "perf/TDP", "1/(s W)", rising=True),
-    "utilisation": Metric("utilisation", "utilisation", "", rising=True, hint="fewer PEs"),
+    "throughput": Metric("throughput_per_s", "throughput", "1/s", rising=True, style=".4g"),
+    "area": Metric("area_mm2", "area", "mm2", of_hardware=True, style=".2f"),
+    "tdp": Metric("tdp_w", "TDP", "W", of_hardware=True, style=".2f"),
+    "perf_per_tdp": Metric("perf_per_tdp_per_s_w", "perf/TDP", "1/(s W)", rising=True, style=".4g"),
+    "utilisation": Metric(
+        "utilisation", "utilisation", "", rising=True, style=".3f", hint="fewer PEs"
+    ),
 }
 
 
@@ -74,56 +75,6 @@ class DesignCosts:
 
     hardware: Mapping[str, float]
     networks: tuple[tuple[str, Mapping[str, float]], ...]
-
-
-def network_costs(
-    network: Network, hardware: Hardware, tdp_w: float, energy_pj: float, latency_cycles: float
-) -> dict[str, float]:
-    """Return the costs of one network by metric, all that software decides.
-
-    Args:
-        network: what runs, at its own batch.
-        hardware: where it runs.
-        tdp_w: of the hardware.
-        energy_pj, latency_cycles: of one pass over :func:`pass_batch` inferences, or lower
-            bounds of them.
-    """
-    batch = pass_batch(network, hardware)
-    seconds = latency_cycles / (hardware.frequency_mhz * 1e6)
-    costs = {
-        "edp": edp_js(energy_pj, latency_cycles, hardware, batch),
-        "energy": energy_pj * 1e-12 / batch,
-        "latency": seconds,
-        "throughput": seconds / batch,
-        "perf_per_tdp": seconds / batch * tdp_w,
-    }
-    macs = network.with_batch(batch).macs
-    if macs:
-        costs["utilisation"] = latency_cycles * hardware.macs / macs
-    return costs
-
-
-def design_costs(
-    networks: Sequence[Network],
-    hardware: Hardware,
-    cost: HardwareCost,
-    passes: Sequence[tuple[float, float]],
-) -> DesignCosts:
-    """Return the costs of a design.
-
-    Args:
-        networks: what runs.
-        hardware: the design.
-        cost: of the hardware.
-        passes: energy (pJ) and latency (cycles) of one pass of each network, or lower bounds.
-    """
-    return DesignCosts(
-        {"area": cost.area_mm2, "tdp": cost.tdp_w},
-        tuple(
-            (network.name, network_costs(network, hardware, cost.tdp_w, *figures))
-            for network, figures in zip(networks, passes, strict=True)
-        ),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,6 +132,19 @@ class Goal:
         """What people call it, with the unit."""
         beside = ", ".join(part for part in (self.facts.unit, self._of) if part)
         return f"{self.facts.label} ({beside})" if beside else self.facts.label
+
+    @property
+    def title(self) -> str:
+        """What people call it, without the unit."""
+        return f"{self.facts.label} ({self._of})" if self._of else self.facts.label
+
+    def text(self, figure: float) -> str:
+        """Return a figure for people, with what it is of."""
+        return f"{self.title} {self.shown(figure)} {self.facts.unit}".rstrip()
+
+    def shown(self, figure: float) -> str:
+        """Return a figure for a table."""
+        return format(figure, self.facts.style)
 
     @property
     def _of(self) -> str:
@@ -245,6 +209,16 @@ class Limit:
             raise ValueError(f"limit of {self.goal.name} is {self.value}, must be positive")
         if self.goal.known:
             raise ValueError(f"{self.goal.metric} has a cap, no limit")
+
+    @property
+    def sign(self) -> str:
+        """How people read the limit."""
+        return "at least" if self.goal.facts.rising else "at most"
+
+    @property
+    def text(self) -> str:
+        """The limit for people."""
+        return f"{self.goal.title} {self.sign} {self.value:g} {self.goal.facts.unit}".rstrip()
 
     def excess(self, cost: float) -> float:
         """Return ln(cost / its limit): at most 0 where the limit is kept."""

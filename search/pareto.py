@@ -70,18 +70,27 @@ def nearest_to_ideal(values: ArrayLike) -> int:
     Raises:
         ValueError: no rows, or a value that is not positive.
     """
+    scaled, on_front = scaled_logs(values)
+    distance = np.where(on_front, np.linalg.norm(scaled, axis=1), np.inf)
+    return int(np.argmin(distance))
+
+
+def scaled_logs(values: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the logarithms of each objective scaled to [0, 1] over the front, and who is on it.
+
+    Raises:
+        ValueError: no rows, or a value that is not positive.
+    """
     rows = _rows(values)
     if not len(rows):
-        raise ValueError("nearest_to_ideal needs at least one row")
+        raise ValueError("a pick needs at least one row")
     if (rows <= 0).any():
-        raise ValueError("nearest_to_ideal takes logarithms: values must be positive")
+        raise ValueError("a pick takes logarithms: values must be positive")
     on_front = non_dominated(rows)
     logs = np.log(rows)
     low = logs[on_front].min(axis=0)
     span = logs[on_front].max(axis=0) - low
-    scaled = (logs - low) / np.where(span > 0, span, 1.0)
-    distance = np.where(on_front, np.linalg.norm(scaled, axis=1), np.inf)
-    return int(np.argmin(distance))
+    return (logs - low) / np.where(span > 0, span, 1.0), on_front
 
 
 def _rows(values: ArrayLike) -> NDArray[np.float64]:

@@ -80,7 +80,7 @@ def pareto(
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Print the Pareto front of a study in EDP, area and TDP; also while it runs."""
+    """Print the Pareto front of a study in its objectives; also while it runs."""
     from .front import front_csv, front_json, front_table, read_front
 
     if as_csv and as_json:

@@ -5,7 +5,7 @@ from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from .comparison import LABELS, Comparison, band, values_of
+from .comparison import LABELS, Comparison, band
 from .plots import INK, SERIES, log_axis, style
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ def fronts(comparison: Comparison, x: int, y: int) -> "Figure":
     figure = go.Figure()
     everything = []
     for i, arm in enumerate(comparison.arms):
-        found = [(v, r, s.record) for r in arm.runs for s in r.steps if (v := values_of(s))]
+        found = [
+            (comparison.figures(s.costs), r, s.record) for r in arm.runs for s in r.steps if s.costs
+        ]
         everything += [values for values, *_ in found]
         members = {(id(run), trial) for _, own, run, trial in comparison.front if own is arm}
         ringed = [(id(run), record["trial"]) in members for _, run, record in found]
@@ -77,14 +79,14 @@ def fronts(comparison: Comparison, x: int, y: int) -> "Figure":
             hovertext=[
                 f"{escape(str(run.folder))}: trial {record['trial']}<br>"
                 + "<br>".join(
-                    f"{name} {value:.4g}"
-                    for name, value in zip(comparison.objectives, values, strict=True)
+                    f"{escape(goal.name)} {value:.4g}"
+                    for goal, value in zip(comparison.objectives, values, strict=True)
                 )
                 for values, run, record in found
             ],
             hoverinfo="text",
         )
-    style(figure, comparison.objectives[x], comparison.objectives[y])
+    style(figure, *(escape(comparison.objectives[i].name) for i in (x, y)))
     figure.update_xaxes(**log_axis([values[x] for values in everything]))
     figure.update_yaxes(**log_axis([values[y] for values in everything]))
     return figure
@@ -126,10 +128,10 @@ def _fronts(axes: "Axes", comparison: Comparison) -> None:
 
     y, x = 0, min(1, len(comparison.objectives) - 1)
     for i, arm in enumerate(comparison.arms):
-        found = [v for run in arm.runs for step in run.steps if (v := values_of(step))]
+        found = [comparison.figures(s.costs) for run in arm.runs for s in run.steps if s.costs]
         colour = SERIES[i % len(SERIES)]
         axes.scatter([v[x] for v in found], [v[y] for v in found], s=9, color=colour, alpha=0.4)
-        members = [values for values, own, *_ in comparison.front if own is arm]
+        members = [comparison.figures(v) for v, own, *_ in comparison.front if own is arm]
         axes.scatter(
             [v[x] for v in members],
             [v[y] for v in members],
@@ -140,7 +142,7 @@ def _fronts(axes: "Axes", comparison: Comparison) -> None:
             zorder=3,
         )
     axes.set(xscale="log", yscale="log")
-    axes.set(xlabel=comparison.objectives[x], ylabel=comparison.objectives[y])
+    axes.set(xlabel=comparison.objectives[x].name, ylabel=comparison.objectives[y].name)
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())

@@ -50,18 +50,19 @@ def to_json(found: Findings) -> dict[str, Any]:
         for arm, arm_courses in zip(comparison.arms, comparison.courses, strict=True)
         for run, course in zip(arm.runs, arm_courses, strict=True)
     ]
+    names = [goal.name for goal in comparison.objectives]
     front = [
         {
             "arm": arm.label,
             "study": str(run.folder),
             "trial": trial,
-            **dict(zip(comparison.objectives, values, strict=True)),
+            **dict(zip(names, comparison.figures(costs), strict=True)),
         }
-        for values, arm, run, trial in comparison.front
+        for costs, arm, run, trial in comparison.front
     ]
     return {
-        "objectives": list(comparison.objectives),
-        "reference": list(comparison.reference),
+        "objectives": names,
+        "reference": list(comparison.figures(comparison.reference)),
         "hypervolume": comparison.volume,
         "arms": [asdict(one) for one in results(comparison)],
         "runs": courses,
@@ -105,15 +106,20 @@ def page(found: Findings) -> str:
 
 
 def _corner(comparison: Comparison) -> str:
-    pairs = zip(comparison.objectives, comparison.reference, strict=True)
-    return ", ".join(f"{name} {value:.3g}" for name, value in pairs)
+    corner = comparison.figures(comparison.reference)
+    pairs = zip(comparison.objectives, corner, strict=True)
+    return ", ".join(f"{goal.name} {figure:.3g}" for goal, figure in pairs)
 
 
 def _arm_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:
     spent = [name for name in comparison.kinds() if name != "trials"]
     heads = ["arm", "runs", "trials", "median %", "least %", "most %"]
     heads += [f"trials to {mark}%" for mark in MARKS]
-    heads += ["on the front", f"best {comparison.objectives[0]}", *(_SPENT_HEADS[s] for s in spent)]
+    heads += [
+        "on the front",
+        f"best {comparison.objectives[0].name}",
+        *(_SPENT_HEADS[s] for s in spent),
+    ]
     rows: list[list[Cell]] = []
     for one in results(comparison):
         ends = [round(percent, 1) for percent in one.percent]

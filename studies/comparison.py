@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from .front import OBJECTIVES
+from ..search.goals import Goal
 from .runs import Arm, Run, Step
 
 if TYPE_CHECKING:
@@ -70,19 +70,23 @@ class Comparison:
 
     Attributes:
         arms: runs that differ in the seed alone, together.
-        objectives: names, all minimised.
-        reference: corner of the hypervolumes, 10% above the worst value of any study.
+        objectives: what all studies minimise.
+        reference: costs of the corner of the hypervolumes, 10% above the worst of any study.
         volume: of the front of all studies together, in decades to the number of objectives.
-        front: (values, arm, run, trial) of that front, by the first objective.
+        front: (costs, arm, run, trial) of that front, by the first objective.
         courses: of each run of each arm.
     """
 
     arms: tuple[Arm, ...]
-    objectives: tuple[str, ...]
+    objectives: tuple[Goal, ...]
     reference: tuple[float, ...]
     volume: float
     front: tuple[tuple[tuple[float, ...], Arm, Run, int], ...]
     courses: tuple[tuple[Course, ...], ...]
+
+    def figures(self, costs: Sequence[float]) -> tuple[float, ...]:
+        """Return the objectives' own figures of some costs."""
+        return tuple(goal.figure(cost) for goal, cost in zip(self.objectives, costs, strict=True))
 
     def kinds(self) -> list[str]:
         """Return what all studies say of what they spent, by name of :data:`SPENT`."""
@@ -101,7 +105,7 @@ class ArmResult:
         trials_to: for each of :data:`MARKS` the median of trials that reached it; None if half
             of the runs never did.
         members: designs of the common front that the arm found.
-        best: geometric mean over runs of the least first objective; None if no run has a price.
+        best: geometric mean over runs of the best first objective; None if no run has a price.
         spent: medians of what runs spent, by name of :data:`SPENT` without the trials.
     """
 
@@ -125,12 +129,6 @@ class Band:
     high: "NDArray[np.float64]"
 
 
-def values_of(step: Step) -> tuple[float, ...] | None:
-    """Return the objectives of a step; None if its trial ended without a price."""
-    values = [step.record[name] for name in OBJECTIVES]
-    return None if None in values else tuple(values)
-
-
 def compare(arms: Sequence[Arm]) -> Comparison | None:
     """Measure all runs with one reference; None if no trial of any has a price."""
     from ..search.pareto import hypervolume, non_dominated
@@ -140,7 +138,7 @@ def compare(arms: Sequence[Arm]) -> Comparison | None:
         for arm in arms
         for run in arm.runs
         for step in run.steps
-        if (values := values_of(step)) is not None
+        if (values := step.costs) is not None
     ]
     if not found:
         return None
@@ -150,7 +148,7 @@ def compare(arms: Sequence[Arm]) -> Comparison | None:
     volume = hypervolume([values for values, *_ in kept], reference)
     return Comparison(
         tuple(arms),
-        OBJECTIVES,
+        arms[0].runs[0].goals.objectives,
         reference,
         volume,
         tuple(sorted(kept, key=lambda one: (one[0], one[3]))),
@@ -162,7 +160,7 @@ def _course(run: Run, reference: tuple[float, ...], volume: float) -> Course:
     from ..search.pareto import hypervolume_after
 
     # a trial without a price adds what a trial at the reference adds, nothing
-    values = [values_of(step) or reference for step in run.steps]
+    values = [step.costs or reference for step in run.steps]
     percent = 100.0 / volume * np.array(hypervolume_after(values, reference))
     spent = {name: [of(step) for step in run.steps] for name, of in SPENT.items()}
     known = {name: np.array(s, dtype=np.float64) for name, s in spent.items() if None not in s}
@@ -197,13 +195,15 @@ def _result(comparison: Comparison, arm: Arm, courses: Sequence[Course]) -> ArmR
         percent=(median(ends), min(ends), max(ends)),
         trials_to={mark: _median_reached(courses, mark) for mark in MARKS},
         members=sum(one[1] is arm for one in comparison.front),
-        best=exp(sum(map(log, least)) / len(least)) if least else None,
+        best=comparison.objectives[0].figure(exp(sum(map(log, least)) / len(least)))
+        if least
+        else None,
         spent={n: _middle(courses, n) for n in comparison.kinds() if n != "trials"},
     )
 
 
 def _least(run: Run) -> float | None:
-    return min((v[0] for step in run.steps if (v := values_of(step))), default=None)
+    return min((v[0] for step in run.steps if (v := step.costs)), default=None)
 
 
 def _median_reached(courses: Sequence[Course], percent: float) -> float | None:

@@ -4,7 +4,6 @@ Every field that decides the result is part of the study's identity; the executo
 it changes nothing but the time.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -16,41 +15,25 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    SerializerFunctionWrapHandler,
     ValidationError,
     ValidationInfo,
+    model_serializer,
 )
 from pydantic_core import InitErrorDetails
 
+from ..search.goals import AREA, EDP, TDP, Goal, Goals, Limit
 from ..space.mapping_constraints import UNCONSTRAINED, MappingConstraints
 from ..space.suggest import did_you_mean
 from .choices import Choice, complete, option_problems
 from .config_errors import ConfigError, Document, Problem, dotted, problems_of, read_document
 from .errors import UserError
+from .goal_rules import LIMITED, Limits, Objectives, check_limits, check_objectives
 from .mapping_rules import Readable, refused, unfit
+from .pick_rules import Pick
+from .quantities import plain_number
 from .workload_reference import WorkloadError
 from .workloads import Workload, load_workloads
-
-_QUANTITY = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*?)\s*")
-_FACTORS = {
-    "mm2": {"mm2": 1.0, "mm^2": 1.0, "cm2": 100.0, "cm^2": 100.0, "um2": 1e-6, "um^2": 1e-6},
-    "W": {"W": 1.0, "mW": 1e-3, "kW": 1e3, "uW": 1e-6},
-}
-
-
-def _plain_number(unit: str) -> Callable[[Any], Any]:
-    """Return a validator that explains a number written with a unit."""
-
-    def check(value: Any) -> Any:
-        match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
-        if not match:
-            return value
-        factor = _FACTORS[unit].get(match[2])
-        if factor is None:
-            raise ValueError(f"{value!r} has unit {match[2]!r}, must be a plain number in {unit}")
-        converted = float(f"{float(match[1]) * factor:.12g}")
-        raise ValueError(f"{value!r} must be a plain number in {unit}: write {converted:g}")
-
-    return check
 
 
 def _known(what: str, names: Callable[[], list[str]]) -> Callable[[str], str]:
@@ -142,8 +125,18 @@ def _obeyable(software: "Software", info: ValidationInfo) -> "Software":
     return software
 
 
-AreaMm2 = Annotated[float, BeforeValidator(_plain_number("mm2")), Field(gt=0, allow_inf_nan=False)]
-PowerW = Annotated[float, BeforeValidator(_plain_number("W")), Field(gt=0, allow_inf_nan=False)]
+def _of_known_workloads(goals: tuple[Goal, ...], info: ValidationInfo) -> tuple[Goal, ...]:
+    check_objectives(goals, [w.network for w in info.data.get("workloads", ())])
+    return goals
+
+
+def _limiting_known_workloads(constraints: "Constraints", info: ValidationInfo) -> "Constraints":
+    check_limits(constraints.limits, [w.network for w in info.data.get("workloads", ())])
+    return constraints
+
+
+AreaMm2 = Annotated[float, BeforeValidator(plain_number("mm2")), Field(gt=0, allow_inf_nan=False)]
+PowerW = Annotated[float, BeforeValidator(plain_number("W")), Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
 
@@ -153,10 +146,31 @@ class _Section(BaseModel):
 
 
 class Constraints(_Section):
-    """Caps of a design; a design above one is never proposed."""
+    """Caps of a design, and limits of what its software reaches.
+
+    A design above a cap, or whose bound is beyond a limit, is never proposed; one that breaks a
+    limit in spite of its bound is no member of the front.
+    """
 
     area_mm2: AreaMm2 | None = None
     tdp_w: PowerW | None = None
+    edp_js: Limits = ()
+    energy_j: Limits = ()
+    latency_s: Limits = ()
+    throughput_per_s: Limits = ()
+    perf_per_tdp_per_s_w: Limits = ()
+    utilisation: Limits = ()
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """All limits, in the order of the fields."""
+        return tuple(limit for key in LIMITED for limit in getattr(self, key))
+
+    @model_serializer(mode="wrap")
+    def _given(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the limits that there are none of."""
+        dumped: dict[str, Any] = handler(self)
+        return {key: value for key, value in dumped.items() if key not in LIMITED or value != []}
 
 
 class Software(_Section):
@@ -200,11 +214,12 @@ class StudyConfig(_Section):
     Attributes:
         name: names the study's directory.
         seed: all randomness derives from it.
-        workloads: networks, see ``archloom.studies.workloads``; a design's EDP is their
-            geometric mean.
+        workloads: networks, see ``archloom.studies.workloads``.
         density: of the networks' weights and inputs.
         space: a built-in template's name, or the path of a template (from the study file).
-        constraints: caps of area and TDP.
+        objectives: what is minimised, or maximised where more is better.
+        pick: which design of the front is picked; no part of the study's identity.
+        constraints: caps of area and TDP, limits of what software decides.
         optimizer: proposes designs; its name, and beside it its options.
         halving: shares software search out among the trials of a batch; name and options.
         trials: designs in all.
@@ -221,7 +236,9 @@ class StudyConfig(_Section):
     ]
     density: Density = Density()
     space: Annotated[str, AfterValidator(_readable_space)]
-    constraints: Constraints = Constraints()
+    objectives: Annotated[Objectives, AfterValidator(_of_known_workloads)] = (EDP, AREA, TDP)
+    pick: Pick = {"name": "ideal"}
+    constraints: Annotated[Constraints, AfterValidator(_limiting_known_workloads)] = Constraints()
     optimizer: Choice = Choice(name="mobo")
     halving: Choice = Choice(name="msh")
     trials: Count
@@ -229,6 +246,11 @@ class StudyConfig(_Section):
     software: Annotated[Software, AfterValidator(_obeyable)] = Software()
     executor: ExecutorChoice = ExecutorChoice()
     baseline: Annotated[str, AfterValidator(_known("preset", _preset_names))] | None = None
+
+    @property
+    def goals(self) -> Goals:
+        """Objectives and limits."""
+        return Goals(self.objectives, self.constraints.limits)
 
 
 def load_config(path: Path) -> StudyConfig:

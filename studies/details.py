@@ -50,6 +50,7 @@ def trial_details(folder: Path, trial: int | None) -> Details:
     kept = ("trial", "state", "rounds", "evaluations", "edp_js", "area_mm2", "tdp_w", "point")
     return {
         **{key: record[key] for key in kept},
+        "values": record.get("values", {}),
         "reason": record["reason"],
         "crash": record["crash"],
         "hardware": hardware_details(hardware),

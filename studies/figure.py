@@ -1,10 +1,11 @@
 """The picture of a study as a PNG, for papers and READMEs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .plots import ACCENT, BASELINE, EDP_LABEL, FADED, INK, SERIES
-from .view import StudyView
+from .plots import ACCENT, BASELINE, FADED, INK, SERIES, volume_unit
+from .view import Design, StudyView
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,27 +42,27 @@ def _panels(view: StudyView, figure: "Figure") -> None:
 def _front(view: StudyView, figure: "Figure", axes: "Axes") -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
+    y, x, colour = view.axes
+
+    def place(designs: Sequence[Design]) -> tuple[list[float], list[float]]:
+        return [d.figure(x) for d in designs], [d.figure(y) for d in designs]
+
     rest = [design for design in view.designs if not design.on_front]
-    axes.scatter(
-        [d.area_mm2 for d in rest], [d.edp_js for d in rest], s=18, c=FADED, label="dominated"
-    )
-    front = view.front
+    axes.scatter(*place(rest), s=18, c=FADED, label="dominated")
     dots = axes.scatter(
-        [d.area_mm2 for d in front],
-        [d.edp_js for d in front],
-        c=[d.tdp_w for d in front],
+        *place(view.front),
+        c=[design.figure(colour) for design in view.front],
         s=60,
         edgecolors=INK,
         linewidths=0.8,
         label="front",
         zorder=3,
     )
-    figure.colorbar(dots, ax=axes, label="TDP (W)")
+    if view.front:
+        figure.colorbar(dots, ax=axes).set_label(colour.label, parse_math=False)
     if view.picked is not None:
-        pick = view.designs[view.picked]
         axes.scatter(
-            [pick.area_mm2],
-            [pick.edp_js],
+            *place([view.designs[view.picked]]),
             s=320,
             marker="*",
             facecolors="none",
@@ -72,9 +73,10 @@ def _front(view: StudyView, figure: "Figure", axes: "Axes") -> None:
         )
     if view.baseline is not None:
         label = f"baseline {view.baseline.label}"
-        point = ([view.baseline.area_mm2], [view.baseline.edp_js])
-        axes.scatter(*point, marker="x", s=60, c=BASELINE, label=label, zorder=3)
-    axes.set(xscale="log", yscale="log", xlabel="area (mm$^2$)", ylabel=EDP_LABEL)
+        axes.scatter(*place([view.baseline]), marker="x", s=60, c=BASELINE, label=label, zorder=3)
+    axes.set(xscale="log", yscale="log")
+    axes.set_xlabel(x.label, parse_math=False)
+    axes.set_ylabel(y.label, parse_math=False)
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(NullFormatter())
@@ -84,7 +86,7 @@ def _front(view: StudyView, figure: "Figure", axes: "Axes") -> None:
 def _hypervolume(view: StudyView, axes: "Axes") -> None:
     spent = [evaluations for evaluations, _ in view.hypervolume]
     axes.step(spent, [volume for _, volume in view.hypervolume], where="post", color=SERIES[0])
-    axes.set(xlabel="software evaluations, all trials", ylabel="hypervolume (decades$^3$)")
+    axes.set(xlabel="software evaluations, all trials", ylabel=f"hypervolume ({volume_unit(view)})")
     axes.set_ylim(bottom=0)
     axes.set_title("Hypervolume")
     axes.grid(alpha=0.3)

@@ -1,83 +1,117 @@
-"""The Pareto front of a study's trials in EDP, area and TDP, and how it is printed."""
+"""The Pareto front of a study's trials in its objectives, and how it is printed."""
 
 import csv
 import io
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .store import read_baseline, read_header, read_trials
-from .trial import Record, mappings_proven
+from ..search.goals import Goal, Goals
+from .goal_rules import stored_goals
+from .pick_rules import stored_pick
+from .store import read_header, read_trials
+from .trial import Record, costs_of, excess_of, figure_of, mappings_proven
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-OBJECTIVES = ("edp_js", "area_mm2", "tdp_w")
+    from ..search.picks import PickRule
+
+#: figures that the rows of a front have had from the start
+_FIELDS = ("edp_js", "area_mm2", "tdp_w")
 
 
-def front_of(records: Sequence[Record]) -> list[Record]:
-    """Return the non-dominated trials by ascending EDP.
+@dataclass(frozen=True, slots=True)
+class Front:
+    """The designs of a study that nothing dominates.
 
-    A trial that halving stopped counts too: its EDP was found, more search would only have
-    lowered it.
+    Attributes:
+        goals: objectives and limits.
+        members: by the first objective, the best one first.
+        rule: which of them is picked.
+    """
+
+    goals: Goals
+    members: tuple[Record, ...]
+    rule: "PickRule"
+
+    @property
+    def columns(self) -> list[Goal]:
+        """What tables show of a design: objectives, then what else is limited."""
+        limited = [limit.goal for limit in self.goals.limits]
+        return list(dict.fromkeys([*self.goals.objectives, *limited]))
+
+    @property
+    def picked(self) -> Record | None:
+        """The design that the rule picks; None if there is none."""
+        if not self.members:
+            return None
+        return self.members[self.rule.choose([costs_of(r, self.goals) for r in self.members])]
+
+
+def front_of(records: Sequence[Record], goals: Goals) -> list[Record]:
+    """Return the non-dominated trials that keep the limits, by the first objective.
+
+    A trial that halving stopped counts too: its figures were found, more search would only have
+    improved them.
     """
     from ..search.pareto import non_dominated
 
-    priced = [r for r in records if r["edp_js"] is not None]
-    if not priced:
+    kept = [r for r in records if r["edp_js"] is not None and keeps_limits(r, goals)]
+    if not kept:
         return []
-    best = non_dominated([[r[name] for name in OBJECTIVES] for r in priced])
-    front = [r for r, keep in zip(priced, best, strict=True) if keep]
-    return sorted(front, key=lambda r: (r["edp_js"], r["trial"]))
+    costs = [costs_of(r, goals) for r in kept]
+    best = zip(kept, costs, non_dominated(costs), strict=True)
+    front = [(cost[0], r["trial"], r) for r, cost, keep in best if keep]
+    return [r for *_, r in sorted(front, key=lambda row: row[:2])]
 
 
-def pick(front: Sequence[Record]) -> Record:
-    """Return the design of the front that is nearest to the ideal (CASCO section IV)."""
-    from ..search.pareto import nearest_to_ideal
-
-    return front[nearest_to_ideal([[r[name] for name in OBJECTIVES] for r in front])]
+def keeps_limits(record: Record, goals: Goals) -> bool:
+    """Whether a trial that has an EDP keeps every limit."""
+    return all(excess <= 0 for excess in excess_of(record, goals))
 
 
-def read_front(folder: Path) -> list[Record]:
+def read_front(folder: Path) -> Front:
     """Return the front of a study's directory, which may be running.
 
     Raises:
         UserError: the directory is no study.
     """
-    read_header(folder)
-    return front_of(read_trials(folder))
+    config = read_header(folder).config
+    goals = stored_goals(config)
+    return Front(goals, tuple(front_of(read_trials(folder), goals)), stored_pick(config))
 
 
-def front_json(front: Sequence[Record]) -> str:
-    """Return ``{"front": [{"trial", "edp", "area_mm2", "tdp_w", "hardware"}, ...]}``."""
-    rows = [
-        {
-            "trial": r["trial"],
-            "edp": r["edp_js"],
-            "area_mm2": r["area_mm2"],
-            "tdp_w": r["tdp_w"],
-            "hardware": r["point"],
-        }
-        for r in front
-    ]
+def front_json(front: Front) -> str:
+    """Return ``{"front": [{"trial", "edp", "area_mm2", "tdp_w", "hardware"}, ...]}``.
+
+    Where there are other objectives or limits, each row has their figures as ``values``.
+    """
+    rows = []
+    for r in front.members:
+        row = {"trial": r["trial"], "edp": r["edp_js"]}
+        row |= {"area_mm2": r["area_mm2"], "tdp_w": r["tdp_w"]}
+        if any(goal.name not in _FIELDS for goal in front.columns):
+            row["values"] = {goal.name: figure_of(r, goal) for goal in front.columns}
+        rows.append(row | {"hardware": r["point"]})
     return json.dumps({"front": rows}, indent=2)
 
 
-def front_csv(front: Sequence[Record]) -> str:
-    """Return one line per design: trial, objectives, then every parameter of the hardware."""
+def front_csv(front: Front) -> str:
+    """Return one line per design: trial, objectives, what is limited, then every parameter."""
     text = io.StringIO()
-    parameters = list(front[0]["point"]) if front else []
+    parameters = list(front.members[0]["point"]) if front.members else []
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["trial", *OBJECTIVES, *parameters])
-    for r in front:
-        writer.writerow(
-            [r["trial"], *(r[name] for name in OBJECTIVES), *(r["point"][p] for p in parameters)]
-        )
+    writer.writerow(["trial", *(goal.name for goal in front.columns), *parameters])
+    for r in front.members:
+        figures = (figure_of(r, goal) for goal in front.columns)
+        writer.writerow([r["trial"], *figures, *(r["point"][p] for p in parameters)])
     return text.getvalue()
 
 
-def front_table(front: Sequence[Record]) -> "Table":
+def front_table(front: Front) -> "Table":
     """Return the front for a terminal; the picked design has a star.
 
     The column ``proven`` has the recorded mappings that are proven to be the best, of all.
@@ -85,21 +119,22 @@ def front_table(front: Sequence[Record]) -> "Table":
     """
     from rich.table import Table
 
-    described = [_parameters(r["hardware"]) for r in front]
-    shared = [p for p in described[0] if all(p in d for d in described)] if len(front) > 1 else []
+    members = front.members
+    described = [_parameters(r["hardware"]) for r in members]
+    shared = [p for p in described[0] if all(p in d for d in described)] if len(members) > 1 else []
     table = Table(
-        title=f"Pareto front: {len(front)} designs",
+        title=f"Pareto front: {len(members)} designs",
         title_justify="left",
         caption=f"All have {' '.join(shared)}" if shared else None,
         caption_justify="left",
     )
-    for name in ("trial", "EDP (J s)", "area (mm2)", "TDP (W)", "proven"):
+    for name in ("trial", *(goal.label for goal in front.columns), "proven"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("hardware", overflow="fold")
-    chosen = pick(front)["trial"] if front else None
-    for r, parameters in zip(front, described, strict=True):
+    chosen = front.picked["trial"] if front.picked else None
+    for r, parameters in zip(members, described, strict=True):
         star = " *" if r["trial"] == chosen else ""
-        numbers = (f"{r['edp_js']:.3e}", f"{r['area_mm2']:.2f}", f"{r['tdp_w']:.2f}")
+        numbers = (goal.shown(figure_of(r, goal)) for goal in front.columns)
         proven = "{}/{}".format(*mappings_proven(r))
         own = " ".join(p for p in parameters if p not in shared)
         table.add_row(f"{r['trial']}{star}", *numbers, proven, own)
@@ -115,18 +150,17 @@ def _parameters(hardware: str) -> list[str]:
     return hardware.partition("(")[2].removesuffix(")").split(", ")
 
 
-def comparison(folder: Path) -> str | None:
+def comparison(front: Front, baseline: Record | None) -> str | None:
     """Return a line that compares the picked design with the baseline; None if there is none."""
-    front, baseline = read_front(folder), read_baseline(folder)
-    if baseline is None or not front:
+    chosen = front.picked
+    if baseline is None or chosen is None:
         return None
-    chosen = pick(front)
     names = f"trial {chosen['trial']} against {baseline['hardware']}"
     if baseline["edp_js"] is None:
         why = baseline["reason"] or baseline["crash"]
         return f"{names}: the baseline has no EDP ({baseline['state']}: {why})"
     ratios = ", ".join(
-        f"{label} x {chosen[key] / baseline[key]:.3g}"
-        for key, label in zip(OBJECTIVES, ("EDP", "area", "TDP"), strict=True)
+        f"{goal.title} x {figure_of(chosen, goal) / figure_of(baseline, goal):.3g}"
+        for goal in front.goals.objectives
     )
     return f"{names}, on the same cost model: {ratios}"

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from math import log
 from typing import TYPE_CHECKING, Any, Final
 
-from .comparison import values_of
 from .runs import Run
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ def importances(runs: Sequence[Run], objective: int) -> dict[str, float] | None:
         (step.record["point"], log(values[objective]))
         for run in runs
         for step in run.steps
-        if (values := values_of(step)) is not None
+        if (values := step.costs) is not None
     ]
     logs = [value for _, value in found]
     if len(found) < ENOUGH or len(set(logs)) == 1:

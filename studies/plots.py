@@ -8,14 +8,14 @@ from html import escape
 from math import floor, log10
 from typing import TYPE_CHECKING, Any
 
+from ..search.goals import AREA, EDP, TDP, Goal
 from .view import Design, StudyView
 
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure, Scatter
+    from plotly.graph_objects import Figure
 
-EDP_LABEL = "EDP (J s)"
-AREA_LABEL = "area (mm²)"
-TDP_LABEL = "TDP (W)"
+#: What every hover box has, objective or not.
+ALWAYS = (EDP, AREA, TDP)
 
 INK = "#1f2933"
 FADED = "#b8c1cc"
@@ -31,53 +31,63 @@ FONT = "Inter, 'Segoe UI', Helvetica, Arial, sans-serif"
 _GRID = {"gridcolor": "#e4e8ed", "zeroline": False, "linecolor": "#9aa5b1", "showline": True}
 
 
-def hover_text(design: Design) -> str:
+def hover_text(design: Design, columns: Sequence[Goal] = ALWAYS) -> str:
     """Return the whole design as the HTML of a hover box."""
     name = f"trial {design.label}" if design.label.isdigit() else design.label
-    lines = [
-        f"<b>{escape(name)}</b> ({escape(design.state)})",
-        f"EDP {design.edp_js:.3g} J s, area {design.area_mm2:.4g} mm², TDP {design.tdp_w:.3g} W",
-    ]
+    beside = design.state if design.kept else f"{design.state}, breaks a limit"
+    figures = (goal.text(design.figure(goal)) for goal in dict.fromkeys((*columns, *ALWAYS)))
+    lines = [f"<b>{escape(name)}</b> ({escape(beside)})", escape(", ".join(figures))]
     if design.evaluations:
         lines.append(f"{design.evaluations} software evaluations")
     lines += [f"{escape(key)}: {escape(str(value))}" for key, value in design.parameters.items()]
     return "<br>".join(lines)
 
 
-def objectives(view: StudyView, x: str = "area_mm2", colour: str = "tdp_w") -> "Figure":
-    """Return EDP against one of area_mm2 and tdp_w, coloured by the other."""
+def objectives(view: StudyView, y: Goal, x: Goal, colour: Goal) -> "Figure":
+    """Return one goal against another, coloured by a third."""
     import plotly.graph_objects as go
 
-    labels = {"area_mm2": AREA_LABEL, "tdp_w": TDP_LABEL}
     front, rest = view.front, [design for design in view.designs if not design.on_front]
     figure = go.Figure()
-    staircase = _staircase([(getattr(design, x), design.edp_js) for design in front])
+    staircase = _staircase([(x.figure(d.figure(x)), y.figure(d.figure(y))) for d in front])
     figure.add_scatter(
-        x=[point[0] for point in staircase],
-        y=[point[1] for point in staircase],
+        x=[x.figure(point[0]) for point in staircase],
+        y=[y.figure(point[1]) for point in staircase],
         mode="lines",
         line={"color": FADED, "width": 1, "dash": "dot"},
         hoverinfo="skip",
         showlegend=False,
     )
-    figure.add_trace(_points(rest, x, "dominated", {"color": FADED, "size": 7, "opacity": 0.8}))
+
+    def points(designs: Sequence[Design], name: str, marker: dict[str, Any]) -> None:
+        figure.add_scatter(
+            x=[design.figure(x) for design in designs],
+            y=[design.figure(y) for design in designs],
+            mode="markers",
+            name=escape(name),
+            marker=marker,
+            hovertext=[hover_text(design, view.columns) for design in designs],
+            hoverinfo="text",
+        )
+
+    points(rest, "dominated", {"color": FADED, "size": 7, "opacity": 0.8})
     emphasis = {
-        "color": [getattr(design, colour) for design in front],
+        "color": [design.figure(colour) for design in front],
         "colorscale": SCALE,
         "size": 13,
         "line": {"color": INK, "width": 1},
-        "colorbar": {"title": {"text": labels[colour], "side": "top"}, "thickness": 14},
+        "colorbar": {"title": {"text": escape(colour.label), "side": "top"}, "thickness": 14},
     }
-    figure.add_trace(_points(front, x, "front", emphasis))
+    points(front, "front", emphasis)
     if view.picked is not None:
         star = {"symbol": "star-open", "size": 24, "color": ACCENT, "line": {"width": 2.5}}
-        figure.add_trace(_points([view.designs[view.picked]], x, "picked", star))
+        points([view.designs[view.picked]], "picked", star)
     if view.baseline is not None:
         mark = {"symbol": "x", "size": 12, "color": BASELINE}
-        figure.add_trace(_points([view.baseline], x, f"baseline {view.baseline.label}", mark))
-    style(figure, labels[x], EDP_LABEL)
-    figure.update_xaxes(**log_axis([getattr(d, x) for d in _everything(view)]))
-    figure.update_yaxes(**log_axis([design.edp_js for design in _everything(view)]))
+        points([view.baseline], f"baseline {view.baseline.label}", mark)
+    style(figure, escape(x.label), escape(y.label))
+    figure.update_xaxes(**log_axis([design.figure(x) for design in _everything(view)]))
+    figure.update_yaxes(**log_axis([design.figure(y) for design in _everything(view)]))
     return figure
 
 
@@ -96,9 +106,16 @@ def hypervolume(view: StudyView) -> "Figure":
         customdata=[design.label for design in view.designs],
         hovertemplate="after trial %{customdata}: %{y:.3f}<extra></extra>",
     )
-    style(figure, "software evaluations, all trials", "hypervolume (decades³)")
+    style(figure, "software evaluations, all trials", f"hypervolume ({volume_unit(view)})")
     figure.update_yaxes(rangemode="tozero")
     return figure
+
+
+def volume_unit(view: StudyView) -> str:
+    """Return the unit of hypervolumes: decades, to the power of the number of objectives."""
+    powers = ("", "", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹")
+    count = len(view.goals.objectives)
+    return f"decades{powers[count]}" if count < len(powers) else f"decades^{count}"
 
 
 def curves(view: StudyView) -> "Figure":
@@ -134,24 +151,28 @@ def curves(view: StudyView) -> "Figure":
 
 
 def parallel_coordinates(view: StudyView) -> "Figure":
-    """Return the parameters of the front's members as parallel coordinates, EDP as colour."""
+    """Return the parameters of the front's members as parallel coordinates.
+
+    The first of the view's axes is the colour, the others are coordinates as well.
+    """
     import plotly.graph_objects as go
 
     front = view.front
     names = list(front[0].parameters) if front else []
     varied = [name for name in names if len({str(d.parameters[name]) for d in front}) > 1]
     axes = [_axis(name, [design.parameters[name] for design in front]) for name in varied]
-    for label, values in (
-        (AREA_LABEL, [design.area_mm2 for design in front]),
-        (TDP_LABEL, [design.tdp_w for design in front]),
-    ):
-        axes.append({"label": label, "values": values, **_ticks(values)})
-    edp = [log10(design.edp_js) for design in front]
+    first, *others = view.axes
+    for goal in others:
+        values = [design.figure(goal) for design in front]
+        axes.append({"label": escape(goal.label), "values": values, **_ticks(values)})
     lines = {
-        "color": edp,
+        "color": [log10(design.figure(first)) for design in front],
         "colorscale": SCALE,
         "showscale": True,
-        "colorbar": {"title": {"text": "log10 EDP (J s)", "side": "top"}, "thickness": 14},
+        "colorbar": {
+            "title": {"text": f"log10 {escape(first.label)}", "side": "top"},
+            "thickness": 14,
+        },
     }
     figure = go.Figure(
         go.Parcoords(
@@ -205,20 +226,6 @@ def stacked_bars(rows: Sequence[str], parts: Mapping[str, Sequence[float]], unit
 
 def _everything(view: StudyView) -> list[Design]:
     return [*view.designs, *([view.baseline] if view.baseline else [])]
-
-
-def _points(designs: Sequence[Design], x: str, name: str, marker: dict[str, Any]) -> "Scatter":
-    import plotly.graph_objects as go
-
-    return go.Scatter(
-        x=[getattr(design, x) for design in designs],
-        y=[design.edp_js for design in designs],
-        mode="markers",
-        name=escape(name),
-        marker=marker,
-        hovertext=[hover_text(design) for design in designs],
-        hoverinfo="text",
-    )
 
 
 def _staircase(points: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -66,8 +66,8 @@ def describe(status: Status) -> str:
         f"round {status.round}/{status.rounds}",
         f"front {status.front}",
     ]
-    if status.best_edp_js is not None:
-        parts.append(f"best EDP {status.best_edp_js:.3e} J s")
+    if status.best is not None:
+        parts.append(f"best {status.best}")
     if status.failed:
         parts.append(f"{status.failed} crashed")
     return ", ".join(parts)

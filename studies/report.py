@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from pathlib import Path
 
+from ..search.goals import Goal
 from ..space.network import Network
 from . import plots
 from .details import Details, trial_details
@@ -46,8 +47,10 @@ def render(view: StudyView, details: Details | None, networks: Sequence[Network]
 
     heading = f'<p class="soft">{escape(subtitle(view, details))}.</p>'
     sections = [f"<h1>{escape(view.name)}</h1>{heading}", *_overview(view)]
+    if view.front:
+        sections += _front(view)
     if view.designs:
-        sections += [*_front(view), *_search(view)]
+        sections += _search(view)
     if details:
         sections += design_sections(details)
     sections += network_sections(networks, details)
@@ -72,10 +75,15 @@ def _overview(view: StudyView) -> list[str]:
     if view.picked is not None:
         pick = view.designs[view.picked]
         tiles += [
-            tile("Picked design", f"trial {pick.label}", "on the front, nearest to the ideal"),
-            tile("Its EDP", f"{pick.edp_js:.3g} J s", _against(view.baseline, pick, "edp_js")),
-            tile("Its area", f"{pick.area_mm2:.3g} mm²", _against(view.baseline, pick, "area_mm2")),
-            tile("Its TDP", f"{pick.tdp_w:.3g} W", _against(view.baseline, pick, "tdp_w")),
+            tile("Picked design", f"trial {pick.label}", f"on the front, {view.rule}"),
+            *(
+                tile(
+                    f"Its {goal.title}",
+                    f"{pick.figure(goal):.3g} {goal.facts.unit}".rstrip(),
+                    _against(view.baseline, pick, goal),
+                )
+                for goal in view.columns
+            ),
         ]
     return [
         f'<div class="tiles">{"".join(tiles)}</div>',
@@ -83,11 +91,11 @@ def _overview(view: StudyView) -> list[str]:
     ]
 
 
-def _against(baseline: Design | None, design: Design, what: str) -> str:
-    """Say how an objective compares with the baseline's."""
+def _against(baseline: Design | None, design: Design, goal: Goal) -> str:
+    """Say how a figure compares with the baseline's."""
     if baseline is None:
         return ""
-    mine, theirs = getattr(design, what), getattr(baseline, what)
+    mine, theirs = design.figure(goal), baseline.figure(goal)
     if f"{mine / theirs:.3g}" == "1":
         return f"as much as {baseline.label}"
     if mine <= theirs:
@@ -96,26 +104,28 @@ def _against(baseline: Design | None, design: Design, what: str) -> str:
 
 
 def _front(view: StudyView) -> list[str]:
-    area = card(
-        "EDP and area",
-        "Colour is TDP. Hover over a point to see the design. Dotted: no design beats it in both.",
-        plot(plots.objectives(view), "edp-area"),
+    first, second, third = view.axes
+    left = card(
+        f"{first.title} and {second.title}",
+        f"Colour is {third.title}. Hover over a point to see the design. Dotted: no design "
+        "of the front beats it in both.",
+        plot(plots.objectives(view, first, second, third), "front-1"),
     )
-    power = card(
-        "EDP and TDP",
-        "The same designs; colour is area.",
-        plot(plots.objectives(view, "tdp_w", "area_mm2"), "edp-tdp"),
+    right = card(
+        f"{first.title} and {third.title}",
+        f"The same designs; colour is {second.title}.",
+        plot(plots.objectives(view, first, third, second), "front-2"),
     )
     parallel = card(
         "Parameters of the front",
-        "One line for each design, coloured by EDP. Drag along an axis to select; parameters "
-        "that all members share are left out.",
+        f"One line for each design, coloured by {first.title}. Drag along an axis to select; "
+        "parameters that all members share are left out.",
         plot(plots.parallel_coordinates(view), "parallel"),
     )
     members = card("Designs of the front", "", _designs(view.front, view))
     return [
         "<h2>Pareto front</h2>",
-        f'<div class="pair">{area}{power}</div>',
+        f'<div class="pair">{left}{right}</div>',
         f'<div class="wide">{parallel}</div>',
         f'<div class="wide">{members}</div>',
     ]
@@ -126,9 +136,7 @@ def _designs(designs: Sequence[Design], view: StudyView) -> str:
     rows = [
         [
             d.label,
-            d.edp_js,
-            d.area_mm2,
-            d.tdp_w,
+            *(d.figure(goal) for goal in view.columns),
             d.evaluations,
             "{} of {}".format(*d.proven),
             *d.parameters.values(),
@@ -136,20 +144,24 @@ def _designs(designs: Sequence[Design], view: StudyView) -> str:
         for d in designs
     ]
     picked = None if view.picked is None else designs.index(view.designs[view.picked])
-    numbers = [plots.EDP_LABEL, plots.AREA_LABEL, plots.TDP_LABEL, "evaluations"]
+    numbers = [*(goal.label for goal in view.columns), "evaluations"]
     heads = ["trial", *numbers, "mappings proven", *names]
     return table(heads, rows, marked=picked)
 
 
 def _search(view: StudyView) -> list[str]:
-    assert view.reference is not None
-    edp, area, tdp = view.reference
-    volume = card(
-        "Hypervolume",
-        f"Volume between the front and {edp:.3g} J s, {area:.3g} mm², {tdp:.3g} W, in logarithms: "
-        "halving an objective is worth the same anywhere.",
-        plot(plots.hypervolume(view), "hypervolume"),
-    )
+    volume = ""
+    if view.reference is not None:
+        corner = ", ".join(
+            f"{goal.figure(cost):.3g} {goal.facts.unit}".rstrip()
+            for goal, cost in zip(view.goals.objectives, view.reference, strict=True)
+        )
+        volume = card(
+            "Hypervolume",
+            f"Volume between the front and {corner}, in logarithms: halving an objective is worth "
+            "the same anywhere.",
+            plot(plots.hypervolume(view), "hypervolume"),
+        )
     curves = card(
         "Software search of each trial",
         "Best EDP against fusion plans priced. Grey: stopped by halving, and not on the front.",

@@ -5,10 +5,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ..search.goals import Goals
 from .errors import UserError
+from .front import keeps_limits
+from .goal_rules import stored_goals
 from .journal import Event, read_events
 from .store import JOURNAL, Header, read_header, read_trials
-from .trial import BASELINE, Record
+from .trial import BASELINE, Record, costs_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,7 @@ class Step:
 
     Attributes:
         record: of the trial.
+        costs: of each objective; None if it has no price, or breaks a limit of its study.
         evaluations: fusion plans priced for it and for all trials before it.
         cpu_seconds: of optimizer and software search up to it; None where an older version of
             archloom wrote the journal.
@@ -25,6 +29,7 @@ class Step:
     """
 
     record: Record
+    costs: tuple[float, ...] | None
     evaluations: int
     cpu_seconds: float | None
     wall_seconds: float | None
@@ -37,6 +42,11 @@ class Run:
     folder: Path
     header: Header
     steps: tuple[Step, ...]
+
+    @property
+    def goals(self) -> Goals:
+        """Objectives and limits of the study."""
+        return stored_goals(self.header.config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +66,11 @@ def read_run(folder: Path) -> Run:
     header, records = read_header(folder), read_trials(folder)
     if not records:
         raise UserError(f"{folder} has no finished trial yet; 'archloom resume {folder}' goes on")
-    return Run(folder, header, tuple(_steps(records, read_events(folder / JOURNAL))))
+    goals = stored_goals(header.config)
+    return Run(folder, header, tuple(_steps(records, goals, read_events(folder / JOURNAL))))
 
 
-def _steps(records: Sequence[Record], events: Sequence[Event]) -> Iterator[Step]:
+def _steps(records: Sequence[Record], goals: Goals, events: Sequence[Event]) -> Iterator[Step]:
     timed = all("cpu_seconds" in event for event in events if "seconds" in event)
     asked, searched, ended = _asked_seconds(events), _searched_seconds(events), _ends(events)
     evaluations, cpu, batch, wall = 0, 0.0, None, 0.0
@@ -71,7 +82,9 @@ def _steps(records: Sequence[Record], events: Sequence[Event]) -> Iterator[Step]
             wall = max([wall, *(ended.get(trial, 0.0) for trial in trials)])
         evaluations += record["evaluations"]
         cpu += searched.get(record["trial"], 0.0)
-        yield Step(record, evaluations, cpu if timed else None, wall if timed else None)
+        kept = record["edp_js"] is not None and keeps_limits(record, goals)
+        costs = costs_of(record, goals) if kept else None
+        yield Step(record, costs, evaluations, cpu if timed else None, wall if timed else None)
 
 
 def arms_of(runs: Sequence[Run]) -> tuple[Arm, ...]:

@@ -6,16 +6,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..search.goals import Goals
 from ..space.infeasible import Infeasible
 from .config import ExecutorChoice, StudyConfig, load_config
 from .errors import UserError
 from .executors import make_executor
-from .front import comparison, front_of, front_table
+from .front import Front, comparison, front_of, front_table
+from .pick_rules import pick_rule
 from .progress import ProgressView
 from .stopping import Stopped, StopRequest
-from .store import Store, read_header
+from .store import Store, read_baseline, read_header
 from .study import Study, header_of, prepare, run_study, stored_config
-from .trial import Record
+from .trial import Record, figure_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -100,21 +102,24 @@ def _work(study: Study, store: Store, console: "Console") -> int:
     except Stopped:
         console.print(f"stopped; resume with: archloom resume {folder}", highlight=False)
         return 130
-    front = front_of(records)
-    if front:
+    config = study.config
+    members = front_of(records, config.goals)
+    front = Front(config.goals, tuple(members), pick_rule(config.pick, config.objectives))
+    if members:
         console.print(front_table(front))
     else:
-        console.print("no trial has an EDP, so there is no front")
-    line = comparison(folder)
+        what = "has an EDP" if all(r["edp_js"] is None for r in records) else "keeps the limits"
+        console.print(f"no trial {what}, so there is no front")
+    line = comparison(front, read_baseline(folder))
     if line:
         console.print(line, highlight=False, soft_wrap=True)
-    for text in infeasible_lines(records):
+    for text in [*infeasible_lines(records), *limit_lines(records, config.goals)]:
         console.print(text, highlight=False, soft_wrap=True)
     failed = [str(r["trial"]) for r in records if r["state"] == "failed"]
     if failed:
         text = f"{len(failed)} of {len(records)} trials crashed: {', '.join(failed)}; "
         console.print(f"{text}{folder}/trials.jsonl has the tracebacks", highlight=False)
-    return 0 if front else 1
+    return 0 if members else 1
 
 
 def infeasible_lines(records: Sequence[Record]) -> list[str]:
@@ -129,3 +134,24 @@ def infeasible_lines(records: Sequence[Record]) -> list[str]:
         f"{Infeasible(**group[0]['reason'])}"
         for group in found.values()
     ]
+
+
+def limit_lines(records: Sequence[Record], goals: Goals) -> list[str]:
+    """Say of each limit how many priced trials break it, and which of those is the nearest."""
+    lines = []
+    priced = [record for record in records if record["edp_js"] is not None]
+    for limit in goals.limits:
+        goal = limit.goal
+        over = [
+            (excess, record)
+            for record in priced
+            if (excess := limit.excess(goal.figure(figure_of(record, goal)))) > 0
+        ]
+        if over:
+            _, nearest = min(over, key=lambda pair: pair[0])
+            lines.append(
+                f"{len(over)} of {len(records)} trials break the limit of {goal.name} "
+                f"({limit.sign} {limit.value:g}); the nearest is trial {nearest['trial']} with "
+                f"{figure_of(nearest, goal):.4g}"
+            )
+    return lines

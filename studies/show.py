@@ -124,11 +124,15 @@ def _switched_on(effects: dict[str, str]) -> str:
 def _heading(details: Details) -> str:
     name = "baseline" if details["point"] is None else f"trial {details['trial']}"
     edp = "no EDP" if details["edp_js"] is None else f"EDP {details['edp_js']:.4g} J s"
-    return (
+    lines = [
         f"{name}: {details['state']} after {details['rounds']} rounds and "
-        f"{details['evaluations']} software evaluations\n"
-        f"{edp}, area {details['area_mm2']:.4g} mm2, TDP {details['tdp_w']:.4g} W"
-    )
+        f"{details['evaluations']} software evaluations",
+        f"{edp}, area {details['area_mm2']:.4g} mm2, TDP {details['tdp_w']:.4g} W",
+    ]
+    others = {k: v for k, v in details["values"].items() if k not in details}
+    if others:
+        lines.append(", ".join(f"{name} {figure:.4g}" for name, figure in others.items()))
+    return "\n".join(lines)
 
 
 def _design(hardware: Details) -> str:

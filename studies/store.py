@@ -21,7 +21,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
@@ -35,6 +35,10 @@ FORMAT = 1
 
 STUDY, SPACE, NETWORKS, JOURNAL = "study.yaml", "space", "networks", "journal.jsonl"
 TRIALS, BASELINE, LOCK = "trials.jsonl", "baseline.json", ".lock"
+
+#: Keys that came after the first studies, and what those studies did.
+LATER: Final[Mapping[str, Any]] = {"objectives": ["edp", "area", "tdp"]}
+_UNSET: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +71,14 @@ class Header:
 
     @property
     def result_settings(self) -> dict[str, Any]:
-        """What decides the result: neither the executor, nor the name, nor paths of files."""
-        settings = {k: v for k, v in self.config.items() if k not in ("name", "executor")}
+        """What decides the result: neither executor, pick nor name, nor paths of files.
+
+        What older studies could not choose is left out where it is as they had it.
+        """
+        free = ("name", "executor", "pick")
+        settings = {
+            k: v for k, v in self.config.items() if k not in free and LATER.get(k, _UNSET) != v
+        }
         workloads = [
             {"sha256": _digest(self.networks[i])} if is_file(workload) else workload
             for i, workload in enumerate(self.config["workloads"])

@@ -18,7 +18,7 @@ from .executors import Executor
 from .front import front_of
 from .history import History, Point
 from .store import STUDY, Header, Store
-from .trial import BASELINE, Record, observation, trial_record
+from .trial import BASELINE, Record, figure_of, observation, trial_record
 from .work import Context, Crash, Outcome, Work, decode
 from .workloads import stored_networks
 
@@ -86,7 +86,7 @@ class Status:
         trials_done, trials: trials with a final record, and all of them.
         round, rounds: round of the batch under way (from 1), and rounds of a batch.
         fraction: share of the whole study's work that is done, about.
-        best_edp_js: lowest EDP so far; None if there is none yet.
+        best: the best of the first objective so far, for people; None if there is none yet.
         front: designs on the front so far.
         failed: trials that crashed so far.
         baseline: whether it is the baseline that is being evaluated.
@@ -97,7 +97,7 @@ class Status:
     round: int
     rounds: int
     fraction: float
-    best_edp_js: float | None
+    best: str | None
     front: int
     failed: int
     baseline: bool = False
@@ -115,8 +115,8 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
         advance: the software search; None for archloom's own.
 
     Raises:
-        UserError: no design of the space keeps its rules and the caps, or the optimizer refuses
-            an option.
+        UserError: no design of the space keeps its rules, the caps and the limits, or the
+            optimizer refuses an option or the objectives.
     """
     from ..search.registry import budget_allocator
     from ..search.software import SoftwareSettings
@@ -140,8 +140,9 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
 
 
 def design_problem(config: StudyConfig, space: Path | str) -> "DesignProblem":
-    """Return the space of a config, given by name or path, with its networks and caps."""
+    """Return the space of a config, given by name or path, with its networks and goals."""
     from ..search.candidates import DesignProblem
+    from ..search.fusion_search import plans_of
     from ..space.hardware_space import HardwareSpace
 
     share = config.density
@@ -149,7 +150,14 @@ def design_problem(config: StudyConfig, space: Path | str) -> "DesignProblem":
         workload.network.with_density(share.weights, share.inputs) for workload in config.workloads
     )
     caps = config.constraints
-    return DesignProblem(HardwareSpace.load(str(space)), networks, caps.area_mm2, caps.tdp_w)
+    return DesignProblem(
+        HardwareSpace.load(str(space)),
+        networks,
+        caps.area_mm2,
+        caps.tdp_w,
+        goals=config.goals,
+        plans=plans_of(config.software.fusion),
+    )
 
 
 def stored_config(folder: Path, header: Header) -> StudyConfig:
@@ -210,9 +218,10 @@ class _Loop:
                 break  # the space has no more feasible designs
             records = self._batch(batch, points)
             self._store.publish(records)
-            optimizer.tell([observation(record) for record in records])
+            goals = self._study.problem.goals
+            optimizer.tell([observation(record, goals) for record in records])
             self._records += records
-            self._front = front_of([*self._front, *records])
+            self._front = front_of([*self._front, *records], goals)
             batch += 1
         self._baseline()
         return self._records
@@ -232,10 +241,12 @@ class _Loop:
     def _batch(self, batch: int, points: Sequence[Point]) -> list[Record]:
         first = len(self._records)
         designs = {first + i: self._study.hardware(point) for i, point in enumerate(points)}
-        allocator = self._study.allocator
+        problem, allocator = self._study.problem, self._study.allocator
         trails = self._rounds(designs, allocator.survivors)
         return [
-            trial_record(trial, batch, point, designs[trial], trails[trial], allocator.rounds)
+            trial_record(
+                problem, trial, batch, point, designs[trial], trails[trial], allocator.rounds
+            )
             for trial, point in zip(designs, points, strict=True)
         ]
 
@@ -245,8 +256,9 @@ class _Loop:
         if hardware is None:
             return
         trails = self._rounds({BASELINE: hardware}, lambda curves, _: list(curves))
-        rounds = self._study.allocator.rounds
-        record = trial_record(BASELINE, BASELINE, None, hardware, trails[BASELINE], rounds)
+        problem, rounds = self._study.problem, self._study.allocator.rounds
+        trail = trails[BASELINE]
+        record = trial_record(problem, BASELINE, BASELINE, None, hardware, trail, rounds)
         self._store.publish_baseline(record)
 
     def _rounds(
@@ -302,6 +314,12 @@ class _Loop:
             raise RuntimeError(f"the executor lost trial {trial} in round {round_index}")
         return result if isinstance(result, Crash) else decode(result)
 
+    def _best(self) -> str | None:
+        if not self._front:
+            return None
+        goal = self._study.problem.goals.objectives[0]
+        return goal.text(figure_of(self._front[0], goal))
+
     def _tell_watcher(self, size: int, round_index: int, share: float, baseline: bool) -> None:
         total, done = self._study.config.trials, len(self._records)
         rounds = self._study.allocator.rounds
@@ -313,7 +331,7 @@ class _Loop:
                 round=round_index + 1,
                 rounds=rounds,
                 fraction=min((done + inside) / total, 1.0),
-                best_edp_js=self._front[0]["edp_js"] if self._front else None,
+                best=self._best(),
                 front=len(self._front),
                 failed=sum(r["state"] == "failed" for r in self._records),
                 baseline=baseline,

@@ -2,12 +2,16 @@
 
 from collections.abc import Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ..evaluators.hardware_cost import hardware_cost
+from ..evaluators.hardware_cost import HardwareCost, hardware_cost
+from ..search.goals import EDP, Goal, Goals
 from ..search.protocols import Observation
 from ..space.hardware import Hardware
 from .work import Crash, Outcome
+
+if TYPE_CHECKING:
+    from ..search.candidates import DesignProblem
 
 Record = dict[str, Any]
 
@@ -16,6 +20,7 @@ BASELINE = -1
 
 
 def trial_record(
+    problem: "DesignProblem",
     trial: int,
     batch: int,
     point: dict[str, Any] | None,
@@ -26,6 +31,7 @@ def trial_record(
     """Return the record of a trial that ended.
 
     Args:
+        problem: what the study searches.
         trial, batch: numbers from 0 on.
         point: parameters of the design; None for a preset.
         hardware: the design.
@@ -42,7 +48,8 @@ def trial_record(
         - ``failed``: a round crashed; ``crash`` holds the traceback.
 
         ``edp_js`` (J*s, geometric mean over the networks) is the best found, also before a
-        crash; None if nothing was.
+        crash; None if nothing was. ``values`` has the figure of every objective and of all that
+        is limited, by name; it is empty without an EDP.
     """
     last = rounds[-1]
     outcomes = [r for r in rounds if isinstance(r, Outcome)]
@@ -66,6 +73,7 @@ def trial_record(
         "area_mm2": cost.area_mm2,
         "tdp_w": cost.tdp_w,
         "edp_js": edp,
+        "values": _values(problem, hardware, cost, best, edp) if best and edp is not None else {},
         "evaluations": curve.evaluations[-1] if curve and curve.evaluations else 0,
         "reason": best.infeasible if best and state == "infeasible" else None,
         "crash": last.to_dict() if isinstance(last, Crash) else None,
@@ -77,12 +85,53 @@ def trial_record(
     }
 
 
-def observation(record: Record) -> Observation:
+def _values(
+    problem: "DesignProblem", hardware: Hardware, cost: HardwareCost, best: Outcome, edp: float
+) -> dict[str, float]:
+    from ..search.costs import design_costs
+
+    found = [best.networks[network.name] for network in problem.networks]
+    passes = [(network["energy_pj"], network["latency_cycles"]) for network in found]
+    costs = design_costs(problem.networks, hardware, cost, passes)
+    # the software search has summed the EDP up already, and rounding may differ
+    return {
+        goal.name: edp if goal == EDP else goal.figure(goal.cost(costs))
+        for goal in _measured(problem.goals)
+    }
+
+
+def _measured(goals: Goals) -> list[Goal]:
+    return list(dict.fromkeys([*goals.objectives, *(limit.goal for limit in goals.limits)]))
+
+
+def figure_of(record: Record, goal: Goal) -> float:
+    """Return a figure of a trial that has an EDP."""
+    # records of older versions have EDP, area and TDP alone
+    value: float = record.get("values", record)[goal.name]
+    return value
+
+
+def costs_of(record: Record, goals: Goals) -> tuple[float, ...]:
+    """Return the cost of each objective of a trial that has an EDP."""
+    return tuple(goal.figure(figure_of(record, goal)) for goal in goals.objectives)
+
+
+def excess_of(record: Record, goals: Goals) -> tuple[float, ...]:
+    """Return ln(cost / limit) for each limit, of a trial that has an EDP."""
+    return tuple(
+        limit.excess(limit.goal.figure(figure_of(record, limit.goal))) for limit in goals.limits
+    )
+
+
+def observation(record: Record, goals: Goals) -> Observation:
     """Return what the optimizer learns from a trial."""
-    edp, reason = record["edp_js"], record["reason"]
-    values = None if edp is None else (edp, record["area_mm2"], record["tdp_w"])
+    reason = record["reason"]
     failure = reason["reason"] if reason else None
-    return Observation(record["point"], values, record["evaluations"], failure)
+    point, spent = record["point"], record["evaluations"]
+    if record["edp_js"] is None:
+        return Observation(point, None, spent, failure)
+    values, excess = costs_of(record, goals), excess_of(record, goals)
+    return Observation(point, values, spent, failure, excess)
 
 
 def mappings_proven(record: Record) -> tuple[int, int]:

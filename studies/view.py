@@ -1,16 +1,19 @@
 """What reports show of a study, read from its records once: a value without behaviour."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from ..search.goals import AREA, EDP, TDP, Goal, Goals
 from ..space.constraints_reader import constraints_text, read_constraints
 from ..space.infeasible import Infeasible
 from .errors import UserError
-from .front import front_of, pick
+from .front import Front, front_of, keeps_limits
+from .goal_rules import stored_goals
+from .pick_rules import PICKED, stored_pick
 from .store import read_baseline, read_header, read_trials
 from .trial import Record, mappings_proven
 from .workloads import kept_workloads
@@ -26,30 +29,32 @@ class Design:
     Attributes:
         label: trial number, or the name of a preset.
         state: complete, stopped or baseline.
-        edp_js: energy of one inference x latency of one pass, geometric mean over the networks.
-        area_mm2, tdp_w: of the hardware alone.
+        figures: by name, of every objective and limit, and EDP, area and TDP.
         parameters: the point in the hardware space; empty for a preset.
         evaluations: fusion plans that were priced for it.
         curve: (evaluations, best EDP so far) over its life.
         on_front: whether no other trial dominates it.
         proven: recorded mappings that are proven to be the best, and all of them.
+        kept: whether it keeps every limit.
     """
 
     label: str
     state: str
-    edp_js: float
-    area_mm2: float
-    tdp_w: float
+    figures: Mapping[str, float]
     parameters: dict[str, Any] = field(default_factory=dict)
     evaluations: int = 0
     curve: tuple[tuple[int, float], ...] = ()
     on_front: bool = False
     proven: tuple[int, int] = (0, 0)
+    kept: bool = True
 
-    @property
-    def objectives(self) -> tuple[float, float, float]:
-        """EDP, area and TDP; all are minimised."""
-        return (self.edp_js, self.area_mm2, self.tdp_w)
+    def figure(self, goal: Goal) -> float:
+        """Return its figure of a goal."""
+        return self.figures[goal.name]
+
+    def costs(self, goals: Sequence[Goal]) -> tuple[float, ...]:
+        """Return its costs, all to be minimised."""
+        return tuple(goal.figure(self.figure(goal)) for goal in goals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +86,11 @@ class StudyView:
         designs: every priced trial, in the order of the trials.
         losses: trials without a price, and those that crashed after they had one.
         baseline: the preset for comparison, if the study has one and has priced it.
-        picked: position in ``designs`` of the front member nearest to the ideal.
-        reference: EDP, area and TDP of the corner that hypervolumes are measured from; None if
-            nothing is priced.
+        picked: position in ``designs`` of the front member that the rule picks.
+        rule: how it is picked, for people.
+        goals: objectives and limits.
+        reference: costs of the corner that hypervolumes are measured from; None if no design
+            keeps the limits.
         hypervolume: (software evaluations so far, decades cubed) after each trial.
     """
 
@@ -93,14 +100,28 @@ class StudyView:
     losses: tuple[Loss, ...]
     baseline: Design | None
     picked: int | None
-    reference: tuple[float, float, float] | None
+    reference: tuple[float, ...] | None
     hypervolume: tuple[tuple[int, float], ...]
+    rule: str = PICKED["ideal"]
+    goals: Goals = field(default_factory=Goals)
 
     @property
     def front(self) -> tuple[Design, ...]:
-        """Members of the Pareto front, by EDP."""
+        """Members of the Pareto front, by the first objective."""
         members = (design for design in self.designs if design.on_front)
-        return tuple(sorted(members, key=lambda design: design.objectives))
+        return tuple(sorted(members, key=lambda design: design.costs(self.goals.objectives)))
+
+    @property
+    def axes(self) -> tuple[Goal, Goal, Goal]:
+        """What plots show: the first objectives, and where there are fewer EDP, area, TDP."""
+        first, second, third, *_ = dict.fromkeys([*self.goals.objectives, EDP, AREA, TDP])
+        return first, second, third
+
+    @property
+    def columns(self) -> tuple[Goal, ...]:
+        """What tables show: objectives, and what else is limited."""
+        limited = [limit.goal for limit in self.goals.limits]
+        return tuple(dict.fromkeys([*self.goals.objectives, *limited]))
 
 
 def load_view(folder: Path) -> StudyView:
@@ -115,63 +136,78 @@ def load_view(folder: Path) -> StudyView:
     records = read_trials(folder)
     if not records:
         raise UserError(f"{folder} has no finished trial yet; 'archloom resume {folder}' goes on")
+    goals, rule = stored_goals(config), stored_pick(config)
     priced = [record for record in records if record["edp_js"] is not None]
-    values = [(record["edp_js"], record["area_mm2"], record["tdp_w"]) for record in priced]
-    front = front_of(priced)
-    members = {record["trial"] for record in front}
-    designs = tuple(_design(record, record["trial"] in members) for record in priced)
-    reference = hypervolume_reference(values, config["constraints"]) if values else None
+    front = Front(goals, tuple(front_of(priced, goals)), rule)
+    members = {record["trial"] for record in front.members}
+    designs = tuple(_design(record, goals, record["trial"] in members) for record in priced)
+    kept = [design.costs(goals.objectives) for design in designs if design.kept]
+    reference = hypervolume_reference(kept, goals, config["constraints"]) if kept else None
     baseline = read_baseline(folder)
     return StudyView(
         name=config["name"],
-        facts=_facts(config, labels, records),
+        facts=_facts(config, goals, labels, records),
         designs=designs,
         losses=tuple(_loss(r) for r in records if r["edp_js"] is None or r["crash"] is not None),
-        baseline=_baseline(baseline) if baseline and baseline["edp_js"] else None,
-        picked=priced.index(pick(front)) if front else None,
+        baseline=_baseline(baseline, goals) if baseline and baseline["edp_js"] else None,
+        picked=priced.index(front.picked) if front.picked else None,
         reference=reference,
-        hypervolume=hypervolume_history(designs, reference) if reference else (),
+        hypervolume=hypervolume_history(designs, goals.objectives, reference) if reference else (),
+        rule=PICKED[rule.name],
+        goals=goals,
     )
 
 
 def hypervolume_reference(
-    values: Sequence[tuple[float, float, float]], caps: dict[str, float | None]
-) -> tuple[float, float, float]:
-    """Return the corner that volumes are measured from: caps, else 10% above the worst seen."""
-    worst = [1.1 * max(column) for column in zip(*values, strict=True)]
-    return (worst[0], caps["area_mm2"] or worst[1], caps["tdp_w"] or worst[2])
+    costs: Sequence[Sequence[float]], goals: Goals, constraints: Mapping[str, Any]
+) -> tuple[float, ...]:
+    """Return the costs of the corner that volumes are measured from.
+
+    Caps and limits of the objectives, where there are any, else 10% above the worst seen.
+    """
+    limits = {limit.goal: limit.goal.figure(limit.value) for limit in goals.limits}
+    caps = {AREA: constraints["area_mm2"], TDP: constraints["tdp_w"]}
+    worst = [1.1 * max(column) for column in zip(*costs, strict=True)]
+    return tuple(
+        limits.get(goal) or caps.get(goal) or seen
+        for goal, seen in zip(goals.objectives, worst, strict=True)
+    )
 
 
 def hypervolume_history(
-    designs: Sequence[Design], reference: tuple[float, float, float]
+    designs: Sequence[Design], objectives: Sequence[Goal], reference: tuple[float, ...]
 ) -> tuple[tuple[int, float], ...]:
     """Return (evaluations spent, hypervolume) after each design in turn."""
     from ..search.pareto import hypervolume_after
 
-    spent = accumulate(design.evaluations for design in designs)
-    volumes = hypervolume_after([design.objectives for design in designs], reference)
-    return tuple(zip(spent, volumes, strict=True))
+    spent = list(accumulate(design.evaluations for design in designs))
+    # designs that break a limit add nothing
+    kept = [design.costs(objectives) for design in designs if design.kept]
+    volumes = [0.0, *hypervolume_after(kept, reference)]
+    seen = accumulate(int(design.kept) for design in designs)
+    return tuple((evaluations, volumes[n]) for evaluations, n in zip(spent, seen, strict=True))
 
 
-def _design(record: Record, on_front: bool) -> Design:
+def _design(record: Record, goals: Goals, on_front: bool) -> Design:
     curve = record["curve"]
     steps = zip(curve["evaluations"], curve["edp_js"], strict=True)
+    always = {goal.name: record[goal.name] for goal in (EDP, AREA, TDP)}
     return Design(
         label=str(record["trial"]),
         state=record["state"],
-        edp_js=record["edp_js"],
-        area_mm2=record["area_mm2"],
-        tdp_w=record["tdp_w"],
+        figures=always | record.get("values", {}),
         parameters=record["point"] or {},
         evaluations=record["evaluations"],
         proven=mappings_proven(record),
         curve=tuple((n, edp) for n, edp in steps if edp is not None),
         on_front=on_front,
+        kept=keeps_limits(record, goals),
     )
 
 
-def _baseline(record: Record) -> Design:
-    return replace(_design(record, False), label=record["hardware"], state="baseline")
+def _baseline(record: Record, goals: Goals) -> Design:
+    design = _design(record, goals, on_front=False)
+    return replace(design, label=record["hardware"], state="baseline")
 
 
 def _loss(record: Record) -> Loss:
@@ -184,7 +220,9 @@ def _loss(record: Record) -> Loss:
     return Loss(str(record["trial"]), record["state"], reason, detail, record["point"] or {})
 
 
-def _facts(config: dict[str, Any], labels: list[str], records: Sequence[Record]) -> Facts:
+def _facts(
+    config: dict[str, Any], goals: Goals, labels: list[str], records: Sequence[Record]
+) -> Facts:
     """Return the configuration and what became of it, for people."""
     caps = config["constraints"]
     wanted = [
@@ -192,6 +230,7 @@ def _facts(config: dict[str, Any], labels: list[str], records: Sequence[Record])
         for key, label, unit in (("area_mm2", "area", "mm²"), ("tdp_w", "TDP", "W"))
         if caps[key] is not None
     ]
+    wanted += [limit.text for limit in goals.limits]
     states = Counter(record["state"] for record in records)
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     software = config["software"]
@@ -200,6 +239,7 @@ def _facts(config: dict[str, Any], labels: list[str], records: Sequence[Record])
     return (
         ("networks", ", ".join(labels)),
         ("hardware space", config["space"]),
+        ("objectives", ", ".join(goal.title for goal in goals.objectives)),
         ("limits", "; ".join(wanted) or "none"),
         ("trials", f"{len(records)} of {config['trials']} ({counts})"),
         ("software evaluations", f"{sum(record['evaluations'] for record in records):,}"),

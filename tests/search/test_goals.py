@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from archloom.evaluators.bounds import edp_bound
 from archloom.evaluators.hardware_cost import hardware_cost
 from archloom.search.candidates import Candidate, DesignProblem
+from archloom.search.costs import design_costs
 from archloom.search.goals import (
     AREA,
     EDP,
@@ -19,7 +20,6 @@ from archloom.search.goals import (
     Goals,
     Limit,
     MetricName,
-    design_costs,
 )
 from archloom.search.mobo import Mobo
 from archloom.search.protocols import Observation

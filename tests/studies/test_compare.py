@@ -12,7 +12,7 @@ from archloom.search.pareto import hypervolume, non_dominated
 from archloom.studies.cli import app
 from archloom.studies.compare_command import findings
 from archloom.studies.compare_view import page, to_json
-from archloom.studies.comparison import Course, band, compare, results, values_of
+from archloom.studies.comparison import Course, band, compare, results
 from archloom.studies.errors import UserError
 from archloom.studies.exclusions import exclusions
 from archloom.studies.importances import importances
@@ -129,13 +129,13 @@ def test_a_journal_without_times_has_no_times(runs: list[Run], tmp_path: Path) -
 def test_hypervolumes_are_shares_of_the_front_of_all(runs: list[Run]) -> None:
     comparison = compare(arms_of(runs))
     assert comparison is not None
-    every = [v for run in runs for step in run.steps if (v := values_of(step)) is not None]
+    every = [v for run in runs for step in run.steps if (v := step.costs) is not None]
     whole = hypervolume(every, comparison.reference)
     assert comparison.volume == pytest.approx(whole)
     assert len(comparison.front) == int(non_dominated(every).sum())
     for arm, courses in zip(comparison.arms, comparison.courses, strict=True):
         for run, course in zip(arm.runs, courses, strict=True):
-            mine = [v for step in run.steps if (v := values_of(step)) is not None]
+            mine = [v for step in run.steps if (v := step.costs) is not None]
             share = 100 * hypervolume(mine, comparison.reference) / whole
             assert course.percent[-1] == pytest.approx(share)
             assert (np.diff(course.percent) >= 0).all()
@@ -161,8 +161,8 @@ def test_a_parameter_that_decides_all_is_said_to(runs: list[Run]) -> None:
     for _ in range(80):
         point = {"pes": int(2 ** rng.integers(4)), "kind": ["a", "b"][rng.integers(2)], "one": 1}
         edp = 4.0 ** np.log2(point["pes"]) * (1.1 if point["kind"] == "a" else 1.0)
-        record = runs[0].steps[0].record | {"point": point, "edp_js": edp}
-        steps.append(replace(runs[0].steps[0], record=record))
+        record = runs[0].steps[0].record | {"point": point}
+        steps.append(replace(runs[0].steps[0], record=record, costs=(edp, 1.0, 1.0)))
     shares = importances([replace(runs[0], steps=tuple(steps))], 0)
     assert shares is not None
     assert list(shares) == ["pes", "kind"]

@@ -97,7 +97,7 @@ def test_the_front_has_a_column_of_proofs(proven_study: Path) -> None:
     console = Console(width=200, file=StringIO())
     with console.capture() as printed:
         console.print(front_table(front))
-    proven, count = mappings_proven(front[0])
+    proven, count = mappings_proven(front.members[0])
     assert "proven" in printed.get()
     assert f"{proven}/{count}" in printed.get()
 

@@ -9,6 +9,7 @@ from shutil import copytree
 import pytest
 from typer.testing import CliRunner
 
+from archloom.search.goals import AREA, EDP, TDP, Goal, Goals, Limit
 from archloom.search.pareto import hypervolume, non_dominated
 from archloom.studies import plots
 from archloom.studies.cli import app
@@ -62,20 +63,27 @@ def page(view: StudyView, finished_study: Path) -> Page:
     return Page(render(view, trial_details(finished_study, int(label))))
 
 
+CURVE = ((1, 9.0), (10, 4.0))
+
+
+def figures(*values: float) -> dict[str, float]:
+    return dict(zip(("edp_js", "area_mm2", "tdp_w"), values, strict=True))
+
+
 def by_hand(**changes: object) -> StudyView:
     """A view whose every text is hostile."""
     points = [(4.0, 1.0, 1.0), (2.0, 2.0, 1.0), (1.0, 3.0, 2.0), (5.0, 5.0, 5.0)]
     front = non_dominated(points)
     designs = tuple(
-        Design(str(i), "complete", *point, {EVIL: i, "same": EVIL}, 10, ((1, 9.0), (10, 4.0)), on)
-        for i, (point, on) in enumerate(zip(points, map(bool, front), strict=True))
+        Design(str(i), "complete", figures(*point), {EVIL: i, "same": EVIL}, 10, CURVE, bool(on))
+        for i, (point, on) in enumerate(zip(points, front, strict=True))
     )
     view = StudyView(
         name=EVIL,
         facts=(("networks", EVIL),),
         designs=designs,
         losses=(Loss("4", "failed", EVIL, EVIL, {EVIL: EVIL}),),
-        baseline=Design(EVIL, "baseline", 3.0, 3.0, 3.0),
+        baseline=Design(EVIL, "baseline", figures(3.0, 3.0, 3.0)),
         picked=1,
         reference=(6.0, 6.0, 6.0),
         hypervolume=((10, 0.1), (20, 0.2), (30, 0.3), (40, 0.3)),
@@ -86,7 +94,7 @@ def by_hand(**changes: object) -> StudyView:
 def test_the_view_is_what_the_store_holds(view: StudyView, finished_study: Path) -> None:
     records = read_trials(finished_study)
     assert [design.label for design in view.designs] == [str(r["trial"]) for r in records]
-    values = [design.objectives for design in view.designs]
+    values = [design.costs(view.goals.objectives) for design in view.designs]
     assert [design.on_front for design in view.designs] == list(non_dominated(values))
     assert view.picked is not None
     assert view.designs[view.picked].on_front
@@ -100,15 +108,19 @@ def test_hypervolume_grows_to_that_of_all_designs(view: StudyView) -> None:
     assert volumes == sorted(volumes)
     assert view.reference is not None
     assert view.reference[1:] == (20, 2)  # the study's caps
-    values = [design.objectives for design in view.designs]
+    values = [design.costs(view.goals.objectives) for design in view.designs]
     assert volumes[-1] == hypervolume(values, view.reference) > 0
     assert view.hypervolume[-1][0] == sum(design.evaluations for design in view.designs)
 
 
 def test_without_caps_the_reference_is_beyond_the_worst() -> None:
     caps = {"area_mm2": None, "tdp_w": 7.0}
-    found = hypervolume_reference([(1.0, 20.0, 3.0), (10.0, 2.0, 3.0)], caps)
-    assert found == pytest.approx((11.0, 22.0, 7.0))
+    costs = [(1.0, 20.0, 3.0), (10.0, 2.0, 3.0)]
+    assert hypervolume_reference(costs, Goals(), caps) == pytest.approx((11.0, 22.0, 7.0))
+    limited = Goals(limits=(Limit(EDP, 9.0),))
+    assert hypervolume_reference(costs, limited, caps) == pytest.approx((9.0, 22.0, 7.0))
+    shares = Goals((Goal("utilisation"),), (Limit(Goal("utilisation"), 0.25),))
+    assert hypervolume_reference([(2.0,)], shares, caps) == (4.0,)
 
 
 def test_the_page_needs_nothing_from_elsewhere(page: Page) -> None:
@@ -168,7 +180,7 @@ def test_a_study_of_failures_alone_still_has_a_page() -> None:
 
 def test_the_front_stands_out_with_pick_and_baseline() -> None:
     view = by_hand()
-    figure = plots.objectives(view)
+    figure = plots.objectives(view, EDP, AREA, TDP)
     traces = {trace.name: trace for trace in figure.data if trace.name}
     assert list(traces["front"].x) == [3.0, 2.0, 1.0]  # by EDP
     assert list(traces["front"].marker.color) == [2.0, 1.0, 1.0]  # TDP
@@ -190,8 +202,8 @@ def test_parameters_that_do_not_vary_have_no_axis() -> None:
     (trace,) = plots.parallel_coordinates(by_hand()).data
     assert [axis.label for axis in trace.dimensions] == [
         "&lt;script&gt;alert(&#x27;x&#x27;)&lt;/script&gt;",
-        plots.AREA_LABEL,
-        plots.TDP_LABEL,
+        "area (mm2)",
+        "TDP (W)",
     ]
     assert list(trace.dimensions[0]["values"]) == [2, 1, 0]
 
@@ -222,5 +234,5 @@ def test_a_trial_that_crashed_after_it_had_a_price_is_shown_as_both(
     lines = "".join(json.dumps(record) + "\n" for record in records)
     (tmp_path / "study" / "trials.jsonl").write_text(lines)
     view = load_view(tmp_path / "study")
-    assert records[1]["edp_js"] in [design.edp_js for design in view.designs]
+    assert records[1]["edp_js"] in [design.figure(EDP) for design in view.designs]
     assert ("1", "KeyError", "later") in [(x.label, x.reason, x.detail) for x in view.losses]

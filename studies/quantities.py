@@ -1,0 +1,62 @@
+"""Numbers of study files: plain, in the unit that the key says."""
+
+import re
+from collections.abc import Callable
+from math import isfinite
+from typing import Any, Final
+
+_QUANTITY: Final = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*?)\s*")
+
+_FACTORS: Final = {
+    "mm2": {"mm2": 1.0, "mm^2": 1.0, "cm2": 100.0, "cm^2": 100.0, "um2": 1e-6, "um^2": 1e-6},
+    "W": {"W": 1.0, "mW": 1e-3, "kW": 1e3, "uW": 1e-6},
+    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
+    "J": {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "nJ": 1e-9, "pJ": 1e-12},
+    "1/s": {"1/s": 1.0, "/s": 1.0, "Hz": 1.0, "1/ms": 1e3, "/ms": 1e3},
+    "": {"%": 1e-2},
+}
+
+
+def plain_number(unit: str) -> Callable[[Any], Any]:
+    """Return a validator that explains a number written with a unit; others pass as they are."""
+    named = _named(unit)
+
+    def check(value: Any) -> Any:
+        match = _QUANTITY.fullmatch(value) if isinstance(value, str) else None
+        if not match or _number(value) is not None:
+            return value
+        factor = _FACTORS.get(unit, {}).get(match[2])
+        if factor is None:
+            raise ValueError(f"{value!r} has unit {match[2]!r}, must be {named}")
+        converted = float(f"{float(match[1]) * factor:.12g}")
+        raise ValueError(f"{value!r} must be {named}: write {converted:g}")
+
+    return check
+
+
+def positive(value: Any, unit: str) -> float:
+    """Return a positive finite number.
+
+    Raises:
+        ValueError: it is none; the message has the value and the rule.
+    """
+    value = plain_number(unit)(value)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        number = _number(value)
+        hint = "" if number is None else f"; YAML reads this as a text, write {number:.15g}"
+        raise ValueError(f"{value!r} must be {_named(unit)}{hint}")
+    if not (isfinite(value) and value > 0):
+        raise ValueError(f"{value!r} must be greater than 0 and finite")
+    return float(value)
+
+
+def _named(unit: str) -> str:
+    return f"a plain number in {unit}" if unit else "a plain number"
+
+
+def _number(text: Any) -> float | None:
+    """Return the number that YAML read as a text, such as 5e-3; None if it is no number."""
+    try:
+        return float(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
