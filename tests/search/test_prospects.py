@@ -10,7 +10,8 @@ from archloom.evaluators.hardware_cost import hardware_cost
 from archloom.search.candidates import DesignProblem
 from archloom.search.certificate import Certificate
 from archloom.search.fusion_search import plans_of
-from archloom.search.goals import Goal, Goals, Limit, design_costs
+from archloom.search.costs import design_costs
+from archloom.search.goals import Goal, Goals, Limit
 from archloom.search.pareto import hypervolume, non_dominated
 from archloom.search.prospects import Prospects
 from archloom.search.protocols import Observation
