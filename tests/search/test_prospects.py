@@ -9,8 +9,8 @@ import pytest
 from archloom.evaluators.hardware_cost import hardware_cost
 from archloom.search.candidates import DesignProblem
 from archloom.search.certificate import Certificate
-from archloom.search.fusion_search import plans_of
 from archloom.search.costs import design_costs
+from archloom.search.fusion_search import plans_of
 from archloom.search.goals import Goal, Goals, Limit
 from archloom.search.pareto import hypervolume, non_dominated
 from archloom.search.prospects import Prospects
