@@ -57,6 +57,30 @@ def _greedy_bound() -> OptimizerFactory:
     return GreedyBound
 
 
+def _lcs() -> OptimizerFactory:
+    from .swarm import Swarm
+
+    return Swarm
+
+
+def _nsga2() -> OptimizerFactory:
+    from .nsga2 import Nsga2
+
+    return Nsga2
+
+
+def _tpe() -> OptimizerFactory:
+    from .optuna_samplers import OptunaSearch, tpe_sampler
+
+    return partial(OptunaSearch, sampler=tpe_sampler, tries=16)
+
+
+def _gp() -> OptimizerFactory:
+    from .optuna_samplers import OptunaSearch, gp_sampler
+
+    return partial(OptunaSearch, sampler=gp_sampler, tries=1)
+
+
 def _msh() -> AllocatorFactory:
     from .halving import SuccessiveHalving
 
@@ -86,6 +110,10 @@ _OPTIMIZERS: Final = {
     "sobol": _sobol,
     "grid": _grid,
     "greedy_bound": _greedy_bound,
+    "lcs": _lcs,
+    "nsga2": _nsga2,
+    "tpe": _tpe,
+    "gp": _gp,
 }
 _ALLOCATORS: Final = {"msh": _msh, "sh": _sh, "brackets": _brackets, "none": _none}
 

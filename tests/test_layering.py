@@ -10,7 +10,7 @@ import pytest
 
 from .source_tree import AROUND, LAYERS, imported, module_name, modules, statements
 
-HEAVY = ("torch", "botorch", "gpytorch", "ray", "plotly", "matplotlib")
+HEAVY = ("torch", "botorch", "gpytorch", "optuna", "ray", "plotly", "matplotlib")
 """Packages that take seconds to import: functions that need them import them."""
 
 SLOW_START = (*HEAVY, "numba", "scipy", "deap", "moocore")
