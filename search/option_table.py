@@ -8,7 +8,7 @@ by kind, once for layers that stream and once for those in tiles.
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluators.group_cost import GroupCost
+from ..evaluators.group_cost import GroupCost, streams
 from ..space.network import Network
 from .group_kinds import layer_kinds
 from .step_options import Option
@@ -17,6 +17,9 @@ Floats = NDArray[np.float64]
 
 #: weight of what was seen last in what is believed of a kind of layer
 _NEWS = 0.5
+
+#: least factor that is believed (ours): estimates of layers are near bounds
+_LEAST = 0.1
 
 #: share by which tilings that are not listed may be better than those that stand for them (ours)
 _BETTER = 0.1
@@ -42,6 +45,34 @@ class _Rows:
         return self._all[: self.count]
 
 
+class _Misses:
+    """By how much layers miss their least energy, or cycles, by column of the table."""
+
+    def __init__(self, columns: int) -> None:
+        self._factors = np.ones(columns)
+        self._most = np.full(columns, np.inf)
+        self._seen = np.zeros(columns, np.bool_)
+
+    def learn(self, columns: NDArray[np.int64], missed: float) -> None:
+        """Believe what was seen, as far as it is news."""
+        news = np.where(self._seen[columns], _NEWS, 1.0)
+        self._factors[columns] = (1 - news) * self._factors[columns] + news * missed
+        self._seen[columns] = True
+
+    def learn_most(self, columns: NDArray[np.int64], missed: float) -> None:
+        """Believe no more than what was seen of layers that had no need to do better."""
+        self._most[columns] = np.minimum(self._most[columns], missed)
+
+    def factors(self, optimism: float) -> Floats:
+        """Factors by column; of what was never seen, the mean of what was."""
+        known = self._factors[self._seen]
+        usual = float(np.exp(np.log(known).mean())) if len(known) else 1.0
+        factors = np.where(self._seen, self._factors, np.minimum(usual, self._most))
+        # what costs less than was taken for its least does so whatever is believed of others
+        believed: Floats = np.where(factors < 1.0, factors, factors ** (1.0 - optimism))
+        return believed
+
+
 class OptionTable:
     """Rows of options.
 
@@ -57,8 +88,7 @@ class OptionTable:
         # least energy and cycles by kind of layer; energy and cycles of what moves, and wait
         self._layer_pj, self._layer_cycles = _Rows(self._columns), _Rows(self._columns)
         self._moved = _Rows(3)
-        self._energy, self._cycles = np.ones(self._columns), np.ones(self._columns)
-        self._seen = np.zeros(self._columns, np.bool_)
+        self._energy, self._cycles = _Misses(self._columns), _Misses(self._columns)
         self._rough = _Rows(1)
         self.options: list[Option] = []
         self.priced: list[bool] = []
@@ -91,15 +121,13 @@ class OptionTable:
         """Put a price in the place of an estimate, and learn from it."""
         option = self.options[row]
         columns = np.unique(self._columns_of(option))
+        spent = cost.dynamic_pj - option.moved_pj
+        self._energy.learn(columns, max(spent / option.layer_pj.sum(), _LEAST))
         busy = sum(share.latency_cycles for share in cost.layers)
-        for beliefs, seen, least in (
-            (self._energy, cost.dynamic_pj - option.moved_pj, option.layer_pj.sum()),
-            (self._cycles, busy, option.layer_cycles.sum()),
-        ):
-            missed = max(seen / least, 0.1)
-            news = np.where(self._seen[columns], _NEWS, 1.0)
-            beliefs[columns] = (1 - news) * beliefs[columns] + news * missed
-        self._seen[columns] = True
+        # mappings of a layer that DRAM holds up have no need of fewer cycles
+        free = cost.wait_cycles > 0 and streams(option.group)
+        learn = self._cycles.learn_most if free else self._cycles.learn
+        learn(columns, max(busy / option.layer_cycles.sum(), _LEAST))
         self._layer_pj.now[row] = self._layer_cycles.now[row] = 0.0
         self._moved.now[row] = cost.dynamic_pj, cost.latency_cycles, 0.0
         self.priced[row] = True
@@ -110,7 +138,7 @@ class OptionTable:
         ``optimism`` is 0 for what is believed of layers, 1 for the least that they can cost; what
         a rough row stands for may then be better than the row by a tenth.
         """
-        energy, cycles = (self._believed(b, optimism) for b in (self._energy, self._cycles))
+        energy, cycles = self._energy.factors(optimism), self._cycles.factors(optimism)
         moved_pj, moved_cycles, late = self._moved.now.T
         # sums in one thread: figures must not depend on how many there are
         busy = np.einsum("rc,c->r", self._layer_cycles.now, cycles)
@@ -119,15 +147,6 @@ class OptionTable:
         better = 1.0 - _BETTER * optimism * self._rough.now[:, 0]
         total = dynamic + self._leakage_pj * latency
         return total * better, np.maximum(latency, 1.0) * better
-
-    def _believed(self, beliefs: Floats, optimism: float) -> Floats:
-        """Factors by column; of what was never seen, the mean of what was."""
-        known = beliefs[self._seen]
-        usual = float(np.exp(np.log(known).mean())) if len(known) else 1.0
-        factors = np.where(self._seen, beliefs, usual)
-        # what costs less than was taken for its least does so whatever is believed of others
-        believed: Floats = np.where(factors < 1.0, factors, factors ** (1.0 - optimism))
-        return believed
 
     def _columns_of(self, option: Option) -> NDArray[np.int64]:
         tiled = option.group.tile is not None or len(option.group.layers) > 1

@@ -1,9 +1,8 @@
 """Paths of least energy x latency through a graph whose steps add up both.
 
-The product of two positive linear forms is quasi-concave: its least value over the convex hull of
-all paths' (energy, latency) is at a corner of the hull. Every corner of the lower left side is the
-shortest path for some weight of latency against energy (Eisner and Severance, JACM 1976). So a few
-shortest paths find the path of least product, and no path of any other kind can have less.
+Every corner of the hull of all paths' (energy, latency) is the shortest path for some weight of
+latency against energy (Eisner and Severance, JACM 1976). So a few shortest paths find the path of
+least product (:mod:`.least_product`).
 """
 
 from math import inf
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..evaluators.compiled import compiled
+from .least_product import Corner, least_product
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -58,25 +58,16 @@ class Paths:
         Returns:
             The first such path in the order of steps; None if no path leads to the end.
         """
-        ends = self._shortest(energy, latency, 1.0, 0.0), self._shortest(energy, latency, 0.0, 1.0)
-        if ends[0] is None or ends[1] is None:
+        if self._shortest(energy, latency, 1.0, 1.0) is None:
             return None
-        best = min(ends[0], ends[1], key=lambda found: found.product)
-        between = [(ends[0], ends[1])]
-        while between:
-            one, other = between.pop()
-            slope, rise = one.latency - other.latency, other.energy - one.energy
-            # no point between two corners lies below the corner of their box
-            if slope <= 0 or rise <= 0 or _floor(one, other) >= best.product:
-                continue
-            found = self._shortest(energy, latency, slope, rise)
-            assert found is not None
-            line = slope * one.energy + rise * one.latency
-            if slope * found.energy + rise * found.latency >= line * (1 - 1e-12):
-                continue
-            best = min(best, found, key=lambda path: path.product)
-            between += [(one, found), (found, other)]
-        return best
+
+        def corner(per_energy: float, per_latency: float) -> Corner[Found]:
+            found = self._shortest(energy, latency, per_energy, per_latency)
+            if found is None:
+                raise AssertionError("a path for some weights is a path for all")
+            return Corner(found, found.energy, found.latency)
+
+        return least_product(corner).answer
 
     def _shortest(
         self, energy: Floats, latency: Floats, per_energy: float, per_latency: float
@@ -94,14 +85,6 @@ class Paths:
         steps.reverse()
         chosen = np.array(steps, np.int64)
         return Found(tuple(steps), float(energy[chosen].sum()), float(latency[chosen].sum()))
-
-
-def _floor(one: Found, other: Found) -> float:
-    """Least product between two neighbours on a hull, before anything is known of it.
-
-    The hull lies within the corner of their box.
-    """
-    return min(one.energy, other.energy) * min(one.latency, other.latency)
 
 
 @compiled
