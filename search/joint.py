@@ -160,9 +160,14 @@ class _Search:
             fresh = [row for row in rows if not self._table.priced[row]]
             priced = [self._settle(row) for row in fresh]
             if all(priced) and (fresh or not self._list_tilings(rows)):
-                options, table = self._options, self._table.options
-                groups = (options.like(table[row], self._steps[s]) for s, row in found)
-                return FusionPlan(tuple(groups))
+                return self._plan(found)
+
+    def _plan(self, path: list[tuple[int, int]]) -> FusionPlan:
+        """Return the plan of steps with their rows."""
+        options, table = self._options, self._table.options
+        turns = {i: turn for turn, (s, _) in enumerate(path) for i in self._steps[s].layers}
+        groups = (options.like(table[row], self._steps[s], turns) for s, row in path)
+        return FusionPlan(tuple(groups))
 
     def _list_options(self, rows: list[int]) -> bool:
         """Put some options in the place of what stands for all; whether there was such a row."""

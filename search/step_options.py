@@ -6,7 +6,8 @@ the DRAM's pins. Whoever knows by how much layers miss that least multiplies it 
 """
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping as Dict
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Final
 
@@ -94,7 +95,6 @@ class StepOptions:
         self._network = network
         self._hardware = hardware
         self._estimates = TileEstimates(network, hardware)
-        self._last = [max(readers, default=-1) for readers in network.consumers]
         layers = network.layers
         self._owners = [network.weight_owner(i) for i in range(len(layers))]
         self._weight_words = [layer.weight_words for layer in layers]
@@ -132,10 +132,16 @@ class StepOptions:
         kept, unwritten = (tuple(map(first, maps)) for maps in (around.kept, around.unwritten))
         return kind, held, kept, unwritten, around.words
 
-    def like(self, option: Option, step: Step) -> FusionGroup:
-        """Return the group of an option as another step of the same kind runs it."""
+    def like(self, option: Option, step: Step, turns: Dict[int, int]) -> FusionGroup:
+        """Return the group of an option as another step of the same kind runs it in a plan.
+
+        ``turns`` says which group of the plan runs each layer: pins last to the last reader.
+        """
         resident = tuple(step.layers[m] for m in places(option.group))
-        return self._group(step, option.group.tile, option.group.halo, resident)
+        group = self._group(step, option.group.tile, option.group.halo, resident)
+        readers = (self._network.consumers[i] for i in step.kept)
+        last = [max(some, key=lambda reader: (turns[reader], reader)) for some in readers]
+        return replace(group, pins=tuple(map(Pin, step.kept, last)))
 
     def whole(self, step: Step) -> Option:
         """Return a rough estimate for all tilings of a step: only weights are fetched again."""
@@ -266,7 +272,8 @@ class StepOptions:
         halo: HaloPolicy = "recompute",
         resident: tuple[int, ...] = (),
     ) -> FusionGroup:
-        pins = tuple(Pin(i, self._last[i]) for i in step.kept)
+        # no price asks who reads a map last; that depends on the groups to come
+        pins = tuple(Pin(i, self._network.consumers[i][-1]) for i in step.kept)
         return FusionGroup(step.layers, tile, halo, resident, pins=pins)
 
     def _option(
