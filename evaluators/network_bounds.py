@@ -60,12 +60,16 @@ class _Nests(NamedTuple):
         bounds, windows: int64[B, 8] and int64[B, 2, 4].
         times: int64[B], how often each runs.
         whole: int64[B], how often each runs and every result is read.
+        owned: int64[B], how often it then brings weights of its own.
+        weights: int64[B], words of its weights.
     """
 
     bounds: Int
     windows: Int
     times: Int
     whole: Int
+    owned: Int
+    weights: Int
 
 
 class _Work(NamedTuple):
@@ -85,23 +89,24 @@ class _Work(NamedTuple):
 @remembered
 def _work(network: Network) -> _Work:
     read = needed(network).outputs
-    # what makes a nest, as often as it runs and as often as all of it is read
+    # what makes a nest, as often as it runs, as all of it is read, and as it has its own weights
     counts: dict[tuple[float, float], dict[tuple[Any, ...], list[int]]] = {}
     partly = []
     for layer, outputs in zip(network.layers, read, strict=True):
         if layer.uses_macs:
             window = zip(layer.stride, layer.dilation, layer.padding, layer.input_size, strict=True)
             count = counts.setdefault(layer.density, {}).setdefault(
-                (layer.bounds, tuple(window)), [0, 0]
+                (layer.bounds, tuple(window), layer.weight_words), [0, 0, 0]
             )
             partly.append(outputs < layer.p * layer.q)
             count[0] += 1
             count[1] += int(not partly[-1])
+            count[2] += int(not partly[-1] and not layer.weights_of)
     nests = {}
     for density, found in counts.items():
-        bounds, windows = (np.array(part, np.int64) for part in zip(*found, strict=True))
-        times, whole = np.array(list(found.values()), np.int64).T
-        nests[density] = _Nests(bounds, windows, times, whole)
+        bounds, windows, weights = (np.array(part, np.int64) for part in zip(*found, strict=True))
+        times, whole, owned = np.array(list(found.values()), np.int64).T
+        nests[density] = _Nests(bounds, windows, times, whole, owned, weights)
     # an operator on the vector unit costs the same wherever it stands
     vector = Counter(
         replace(layer, name="operator", weights_of="")
@@ -168,11 +173,17 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
     if hardware.fusion_level is None:
         return layer_by_layer_bound(network, hardware)
     work, need, costs = _work(network), demanded(network, hardware, steady), access_costs(hardware)
+    narrow = min(1.0, hardware.bits(-1, "weights") / hardware.word_bits)
+    weight_cycles = narrow / hardware.levels[-1].bandwidth_words
     energy_pj = cycles = 0.0
     for density, nests in work.nests.items():
         inside = layer_costs(*_in_buffer(hardware, density), nests.bounds, nests.windows)
         energy_pj += float(nests.whole @ inside[:, 0])
         cycles += float(nests.whole @ inside[:, 1])
+        if not steady:
+            # a layer waits for its own weights (docs/bounds.md, networks)
+            waits = np.maximum(0.0, nests.weights * weight_cycles - inside[:, 1])
+            cycles += float(nests.owned @ waits)
     busy, working = nonzero(need.density[work.partly], hardware)
     macs, parallel = need.macs[work.partly], occupied(need.loops[work.partly], hardware)
     cycles += float((macs / parallel * busy).sum()) + need.vector_ops / hardware.vector_lanes
