@@ -1,6 +1,6 @@
 """Ways to cut the maps of one group in tiles; those that share an axis share its sweep."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Final, get_args
 
@@ -53,6 +53,17 @@ class GroupTilings:
         heights = dict.fromkeys(-(-rows // 2**n) for n in range(rows.bit_length() + 1))
         widths = dict.fromkeys(-(-columns // 2**n) for n in range(1, columns.bit_length() - 2))
         return [*((height, columns) for height in heights), *((1, width) for width in widths)]
+
+    def even(self, sides: Sequence[int]) -> list[Tile]:
+        """Tiles near a square with such sides, larger ones first."""
+        rows, columns = self.whole
+        tiles = (
+            (height, width)
+            for height in sides
+            for width in sides
+            if height <= 2 * width <= 4 * height and height <= rows and width <= columns
+        )
+        return sorted(tiles, key=lambda tile: (-tile[0] * tile[1], tile))
 
     def several(self) -> Iterator[tuple[Tile, HaloPolicy]]:
         """Yield bands of rows, then tiles near a square, under every policy that differs there."""

@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from ..evaluators.group_cost import buffer_words
+from ..evaluators.group_cost import buffer_words, streams
 from ..evaluators.hardware_cost import access_costs
 from ..evaluators.network_bounds import any_plan_bound
 from ..space.fusion import FusionPlan, layer_by_layer
@@ -142,7 +142,8 @@ class _Search:
         first = len(self._table.options)
         self._list_options(list(plain))
         for row in range(first, len(self._table.options)):
-            self._settle(row)
+            if streams(self._table.options[row].group):
+                self._settle(row)
 
     def next(self, optimism: float) -> FusionPlan | None:
         """Return the plan that is estimated best, all its steps priced; None if there is none.

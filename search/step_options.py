@@ -29,11 +29,15 @@ from .group_tilings import BANDS, GroupTilings
 from .partition import Group
 from .tile_estimates import LayerTile, TileEstimates
 from .tiling import Tile, choose_weights
+from .unrolling import even_sides
 
 Floats = NDArray[np.float64]
 
 #: bands of a group that are looked at first
 _FEW: Final = 3
+
+#: cycles of whole maps with exact factors, over the least, from which even tiles are looked at
+_UNEVEN: Final = 1.03
 
 _KEPT: Final[HaloPolicy] = "keep_all"
 
@@ -95,6 +99,7 @@ class StepOptions:
         self._network = network
         self._hardware = hardware
         self._estimates = TileEstimates(network, hardware)
+        self._sides = even_sides(hardware)
         layers = network.layers
         self._owners = [network.weight_owner(i) for i in range(len(layers))]
         self._weight_words = [layer.weight_words for layer in layers]
@@ -154,12 +159,14 @@ class StepOptions:
         )
         words, batch = self._weights(step, around), self._network.batch
         moved = _Moved(words, 0, fetched, stored, batch, 1)
-        return self._option(self._group(step, None), around, sizes, moved)
+        cut = len(step.layers) > 1
+        return self._option(self._group(step, None), around, sizes, moved, cut)
 
     def few(self, step: Step) -> list[Option]:
         """Return some options of a step: the largest bands of rows that fit, if any do.
 
-        All halos are kept, or none if that does not fit.
+        All halos are kept, or none if that does not fit. Where layers gain by tiles that fill the
+        meshes, some of these as well.
         """
         if len(step.layers) == 1:
             return self.all(step)
@@ -167,36 +174,56 @@ class StepOptions:
         tilings = self._tilings(step, around)
         if tilings is None:
             return []
-        kept = self._bands(step, around, tilings, _KEPT)
-        return kept or self._bands(step, around, tilings, "recompute")
+        kept = self._largest(step, around, tilings, tilings.bands, _KEPT)
+        bands = kept or self._largest(step, around, tilings, tilings.bands, "recompute")
+        return bands + self._even(step, around, tilings)
 
     def all(self, step: Step) -> list[Option]:
         """Return the options of a step, those of the least estimated energy x latency first."""
         alone, around = len(step.layers) == 1, self.around(step)
         options = [self.whole(step)] if alone else []
         tilings = self._tilings(step, around)
-        if tilings is None or (alone and not around.words):
+        if tilings is None:
             return options
         # a layer by itself has its tiles in its mapping
-        some = [(tilings.whole, _KEPT)] if alone else tilings.several()
+        some = ([(tilings.whole, _KEPT)] if around.words else []) if alone else tilings.several()
         for tile, halo in some:
             options += self._tiled(step, around, tilings, tile, halo)
-        return _best(options)
+        return _best(options + self._even(step, around, tilings))
 
-    def _bands(
-        self, step: Step, around: Surroundings, tilings: GroupTilings, halo: HaloPolicy
+    def _even(self, step: Step, around: Surroundings, tilings: GroupTilings) -> list[Option]:
+        """Return tiles that fill the meshes, the largest that fit, if layers gain by them."""
+        if not self._uneven(step):
+            return []
+        tiles = tilings.even(self._sides)
+        kept = self._largest(step, around, tilings, tiles, _KEPT)
+        return kept or self._largest(step, around, tilings, tiles, "recompute")
+
+    def _uneven(self, step: Step) -> bool:
+        """Whether whole maps leave MACs idle that tiles may use."""
+        members = ((i, self._network.layers[i]) for i in step.layers)
+        whole = [(i, layer.p, layer.q, True) for i, layer in members]
+        exact, least = (sum(c for _, c in self._estimates.of(whole, cut)) for cut in (False, True))
+        return bool(self._sides) and exact > _UNEVEN * least
+
+    def _largest(
+        self,
+        step: Step,
+        around: Surroundings,
+        tilings: GroupTilings,
+        tiles: list[Tile],
+        halo: HaloPolicy,
     ) -> list[Option]:
-        """Return the largest bands that fit, taking it that smaller ones fit where larger do."""
-        bands = tilings.bands
-        low, high = 0, len(bands)
+        """Return the largest tiles that fit, taking it that smaller ones fit where larger do."""
+        low, high = 0, len(tiles)
         known: dict[int, list[Option]] = {}
         while low < high:
             middle = (low + high) // 2
-            known[middle] = self._tiled(step, around, tilings, bands[middle], halo)
+            known[middle] = self._tiled(step, around, tilings, tiles[middle], halo)
             low, high = (low, middle) if known[middle] else (middle + 1, high)
-        for n in range(low, min(low + _FEW, len(bands))):
+        for n in range(low, min(low + _FEW, len(tiles))):
             if n not in known:
-                known[n] = self._tiled(step, around, tilings, bands[n], halo)
+                known[n] = self._tiled(step, around, tilings, tiles[n], halo)
         return [option for n in range(low, low + _FEW) for option in known.get(n, ())]
 
     def _tilings(self, step: Step, around: Surroundings) -> GroupTilings | None:
@@ -282,9 +309,10 @@ class StepOptions:
         around: Surroundings,
         sizes: Sequence[Sequence[tuple[LayerTile, int]]],
         moved: _Moved,
+        cut: bool = False,
     ) -> Option:
         """Add up tiles of each member, as (tile, how many of an image), and what moves."""
-        costs = iter(self._estimates.of([tile for of in sizes for tile, _ in of]))
+        costs = iter(self._estimates.of([tile for of in sizes for tile, _ in of], cut))
         totals = np.zeros((len(sizes), 2))
         for m, of_layer in enumerate(sizes):
             for _, times in of_layer:

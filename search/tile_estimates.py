@@ -1,9 +1,11 @@
-"""What a layer of a fused tile costs at least, known without searching a mapping.
+"""What a layer of a fused tile costs about, known without searching a mapping.
 
-Bounds of many tile sizes are worked out in one call of the compiled kernel and remembered.
+Bounds of many tile sizes are worked out in one call of the compiled kernel and remembered. Cycles
+also are at least those of the MACs that exact factors occupy (:mod:`.unrolling`).
 """
 
 from collections.abc import Sequence
+from math import prod
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +19,7 @@ from ..space.hardware import Hardware
 from ..space.layer import Layer
 from ..space.network import Network
 from .group_kinds import layer_kinds
+from .unrolling import mesh_axes, most_parallel
 
 #: layer, rows and columns of its result, and whether its weights are resident
 LayerTile: TypeAlias = tuple[int, int, int, bool]
@@ -38,10 +41,15 @@ class TileEstimates:
         self._kinds = layer_kinds(network)
         level = hardware.fusion_level
         self._keeps = level is not None and "weights" in hardware.levels[level].keeps
-        self._memo: dict[LayerTile, Cost] = {}
+        self._axes = mesh_axes(hardware)
+        # energy, cycles with exact factors, and cycles at the least
+        self._memo: dict[LayerTile, tuple[float, float, float]] = {}
 
-    def of(self, tiles: Sequence[LayerTile]) -> list[Cost]:
-        """Return the least cost of each tile (docs/bounds.md, theorem 1; vector tiles: exact)."""
+    def of(self, tiles: Sequence[LayerTile], cut: bool = False) -> list[Cost]:
+        """Return about what each tile costs (docs/bounds.md, theorem 1; vector tiles: exact).
+
+        Of what is ``cut`` further, in any way, the least.
+        """
         keys: list[LayerTile] = [(self._kinds[layer], r, c, stays) for layer, r, c, stays in tiles]
         first = dict(zip(keys, (tile[0] for tile in tiles), strict=True))
         missing = {key: first[key] for key in dict.fromkeys(keys) if key not in self._memo}
@@ -56,15 +64,23 @@ class TileEstimates:
                 cost = vector_cost(
                     layer, self._hardware, rows, columns, staged=True, resident=resident
                 )
-                self._memo[key] = (cost.dynamic_pj, float(cost.latency_cycles))
+                cycles = float(cost.latency_cycles)
+                self._memo[key] = (cost.dynamic_pj, cycles, cycles)
         for (density, staged), found in flavours.items():
             design, prices = design_and_prices(self._hardware, density, staged)
             nests = [_nest(self._layers[i], key[1], key[2]) for key, i in found]
             bounds, windows = (np.array(part, np.int64) for part in zip(*nests, strict=True))
             costs = layer_costs(design, prices, bounds, windows)
-            for (key, _), (energy, cycles) in zip(found, costs.tolist(), strict=True):
-                self._memo[key] = (energy, cycles)
-        return [self._memo[key] for key in keys]
+            for (key, _), (energy, cycles), nest in zip(found, costs.tolist(), nests, strict=True):
+                exact = self._exact(nest[0]) * prices.busy
+                self._memo[key] = (energy, max(cycles, exact), cycles)
+        costs_of = (self._memo[key] for key in keys)
+        return [(energy, least if cut else exact) for energy, exact, least in costs_of]
+
+    def _exact(self, bounds: list[int]) -> float:
+        """Cycles of the MACs that exact factors occupy; 0 if that is not known."""
+        parallel = most_parallel(self._axes, tuple(bounds))
+        return prod(bounds) / parallel if parallel else 0.0
 
 
 def _nest(

@@ -171,6 +171,19 @@ def test_steady_weights_go_below_what_other_plans_must_fetch():
     assert any_plan_bound(net, eyeriss_like(), True) == any_plan_bound(net, eyeriss_like())
 
 
+def test_a_layer_that_waits_for_its_weights_hides_no_other_layer():
+    """Cycles add up although one layer has most of the work and the other most of the words."""
+    worker = conv(name="worker", k=64, c=64, p=16, q=16, input_size=(16, 16))
+    waiter = conv(name="waiter", k=8, c=64, p=1, q=1, r=16, s=16, input_size=(16, 16))
+    net, hardware = Network("both", (worker, waiter), (("input",), ("worker",))), edge(1 << 20)
+    bound = any_plan_bound(net, hardware)
+    alone = [any_plan_bound(single(layer), hardware) for layer in net.layers]
+    words = waiter.weight_words / hardware.levels[-1].bandwidth_words
+    assert bound.latency_cycles > latency_bound_cycles(net, hardware)
+    assert bound.latency_cycles >= words
+    assert bound.latency_cycles <= sum(one.latency_cycles for one in alone)
+
+
 def conv(**changes):
     return Layer(**({"name": "conv", "operator": "conv"} | changes))
 

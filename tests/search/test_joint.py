@@ -1,6 +1,6 @@
 """The joint planner: groups, tiles, halos, resident weights and pins chosen together."""
 
-from itertools import pairwise
+from itertools import islice, pairwise
 from math import exp, inf
 
 import pytest
@@ -9,16 +9,18 @@ from archloom.evaluators.group_cost import buffer_words
 from archloom.evaluators.hardware_cost import access_costs
 from archloom.search.cuts import cut_graph
 from archloom.search.fusion_search import FUSION_SEARCHES
-from archloom.search.joint import Joint
+from archloom.search.joint import Joint, plans
 from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import MAPPING_SEARCHES
 from archloom.search.planned import ln_edp
 from archloom.search.pricing import PlanPricer
 from archloom.search.protocols import FusionSearch
 from archloom.search.step_options import StepOptions
+from archloom.search.unrolling import even_sides
 from archloom.space.fusion import plan_violations
 from archloom.space.infeasible import Infeasible
 from archloom.space.networks import network
+from archloom.space.presets import preset
 
 from ..contracts.fusion_search import FusionSearchContract
 from .small_cases import casco_edge, chain, cheap_pricer, graph, two_levels
@@ -82,9 +84,9 @@ def test_few_plans_beat_what_other_searches_find(name: str) -> None:
     mapper = Mapper(MAPPING_SEARCHES["auto"](), 10_000, seed=5)
     price = PlanPricer(network(name), casco_edge(256), mapper)
     ends = {}
-    for search, plans in (("joint", 12), ("genetic", 40), ("dynamic", 2), ("none", 1)):
+    for search, budget in (("joint", 12), ("genetic", 40), ("dynamic", 2), ("none", 1)):
         planner = FUSION_SEARCHES[search](price, 8)
-        state = planner.advance(planner.start(1), plans)
+        state = planner.advance(planner.start(1), budget)
         assert plan_violations(price.network, state.best) == []
         ends[search] = state.history[-1]
     assert ends["joint"] <= min(ends.values()) + 0.01
@@ -117,3 +119,28 @@ def test_without_a_shared_buffer_there_is_nothing_to_fuse() -> None:
     state = joint.advance(joint.start(0), 20)
     assert all(len(group.layers) == 1 for group in state.best.groups)
     assert state.history[-1] == ln_edp(price, state.best)
+
+
+@pytest.mark.parametrize("name", ["diamond", "two heads"])
+def test_a_pin_lasts_to_the_reader_that_runs_last(name: str) -> None:
+    price = cheap_pricer(SMALL[name], casco_edge(32, pe_x=4, pe_y=4))
+    readers = price.network.consumers
+    orders = set()
+    for plan in islice(plans(price), 200):
+        turns = {i: turn for turn, group in enumerate(plan.groups) for i in group.layers}
+        pins = [pin for group in plan.groups for pin in group.pins]
+        assert all(turns[pin.reader] == max(turns[r] for r in readers[pin.layer]) for pin in pins)
+        # what the network lists last need not run last
+        orders |= {pin.reader == max(readers[pin.layer]) for pin in pins}
+    assert orders == {True, False}
+
+
+def test_a_map_that_leaves_macs_idle_is_cut_in_tiles_that_fill_them() -> None:
+    # 94 is 2 x 47: 3 kernel rows and powers of 2 fill 12 x 12 of 14 x 12 MACs, 14 rows all
+    hardware = preset("eyeriss")
+    price = cheap_pricer(chain(2, size=94, channels=64), hardware, 10_000)
+    joint = Joint(price)
+    state = joint.advance(joint.start(0), 20)
+    tiles = [group.tile for group in state.best.groups if group.tile is not None]
+    assert any(set(tile) <= set(even_sides(hardware)) for tile in tiles)
+    assert state.history[-1] < state.history[0] - 0.1
