@@ -32,6 +32,7 @@ from .goal_rules import LIMITED, Limits, Objectives, check_limits, check_objecti
 from .mapping_rules import Readable, refused, unfit
 from .pick_rules import Pick
 from .quantities import plain_number
+from .start_rules import StartSource
 from .workload_reference import WorkloadError
 from .workloads import Workload, load_workloads
 
@@ -220,6 +221,7 @@ class StudyConfig(_Section):
         objectives: what is minimised, or maximised where more is better.
         pick: which design of the front is picked; no part of the study's identity.
         constraints: caps of area and TDP, limits of what software decides.
+        start_from: what is tried before the optimizer proposes, and what it learns from.
         optimizer: proposes designs; its name, and beside it its options.
         halving: shares software search out among the trials of a batch; name and options.
         trials: designs in all.
@@ -239,6 +241,7 @@ class StudyConfig(_Section):
     objectives: Annotated[Objectives, AfterValidator(_of_known_workloads)] = (EDP, AREA, TDP)
     pick: Pick = {"name": "ideal"}
     constraints: Annotated[Constraints, AfterValidator(_limiting_known_workloads)] = Constraints()
+    start_from: Annotated[tuple[StartSource, ...], Field(strict=False)] = ()
     optimizer: Choice = Choice(name="mobo")
     halving: Choice = Choice(name="msh")
     trials: Count

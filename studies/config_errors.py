@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import yaml
 
@@ -156,6 +156,9 @@ def _number_hint(value: object) -> str:
 def _keys(error: "ErrorDetails", model: "type[BaseModel]") -> list[str]:
     """Return the keys that are allowed where an unknown one was found."""
     for part in error["loc"][:-1]:
-        section = model.model_fields[str(part)].annotation
-        model = section if isinstance(section, type) else model
+        if isinstance(part, int):
+            continue  # an entry of a list of sections
+        section = model.model_fields[part].annotation
+        inner = [section, *get_args(section)]
+        model = next((one for one in inner if hasattr(one, "model_fields")), model)
     return list(model.model_fields)

@@ -1,7 +1,7 @@
 """One process that works on a study: what ``archloom run`` and ``archloom resume`` do."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,9 +15,11 @@ from .front import Front, comparison, front_of, front_table
 from .pick_rules import pick_rule
 from .progress import ProgressView
 from .stopping import Stopped, StopRequest
-from .store import Store, read_baseline, read_header
+from .store import STUDY, Header, Store, read_baseline, read_header
 from .study import Study, header_of, prepare, run_study, stored_config
 from .trial import Record, figure_of
+from .warm_start import WarmStart, warm_start
+from .whole_table import print_line
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -62,9 +64,24 @@ def start(path: Path, folder: Path | None, overrides: Overrides, console: "Conso
     """
     config = overrides.apply(load_config(_find(path)))
     folder = folder or Path("runs") / config.name
-    study = prepare(config, config.space)
-    with Store.create(folder, header_of(config)) as store:
+    study, header = prepare(config, config.space), header_of(config)
+    begun = _begun(folder, header)
+    found = begun or warm_start(config, header, study.problem)
+    if found is not None:
+        study, header = replace(study, start=found), replace(header, start=found.to_text())
+    with Store.create(folder, header) as store:
+        for note in () if begun or not found else found.notes:
+            print_line(note, console)
         return _work(study, store, console)
+
+
+def _begun(folder: Path, header: Header) -> WarmStart | None:
+    """Return what a study that is there already began with, from the same sources."""
+    if not header.config["start_from"] or not (folder / STUDY).exists():
+        return None
+    there = read_header(folder)
+    same = there.config.get("start_from") == header.config["start_from"]
+    return WarmStart.from_text(there.start) if same and there.start is not None else None
 
 
 def resume(folder: Path, overrides: Overrides, console: "Console") -> int:
@@ -75,8 +92,11 @@ def resume(folder: Path, overrides: Overrides, console: "Console") -> int:
     """
     header = read_header(folder)
     config = overrides.apply(stored_config(folder, header))
+    study = prepare(config, config.space)
+    if header.start is not None:
+        study = replace(study, start=WarmStart.from_text(header.start))
     with Store(folder) as store:
-        return _work(prepare(config, config.space), store, console)
+        return _work(study, store, console)
 
 
 def _find(path: Path) -> Path:

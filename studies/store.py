@@ -4,6 +4,7 @@
 ``study.yaml``      format, version, identity and the resolved config; written once
 ``space/NAME.yaml`` the hardware template as it was when the study began
 ``networks/N.json`` workload N, counted from 0, as it was then, if it comes from a file
+``start.json``      what the study began with, if it began with something
 ``journal.jsonl``   every event in order; the truth, from which a study goes on
 ``trials.jsonl``    one final record per trial, in order; depends on config and seed alone
 ``baseline.json``   record of the baseline, once it is evaluated
@@ -35,9 +36,10 @@ FORMAT = 1
 
 STUDY, SPACE, NETWORKS, JOURNAL = "study.yaml", "space", "networks", "journal.jsonl"
 TRIALS, BASELINE, LOCK = "trials.jsonl", "baseline.json", ".lock"
+START = "start.json"
 
 #: Keys that came after the first studies, and what those studies did.
-LATER: Final[Mapping[str, Any]] = {"objectives": ["edp", "area", "tdp"]}
+LATER: Final[Mapping[str, Any]] = {"objectives": ["edp", "area", "tdp"], "start_from": []}
 _UNSET: Final = object()
 
 
@@ -50,12 +52,14 @@ class Header:
         space_text: text of the hardware template.
         archloom: version that began the study.
         networks: JSON of the workloads that come from files, by position among all.
+        start: JSON of what ``start_from`` came to; None if it names nothing.
     """
 
     config: dict[str, Any]
     space_text: str
     archloom: str
     networks: Mapping[int, str] = field(default_factory=dict)
+    start: str | None = None
 
     @classmethod
     def new(
@@ -83,6 +87,8 @@ class Header:
             {"sha256": _digest(self.networks[i])} if is_file(workload) else workload
             for i, workload in enumerate(self.config["workloads"])
         ]
+        if self.start is not None:
+            settings["start_from"] = {"sha256": _digest(self.start)}
         return settings | {
             "workloads": workloads,
             "space": self.space_file.stem,
@@ -147,6 +153,8 @@ class Store:
                 for i, text in header.networks.items():
                     (folder / NETWORKS).mkdir(exist_ok=True)
                     write_whole(folder / network_file(i), text)
+                if header.start is not None:
+                    write_whole(folder / START, header.start)
                 # Last, since this file is what makes the directory a study.
                 write_whole(folder / STUDY, _study_text(header))
         finally:
@@ -221,15 +229,18 @@ def read_header(folder: Path) -> Header:
                 for i, workload in enumerate(bare.config["workloads"])
                 if is_file(workload)
             },
+            start=(folder / START).read_text(encoding="utf-8")
+            if bare.config.get("start_from")
+            else None,
         )
         sound = header.identity == data["identity"]
     except (OSError, UnicodeDecodeError, KeyError, TypeError, AttributeError):
         sound = False
     if not sound:
         raise UserError(
-            f"{folder}: {STUDY}, the template in {SPACE} or a network in {NETWORKS} was changed "
-            "after the study began, so its trials no longer belong to it; undo that, or begin a "
-            "study in another directory"
+            f"{folder}: {STUDY}, {START}, the template in {SPACE} or a network in {NETWORKS} was "
+            "changed after the study began, so its trials no longer belong to it; undo that, or "
+            "begin a study in another directory"
         )
     return header
 
@@ -299,7 +310,7 @@ def _check_vacant(folder: Path) -> None:
     """Refuse a directory that holds what no unfinished beginning of a study left there."""
     if folder.exists() and not folder.is_dir():
         raise UserError(f"{folder} is a file; say --out DIR for another directory")
-    ours = {LOCK, SPACE, NETWORKS, f".{STUDY}.part"}
+    ours = {LOCK, SPACE, NETWORKS, START, f".{STUDY}.part", f".{START}.part"}
     foreign = (
         sorted(p.name for p in folder.iterdir() if p.name not in ours) if folder.exists() else []
     )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..search.protocols import BudgetAllocator, HardwareOptimizer
     from ..space.hardware import Hardware
     from ..space.hardware_space import HardwareSpace
+    from .warm_start import WarmStart
     from .work import Advance
 
 
@@ -40,6 +41,7 @@ class Study:
         context: what the workers need.
         allocator: shares software search out.
         baseline: the preset to compare with, if any.
+        start: what it begins with; None for nothing.
     """
 
     config: StudyConfig
@@ -47,9 +49,10 @@ class Study:
     context: Context
     allocator: "BudgetAllocator"
     baseline: "Hardware | None"
+    start: "WarmStart | None" = None
 
     def optimizer(self) -> "HardwareOptimizer":
-        """Return a new optimizer that was told nothing.
+        """Return a new optimizer that was told what the study begins with, and nothing else.
 
         Raises:
             UserError: it refuses one of its options.
@@ -59,9 +62,12 @@ class Study:
         choice = self.config.optimizer
         seed = derived_seed(self.config.seed, 0, "hardware")
         try:
-            return hardware_optimizer(choice.name)(self.problem, seed, **choice.options)
+            made = hardware_optimizer(choice.name)(self.problem, seed, **choice.options)
         except ValueError as error:
             raise UserError(f"optimizer {choice.name}: {error}") from None
+        if self.start is not None:
+            made.tell(self.start.told)
+        return made
 
     def hardware(self, point: Point) -> "Hardware":
         """Return the design at a point.
@@ -233,10 +239,16 @@ class _Loop:
             config = self._study.config
             start, cpu_start = perf_counter(), process_time()
             left = config.trials - len(self._records)
-            points = optimizer.ask(min(config.batch_size, left), ())
+            points = self._proposed(optimizer, min(config.batch_size, left))
             taken = (perf_counter() - start, process_time() - cpu_start)
             self._history.asked(batch, points, *taken)
         return points
+
+    def _proposed(self, optimizer: "HardwareOptimizer", n: int) -> list[Point]:
+        """Return the next designs that the study begins with, then what the optimizer proposes."""
+        begun, start = len(self._records), self._study.start
+        first = list(start.first[begun : begun + n]) if start else []
+        return [*first, *optimizer.ask(n - len(first), first)]
 
     def _batch(self, batch: int, points: Sequence[Point]) -> list[Record]:
         first = len(self._records)
