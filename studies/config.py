@@ -20,7 +20,6 @@ from pydantic import (
     ValidationInfo,
     model_serializer,
 )
-from pydantic_core import InitErrorDetails
 
 from ..search.goals import AREA, EDP, TDP, Goal, Goals, Limit
 from ..space.mapping_constraints import UNCONSTRAINED, MappingConstraints
@@ -33,8 +32,7 @@ from .mapping_rules import Readable, refused, unfit
 from .pick_rules import Pick
 from .quantities import plain_number
 from .start_rules import StartSource
-from .workload_reference import WorkloadError
-from .workloads import Workload, load_workloads
+from .workload_fields import HeldOut, Searched
 
 
 def _known(what: str, names: Callable[[], list[str]]) -> Callable[[str], str]:
@@ -64,23 +62,6 @@ def _fusion_search_names() -> list[str]:
     from ..search.fusion_search import FUSION_SEARCHES
 
     return list(FUSION_SEARCHES)
-
-
-def _readable_workloads(entries: Any, info: ValidationInfo) -> Any:
-    """Read the networks, so that what is wrong with them is reported with the file's errors."""
-    if not isinstance(entries, list | tuple):
-        return entries
-    if not entries:
-        raise ValueError("names no network; a study needs one at least")
-    context = info.context or {}
-    try:
-        return load_workloads(entries, context.get("folder", Path()), context.get("networks"))
-    except WorkloadError as error:
-        wrong: list[InitErrorDetails] = [
-            {"type": "value_error", "loc": keys, "input": entries, "ctx": {"error": message}}
-            for keys, message in error.faults
-        ]
-        raise ValidationError.from_exception_data("workloads", wrong) from None
 
 
 def _readable_space(value: str, info: ValidationInfo) -> str:
@@ -196,6 +177,23 @@ class Density(_Section):
     inputs: Share = 1.0
 
 
+class Validation(_Section):
+    """Networks that designs of the front are tried on, and that nothing is learned from.
+
+    Attributes:
+        workloads: the networks.
+        evaluations: plans priced for each of them on each design; None for as many as a trial
+            gets for each network that wins every round.
+    """
+
+    workloads: HeldOut = ()
+    evaluations: Count | None = None
+
+
+def _with_key(value: Any) -> Any:
+    return {"workloads": value} if isinstance(value, list) else value
+
+
 class ExecutorChoice(_Section):
     """Where the work is done.
 
@@ -224,6 +222,7 @@ class StudyConfig(_Section):
         start_from: what is tried before the optimizer proposes, and what it learns from.
         optimizer: proposes designs; its name, and beside it its options.
         halving: shares software search out among the trials of a batch; name and options.
+        validation: held-out networks.
         trials: designs in all.
         batch_size: designs that are proposed and halved together.
         software: how the software of a design is searched.
@@ -233,9 +232,8 @@ class StudyConfig(_Section):
 
     name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    workloads: Annotated[
-        tuple[Workload, ...], Field(strict=False), BeforeValidator(_readable_workloads)
-    ]
+    workloads: Searched
+    validation: Annotated[Validation, BeforeValidator(_with_key)] = Validation()
     density: Density = Density()
     space: Annotated[str, AfterValidator(_readable_space)]
     objectives: Annotated[Objectives, AfterValidator(_of_known_workloads)] = (EDP, AREA, TDP)
@@ -295,7 +293,9 @@ def parse_stored(
         ConfigError: this version of archloom does not take it.
     """
     try:
-        context = {"folder": path.parent, "networks": networks}
+        networks, searched = networks or {}, len(data.get("workloads", ()))
+        held_out = {i - searched: text for i, text in networks.items() if i >= searched}
+        context = {"folder": path.parent, "networks": networks, "held_out": held_out}
         return StudyConfig.model_validate(data, context=context)
     except ValidationError as error:
         wrong = [Problem(None, dotted(e["loc"]), e["msg"]) for e in error.errors()]

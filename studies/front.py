@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 from ..search.goals import Goal, Goals
 from .goal_rules import stored_goals
 from .pick_rules import stored_pick
-from .store import read_header, read_trials
+from .store import read_header, read_trials, read_validation
 from .trial import Record, costs_of, excess_of, figure_of, mappings_proven
+from .validation import held_out_goals
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,17 +32,29 @@ class Front:
         goals: objectives and limits.
         members: by the first objective, the best one first.
         rule: which of them is picked.
+        held_out: records of :mod:`archloom.studies.validation`, if there are any.
     """
 
     goals: Goals
     members: tuple[Record, ...]
     rule: "PickRule"
+    held_out: tuple[Record, ...] = ()
 
     @property
     def columns(self) -> list[Goal]:
         """What tables show of a design: objectives, then what else is limited."""
         limited = [limit.goal for limit in self.goals.limits]
         return list(dict.fromkeys([*self.goals.objectives, *limited]))
+
+    @property
+    def held_out_columns(self) -> list[Goal]:
+        """What tables show of the held-out networks together."""
+        known = {name for record in self.held_out for name in record["values"]}
+        return [g for g in held_out_goals(self.goals.objectives, ()) if g.name in known]
+
+    def on_held_out(self, trial: int) -> Record | None:
+        """Return what the design of a trial does on the held-out networks; None if unknown."""
+        return next((record for record in self.held_out if record["trial"] == trial), None)
 
     @property
     def picked(self) -> Record | None:
@@ -81,13 +94,15 @@ def read_front(folder: Path) -> Front:
     """
     config = read_header(folder).config
     goals = stored_goals(config)
-    return Front(goals, tuple(front_of(read_trials(folder), goals)), stored_pick(config))
+    members = tuple(front_of(read_trials(folder), goals))
+    return Front(goals, members, stored_pick(config), tuple(read_validation(folder)))
 
 
 def front_json(front: Front) -> str:
     """Return ``{"front": [{"trial", "edp", "area_mm2", "tdp_w", "hardware"}, ...]}``.
 
-    Where there are other objectives or limits, each row has their figures as ``values``.
+    Where there are other objectives or limits, each row has their figures as ``values``; where
+    there are held-out networks, what the design does there as ``held_out``.
     """
     rows = []
     for r in front.members:
@@ -95,8 +110,19 @@ def front_json(front: Front) -> str:
         row |= {"area_mm2": r["area_mm2"], "tdp_w": r["tdp_w"]}
         if any(goal.name not in _FIELDS for goal in front.columns):
             row["values"] = {goal.name: figure_of(r, goal) for goal in front.columns}
-        rows.append(row | {"hardware": r["point"]})
+        row["hardware"] = r["point"]
+        if found := front.on_held_out(r["trial"]):
+            row["held_out"] = _held_out_json(found)
+        rows.append(row)
     return json.dumps({"front": rows}, indent=2)
+
+
+def _held_out_json(found: Record) -> Record:
+    keys = ("edp_js", "energy_pj", "latency_s", "batch")
+    networks = {
+        name: {key: network[key] for key in keys} for name, network in found["networks"].items()
+    }
+    return {"values": found["values"], "networks": networks, "missing": found["missing"]}
 
 
 def front_csv(front: Front) -> str:
@@ -104,9 +130,13 @@ def front_csv(front: Front) -> str:
     text = io.StringIO()
     parameters = list(front.members[0]["point"]) if front.members else []
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["trial", *(goal.name for goal in front.columns), *parameters])
+    held_out = front.held_out_columns
+    names = [goal.name for goal in front.columns] + [f"held_out {goal.name}" for goal in held_out]
+    writer.writerow(["trial", *names, *parameters])
     for r in front.members:
-        figures = (figure_of(r, goal) for goal in front.columns)
+        figures = [figure_of(r, goal) for goal in front.columns]
+        others = (front.on_held_out(r["trial"]) or {}).get("values", {})
+        figures += [others.get(goal.name) for goal in held_out]
         writer.writerow([r["trial"], *figures, *(r["point"][p] for p in parameters)])
     return text.getvalue()
 
@@ -128,13 +158,17 @@ def front_table(front: Front) -> "Table":
         caption=f"All have {' '.join(shared)}" if shared else None,
         caption_justify="left",
     )
-    for name in ("trial", *(goal.label for goal in front.columns), "proven"):
+    columns, held_out = front.columns, front.held_out_columns
+    heads = [goal.label for goal in columns] + [f"held-out {goal.label}" for goal in held_out]
+    for name in ("trial", *heads, "proven"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("hardware", overflow="fold")
     chosen = front.picked["trial"] if front.picked else None
     for r, parameters in zip(members, described, strict=True):
         star = " *" if r["trial"] == chosen else ""
-        numbers = (goal.shown(figure_of(r, goal)) for goal in front.columns)
+        numbers = [goal.shown(figure_of(r, goal)) for goal in columns]
+        others = (front.on_held_out(r["trial"]) or {}).get("values", {})
+        numbers += [goal.shown(others[goal.name]) if others else "" for goal in held_out]
         proven = "{}/{}".format(*mappings_proven(r))
         own = " ".join(p for p in parameters if p not in shared)
         table.add_row(f"{r['trial']}{star}", *numbers, proven, own)
@@ -163,4 +197,10 @@ def comparison(front: Front, baseline: Record | None) -> str | None:
         f"{goal.title} x {figure_of(chosen, goal) / figure_of(baseline, goal):.3g}"
         for goal in front.goals.objectives
     )
+    mine, theirs = (front.on_held_out(r["trial"]) for r in (chosen, baseline))
+    if mine and theirs and mine["values"] and theirs["values"]:
+        ratios += "; on the held-out networks: " + ", ".join(
+            f"{goal.title} x {mine['values'][goal.name] / theirs['values'][goal.name]:.3g}"
+            for goal in front.held_out_columns
+        )
     return f"{names}, on the same cost model: {ratios}"

@@ -4,6 +4,7 @@
 ``asked``      when, batch, the points, and how long the optimizer took, on wall and CPU
 ``advanced``   when, trial, round, the compressed outcome (:mod:`.work`), and how long it took
 ``crashed``    when, trial, round, and the error with its traceback
+``validated``  when, trial, position of the held-out network, and the outcome or the crash
 ``opened``     when and with which executor a process took the study up
 =============  =================================================================================
 
@@ -30,6 +31,7 @@ class History:
         self._store = store
         self._points: dict[int, list[Point]] = {}
         self._rounds: dict[tuple[int, int], str | Crash] = {}
+        self._held_out: dict[tuple[int, int], str | Crash] = {}
         for event in store.take_events():
             self._replay(event)
 
@@ -41,6 +43,10 @@ class History:
                 self._rounds[event["trial"], event["round"]] = event["payload"]
             case "crashed":
                 self._rounds[event["trial"], event["round"]] = Crash(**event["crash"])
+            case "validated":
+                crash = event["crash"]
+                found = Crash(**crash) if crash else event["payload"]
+                self._held_out[event["trial"], event["network"]] = found
 
     def opened(self, executor: str) -> None:
         """Note that a process took the study up."""
@@ -68,6 +74,21 @@ class History:
             taken = _taken(result.seconds, result.cpu_seconds)
             self._note("advanced", **place, **taken, payload=result.payload)
             self._rounds[trial, round_index] = result.payload
+
+    def held_out(self, trial: int, network: int) -> str | Crash | None:
+        """Return what came of a design on a held-out network; None if it was not done yet."""
+        return self._held_out.get((trial, network))
+
+    def validated(self, trial: int, network: int, result: Advanced | Crash) -> None:
+        """Note what came of a design on a held-out network."""
+        place = {"trial": trial, "network": network}
+        if isinstance(result, Crash):
+            self._note("validated", **place, payload=None, crash=result.to_dict())
+            self._held_out[trial, network] = result
+        else:
+            taken = _taken(result.seconds, result.cpu_seconds)
+            self._note("validated", **place, **taken, payload=result.payload, crash=None)
+            self._held_out[trial, network] = result.payload
 
     def forget(self, trial: int) -> None:
         """Let go of a finished trial's payloads, which only its record is needed of."""

@@ -3,7 +3,7 @@
 from time import monotonic
 from typing import TYPE_CHECKING, Self
 
-from .study import Status
+from .status import Status
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -61,6 +61,8 @@ def describe(status: Status) -> str:
     """Return one line."""
     if status.baseline:
         return f"baseline: round {status.round}/{status.rounds}"
+    if status.validation is not None:
+        return "held-out networks: {}/{} searches".format(*status.validation)
     parts = [
         f"trials {status.trials_done}/{status.trials}",
         f"round {status.round}/{status.rounds}",

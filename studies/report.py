@@ -12,6 +12,7 @@ from .figure import draw
 from .page import card, definitions, document, plot, table, tile
 from .report_design import design_sections
 from .report_networks import network_sections
+from .report_validation import held_out_sections
 from .store import read_header, write_whole
 from .view import Design, StudyView, load_view
 from .workloads import kept_workloads
@@ -49,6 +50,8 @@ def render(view: StudyView, details: Details | None, networks: Sequence[Network]
     sections = [f"<h1>{escape(view.name)}</h1>{heading}", *_overview(view)]
     if view.front:
         sections += _front(view)
+    if view.held_out:
+        sections += held_out_sections(view)
     if view.designs:
         sections += _search(view)
     if details:

@@ -15,7 +15,7 @@ from .front import Front, comparison, front_of, front_table
 from .pick_rules import pick_rule
 from .progress import ProgressView
 from .stopping import Stopped, StopRequest
-from .store import STUDY, Header, Store, read_baseline, read_header
+from .store import STUDY, Header, Store, read_baseline, read_header, read_validation
 from .study import Study, header_of, prepare, run_study, stored_config
 from .trial import Record, figure_of
 from .warm_start import WarmStart, warm_start
@@ -124,7 +124,8 @@ def _work(study: Study, store: Store, console: "Console") -> int:
         return 130
     config = study.config
     members = front_of(records, config.goals)
-    front = Front(config.goals, tuple(members), pick_rule(config.pick, config.objectives))
+    rule = pick_rule(config.pick, config.objectives)
+    front = Front(config.goals, tuple(members), rule, tuple(read_validation(folder)))
     if members:
         console.print(front_table(front))
     else:

@@ -8,6 +8,7 @@
 ``journal.jsonl``   every event in order; the truth, from which a study goes on
 ``trials.jsonl``    one final record per trial, in order; depends on config and seed alone
 ``baseline.json``   record of the baseline, once it is evaluated
+``validation.jsonl``  one record per design of the front, once held-out networks are searched
 ==================  ==========================================================================
 
 The journal is written first; everything below it in the table can be made again from it. One
@@ -37,9 +38,14 @@ FORMAT = 1
 STUDY, SPACE, NETWORKS, JOURNAL = "study.yaml", "space", "networks", "journal.jsonl"
 TRIALS, BASELINE, LOCK = "trials.jsonl", "baseline.json", ".lock"
 START = "start.json"
+VALIDATION = "validation.jsonl"
 
 #: Keys that came after the first studies, and what those studies did.
-LATER: Final[Mapping[str, Any]] = {"objectives": ["edp", "area", "tdp"], "start_from": []}
+LATER: Final[Mapping[str, Any]] = {
+    "objectives": ["edp", "area", "tdp"],
+    "start_from": [],
+    "validation": {"workloads": [], "evaluations": None},
+}
 _UNSET: Final = object()
 
 
@@ -51,7 +57,8 @@ class Header:
         config: ``StudyConfig.model_dump(mode="json")``.
         space_text: text of the hardware template.
         archloom: version that began the study.
-        networks: JSON of the workloads that come from files, by position among all.
+        networks: JSON of the workloads that come from files, by position among all, those that
+            are held out last.
         start: JSON of what ``start_from`` came to; None if it names nothing.
     """
 
@@ -85,12 +92,15 @@ class Header:
         }
         workloads = [
             {"sha256": _digest(self.networks[i])} if is_file(workload) else workload
-            for i, workload in enumerate(self.config["workloads"])
+            for i, workload in enumerate(every_workload(self.config))
         ]
         if self.start is not None:
             settings["start_from"] = {"sha256": _digest(self.start)}
+        searched = len(self.config["workloads"])
+        if "validation" in settings:
+            settings["validation"] = settings["validation"] | {"workloads": workloads[searched:]}
         return settings | {
-            "workloads": workloads,
+            "workloads": workloads[:searched],
             "space": self.space_file.stem,
             "space_sha256": _digest(self.space_text),
         }
@@ -196,6 +206,10 @@ class Store:
             os.fsync(self._trials)
         self._published += len(data)
 
+    def publish_validation(self, records: Sequence[Record]) -> None:
+        """Write what the designs of the front do on held-out networks."""
+        write_whole(self.folder / VALIDATION, b"".join(map(_line, records)).decode())
+
     def publish_baseline(self, record: Record) -> None:
         """Write the record of the baseline."""
         write_whole(self.folder / BASELINE, _line(record).decode())
@@ -226,7 +240,7 @@ def read_header(folder: Path) -> Header:
             space_text=(folder / bare.space_file).read_text(encoding="utf-8"),
             networks={
                 i: (folder / network_file(i)).read_text(encoding="utf-8")
-                for i, workload in enumerate(bare.config["workloads"])
+                for i, workload in enumerate(every_workload(bare.config))
                 if is_file(workload)
             },
             start=(folder / START).read_text(encoding="utf-8")
@@ -245,6 +259,11 @@ def read_header(folder: Path) -> Header:
     return header
 
 
+def every_workload(config: Mapping[str, Any]) -> list[Any]:
+    """Return the references of all networks of a study, those held out last."""
+    return [*config["workloads"], *config.get("validation", {}).get("workloads", [])]
+
+
 def network_file(position: int) -> Path:
     """Where a workload that comes from a file lies in the study's directory."""
     return Path(NETWORKS, f"{position}.json")
@@ -261,6 +280,12 @@ def read_baseline(folder: Path) -> Record | None:
     """Return the baseline's record; None if it is not evaluated yet, or not wanted."""
     path = folder / BASELINE
     return json.loads(path.read_text()) if path.exists() else None
+
+
+def read_validation(folder: Path) -> list[Record]:
+    """Return what designs do on held-out networks; nothing before that was searched."""
+    path = folder / VALIDATION
+    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
 def write_whole(path: Path, text: str) -> None:

@@ -17,8 +17,10 @@ from .errors import UserError
 from .executors import Executor
 from .front import front_of
 from .history import History, Point
+from .status import Status, Watch
 from .store import STUDY, Header, Store
 from .trial import BASELINE, Record, figure_of, observation, trial_record
+from .validation import validate
 from .work import Context, Crash, Outcome, Work, decode
 from .workloads import stored_networks
 
@@ -27,8 +29,10 @@ if TYPE_CHECKING:
     from ..search.protocols import BudgetAllocator, HardwareOptimizer
     from ..space.hardware import Hardware
     from ..space.hardware_space import HardwareSpace
+    from ..space.network import Network
     from .warm_start import WarmStart
     from .work import Advance
+    from .workloads import Workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +73,12 @@ class Study:
             made.tell(self.start.told)
         return made
 
+    @property
+    def validation_budget(self) -> int:
+        """Plans priced for each held-out network: by default what a winner of all rounds gets."""
+        given = self.config.validation.evaluations
+        return given or sum(map(self.allocator.budget, range(self.allocator.rounds)))
+
     def hardware(self, point: Point) -> "Hardware":
         """Return the design at a point.
 
@@ -82,34 +92,6 @@ class Study:
         if isinstance(built, Infeasible):
             raise InfeasibleError(built)
         return built
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """How far a study is, for people who watch it.
-
-    Attributes:
-        trials_done, trials: trials with a final record, and all of them.
-        round, rounds: round of the batch under way (from 1), and rounds of a batch.
-        fraction: share of the whole study's work that is done, about.
-        best: the best of the first objective so far, for people; None if there is none yet.
-        front: designs on the front so far.
-        failed: trials that crashed so far.
-        baseline: whether it is the baseline that is being evaluated.
-    """
-
-    trials_done: int
-    trials: int
-    round: int
-    rounds: int
-    fraction: float
-    best: str | None
-    front: int
-    failed: int
-    baseline: bool = False
-
-
-Watch = Callable[[Status], None]
 
 
 def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = None) -> Study:
@@ -137,7 +119,12 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
     study = Study(
         config,
         problem,
-        Context(problem.networks, settings, advance or search_software),
+        Context(
+            problem.networks,
+            settings,
+            advance or search_software,
+            _networks(config, config.validation.workloads),
+        ),
         budget_allocator(halving.name)(**halving.options),
         baseline_hardware(config.baseline, problem.space) if config.baseline else None,
     )
@@ -151,10 +138,7 @@ def design_problem(config: StudyConfig, space: Path | str) -> "DesignProblem":
     from ..search.fusion_search import plans_of
     from ..space.hardware_space import HardwareSpace
 
-    share = config.density
-    networks = tuple(
-        workload.network.with_density(share.weights, share.inputs) for workload in config.workloads
-    )
+    networks = _networks(config, config.workloads)
     caps = config.constraints
     return DesignProblem(
         HardwareSpace.load(str(space)),
@@ -164,6 +148,11 @@ def design_problem(config: StudyConfig, space: Path | str) -> "DesignProblem":
         goals=config.goals,
         plans=plans_of(config.software.fusion),
     )
+
+
+def _networks(config: StudyConfig, workloads: "Sequence[Workload]") -> "tuple[Network, ...]":
+    share = config.density
+    return tuple(w.network.with_density(share.weights, share.inputs) for w in workloads)
 
 
 def stored_config(folder: Path, header: Header) -> StudyConfig:
@@ -178,7 +167,7 @@ def stored_config(folder: Path, header: Header) -> StudyConfig:
 
 def header_of(config: StudyConfig) -> Header:
     """Return what the directory of a new study says of it."""
-    networks = stored_networks(config.workloads)
+    networks = stored_networks([*config.workloads, *config.validation.workloads])
     return Header.new(config.model_dump(mode="json"), space_text(config.space), networks)
 
 
@@ -230,6 +219,7 @@ class _Loop:
             self._front = front_of([*self._front, *records], goals)
             batch += 1
         self._baseline()
+        self._validate()
         return self._records
 
     def _points(self, batch: int, optimizer: "HardwareOptimizer") -> list[Point]:
@@ -272,6 +262,13 @@ class _Loop:
         trail = trails[BASELINE]
         record = trial_record(problem, BASELINE, BASELINE, None, hardware, trail, rounds)
         self._store.publish_baseline(record)
+
+    def _validate(self) -> None:
+        """Search software for held-out networks, on the designs of the front."""
+        if self._study.context.held_out:
+            watch = self._tell_validation
+            parts = (self._history, self._executor, watch)
+            self._store.publish_validation(validate(self._study, self._front, *parts))
 
     def _rounds(
         self,
@@ -325,6 +322,22 @@ class _Loop:
         if result is None:
             raise RuntimeError(f"the executor lost trial {trial} in round {round_index}")
         return result if isinstance(result, Crash) else decode(result)
+
+    def _tell_validation(self, done: int, total: int) -> None:
+        rounds = self._study.allocator.rounds
+        self._watch(
+            Status(
+                trials_done=len(self._records),
+                trials=self._study.config.trials,
+                round=rounds,
+                rounds=rounds,
+                fraction=1.0,
+                best=self._best(),
+                front=len(self._front),
+                failed=sum(r["state"] == "failed" for r in self._records),
+                validation=(done, total),
+            )
+        )
 
     def _best(self) -> str | None:
         if not self._front:

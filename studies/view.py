@@ -14,7 +14,7 @@ from .errors import UserError
 from .front import Front, front_of, keeps_limits
 from .goal_rules import stored_goals
 from .pick_rules import PICKED, stored_pick
-from .store import read_baseline, read_header, read_trials
+from .store import read_baseline, read_header, read_trials, read_validation
 from .trial import Record, mappings_proven
 from .workloads import kept_workloads
 
@@ -89,6 +89,7 @@ class StudyView:
         picked: position in ``designs`` of the front member that the rule picks.
         rule: how it is picked, for people.
         goals: objectives and limits.
+        held_out: records of the held-out networks (:mod:`archloom.studies.validation`).
         reference: costs of the corner that hypervolumes are measured from; None if no design
             keeps the limits.
         hypervolume: (software evaluations so far, decades cubed) after each trial.
@@ -104,6 +105,7 @@ class StudyView:
     hypervolume: tuple[tuple[int, float], ...]
     rule: str = PICKED["ideal"]
     goals: Goals = field(default_factory=Goals)
+    held_out: tuple[Record, ...] = ()
 
     @property
     def front(self) -> tuple[Design, ...]:
@@ -155,6 +157,7 @@ def load_view(folder: Path) -> StudyView:
         hypervolume=hypervolume_history(designs, goals.objectives, reference) if reference else (),
         rule=PICKED[rule.name],
         goals=goals,
+        held_out=tuple(read_validation(folder)),
     )
 
 

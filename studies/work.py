@@ -25,28 +25,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What all work of a study shares; an executor sends it to each worker once."""
+    """What all work of a study shares; an executor sends it to each worker once.
+
+    Attributes:
+        networks: that designs are found for.
+        settings: of the software search.
+        advance: the software search.
+        held_out: networks that designs are validated on.
+    """
 
     networks: "tuple[Network, ...]"
     settings: "SoftwareSettings"
     advance: "Advance"
+    held_out: "tuple[Network, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One round of one trial.
+    """One round of one trial, or the validation of a design on one network.
 
     Attributes:
         hardware: the design.
         seed: seed of the trial's software search; the same in all rounds.
         previous: payload of the trial's round before; None in the first.
         budget: evaluations to spend.
+        held_out: position of the held-out network; None for the networks of the search.
     """
 
     hardware: "Hardware"
     seed: int
     previous: str | None
     budget: int
+    held_out: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +108,9 @@ def perform(context: Context, work: Work) -> Advanced | Crash:
 
     start, cpu_start = perf_counter(), process_time()
     try:
-        task = SoftwareTask(work.hardware, context.networks, context.settings, work.seed)
+        held = work.held_out
+        networks = context.networks if held is None else (context.held_out[held],)
+        task = SoftwareTask(work.hardware, networks, context.settings, work.seed)
         state = None if work.previous is None else decode(work.previous).state
         payload = encode(context.advance(task, state, work.budget))
     except Exception as error:  # noqa: BLE001  (the one place where a crash becomes data)

@@ -15,8 +15,8 @@ from archloom.space.infeasible import Infeasible
 from archloom.studies.config import space_text
 from archloom.studies.errors import UserError
 from archloom.studies.journal import read_events
+from archloom.studies.status import Status
 from archloom.studies.store import JOURNAL, TRIALS, read_baseline, read_trials
-from archloom.studies.study import Status
 
 from .samples import TINY, run_here, tiny_config
 
