@@ -17,11 +17,12 @@ import argparse
 from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
+from typing import get_args
 
 from archloom.search.brackets import Brackets
-from archloom.search.halving import SuccessiveHalving
+from archloom.search.halving import Rank, SuccessiveHalving
 from archloom.search.pareto import hypervolume
-from archloom.search.protocols import BudgetAllocator, Curve
+from archloom.search.protocols import BudgetAllocator, Curve, Standing
 from archloom.studies.store import read_header, read_trials
 from archloom.studies.trial import Record
 
@@ -39,16 +40,32 @@ def curve_of(record: Record, spent: int | None = None) -> Curve:
     return Curve(tuple(n for n, _ in steps), tuple(edp for _, edp in steps))
 
 
-def replayed(batch: Sequence[Record], allocator: BudgetAllocator) -> dict[int, int]:
-    """Return the evaluations that each trial of a batch gets."""
+def costs_of(record: Record, spent: int) -> tuple[float, float, float] | None:
+    """Return EDP, area and TDP after so many evaluations; None if nothing was found by then."""
+    edp = curve_of(record, spent).edp[-1]
+    return (edp, record["area_mm2"], record["tdp_w"]) if isfinite(edp) else None
+
+
+def standing_of(record: Record, spent: int) -> Standing:
+    """Return where a trial stands. Its bound is not in the record: nothing bounds its EDP here."""
+    costs = costs_of(record, spent)
+    return Standing(curve_of(record, spent), costs, costs and (0.0, *costs[1:]))
+
+
+def replayed(
+    batch: Sequence[Record], allocator: BudgetAllocator, before: Sequence[tuple[float, ...]]
+) -> dict[int, int]:
+    """Return the evaluations that each trial of a batch gets; ``before`` was measured earlier."""
     records = {record["trial"]: record for record in batch if record["edp_js"] is not None}
     spent = dict.fromkeys(records, 0)
     alive = sorted(records)
     for round_index in range(allocator.rounds):
         for trial in alive:
             spent[trial] += allocator.budget(round_index)
-        curves = {trial: curve_of(records[trial], spent[trial]) for trial in alive}
-        alive = allocator.survivors(curves, round_index)
+        standings = {trial: standing_of(records[trial], spent[trial]) for trial in alive}
+        stopped = (costs_of(records[t], spent[t]) for t in records if t not in standings)
+        rivals = [*before, *(costs for costs in stopped if costs)]
+        alive = allocator.survivors(standings, round_index, rivals)
     return spent
 
 
@@ -56,17 +73,17 @@ def outcome(
     batches: Sequence[Sequence[Record]], allocator: BudgetAllocator
 ) -> tuple[int, list[tuple[float, float, float]]]:
     """Return the evaluations that all batches take, and the values of the priced trials."""
-    total, values = 0, []
+    total = 0
+    values: list[tuple[float, float, float]] = []
     for batch in batches:
-        spent = replayed(batch, allocator)
+        spent = replayed(batch, allocator, tuple(values))
         for record in batch:
             if record["trial"] not in spent:
                 continue
-            curve = curve_of(record, spent[record["trial"]])
+            costs = costs_of(record, spent[record["trial"]])
             # a planner may have ended before its budget was spent
             total += min(spent[record["trial"]], record["evaluations"])
-            if isfinite(curve.edp[-1]):
-                values.append((curve.edp[-1], record["area_mm2"], record["tdp_w"]))
+            values += [costs] if costs else []
     return total, values
 
 
@@ -75,10 +92,12 @@ def allocators(budget: int) -> dict[str, BudgetAllocator]:
     made: dict[str, BudgetAllocator] = {}
     for rounds in ROUNDS:
         first = max(1, budget // (2**rounds - 1))
-        for share in SHARES:
-            name = "sh" if share == 0 else f"msh {share}"
-            made[f"{name}, {rounds} rounds"] = SuccessiveHalving(rounds, first, share)
-        made[f"brackets, {rounds} rounds"] = Brackets(rounds, first)
+        for rank in get_args(Rank):
+            for share in SHARES:
+                name = "sh" if share == 0 else f"msh {share}"
+                halving = SuccessiveHalving(rounds, first, share, rank)
+                made[f"{name} by {rank}, {rounds} rounds"] = halving
+            made[f"brackets by {rank}, {rounds} rounds"] = Brackets(rounds, first, rank=rank)
     return made
 
 
@@ -96,13 +115,13 @@ def main() -> None:
     corner = [1.1 * max(column) for column in zip(*full, strict=True)]
     budget = max(record["evaluations"] for record in priced)
     print(f"{len(priced)} designs in {len(batches)} batches, {budget} evaluations each")
-    print(f"{'allocator':24}{'evaluations %':>15}{'hypervolume %':>15}{'least EDP x':>13}")
+    print(f"{'allocator':28}{'evaluations %':>15}{'hypervolume %':>15}{'least EDP x':>13}")
     for name, allocator in allocators(budget).items():
         spent, values = outcome(batches, allocator)
         share = 100 * hypervolume(values, corner) / hypervolume(full, corner)
         least = min(v[0] for v in values) / min(v[0] for v in full)
         used = 100 * spent / sum(record["evaluations"] for record in priced)
-        print(f"{name:24}{used:15.1f}{share:15.2f}{least:13.3f}")
+        print(f"{name:28}{used:15.1f}{share:15.2f}{least:13.3f}")
 
 
 if __name__ == "__main__":

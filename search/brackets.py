@@ -1,12 +1,12 @@
 """Hyperband's hedge: halving that begins early for some trials of a batch and late for others."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
 
-from .halving import SuccessiveHalving
-from .protocols import Curve
+from .halving import Rank, SuccessiveHalving
+from .protocols import Standing
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Brackets:
     there they cost about the same. Which bracket a trial belongs to follows from its number.
 
     Attributes:
-        rounds, first_budget, auc_share: as of :class:`SuccessiveHalving`.
+        rounds, first_budget, auc_share, rank: as of :class:`SuccessiveHalving`.
 
     Raises:
         ValueError: a number outside its range.
@@ -29,13 +29,14 @@ class Brackets:
     rounds: int = 3
     first_budget: int = 64
     auc_share: float = 0.0
+    rank: Rank = "front"
 
     def __post_init__(self) -> None:
-        SuccessiveHalving(self.rounds, self.first_budget, self.auc_share)
+        self._halving  # noqa: B018  (it checks all numbers)
 
     @cached_property
     def _halving(self) -> SuccessiveHalving:
-        return SuccessiveHalving(self.rounds, self.first_budget, self.auc_share)
+        return SuccessiveHalving(self.rounds, self.first_budget, self.auc_share, self.rank)
 
     @cached_property
     def _dealt(self) -> tuple[int, ...]:
@@ -53,18 +54,22 @@ class Brackets:
         """Evaluations that each surviving trial gets in the round; doubles each round."""
         return self._halving.budget(round_index)
 
-    def survivors(self, curves: Mapping[int, Curve], round_index: int) -> list[int]:
+    def survivors(
+        self,
+        standings: Mapping[int, Standing],
+        round_index: int,
+        rivals: Sequence[tuple[float, ...]],
+    ) -> list[int]:
         """Return the trials that go on after the round, ascending; none after the last round."""
-        if not self._halving.survivors(curves, round_index):
+        if not self._halving.survivors(standings, round_index, rivals):
             return []
-        groups: dict[int, dict[int, Curve]] = {}
-        for trial, curve in curves.items():
-            groups.setdefault(self.bracket(trial), {})[trial] = curve
-        alive = [
-            trial
-            for bracket, group in groups.items()
-            for trial in (
-                group if bracket > round_index else self._halving.survivors(group, round_index)
+        alive: list[int] = []
+        for bracket in set(map(self.bracket, standings)):
+            mine = {t: one for t, one in standings.items() if self.bracket(t) == bracket}
+            others = [one.costs for t, one in standings.items() if t not in mine and one.costs]
+            alive += (
+                mine
+                if bracket > round_index
+                else self._halving.survivors(mine, round_index, [*rivals, *others])
             )
-        ]
         return sorted(alive)

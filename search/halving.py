@@ -1,19 +1,34 @@
 """How a batch of trials shares out software search: successive halving, CASCO's and plain."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, floor, inf, isfinite, log
+from typing import Final, Literal, get_args
 
-from .protocols import Curve
+from .pareto import hypervolume
+from .protocols import Curve, Standing
+
+Rank = Literal["front", "edp"]
+
+#: more search is hoped to bring a cost to this share of what it is, if no bound forbids it
+HOPE: Final = 0.9
+
+#: the corner of hypervolumes lies this far beyond the worst cost
+_CORNER: Final = 1.1
 
 
 @dataclass(frozen=True, slots=True)
 class SuccessiveHalving:
     """CASCO's modified successive halving (MSH, section III-A); plain halving if the share is 0.
 
-    After each round ceil(P / 2) of P trials go on: first those with the best terminal EDP, then
-    ``auc_share`` of P by area under the curve, for a trial that still falls steeply may overtake
-    the others. The paper leaves rounds, budgets, share and the area's definition open; ours:
+    After each round ceil(P / 2) of P trials go on: first the best ones, then ``auc_share`` of P by
+    area under the curve, for a trial that still falls steeply may overtake the others. The paper
+    ranks by the terminal value of one objective, here EDP (``rank`` is ``edp``). That stops small
+    designs, whose EDP is never the least, however good they are for their area. So by default
+    the best are, after the one with the least EDP, those that promise the front most: the
+    hypervolume that it gains, over everything that is measured, if more search brings a trial's
+    costs down by a tenth, or to their bounds where these are nearer. The paper leaves rounds,
+    budgets, share and the area's definition open; ours:
 
     - the budget doubles from round to round, as in Jamieson and Talwalkar, "Non-stochastic Best
       Arm Identification and Hyperparameter Optimization" (2016);
@@ -23,23 +38,27 @@ class SuccessiveHalving:
       terminal value's.
 
     A trial without a feasible plan ranks behind all others and never wins by area. Equal trials
-    rank by trial id.
+    rank by EDP, then by trial id.
 
     Attributes:
         rounds: rounds of a batch.
         first_budget: evaluations of each trial in the first round.
         auc_share: share of the trials of a round that goes on by area, in [0, 0.5).
+        rank: what the best trials are.
 
     Raises:
-        ValueError: a number outside its range.
+        ValueError: a number outside its range, or an unknown rank.
     """
 
     rounds: int = 3
     first_budget: int = 64
     auc_share: float = 0.15
+    rank: Rank = "front"
 
     def __post_init__(self) -> None:
         _check_counts(self.rounds, self.first_budget)
+        if self.rank not in get_args(Rank):
+            raise ValueError(f"rank is {self.rank!r}, must be one of {', '.join(get_args(Rank))}")
         if not 0 <= self.auc_share < 0.5:
             raise ValueError(f"auc_share is {self.auc_share}, must be at least 0 and below 0.5")
 
@@ -48,18 +67,26 @@ class SuccessiveHalving:
         _check_round(round_index, self.rounds)
         return self.first_budget << round_index
 
-    def survivors(self, curves: Mapping[int, Curve], round_index: int) -> list[int]:
+    def survivors(
+        self,
+        standings: Mapping[int, Standing],
+        round_index: int,
+        rivals: Sequence[tuple[float, ...]],
+    ) -> list[int]:
         """Return the trials that go on after the round, ascending; none after the last round."""
         _check_round(round_index, self.rounds)
-        if round_index == self.rounds - 1 or not curves:
+        if round_index == self.rounds - 1 or not standings:
             return []
-        places = ceil(len(curves) / 2)
-        by_area = min(floor(self.auc_share * len(curves) + 0.5), places - 1)
-        ranked = sorted(curves, key=lambda trial: (terminal_edp(curves[trial]), trial))
+        places = ceil(len(standings) / 2)
+        by_area = min(floor(self.auc_share * len(standings) + 0.5), places - 1)
+        ranked = sorted(standings, key=lambda trial: (terminal_edp(standings[trial].curve), trial))
+        if self.rank == "front":
+            gains = front_gains(standings, rivals)
+            # sorted is stable: trials that gain nothing stay in the order of their EDP
+            ranked[1:] = sorted(ranked[1:], key=lambda trial: -gains[trial])
         kept, rest = ranked[: places - by_area], ranked[places - by_area :]
         start = sum(self.budget(i) for i in range(round_index))
-        # sorted is stable: equal areas stay in the order of terminal values.
-        rest.sort(key=lambda trial: -improvement_area(curves[trial], start))
+        rest.sort(key=lambda trial: -improvement_area(standings[trial].curve, start))
         return sorted(kept + rest[:by_area])
 
 
@@ -90,10 +117,39 @@ class NoHalving:
         _check_round(round_index, self.rounds)
         return self.evaluations
 
-    def survivors(self, curves: Mapping[int, Curve], round_index: int) -> list[int]:  # noqa: ARG002
+    def survivors(
+        self,
+        standings: Mapping[int, Standing],  # noqa: ARG002
+        round_index: int,
+        rivals: Sequence[tuple[float, ...]],  # noqa: ARG002
+    ) -> list[int]:
         """Return no trial: the only round is the last."""
         _check_round(round_index, self.rounds)
         return []
+
+
+def front_gains(
+    standings: Mapping[int, Standing], rivals: Sequence[tuple[float, ...]]
+) -> dict[int, float]:
+    """Return the hypervolume that the front gains if a trial alone is searched on as is hoped.
+
+    In decades to the number of objectives, over all rivals and all trials as they stand; -1 for a
+    trial without costs.
+    """
+    hoped = {
+        trial: tuple(max(HOPE * c, b) for c, b in zip(one.costs, one.bounds, strict=True))
+        for trial, one in standings.items()
+        if one.costs is not None and one.bounds is not None
+    }
+    measured = [*rivals, *(one.costs for one in standings.values() if one.costs is not None)]
+    if not hoped:
+        return dict.fromkeys(standings, -1.0)
+    corner = [_CORNER * max(column) for column in zip(*measured, strict=True)]
+    before = hypervolume(measured, corner)
+    return {
+        trial: hypervolume([*measured, hoped[trial]], corner) - before if trial in hoped else -1.0
+        for trial in standings
+    }
 
 
 def terminal_edp(curve: Curve) -> float:

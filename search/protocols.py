@@ -92,6 +92,22 @@ class Curve:
     edp: tuple[float, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a trial stands after a round.
+
+    Attributes:
+        curve: of its whole life.
+        costs: of each objective, as in :class:`Observation`; None while nothing feasible is found.
+        bounds: lower bounds of the costs, which no more search gets below; equal to the costs
+            where the hardware alone determines them. None likewise.
+    """
+
+    curve: Curve
+    costs: tuple[float, ...] | None = None
+    bounds: tuple[float, ...] | None = None
+
+
 class BudgetAllocator(Protocol):
     """Shares out software search among the trials of a batch, round by round."""
 
@@ -104,8 +120,20 @@ class BudgetAllocator(Protocol):
         """Evaluations that each surviving trial gets in the round."""
         ...
 
-    def survivors(self, curves: Dict[int, Curve], round_index: int) -> list[int]:
-        """Return the trials that go on after the round, ascending; curves are by trial id."""
+    def survivors(
+        self,
+        standings: Dict[int, Standing],
+        round_index: int,
+        rivals: Sequence[tuple[float, ...]],
+    ) -> list[int]:
+        """Return the trials that go on after the round, ascending.
+
+        Args:
+            standings: of the trials of the round, by trial id.
+            round_index: from 0 on.
+            rivals: costs of all designs that are measured and not in the round: those of
+                earlier batches, and those of this batch that were stopped before.
+        """
         ...
 
 

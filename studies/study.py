@@ -19,14 +19,14 @@ from .front import front_of
 from .history import History, Point
 from .status import Status, Watch
 from .store import STUDY, Header, Store
-from .trial import BASELINE, Record, figure_of, observation, trial_record
+from .trial import BASELINE, Record, costs_of, figure_of, observation, outcome_costs, trial_record
 from .validation import validate
 from .work import Context, Crash, Outcome, Work, decode
 from .workloads import stored_networks
 
 if TYPE_CHECKING:
     from ..search.candidates import DesignProblem
-    from ..search.protocols import BudgetAllocator, HardwareOptimizer
+    from ..search.protocols import BudgetAllocator, HardwareOptimizer, Standing
     from ..space.hardware import Hardware
     from ..space.hardware_space import HardwareSpace
     from ..space.network import Network
@@ -244,7 +244,7 @@ class _Loop:
         first = len(self._records)
         designs = {first + i: self._study.hardware(point) for i, point in enumerate(points)}
         problem, allocator = self._study.problem, self._study.allocator
-        trails = self._rounds(designs, allocator.survivors)
+        trails = self._rounds(designs, dict(zip(designs, points, strict=True)))
         return [
             trial_record(
                 problem, trial, batch, point, designs[trial], trails[trial], allocator.rounds
@@ -257,7 +257,7 @@ class _Loop:
         hardware = self._study.baseline
         if hardware is None:
             return
-        trails = self._rounds({BASELINE: hardware}, lambda curves, _: list(curves))
+        trails = self._rounds({BASELINE: hardware}, {})
         problem, rounds = self._study.problem, self._study.allocator.rounds
         trail = trails[BASELINE]
         record = trial_record(problem, BASELINE, BASELINE, None, hardware, trail, rounds)
@@ -271,29 +271,54 @@ class _Loop:
             self._store.publish_validation(validate(self._study, self._front, *parts))
 
     def _rounds(
-        self,
-        designs: "Mapping[int, Hardware]",
-        survivors: Callable[..., list[int]],
+        self, designs: "Mapping[int, Hardware]", points: Mapping[int, Point]
     ) -> dict[int, list[Outcome | Crash]]:
-        """Search the software of the designs, round by round; return what came of each."""
+        """Search the software of the designs, round by round; return what came of each.
+
+        Args:
+            designs: by trial.
+            points: of them, by trial; a trial without one is never stopped.
+        """
         trails: dict[int, list[Outcome | Crash]] = {trial: [] for trial in designs}
-        rounds = self._study.allocator.rounds
+        allocator = self._study.allocator
+        standings: dict[int, Standing] = {}
         alive = sorted(designs)
-        for round_index in range(rounds):
+        for round_index in range(allocator.rounds):
             self._round(designs, alive, round_index)
-            curves = {}
+            going: dict[int, Standing] = {}
             for trial in alive:
                 result = self._result(trial, round_index)
                 trails[trial].append(result)
                 # what no plan can run on will not run with more search
                 if isinstance(result, Outcome) and result.infeasible is None:
-                    curves[trial] = result.curve
-            if not curves or round_index == rounds - 1:
+                    going[trial] = self._standing(result, designs[trial], points.get(trial))
+            standings |= going
+            if not going or round_index == allocator.rounds - 1:
                 break
-            alive = survivors(curves, round_index)
+            rivals = self._rivals(standings, going)
+            alive = allocator.survivors(going, round_index, rivals) if points else alive
         for trial in designs:
             self._history.forget(trial)
         return trails
+
+    def _standing(self, outcome: Outcome, hardware: "Hardware", point: Point | None) -> "Standing":
+        from ..search.candidates import Candidate
+        from ..search.protocols import Standing
+
+        facts = None if point is None else self._study.problem.assess(point)
+        costs = outcome_costs(self._study.problem, hardware, outcome)
+        if costs is None or not isinstance(facts, Candidate):
+            return Standing(outcome.curve)
+        return Standing(outcome.curve, costs, facts.values)
+
+    def _rivals(
+        self, standings: "Mapping[int, Standing]", going: "Mapping[int, Standing]"
+    ) -> list[tuple[float, ...]]:
+        """Return the costs of what is measured: in earlier batches, and in this one and stopped."""
+        goals = self._study.problem.goals
+        earlier = [costs_of(r, goals) for r in self._records if r["edp_js"] is not None]
+        stopped = (one.costs for trial, one in standings.items() if trial not in going)
+        return [*earlier, *(costs for costs in stopped if costs is not None)]
 
     def _round(
         self, designs: "Mapping[int, Hardware]", alive: Sequence[int], round_index: int

@@ -1,7 +1,7 @@
 """The final record of a trial: one line of ``trials.jsonl``, the same on every run of a study."""
 
 from collections.abc import Sequence
-from math import isfinite
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from ..evaluators.hardware_cost import HardwareCost, hardware_cost
@@ -83,6 +83,17 @@ def trial_record(
             "edp_js": [e if isfinite(e) else None for e in curve.edp] if curve else [],
         },
     }
+
+
+def outcome_costs(
+    problem: "DesignProblem", hardware: Hardware, outcome: Outcome
+) -> tuple[float, ...] | None:
+    """Return the cost of each objective so far; None if nothing feasible is found yet."""
+    edp = outcome.curve.edp[-1] if outcome.curve.edp else inf
+    if not isfinite(edp):
+        return None
+    figures = _values(problem, hardware, hardware_cost(hardware), outcome, edp)
+    return tuple(goal.figure(figures[goal.name]) for goal in problem.goals.objectives)
 
 
 def _values(

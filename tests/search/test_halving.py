@@ -6,10 +6,12 @@ from archloom.search.brackets import Brackets
 from archloom.search.halving import (
     NoHalving,
     SuccessiveHalving,
+    front_gains,
     improvement_area,
     terminal_edp,
 )
-from archloom.search.protocols import BudgetAllocator, Curve
+from archloom.search.pareto import hypervolume
+from archloom.search.protocols import BudgetAllocator, Curve, Standing
 
 from ..contracts.budget_allocator import BudgetAllocatorContract
 
@@ -34,6 +36,16 @@ class TestNoHalving(BudgetAllocatorContract):
         return NoHalving(evaluations=64)
 
 
+class TestRankingByEdp(BudgetAllocatorContract):
+    def make(self) -> BudgetAllocator:
+        return SuccessiveHalving(rounds=3, first_budget=16, rank="edp")
+
+
+def alive(allocator: BudgetAllocator, curves: dict[int, Curve], index: int = 0) -> list[int]:
+    """Return who goes on, of trials of which nothing but the curve is known."""
+    return allocator.survivors({t: Standing(curve) for t, curve in curves.items()}, index, [])
+
+
 def flat(edp: float) -> Curve:
     return Curve((16,), (edp,))
 
@@ -50,31 +62,31 @@ def test_the_budget_doubles() -> None:
 @pytest.mark.parametrize(("trials", "kept"), [(1, 1), (2, 1), (3, 2), (7, 4), (8, 4)])
 def test_half_go_on_rounded_up(trials: int, kept: int) -> None:
     curves = {i: flat(float(i + 1)) for i in range(trials)}
-    assert SuccessiveHalving(auc_share=0.0).survivors(curves, 0) == list(range(kept))
-    assert len(SuccessiveHalving().survivors(curves, 0)) == kept
+    assert alive(SuccessiveHalving(auc_share=0.0), curves) == list(range(kept))
+    assert len(alive(SuccessiveHalving(), curves)) == kept
 
 
 def test_a_steep_trial_takes_the_place_that_its_area_wins() -> None:
     curves = {i: flat(float(i + 1)) for i in range(7)} | {7: steep(9.0)}
     # 8 trials, share 0.15: 1.2 places, so one of the four goes by area.
-    assert SuccessiveHalving(auc_share=0.15).survivors(curves, 0) == [0, 1, 2, 7]
-    assert SuccessiveHalving(auc_share=0.0).survivors(curves, 0) == [0, 1, 2, 3]
-    assert SuccessiveHalving(auc_share=0.2).survivors(curves, 0) == [0, 1, 2, 7]
+    assert alive(SuccessiveHalving(auc_share=0.15), curves) == [0, 1, 2, 7]
+    assert alive(SuccessiveHalving(auc_share=0.0), curves) == [0, 1, 2, 3]
+    assert alive(SuccessiveHalving(auc_share=0.2), curves) == [0, 1, 2, 7]
 
 
 def test_an_infeasible_trial_never_wins_by_area() -> None:
     curves = {0: flat(1.0), 1: flat(2.0), 2: Curve((1, 16), (inf, inf)), 3: flat(inf)}
-    assert SuccessiveHalving(auc_share=0.3).survivors(curves, 0) == [0, 1]
+    assert alive(SuccessiveHalving(auc_share=0.3), curves) == [0, 1]
 
 
 def test_the_best_terminal_value_keeps_a_place_at_any_share() -> None:
     curves = {0: steep(5.0), 1: flat(1.0)}
-    assert SuccessiveHalving(auc_share=0.49).survivors(curves, 0) == [1]
+    assert alive(SuccessiveHalving(auc_share=0.49), curves) == [1]
 
 
 def test_equal_trials_rank_by_id() -> None:
     curves = {i: flat(1.0) for i in (9, 4, 2, 7)}
-    assert SuccessiveHalving(auc_share=0.3).survivors(curves, 0) == [2, 4]
+    assert alive(SuccessiveHalving(auc_share=0.3), curves) == [2, 4]
 
 
 def test_area_is_the_mean_drop_over_the_round() -> None:
@@ -130,8 +142,38 @@ def test_hyperbands_brackets_have_their_shares_of_the_trials_and_cost_about_the_
 def test_a_late_bracket_is_not_halved_early() -> None:
     allocator = Brackets(rounds=3, first_budget=16)
     curves = {trial: flat(float(trial + 1)) for trial in range(10)}
-    first = allocator.survivors(curves, 0)
+    first = alive(allocator, curves)
     by_bracket = [[t for t in first if allocator.bracket(t) == k] for k in range(3)]
     assert [len(group) for group in by_bracket] == [2, 3, 3]
-    second = allocator.survivors({trial: curves[trial] for trial in first}, 1)
+    second = alive(allocator, {trial: curves[trial] for trial in first}, 1)
     assert [sum(allocator.bracket(t) == k for t in second) for k in range(3)] == [1, 2, 3]
+
+
+def standing(edp: float, area: float, bound: float = 0.0) -> Standing:
+    return Standing(flat(edp), (edp, area), (bound, area))
+
+
+def test_a_small_design_on_the_front_goes_on_where_a_dominated_one_has_the_lower_edp() -> None:
+    standings = {0: standing(1.0, 9.0), 1: standing(2.0, 9.0), 2: standing(3.0, 9.5)}
+    standings[3] = standing(50.0, 1.0)
+    by_front = SuccessiveHalving(auc_share=0.0)
+    assert by_front.survivors(standings, 0, []) == [0, 3]
+    assert SuccessiveHalving(auc_share=0.0, rank="edp").survivors(standings, 0, []) == [0, 1]
+    # a rival that nothing can bring it below takes its place on the front away
+    assert by_front.survivors(standings, 0, [(1.5, 0.5)]) == [0, 1]
+
+
+def test_what_is_at_its_bound_promises_nothing() -> None:
+    standings = {0: standing(1.0, 9.0), 1: standing(20.0, 2.0, bound=20.0)}
+    standings |= {2: standing(30.0, 1.5), 3: standing(40.0, 9.5)}
+    assert SuccessiveHalving(auc_share=0.0).survivors(standings, 0, []) == [0, 2]
+
+
+def test_gains_are_volumes_of_the_hoped_for_front() -> None:
+    standings = {0: standing(10.0, 1.0), 1: standing(1.0, 10.0, bound=0.95), 2: Standing(flat(inf))}
+    gains = front_gains(standings, [(100.0, 100.0)])
+    corner = (110.0, 110.0)
+    before = hypervolume([(10.0, 1.0), (1.0, 10.0)], corner)
+    assert gains[0] == pytest.approx(hypervolume([(9.0, 1.0), (1.0, 10.0)], corner) - before)
+    assert gains[1] == pytest.approx(hypervolume([(10.0, 1.0), (0.95, 10.0)], corner) - before)
+    assert gains[2] == -1.0
