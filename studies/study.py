@@ -4,7 +4,7 @@ It starts by replaying the store, every time; a fresh study is one whose store i
 does next depends on the config, the seed and the store, never on time or on the executor.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter, process_time
