@@ -50,6 +50,14 @@ class Mapper:
         self._seed = seed
         self._factors = factors
         self._memo: dict[str, LayerCost | Infeasible] = {}
+        self._ended: set[str] = set()
+
+    def ended(self, problem: MappingProblem) -> bool:
+        """Whether a problem that was mapped would not be mapped better with more evaluations.
+
+        Searches that prove their best end so; one of two nests alone may still have a gap.
+        """
+        return problem.key in self._ended
 
     def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
         """Return the cost of the best mapping found, or why there is none."""
@@ -58,6 +66,7 @@ class Mapper:
         return self._memo[problem.key]
 
     def _map(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        key = problem.key
         if self._constraints != UNCONSTRAINED:
             names = [level.name for level in problem.hardware.levels]
             problem = replace(problem, constraints=self._constraints.within(names))
@@ -65,26 +74,30 @@ class Mapper:
         if impossible is not None:
             return impossible
         if self._factors == "padded" and isinstance(self._search, ExactMapping):
-            return self._padded(problem)
+            return self._padded(problem, key)
         # bounds that are padded may be unrolled by more, for which buffers may be too small
         fitting = [n for n in nests(problem, self._factors) if n.impossible() is None]
         problems = fitting or [problem]
         budgets = shares(self._evaluations, len(problems))
         pairs = zip(problems, budgets, strict=True)
         costs = [self._found(nest, budget) for nest, budget in pairs if budget]
+        if len(costs) == len(problems) and not any(cost.gap_percent for cost in costs):
+            self._ended.add(key)
         best = min(costs, key=lambda cost: objective(problem, cost))
         if self._factors == "exact":
             return best
         # a proof of one nest says nothing of others that the loops might be padded to
         return replace(best, gap_percent=gap_percent(problem, best))
 
-    def _padded(self, problem: MappingProblem) -> LayerCost:
+    def _padded(self, problem: MappingProblem, key: str) -> LayerCost:
         """The best mapping over all paddings, as far as the evaluations go."""
         seed = derived_seed(self._seed, problem.key)
         found = prove_padded(problem, self._evaluations, seed)
         if found.proof.best is None:
             raise AssertionError(f"no mapping for {problem.key}, though one must exist")
         cost = mapped_cost(found.nest, found.proof.best.mapping)
+        if found.proof.gap_percent == 0:
+            self._ended.add(key)
         return replace(cost, gap_percent=found.proof.gap_percent)
 
     def _found(self, problem: MappingProblem, evaluations: int) -> LayerCost:

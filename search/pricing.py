@@ -4,7 +4,7 @@ Groups are priced once per kind of group, wherever it stands in the network. A p
 function of (hardware, group, seed), so a memo never changes a result.
 """
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
 from math import inf, log
 from typing import Final, TypeAlias
 
@@ -82,6 +82,30 @@ class PlanPricer:
         costs = sorted((short_key(key), cost) for key, cost in found.items())
         mappings = {key: cost.mapping.to_text() for key, cost in costs if cost.mapping}
         return mappings, {key: c.gap_percent for key, c in costs if c.gap_percent < inf}
+
+    def mapped(self, cost: NetworkCost) -> Iterator[tuple[str, int, LayerCost]]:
+        """Yield the mapped problems of a plan that was priced here, each as often as it occurs: its
+        key in a record, how often it runs, and the cost of its mapping."""
+        for group in cost.groups:
+            _, found = self._like_priced(group.group, group.around)
+            # what changes of a cost on its way into a price is never the mapping
+            keys = {id(c.mapping): short_key(key) for key, c in found.items()}
+            for times, tile in (tile for share in group.layers for tile in share.evaluations):
+                if tile.mapping is not None:
+                    yield keys[id(tile.mapping)], times, tile
+
+    def changed(self, mapper: ProblemMapper, key: str) -> "PlanPricer":
+        """Return a pricer with a mapper that differs in one problem, given by its key in a
+        record; prices without that problem stay."""
+        other = PlanPricer(self.network, self.hardware, mapper, self._kind_of)
+        other._tilings, other._cuts = self._tilings, self._cuts
+        other._rooms, other._tiled = self._rooms, self._tiled
+        other._priced = {
+            kind: priced
+            for kind, priced in self._priced.items()
+            if all(short_key(problem) != key for problem in priced[1])
+        }
+        return other
 
     def group(self, group: FusionGroup, around: Surroundings = ALONE) -> GroupCost | Infeasible:
         """Return the price of one group, among what its plan keeps in the buffer."""

@@ -7,7 +7,7 @@ can go on in another process, on another machine, or after a crash.
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import exp
-from typing import Any
+from typing import Any, Final
 
 from ..evaluators.bounds import pass_batch
 from ..evaluators.network_cost import NetworkCost
@@ -24,6 +24,11 @@ from .mapping_search import MAPPING_SEARCHES
 from .pricing import PlanPricer
 from .protocols import Curve
 from .seeds import derived_seed
+from .shared_budget import SharedSearch
+from .shared_state import SharedState
+
+#: what a unit of a trial's budget buys
+BUDGETS: Final = ("plans", "shared")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +45,8 @@ class SoftwareSettings:
         factors: ``exact`` (they multiply to the loop bounds), ``padded`` (to bounds that suit
             the meshes, and all of that runs) or ``clipped`` (either, and the true bounds run).
         constraints: that all mappings satisfy; levels that a hardware lacks are left out.
+        budget: ``plans`` (it is plans, whatever the mappings are) or ``shared`` (each unit of it is
+            a plan, or a better mapping of the best one: :mod:`archloom.search.shared_budget`).
 
     The defaults are what ``benchmarks/fusion_search.py`` found to pay.
 
@@ -53,12 +60,14 @@ class SoftwareSettings:
     mapping_evaluations: int = 100_000
     factors: str = "exact"
     constraints: MappingConstraints = UNCONSTRAINED
+    budget: str = "plans"
 
     def __post_init__(self) -> None:
         for name, value, known in (
             ("fusion", self.fusion, tuple(FUSION_SEARCHES)),
             ("mapping", self.mapping, tuple(MAPPING_SEARCHES)),
             ("factors", self.factors, FACTORS),
+            ("budget", self.budget, BUDGETS),
         ):
             if value not in known:
                 raise ValueError(f"{name} is {value!r}, must be one of {', '.join(known)}")
@@ -91,7 +100,8 @@ class NetworkResult:
     effort. Energies are of one pass over ``batch`` images. ``mappings`` are all that price both
     plans: with them any machine takes the figures apart again without a search. ``gaps`` are the
     percents by which they may be above the best ones, 0 where that is proven to be found; a mapping
-    of which nothing is known is not among them.
+    of which nothing is known is not among them. ``spent`` says on what a shared budget went, see
+    :meth:`archloom.search.shared_state.SharedState.shares`.
     """
 
     edp_js: float
@@ -107,10 +117,14 @@ class NetworkResult:
     plan: list[dict[str, Any]]
     mappings: dict[str, str]
     gaps: dict[str, float] = field(default_factory=dict)
+    spent: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; :meth:`from_dict` is the inverse."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        if not self.spent:
+            del values["spent"]
+        return values
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "NetworkResult":
@@ -147,23 +161,46 @@ def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> So
     """
     if budget < 1:
         raise ValueError(f"budget must be at least 1, got {budget}")
-    pricers = [_pricer(task.hardware, n, task.settings, task.seed) for n in task.networks]
-    networks = [pricer.network for pricer in pricers]
-    impossible = [why for why in map(_unmappable, pricers) if why is not None]
+    impossible = [why for why in (_unmappable(task, n) for n in task.networks) if why is not None]
     if impossible:
         return SoftwareResult({"networks": {}}, Curve((), ()), {}, impossible[0])
     states: dict[str, Any] = {}
     results: dict[str, NetworkResult] = {}
     histories = []
-    for network, pricer in zip(networks, pricers, strict=True):
-        search = FUSION_SEARCHES[task.settings.fusion](pricer, task.settings.population)
-        seed = derived_seed(task.seed, "fusion", network.name)
-        now = _restored(state, network) or search.start(seed)
-        now = search.advance(now, budget)
-        states[network.name] = now.to_dict()
-        histories.append(now.history)
-        results[network.name] = _result(pricer, now.best)
+    for network in task.networks:
+        before = state["networks"][network.name] if state else None
+        after = _advanced(task, network, before, budget)
+        states[network.name] = after.state
+        histories.append(after.history)
+        results[network.name] = _result(after.pricer, after.best, after.spent)
     return SoftwareResult({"networks": states}, _mean_curve(histories), results, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Advanced:
+    """What a budget has brought for one network: a state, and the figures in it."""
+
+    state: dict[str, Any]
+    history: tuple[float, ...]
+    best: FusionPlan
+    pricer: PlanPricer
+    spent: dict[str, int]
+
+
+def _advanced(
+    task: SoftwareTask, network: Network, state: dict[str, Any] | None, budget: int
+) -> _Advanced:
+    settings, seed = task.settings, derived_seed(task.seed, "fusion", network.name)
+    if settings.budget == "shared":
+        both = _shared(task.hardware, network, settings, task.seed)
+        spent = SharedState.from_dict(state) if state else both.start(seed)
+        spent = both.advance(spent, budget)
+        pricer = both.pricer(spent)
+        return _Advanced(spent.to_dict(), spent.history, spent.best, pricer, spent.shares())
+    pricer = _pricer(task.hardware, network, settings, task.seed)
+    search = FUSION_SEARCHES[settings.fusion](pricer, settings.population)
+    now = search.advance(FusionState.from_dict(state) if state else search.start(seed), budget)
+    return _Advanced(now.to_dict(), now.history, now.best, pricer, {})
 
 
 def _mean_curve(histories: list[tuple[float, ...]]) -> Curve:
@@ -183,12 +220,29 @@ def _pricer(
     hardware: Hardware, network: Network, settings: SoftwareSettings, seed: int
 ) -> PlanPricer:
     """Return the pricer of one network; a trial that goes on in this process keeps its memo."""
+    mapper = _mapper(settings, seed, settings.mapping_evaluations)
+    return PlanPricer(network.with_batch(pass_batch(network, hardware)), hardware, mapper)
+
+
+@lru_cache(maxsize=32)
+def _shared(
+    hardware: Hardware, network: Network, settings: SoftwareSettings, seed: int
+) -> SharedSearch:
+    """Return the search of one network with one budget; its memo is kept like a pricer's."""
+    return SharedSearch(
+        network.with_batch(pass_batch(network, hardware)),
+        hardware,
+        lambda pricer: FUSION_SEARCHES[settings.fusion](pricer, settings.population),
+        lambda evaluations: _mapper(settings, seed, evaluations),
+        settings.mapping_evaluations,
+        settings.factors,
+    )
+
+
+def _mapper(settings: SoftwareSettings, seed: int, evaluations: int) -> Mapper:
     search = MAPPING_SEARCHES[settings.mapping]()
     seed = derived_seed(seed, "mapping")
-    mapper = Mapper(
-        search, settings.mapping_evaluations, seed, settings.factors, settings.constraints
-    )
-    return PlanPricer(network.with_batch(pass_batch(network, hardware)), hardware, mapper)
+    return Mapper(search, evaluations, seed, settings.factors, settings.constraints)
 
 
 def recorded_pricer(
@@ -206,11 +260,10 @@ def recorded_pricer(
     return PlanPricer(network.with_batch(pass_batch(network, hardware)), hardware, mapper)
 
 
-def _restored(state: dict[str, Any] | None, network: Network) -> FusionState | None:
-    return FusionState.from_dict(state["networks"][network.name]) if state else None
-
-
-def _unmappable(pricer: PlanPricer) -> Infeasible | None:
+def _unmappable(task: SoftwareTask, network: Network) -> Infeasible | None:
+    arguments = (task.hardware, network, task.settings, task.seed)
+    shared = task.settings.budget == "shared"
+    pricer = _shared(*arguments).price if shared else _pricer(*arguments)
     cost = pricer.plan(layer_by_layer(pricer.network))
     return cost if isinstance(cost, Infeasible) else None
 
@@ -222,7 +275,7 @@ def _priced(pricer: PlanPricer, plan: FusionPlan) -> NetworkCost:
     return cost
 
 
-def _result(pricer: PlanPricer, plan: FusionPlan) -> NetworkResult:
+def _result(pricer: PlanPricer, plan: FusionPlan, spent: dict[str, int]) -> NetworkResult:
     unfused = layer_by_layer(pricer.network)
     best, base = _priced(pricer, plan), _priced(pricer, unfused)
     mappings, gaps = pricer.record((plan, unfused))
@@ -240,4 +293,5 @@ def _result(pricer: PlanPricer, plan: FusionPlan) -> NetworkResult:
         plan=best.plan.to_list(),
         mappings=mappings,
         gaps=gaps,
+        spent=spent,
     )

@@ -1,0 +1,105 @@
+"""Mappings that were searched once more with more effort, in the place of the first ones."""
+
+from collections.abc import Mapping as Dict
+from dataclasses import dataclass, replace
+from math import inf, sqrt
+from typing import Any
+
+from ..evaluators.layer_cost import LayerCost, mapped_cost
+from ..evaluators.network_cost import NetworkCost
+from ..evaluators.problem import MappingProblem
+from ..evaluators.tile_cost import Mapper as ProblemMapper
+from ..space.infeasible import Infeasible
+from ..space.mapping import Mapping
+from .factors import gap_percent, nest_of
+from .mapper import short_key
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """What more evaluations of one problem brought.
+
+    Attributes:
+        evaluations: that the last search had.
+        mapping: the one to use.
+        gap_percent: of that mapping, as far as anything is proven.
+        done: whether more evaluations would bring nothing.
+    """
+
+    evaluations: int
+    mapping: Mapping
+    gap_percent: float
+    done: bool
+
+    def to_list(self) -> list[Any]:
+        """Return plain JSON values; :meth:`from_list` is the inverse."""
+        gap = self.gap_percent if self.gap_percent < inf else None
+        return [self.evaluations, self.mapping.to_text(), gap, self.done]
+
+    @classmethod
+    def from_list(cls, data: list[Any]) -> "Effort":
+        """Build it from :meth:`to_list`."""
+        evaluations, text, gap, done = data
+        return cls(evaluations, Mapping.from_text(text), inf if gap is None else gap, done)
+
+
+class ImprovedMapper:
+    """Gives improved mappings where there are some, the first ones elsewhere.
+
+    Args:
+        first: finds mappings with the first effort.
+        factors: as mappings are searched.
+        efforts: what was searched again, by :func:`archloom.search.mapper.short_key`.
+        problems: keeps what was asked for, by short key.
+    """
+
+    def __init__(
+        self,
+        first: ProblemMapper,
+        factors: str,
+        efforts: Dict[str, Effort],
+        problems: dict[str, MappingProblem],
+    ) -> None:
+        self._first = first
+        self._factors = factors
+        self._efforts = efforts
+        self._problems = problems
+        self._memo: dict[str, LayerCost | Infeasible] = {}
+
+    def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        """Return the cost of the better mapping, or why there is none."""
+        if problem.key not in self._memo:
+            self._memo[problem.key] = self._cost(problem)
+        return self._memo[problem.key]
+
+    def _cost(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        key = short_key(problem.key)
+        self._problems[key] = problem
+        effort = self._efforts.get(key)
+        if effort is None:
+            return self._first(problem)
+        nest = nest_of(problem, effort.mapping.factors, self._factors)
+        return replace(mapped_cost(nest, effort.mapping), gap_percent=effort.gap_percent)
+
+
+def promise(cost: NetworkCost, problem: MappingProblem, times: int, tile: LayerCost) -> float:
+    """Return how much ln J of a plan may fall if one of its problems were mapped at best.
+
+    J = E T, so d ln J = dE / E + dT / T. The tile's energy x cycles may fall by 1 + gap; both are
+    taken to fall by its root, as what is gained is largest about there.
+
+    Args:
+        cost: of the plan.
+        problem: the problem.
+        times: how often it runs in a pass.
+        tile: its mapping's cost.
+    """
+    gap = tile.gap_percent
+    if gap == inf:
+        # a search that proves nothing: docs/bounds.md still does
+        gap = gap_percent(problem, tile)
+    leaking = cost.leakage_pj / cost.latency_cycles
+    cycles = times * tile.latency_cycles
+    share = (times * tile.dynamic_pj + leaking * cycles) / cost.energy_pj
+    share += cycles / cost.latency_cycles
+    return share * (1.0 - 1.0 / sqrt(1.0 + gap / 100.0))
