@@ -21,26 +21,26 @@ class Effort:
 
     Attributes:
         evaluations: that the last search had.
-        mapping: the one to use.
+        mapping: the one to use, as text.
         gap_percent: of that mapping, as far as anything is proven.
         done: whether more evaluations would bring nothing.
     """
 
     evaluations: int
-    mapping: Mapping
+    mapping: str
     gap_percent: float
     done: bool
 
     def to_list(self) -> list[Any]:
         """Return plain JSON values; :meth:`from_list` is the inverse."""
         gap = self.gap_percent if self.gap_percent < inf else None
-        return [self.evaluations, self.mapping.to_text(), gap, self.done]
+        return [self.evaluations, self.mapping, gap, self.done]
 
     @classmethod
     def from_list(cls, data: list[Any]) -> "Effort":
         """Build it from :meth:`to_list`."""
         evaluations, text, gap, done = data
-        return cls(evaluations, Mapping.from_text(text), inf if gap is None else gap, done)
+        return cls(evaluations, text, inf if gap is None else gap, done)
 
 
 class ImprovedMapper:
@@ -78,8 +78,9 @@ class ImprovedMapper:
         effort = self._efforts.get(key)
         if effort is None:
             return self._first(problem)
-        nest = nest_of(problem, effort.mapping.factors, self._factors)
-        return replace(mapped_cost(nest, effort.mapping), gap_percent=effort.gap_percent)
+        mapping = Mapping.from_text(effort.mapping)
+        nest = nest_of(problem, mapping.factors, self._factors)
+        return replace(mapped_cost(nest, mapping), gap_percent=effort.gap_percent)
 
 
 def promise(cost: NetworkCost, problem: MappingProblem, times: int, tile: LayerCost) -> float:

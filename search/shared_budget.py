@@ -186,9 +186,9 @@ class SharedSearch:
         if before.mapping is None or found.mapping is None:
             raise AssertionError(f"{problem.key} is no problem of mappings")
         done, gap = mapper.ended(problem), before.gap_percent
-        kept = Effort(evaluations, before.mapping, gap, done)
+        kept = Effort(evaluations, before.mapping.to_text(), gap, done)
         if objective(problem, found) < objective(problem, before):
-            return Effort(evaluations, found.mapping, found.gap_percent, done), kept
+            return Effort(evaluations, found.mapping.to_text(), found.gap_percent, done), kept
         # what is proven of the one holds for the other, which is no worse
         return replace(kept, gap_percent=min(gap, found.gap_percent)), kept
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from .cli_compare import COMPARE_EXAMPLES, compare
+from .cli_options import NETWORK_SETTINGS, AsJson, HardwareSettings, Seed, Technology, WordBits
 from .cli_schedule import SCHEDULE_EXAMPLES, schedule
 from .errors import UserError
 from .new_console import new_console
@@ -98,7 +99,7 @@ def pareto(
 def show(
     folder: StudyDir,
     trial: Annotated[str, typer.Argument(metavar="TRIAL", help="Its number, or 'baseline'.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Take one trial apart: hardware, costs by level and layer, fusion groups, mappings."""
     from .show import show as show_trial
@@ -133,7 +134,7 @@ def evaluate(
     technology: Annotated[
         str, typer.Option("--technology", help="Table for energies that the files leave open.")
     ] = "cacti_45nm",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Evaluate one mapping from Timeloop's YAML files (v0.2 to v0.4).
 
@@ -151,7 +152,7 @@ def validate(
     cases: Annotated[
         Path | None, typer.Argument(metavar="[CASES]", help="File with a case on each line.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+    as_json: AsJson = False,
     as_markdown: Annotated[
         bool, typer.Option("--markdown", help="Without CASES: print docs/validation.md.")
     ] = False,
@@ -230,7 +231,7 @@ def map_(
     case: Annotated[
         str | None, typer.Option("--case", metavar="ID", help="Only the case of that id.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of everything that is random.")] = 0,
+    seed: Seed = 0,
     plot: Annotated[
         Path | None,
         typer.Option("--plot", metavar="FILE", help="Draw how the search got there: .png, .svg."),
@@ -272,17 +273,10 @@ def hardware(
     source: Annotated[
         str, typer.Argument(metavar="HARDWARE", help="A preset, a template, or a file of one.")
     ],
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the template; repeat."),
-    ] = None,
-    technology: Annotated[
-        str | None, typer.Option("--technology", metavar="NAME", help="Price it in another table.")
-    ] = None,
-    word_bits: Annotated[
-        int | None, typer.Option("--word-bits", help="Words of another width, the same bytes.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+    settings: HardwareSettings = None,
+    technology: Technology = None,
+    word_bits: WordBits = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show a design: levels, energy of each access, area, TDP, and where the prices come from."""
     from .hardware_source import find_hardware
@@ -310,7 +304,7 @@ def networks(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="An option of the network, or a dimension of the ONNX file; repeat.",
+            help=NETWORK_SETTINGS,
         ),
     ] = None,
     batch: Annotated[
@@ -323,7 +317,7 @@ def networks(
         Path | None,
         typer.Option("--out", metavar="FILE", help="Draw its graph: .html, .png or .svg."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show a network: layers, shapes, MACs, bytes, intensity; or a picture of its graph."""
     from .networks_view import Asked, show_network, show_networks
@@ -342,7 +336,7 @@ def technology(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="Without it, all tables are listed.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Show a technology table: entries, DRAMs, error of the SRAM fit, and every source."""
     from .technology_view import show_technologies, show_technology

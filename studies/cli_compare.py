@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
+from .cli_options import AsJson
 from .new_console import new_console
 
 COMPARE_EXAMPLES: Final = (
@@ -25,7 +26,7 @@ def compare(
         Path | None,
         typer.Option("--out", metavar="FILE", help="Draw it: .html (interactive), .png or .svg."),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Compare studies: whose front grew how fast, which parameters decide, what is excluded."""
     from .compare_command import compare_studies

@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 import typer
 
+from .cli_options import NETWORK_SETTINGS, AsJson, HardwareSettings, Seed, Technology, WordBits
 from .errors import UserError
 from .new_console import new_console
 
@@ -58,7 +59,7 @@ def schedule(
             "--mapping-evaluations", metavar="N", min=1, help="For each layer, tile and residency."
         ),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of everything that is random.")] = 0,
+    seed: Seed = 0,
     batch: Annotated[
         int | None,
         typer.Option(
@@ -70,21 +71,12 @@ def schedule(
         typer.Option(
             "--network-set",
             metavar="NAME=VALUE",
-            help="An option of the network, or a dimension of the ONNX file; repeat.",
+            help=NETWORK_SETTINGS,
         ),
     ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set", metavar="NAME=VALUE", help="A parameter of the hardware's template; repeat."
-        ),
-    ] = None,
-    technology: Annotated[
-        str | None, typer.Option("--technology", metavar="NAME", help="Price it in another table.")
-    ] = None,
-    word_bits: Annotated[
-        int | None, typer.Option("--word-bits", help="Words of another width, the same bytes.")
-    ] = None,
+    settings: HardwareSettings = None,
+    technology: Technology = None,
+    word_bits: WordBits = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -97,7 +89,7 @@ def schedule(
             "--memory", metavar="FILE", help="Draw what the buffer holds over time: .png, .svg."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, with all digits.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find which layers run fused, and what that saves of energy, latency and DRAM traffic.
 

@@ -33,6 +33,7 @@ from .pick_rules import Pick
 from .quantities import plain_number
 from .start_rules import StartSource
 from .workload_fields import HeldOut, Searched
+from .workload_reference import absolute
 
 
 def _known(what: str, names: Callable[[], list[str]]) -> Callable[[str], str]:
@@ -80,7 +81,7 @@ def space_location(value: str, folder: Path) -> str:
     """Return a built-in template's name as it is, and a path made absolute from ``folder``."""
     if "/" not in value and not value.endswith((".yaml", ".yml")):
         return value
-    return str((folder / value).resolve())
+    return str(absolute(value, folder).resolve())
 
 
 def space_text(location: str) -> str:
@@ -168,6 +169,10 @@ class Software(_Section):
     mapping_evaluations: Count = 100_000
     factors: Literal["exact", "padded", "clipped"] = "exact"
     constraints: Annotated[MappingConstraints, Readable] = UNCONSTRAINED
+    # left out of the identity of studies that do without, which are older than the choice
+    budget: Annotated[Literal["plans", "shared"], Field(exclude_if=lambda b: b == "plans")] = (
+        "plans"
+    )
 
 
 class Density(_Section):

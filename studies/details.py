@@ -164,7 +164,7 @@ def _network_details(
             f"{network.name} otherwise than the one that found them; use the version that the "
             f"study was begun with ({header.archloom}), or run the study again"
         )
-    return cost_details(cost, unfused)
+    return cost_details(cost, unfused) | {"spent": recorded.get("spent")}
 
 
 def cost_details(cost: "NetworkCost", unfused: "NetworkCost") -> Details:

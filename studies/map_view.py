@@ -5,7 +5,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Self
 
 from ..space.case_loops import loops_of
-from .gap_text import gap_text
+from .gap_text import gap_text, percent
 from .map_cases import Task
 from .map_solve import Solution, Stand
 from .nest import loop_nest
@@ -124,7 +124,7 @@ def _summary(found: Sequence[Solution], cases: int) -> str:
     gaps = [s.gap_percent for s in mapped if 0 < s.gap_percent < inf]
     parts = [f"{proven} proven"]
     if gaps:
-        parts.append(f"{len(gaps)} with a gap of at most {max(gaps):.3g} %")
+        parts.append(f"{len(gaps)} with a gap of at most {percent(max(gaps))}")
     if unknown:
         parts.append(f"{unknown} without a proof")
     if len(mapped) < len(found):

@@ -1,7 +1,7 @@
 """The part of a report that takes the picked design apart."""
 
 from .details import Details
-from .gap_text import gaps_text, layer_gap_text
+from .gap_text import fused_text, gaps_text, layer_gap_text, spent_text
 from .page import card, definitions, fold, plot, table
 from .plots import stacked_bars
 from .show import capacity_text, design_text, group_layers, kept_columns, tiling_text
@@ -101,8 +101,10 @@ def _network(network: Details) -> str:
         f"traffic, {network['unfused']['dram_bytes'] / _KIB:,.1f} layer by layer. "
         f"Mappings: {gaps_text(network['gaps'])}."
     )
+    if network["spent"]:
+        note += f" Of a {spent_text(network['spent'])}."
     fused = sum(len(group["layers"]) > 1 for group in network["groups"])
-    groups = fold(f"{len(network['groups'])} groups, {fused} of them fused", _groups(network))
+    groups = fold(fused_text(len(network["groups"]), fused), _groups(network))
     layers = fold(f"{len(network['layers'])} layers", _layers(network))
     return card(network["name"], note, groups + layers)
 

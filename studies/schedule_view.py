@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final, Self
 
 from .details import Details, cost_details
-from .gap_text import gaps_text
+from .gap_text import fused_text, gaps_text, percent
 from .schedule_search import Effort, Schedule, Stand
 from .show import group_layers, kept_columns
 from .whole_table import new_table, plain, print_line, print_whole
@@ -90,10 +90,9 @@ def print_schedule(record: Details, console: "Console") -> None:
 def _heading(record: Details) -> str:
     fused = sum(len(group["layers"]) > 1 for group in record["groups"])
     layers = sum(len(group["layers"]) for group in record["groups"])
-    groups = "1 group" if len(record["groups"]) == 1 else f"{len(record['groups'])} groups"
     return (
         f"{record['network']} ({layers} layers, batch {record['batch']}) on {record['hardware']}: "
-        f"{groups}, {fused or 'none'} of them fused; planner {record['planner']}\n"
+        f"{fused_text(len(record['groups']), fused)}; planner {record['planner']}\n"
     )
 
 
@@ -178,7 +177,7 @@ def _remarks(record: Details) -> Iterator[str]:
         yield (
             f"{record['planner']} proves that no plan of its space has an EDP below "
             f"{record['planner_bound']:.4e} J s: the plan is at most "
-            f"{record['planner_gap_percent']:.3g} % above the least"
+            f"{percent(record['planner_gap_percent'])} above the least"
         )
     yield f"Mappings: {gaps_text(record['mapping_gaps'])}"
     plans = "1 plan" if record["evaluations"] == 1 else f"{record['evaluations']:,} plans"

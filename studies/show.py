@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..space.effects import PLAIN
 from .details import Details, trial_details, trial_number
-from .gap_text import gap_text, gaps_text, layer_gap_text
+from .gap_text import gap_text, gaps_text, layer_gap_text, spent_text
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -176,6 +176,8 @@ def _network(network: Details) -> "Iterator[RenderableType]":
     yield f"== {network['name']} =="
     yield _sums(network)
     yield f"\n{gaps_text(network['gaps'])}"
+    if network["spent"]:
+        yield spent_text(network["spent"])
     yield _energy(network)
     yield _groups(network)
     yield _layers(network)

@@ -14,6 +14,7 @@ from pydantic import (
 )
 
 from ..space.suggest import did_you_mean
+from .workload_reference import absolute
 
 
 def _known_preset(name: str) -> str:
@@ -47,7 +48,7 @@ class StartSource(BaseModel):
     def _absolute(cls, value: str | None, info: ValidationInfo) -> str | None:
         """Paths of a study file count from where it lies."""
         folder: Path = (info.context or {}).get("folder", Path())
-        return None if value is None else str((folder / Path(value).expanduser()).absolute())
+        return None if value is None else str(absolute(value, folder))
 
     @model_validator(mode="after")
     def _one(self) -> Self:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
+from os.path import expanduser
 from pathlib import Path
 from typing import Any, Final
 
@@ -70,7 +71,7 @@ def normal(entry: object, folder: Path) -> Reference:
     """
     if isinstance(entry, str):
         if _is_path(entry, folder):
-            return {"file": _absolute(entry, folder)}
+            return {"file": str(absolute(entry, folder))}
         return _known_name(entry, folder)
     if not isinstance(entry, Mapping):
         raise fault(f"{entry!r} must be a name, or a mapping with network or file")
@@ -93,8 +94,10 @@ def _is_path(name: str, folder: Path) -> bool:
     return name == "." or "/" in name or name.endswith(SUFFIXES) or name in _names_in(folder)
 
 
-def _absolute(path: str, folder: Path) -> str:
-    return str((folder / path).absolute())
+def absolute(path: str, folder: Path) -> Path:
+    """Return a path made absolute from ``folder``; ``~`` is the home directory, as in a shell."""
+    # the method of Path raises where there is no such user
+    return (folder / expanduser(path)).absolute()  # noqa: PTH111
 
 
 def _known_name(name: str, folder: Path) -> str:
@@ -148,7 +151,7 @@ def _normal_file(keys: dict[str, Any], folder: Path) -> Reference:
         faults += _dimension_faults(keys["dimensions"], keys["file"])
     if faults:
         raise WorkloadError(faults)
-    path = {"file": _absolute(keys["file"], folder)}
+    path = {"file": str(absolute(keys["file"], folder))}
     return path | {key: keys[key] for key in ("dimensions", "batch") if key in keys}
 
 

@@ -15,6 +15,7 @@ from archloom.search.software import (
     SoftwareSettings,
     SoftwareTask,
     _pricer,
+    _shared,
     advance,
     recorded_pricer,
 )
@@ -45,6 +46,7 @@ def after(what: SoftwareTask, *budgets: int) -> SoftwareResult:
     result = None
     for budget in budgets:
         _pricer.cache_clear()
+        _shared.cache_clear()
         result = advance(what, stored(result.state) if result else None, budget)
     assert result is not None
     return result

@@ -3,6 +3,8 @@ from pathlib import Path
 import pytest
 
 from archloom.search.software import SoftwareSettings
+from archloom.space.network_json import write_network
+from archloom.space.networks import network
 from archloom.studies import config as module
 from archloom.studies.config import Software, load_config, parse_stored, space_text
 from archloom.studies.config_errors import ConfigError
@@ -140,6 +142,18 @@ def test_a_template_stands_relative_to_the_study_file(
     config = load_config(path)
     assert config.space == str(tmp_path / "mine.yaml")
     assert space_text(config.space) == space_text("casco_edge")
+
+
+def test_a_tilde_is_the_home_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    (home / "mine.yaml").write_text(space_text("casco_edge"))
+    write_network(network("tiny_cnn"), home / "net.json")
+    text = TINY.replace("casco_edge", "~/mine.yaml").replace("tiny_cnn", "~/net.json")
+    config = load_config(write_study(tmp_path, text))
+    assert config.space == str(home / "mine.yaml")
+    assert [w.network.name for w in config.workloads] == ["net"]
 
 
 def test_software_section_sets_what_the_software_search_has() -> None:

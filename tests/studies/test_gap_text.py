@@ -11,7 +11,13 @@ from rich.console import Console
 
 from archloom.studies.details import trial_details
 from archloom.studies.front import front_table, read_front
-from archloom.studies.gap_text import gap_text, gaps_text, layer_gap_text
+from archloom.studies.gap_text import (
+    fused_text,
+    gap_text,
+    gaps_text,
+    layer_gap_text,
+    percent,
+)
 from archloom.studies.report_design import design_sections
 from archloom.studies.show import renderables
 from archloom.studies.store import read_trials
@@ -31,6 +37,19 @@ batch_size: 2
 software: {population: 4, mapping: exact, mapping_evaluations: 1000000}
 executor: {name: inline}
 """
+
+
+def test_percents_are_no_powers_of_ten() -> None:
+    texts = {0.0123: "0.0123 %", 1.4567: "1.46 %", 99.9: "99.9 %", 99.96: "100 %"}
+    texts |= {1239.6: "1,240 %", 2.5e6: "2,500,000 %"}
+    assert {number: percent(number) for number in texts} == texts
+
+
+def test_groups_are_counted_in_words() -> None:
+    assert fused_text(1, 1) == "1 group, fused"
+    assert fused_text(1, 0) == "1 group, not fused"
+    assert fused_text(7, 0) == "7 groups, none of them fused"
+    assert fused_text(7, 2) == "7 groups, 2 of them fused"
 
 
 @pytest.fixture(scope="module")

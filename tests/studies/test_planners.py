@@ -1,9 +1,11 @@
 """Studies with each fusion planner: one line of the file, and a stopped one goes on."""
 
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from archloom.search.fusion_search import FUSION_SEARCHES
 from archloom.search.software import SoftwareResult, SoftwareTask
@@ -11,6 +13,8 @@ from archloom.search.software import advance as search_software
 from archloom.space.fusion import FusionPlan, plan_violations
 from archloom.space.networks import network
 from archloom.studies.config import load_config
+from archloom.studies.details import trial_details
+from archloom.studies.show import show
 from archloom.studies.store import TRIALS, read_trials
 
 from .samples import TINY, run_here, write_study
@@ -54,3 +58,26 @@ def test_a_study_with_a_planner_runs_and_resumes(planner: str, tmp_path: Path) -
     assert plans
     if planner in ("dynamic", "genetic", "genetic_full"):
         assert any(len(group.layers) > 1 for plan in plans for group in plan.groups)
+
+
+def test_plans_and_mappings_share_a_budget_by_one_line(tmp_path: Path) -> None:
+    """It goes on where it was stopped, and says on what it went."""
+    text = SMALL.replace("first_budget: 2", "first_budget: 20").replace(
+        "[tiny_cnn]", "[tiny_mobile]"
+    )
+    text = text.replace("software: {", "software: {budget: shared, ").replace("random,", "auto,")
+    config = load_config(write_study(tmp_path, text))
+    run_here(config, tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        run_here(config, tmp_path / "stopped", StopsAt(4))
+    run_here(config, tmp_path / "stopped")
+    whole, stopped = (tmp_path / name / TRIALS for name in ("whole", "stopped"))
+    assert stopped.read_bytes() == whole.read_bytes()
+    winner = next(r for r in read_trials(tmp_path / "whole") if r["state"] == "complete")
+    assert winner["networks"]["tiny_mobile"]["spent"]["mappings"] > 0
+    details = trial_details(tmp_path / "whole", winner["trial"])
+    [found] = details["networks"]
+    assert found["edp_js"] == winner["networks"]["tiny_mobile"]["edp_js"]
+    console = Console(file=StringIO(), width=120)
+    show(tmp_path / "whole", str(winner["trial"]), False, console)
+    assert "\nbudget of 140 units: " in console.file.getvalue()
