@@ -26,14 +26,14 @@ from .pricing import PlanPricer
 from .protocols import FusionSearch
 from .shared_state import SharedState
 
-#: evaluations of mappings that take as long as pricing a plan with known mappings
-#: (benchmarks/shared_budget.py)
+#: evaluations of mappings that take about as long as pricing a plan: 80,000 of the first 64 plans,
+#: 20,000 of the first 448 (benchmarks/shared_budget.py, ResNet-18 on the edge design)
 PLAN_WORTH: Final = 50_000
 
 #: how much larger each search of a problem is than the last
 GROWTH: Final = 4
 
-#: plans before anything else: a first population, or what a planner works out
+#: plans before anything else: with 8, gains of plans were underrated (benchmarks/shared_budget.py)
 FIRST_PLANS: Final = 32
 
 #: what half of all plans are expected to gain at least, in ln J: a search that stands still may
