@@ -9,7 +9,7 @@ from ..space.infeasible import Infeasible
 from ..space.network import Network
 from ..space.surroundings import Surroundings
 from .buffer_demand import bytes_text
-from .occupancy import Tiles
+from .rounds import Rounds
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,10 @@ class BufferNeeds:
 
 
 def buffer_needs(
-    network: Network, tiles: Tiles, group: FusionGroup, hardware: Hardware
+    network: Network, rounds: Rounds, group: FusionGroup, hardware: Hardware
 ) -> BufferNeeds:
-    """Return what the tiles of a group need of the buffer."""
+    """Return what the tiles of a group need of the buffer, that of ``hardware`` or of a core."""
+    tiles = rounds.tiles
     resident = sum(resident_loads(network, group).values())
     keeps = "weights" in hardware.levels[-2].keeps
     least, enough = [], []
@@ -74,7 +75,7 @@ def buffer_needs(
         enough.append(layer.weight_words if through and layer.uses_macs else 0)
     waiting, prefetching = (
         tuple(int(step.max()) + resident for step in tiles.activations + extra)
-        for extra in (0, tiles.in_flight)
+        for extra in (0, rounds.in_flight)
     )
     return BufferNeeds(prefetching, waiting, tuple(least), tuple(enough))
 

@@ -7,21 +7,24 @@ which of them a tile waits for DRAM. A layer by itself holds the tiles that its 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Final, Literal
 
 import numpy as np
 
+from ..space.cores import Cores
 from ..space.network import Network
 from .buffer_demand import map_names
 from .buffer_room import resident_loads
 from .group_cost import streams, tiles_of
-from .group_latency import no_work, tile_cycles
+from .group_latency import no_work, round_cycles
 from .kept_words import streamed_held, streamed_weights
 from .network_cost import NetworkCost
 from .occupancy import Tiles
+from .rounds import Grid, rounds_of
 from .sweep import Ints
-from .tile_cost import Grid, spread
+from .tile_cost import LayerRun, layer_run, load_of
 
 Kind = Literal["map", "weights", "pinned", "in flight", "streamed"]
 
@@ -89,7 +92,12 @@ def buffer_timeline(cost: NetworkCost, most: int = _MOST) -> tuple[Segment, ...]
     Args:
         cost: of the plan.
         most: segments, about; every group has at least one for each layer.
+
+    Raises:
+        ValueError: groups that run on several cores, each with a buffer of its own.
     """
+    if any(group.cores > 1 for group in cost.groups):
+        raise ValueError(f"{cost.hardware.name} has several buffers; only one can be shown")
     found: list[Segment] = []
     begin, whole = 0, max(1, cost.latency_cycles)
     for g, group in enumerate(cost.groups):
@@ -133,7 +141,7 @@ class _FusedGroup:
         group = self._cost.group
         tiles = tiles_of(cost.network, group, cost.hardware, self._cost.around)
         assert isinstance(tiles, Tiles)
-        self._tiles = tiles
+        self._tiles, self._rounds = tiles, rounds_of(tiles, 1)
         self._sizes = [tiles.sizes(m) for m in range(tiles.shape.members)]
         self._names = map_names(cost.network, group.layers)
         loads = resident_loads(cost.network, group)
@@ -177,21 +185,24 @@ class _FusedGroup:
         cycles: Grid = time[{0: 0, last: -1}.get(image, len(time) // 2)]
         return cycles
 
+    @cached_property
+    def _runs(self) -> list[LayerRun]:
+        return [
+            layer_run(self._rounds.sizes(m), [c for _, c in share.evaluations], 1, True)
+            for m, share in enumerate(self._cost.layers)
+        ]
+
     def _tile_cycles(self) -> Grid:
-        """float64[V, Th * Tw], as of :func:`tile_cycles`."""
-        loads, work = resident_loads(self._network, self._cost.group), no_work(self._tiles)
-        for share, sizes in zip(self._cost.layers, self._sizes, strict=True):
-            run = spread(sizes, [c for _, c in share.evaluations])
-            work.add(run, loads.get(share.layer, 0), self._hardware)
-        return tile_cycles(self._tiles, self._hardware, self._cost.prefetch, work)
+        """float64[V, Th * Tw], as of :func:`round_cycles`."""
+        rounds, cores = self._rounds, Cores(1, self._hardware)
+        loads, work = resident_loads(self._network, self._cost.group), no_work(rounds)
+        for share, run in zip(self._cost.layers, self._runs, strict=True):
+            work.add(run, load_of(loads.get(share.layer, 0), rounds, cores), self._hardware)
+        return round_cycles(rounds, self._hardware, self._cost.prefetch, work)
 
     def _busy(self) -> Grid:
         """float64[m, Th * Tw], cycles for which each layer keeps the array in each tile."""
-        runs = [
-            spread(sizes, [c for _, c in share.evaluations])[:2].max(axis=0)
-            for share, sizes in zip(self._cost.layers, self._sizes, strict=True)
-        ]
-        return np.stack(runs).reshape(len(runs), -1)
+        return np.stack([run.busy for run in self._runs])
 
     def _steps(
         self, tile: int, cuts: list[int], busy: Grid, begin: int, end: int

@@ -63,6 +63,11 @@ class FaceTiles(Tiles):
         return Sizes(found[:, 0], found[:, 1], times, at.reshape(1, -1))
 
     @property
+    def linked(self) -> int:
+        """Each rectangle by itself."""
+        return 1
+
+    @property
     def corners(self) -> Corners:
         """All rectangles: no two need be alike."""
         rows, columns = np.ix_(np.zeros(1, np.intp), np.arange(self.grid[1]))

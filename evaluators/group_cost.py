@@ -5,12 +5,11 @@ the shared buffer staged there; the group adds what moves between DRAM and that 
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Final
 
-import numpy as np
-
+from ..space.cores import Cores, fusion_cores
 from ..space.faces import bad_cuts
 from ..space.fusion import FusionGroup
 from ..space.hardware import Hardware
@@ -20,12 +19,13 @@ from ..space.surroundings import ALONE, Surroundings
 from .buffer_demand import fullest_step, group_name, overflow
 from .buffer_room import BufferNeeds, Room, buffer_needs, pinned_overflow, resident_loads
 from .face_tiles import face_tiles
-from .group_latency import group_cycles, no_work, tile_cycles
+from .group_latency import group_cycles, no_work, round_cycles
 from .group_shape import GroupShape, group_shape, placed
 from .layer_cost import Counts, Energies, LayerCost
 from .occupancy import Tiles, group_tiles
+from .rounds import Rounds, dealt, rounds_of
 from .streamed_cost import naming, streamed_layer, streamed_room
-from .tile_cost import Mapper, tiled_layer, transfers
+from .tile_cost import Mapper, load_of, tiled_layer, transfers
 
 #: see :func:`room_of`
 RoomOf = Callable[[int], Hashable]
@@ -67,11 +67,12 @@ class GroupCost:
         layers: a share for each layer, in order.
         wait_cycles: time in which the array waits for DRAM or the buffer's ports.
         dram_reads, dram_writes: words.
-        own_words: most words of the shared buffer that the group itself has in use; 0 if it
-            streams.
+        own_words: most words of the shared buffer (of one core's) that the group itself has in
+            use; 0 if it streams.
         tiles: tiles of one image.
         prefetch: whether transfers of neighbouring tiles overlap with compute.
         around: what else its plan keeps in the buffer.
+        cores: on which tiles run side by side; 1 if they share one buffer.
     """
 
     group: FusionGroup
@@ -83,6 +84,7 @@ class GroupCost:
     tiles: int
     prefetch: bool
     around: Surroundings = ALONE
+    cores: int = 1
 
     @property
     def peak_words(self) -> int:
@@ -112,19 +114,21 @@ def group_cost(
     """Price one group of ``network`` on ``hardware``, among what its plan keeps in the buffer.
 
     A group of one layer without tile or faces streams all operands that are not in the buffer:
-    alone, it costs what the layer model says. Any other group holds its maps in the shared
-    buffer.
+    alone, it costs what the layer model says, on the whole chip. Any other group holds its maps
+    in the shared buffer, or runs its tiles side by side on cores with a buffer each.
     """
     if streams(group):
         return _single(network, group, hardware, mapper, around)
-    tiles = tiles_of(network, group, hardware, around)
+    cores, tiles = fusion_cores(hardware), tiles_of(network, group, hardware, around)
     if isinstance(tiles, Infeasible):
         return tiles
-    needs = buffer_needs(network, tiles, group, hardware)
-    room = needs.room(buffer_words(hardware) - around.words)
+    assert isinstance(cores, Cores), "without cores there are no tiles"
+    rounds = rounds_of(tiles, cores.count)
+    needs = buffer_needs(network, rounds, group, cores.one)
+    room = needs.room(buffer_words(cores.one) - around.words)
     if room is None:
-        return _overflow(network, tiles, needs, group, around, hardware)
-    return _fused(tiles, group, resident_loads(network, group), hardware, mapper, room, around)
+        return _overflow(network, tiles, needs, group, around, cores.one)
+    return _fused(rounds, group, resident_loads(network, group), cores, mapper, room, around)
 
 
 def room_of(
@@ -146,7 +150,7 @@ def room_of(
     tiles = tiles_of(network, group, hardware, around)
     if isinstance(tiles, Infeasible):
         return lambda _: None
-    needs = buffer_needs(network, tiles, group, hardware)
+    needs = buffer_needs(network, rounds_of(tiles, 1), group, hardware)
     return lambda words: needs.room(capacity - words)
 
 
@@ -159,7 +163,11 @@ def tiles_of(
     network: Network, group: FusionGroup, hardware: Hardware, around: Surroundings = ALONE
 ) -> Tiles | Infeasible:
     """Return the tiles of a group that holds its maps in the buffer, or why it cannot."""
-    blocked = fusion_blocked(network, group, hardware)
+    cores = fusion_cores(hardware)
+    if isinstance(cores, Infeasible):
+        return replace(cores, where=group_name(network, group.layers))
+    blocked = _kept_on_cores(network, group, hardware, around)
+    blocked = blocked or fusion_blocked(network, group, cores.one)
     if blocked is not None:
         return blocked
     shape = placed(network, shape_of(network, group.layers), around)
@@ -172,10 +180,22 @@ def tiles_of(
         tiles = face_tiles(shape, members, group.faces)
     else:
         tiles = group_tiles(shape, members, group.tile, group.halo)
-    if tiles.count > MOST_TILES:
+    count = dealt(tiles, cores.count)
+    if count > MOST_TILES:
         names, hint = group_name(network, group.layers), "use larger tiles or cut the group"
-        return Infeasible("too_many_tiles", names, tiles.count, MOST_TILES, "tiles", hint)
+        return Infeasible("too_many_tiles", names, count, MOST_TILES, "tiles", hint)
     return tiles
+
+
+def _kept_on_cores(
+    network: Network, group: FusionGroup, hardware: Hardware, around: Surroundings
+) -> Infeasible | None:
+    """Return why a chip of several cores keeps nothing from group to group, or None."""
+    if hardware.fusion_level is not None or (around == ALONE and not group.steady):
+        return None
+    level, names = hardware.levels[-2], group_name(network, group.layers)
+    hint = f"{level.name} has {level.instances} instances: pin no map, and no weights for ever"
+    return Infeasible("pins_need_one_buffer", names, 1, level.instances, "buffer", hint)
 
 
 @lru_cache(maxsize=4096)
@@ -219,7 +239,8 @@ def _single(
     around: Surroundings,
 ) -> GroupCost | Infeasible:
     if group.steady or around != ALONE:
-        blocked = fusion_blocked(network, group, hardware)
+        blocked = _kept_on_cores(network, group, hardware, around)
+        blocked = blocked or fusion_blocked(network, group, hardware)
         if blocked is not None:
             return blocked
     position = group.layers[0]
@@ -270,41 +291,49 @@ def _overflow(
 
 
 def _fused(
-    tiles: Tiles,
+    rounds: Rounds,
     group: FusionGroup,
     loads: Mapping[int, int],
-    hardware: Hardware,
+    cores: Cores,
     mapper: Mapper,
     room: Room,
     around: Surroundings,
 ) -> GroupCost | Infeasible:
-    work = no_work(tiles)
+    tiles, hardware, work = rounds.tiles, cores.one, no_work(rounds)
     shares: list[LayerShare] = []
     reads, writes = 0, 0
     for m, position in enumerate(group.layers):
         resident = position in group.resident or position in group.steady
-        run = tiled_layer(tiles, m, resident, hardware, room.left[m], mapper)
-        if isinstance(run, Infeasible):
-            return naming(tiles.layers[m], run)
-        load = loads.get(position, 0)
+        done = tiled_layer(rounds, m, resident, cores, room.left[m], mapper)
+        if isinstance(done, Infeasible):
+            return naming(tiles.layers[m], done)
+        load = load_of(loads.get(position, 0), rounds, cores)
         moved = transfers(tiles, m, load, hardware)
-        work.add(np.stack([run.chip_cycles, run.dram_cycles, run.port_words]), load, hardware)
-        reads += run.dram_reads + moved.dram_reads
-        writes += run.dram_writes + moved.dram_writes
-        busy = int(np.maximum(run.chip_cycles, run.dram_cycles).sum()) * tiles.images
+        work.add(done.run, load, hardware)
+        reads += done.dram_reads + moved.dram_reads
+        writes += done.dram_writes + moved.dram_writes
         shares.append(
             LayerShare(
                 position,
-                run.words + moved.words,
-                run.energy_pj + moved.energy_pj,
-                run.compute_pj,
-                busy,
-                run.operations,
-                run.evaluations,
+                done.words + moved.words,
+                done.energy_pj + moved.energy_pj,
+                done.compute_pj,
+                int(done.run.busy.sum()) * rounds.repeats,
+                done.operations,
+                done.evaluations,
             )
         )
-    time = group_cycles(tiles, tile_cycles(tiles, hardware, room.prefetch, work))
-    wait = time - sum(s.latency_cycles for s in shares)
+    time = group_cycles(rounds, round_cycles(rounds, hardware, room.prefetch, work))
+    wait, own = time - sum(s.latency_cycles for s in shares), room.peak
     return GroupCost(
-        group, tuple(shares), wait, reads, writes, room.peak, tiles.count, room.prefetch, around
+        group,
+        tuple(shares),
+        wait,
+        reads,
+        writes,
+        own,
+        tiles.count,
+        room.prefetch,
+        around,
+        rounds.working,
     )

@@ -79,6 +79,11 @@ class Tiles(ABC):
 
     @property
     @abstractmethod
+    def linked(self) -> int:
+        """Tiles in a row that must run in one buffer, for what each leaves there to the next."""
+
+    @property
+    @abstractmethod
     def corners(self) -> Corners:
         """Indices of the I x J tiles among which the peak occupancy is."""
 
@@ -167,9 +172,13 @@ class Tiles(ABC):
 
         Prefetch and double-buffered output hold both while a tile is computed.
         """
+        return self.passing_in(self.images)
+
+    def passing_in(self, images: int) -> Ints:
+        """:attr:`passing` of a buffer in which so many images run one after another."""
         coming = np.append(self.fetched.ravel()[1:], 0).reshape(self.fetched.shape)
         leaving = np.append(0, self.stored.ravel()[:-1]).reshape(self.stored.shape)
-        if self.images > 1:
+        if images > 1:
             # the last tile of an image prefetches for the next one, and the other way round
             coming[-1, -1], leaving[0, 0] = self.fetched[0, 0], self.stored[-1, -1]
         both: Ints = coming + leaving
@@ -211,6 +220,12 @@ class GroupTiles(Tiles):
             np.outer(n_h, n_w).ravel(),
             at_h[:, None] * len(widths) + at_w,
         )
+
+    @property
+    def linked(self) -> int:
+        """None but itself, a row of tiles, or all of an image: as far as halos are kept."""
+        kept = {"recompute": 1, "keep_inner": self.grid[1], "keep_all": self.count}
+        return kept[self.policy]
 
     @property
     def corners(self) -> Corners:

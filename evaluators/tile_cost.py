@@ -4,23 +4,42 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..space.cores import Cores
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, P, Q
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.layer import Layer
 from .hardware_cost import access_costs
 from .layer_cost import Counts, Energies, LayerCost, whole_pj
-from .occupancy import Sizes, Tiles
+from .occupancy import Tiles
 from .problem import MappingProblem
+from .rounds import Grid, Rounds, RoundSizes
 from .sweep import Ints
 from .vector_cost import vector_cost
 
 #: finds the mapping of a problem and prices it, or says why there is none
 Mapper = Callable[[MappingProblem], LayerCost | Infeasible]
 
-Grid = NDArray[np.float64]
+
+@dataclass(frozen=True)
+class LayerRun:
+    """What a layer does in each round of the tiles of an image, or of several.
+
+    Attributes:
+        chip_cycles, dram_cycles: float64[R], cycles without and of DRAM.
+        port_words: float64[R, C], words through the ports of each core's buffer.
+    """
+
+    chip_cycles: Grid
+    dram_cycles: Grid
+    port_words: Grid
+
+    @property
+    def busy(self) -> Grid:
+        """float64[R], cycles for which it keeps the cores."""
+        longest: Grid = np.maximum(self.chip_cycles, self.dram_cycles)
+        return longest
 
 
 @dataclass(frozen=True)
@@ -29,10 +48,9 @@ class TiledLayer:
 
     Attributes:
         words, energy_pj: [L, 3], as in LayerCost.
-        compute_pj, operations: of its operations, repeated ones included.
+        compute_pj, operations: of its operations, repeated and padded ones included.
         dram_reads, dram_writes: words that stream past the buffer.
-        chip_cycles, dram_cycles, port_words: float64[Th, Tw], of each tile: cycles without and
-            of DRAM, and words through the buffer's ports.
+        run: of each round.
         evaluations: the distinct tiles, as (how many, cost of one).
     """
 
@@ -42,57 +60,67 @@ class TiledLayer:
     operations: int
     dram_reads: int
     dram_writes: int
-    chip_cycles: Grid
-    dram_cycles: Grid
-    port_words: Grid
+    run: LayerRun
     evaluations: tuple[tuple[int, LayerCost], ...]
 
 
 def tiled_layer(
-    tiles: Tiles, m: int, resident: bool, hardware: Hardware, left: int | None, mapper: Mapper
+    rounds: Rounds, m: int, resident: bool, cores: Cores, left: int | None, mapper: Mapper
 ) -> TiledLayer | Infeasible:
-    """Price layer ``m`` of a group on every distinct tile size, and spread that over the tiles.
+    """Price layer ``m`` of a group on every distinct tile size, and spread that over the rounds.
 
-    ``left`` words of the buffer are for the tiles of weights that stream through it; None if it
-    makes no difference how many are.
+    What the tiles of a round stream from DRAM comes once for all of them, if DRAM sends weights to
+    several cores at once. ``left`` words of the buffer are for the tiles of weights that stream
+    through it; None if it makes no difference how many are.
     """
-    sizes = tiles.sizes(m)
-    evaluations = []
-    for times, rows, columns in sizes.running:
-        cost = tile_cost(tiles.layers[m], resident, rows, columns, hardware, left, mapper)
+    sizes = rounds.sizes(m)
+    layer, levels = rounds.tiles.layers[m], len(cores.one.levels)
+    costs, evaluations, streams = [], [], []
+    words, energy = np.zeros((levels, 3), np.int64), np.zeros((levels, 3))
+    for tiles, runs, rows, columns in sizes.running:
+        cost = tile_cost(layer, resident, rows, columns, cores.one, left, mapper)
         if isinstance(cost, Infeasible):
             return cost
-        evaluations.append((times * tiles.images, cost))
-    chip, dram, ports = spread(sizes, [cost for _, cost in evaluations])
-    shape = (len(hardware.levels), 3)
+        costs.append(cost)
+        evaluations.append((tiles * rounds.repeats, cost))
+        streams.append((runs if cores.shared_weights else tiles) * rounds.repeats)
+        # on the chip every tile counts, at DRAM what its round reads
+        times = np.array([[evaluations[-1][0]]] * (levels - 1) + [[streams[-1]]])
+        words += times * cost.words
+        energy += times * cost.energy_pj
     return TiledLayer(
-        words=sum((n * c.words for n, c in evaluations), np.zeros(shape, np.int64)),
-        energy_pj=sum((n * c.energy_pj for n, c in evaluations), np.zeros(shape)),
+        words=words,
+        energy_pj=energy,
         compute_pj=sum(n * c.compute_pj for n, c in evaluations),
         operations=sum(n * c.operations for n, c in evaluations),
-        dram_reads=sum(n * c.dram_reads for n, c in evaluations),
-        dram_writes=sum(n * c.dram_writes for n, c in evaluations),
-        chip_cycles=chip,
-        dram_cycles=dram,
-        port_words=ports,
+        dram_reads=sum(n * c.dram_reads for n, c in zip(streams, costs, strict=True)),
+        dram_writes=sum(n * c.dram_writes for n, c in zip(streams, costs, strict=True)),
+        run=layer_run(sizes, costs, rounds.alike, cores.shared_weights),
         evaluations=tuple(evaluations),
     )
 
 
-def spread(sizes: Sizes, costs: Sequence[LayerCost]) -> Grid:
-    """Return float64[3, Th, Tw]: cycles without and of DRAM, and words through the buffer's ports.
+def layer_run(
+    sizes: RoundSizes, costs: Sequence[LayerCost], alike: int, shared_weights: bool
+) -> LayerRun:
+    """Return what a layer does in each round.
 
     Args:
-        sizes: in which a layer runs.
+        sizes: in which it runs.
         costs: of those in which it makes anything, in order.
+        alike: as of :class:`.rounds.Rounds`.
+        shared_weights: whether what streams comes once for all cores.
     """
-    figures = np.zeros((3, len(sizes.times)))
+    figures = np.zeros((3, len(sizes.rows)))
     figures[:, sizes.made] = (
         np.array([(c.chip_cycles, c.dram_cycles, c.words[-2].sum()) for c in costs])
         .reshape(-1, 3)
         .T
     )
-    return figures[:, sizes.at]
+    chip, dram, ports = figures[:, sizes.at]
+    if not shared_weights:
+        dram = dram * sizes.busy.sum(axis=1) * alike
+    return LayerRun(chip, dram, ports[:, None] * sizes.busy)
 
 
 def tile_cost(
@@ -144,10 +172,29 @@ class Transfers:
     dram_writes: int
 
 
-def transfers(tiles: Tiles, m: int, load: int, hardware: Hardware) -> Transfers:
-    """Return what moves for layer ``m``: maps from outside, resident weights, maps that leave.
+@dataclass(frozen=True, slots=True)
+class Load:
+    """Resident weights that come for one layer.
 
-    ``load`` are the words of resident weights that come for it.
+    Attributes:
+        words: of one copy.
+        reads: copies that DRAM reads.
+        fills: cores that get one.
+    """
+
+    words: int
+    reads: int
+    fills: int
+
+
+def load_of(words: int, rounds: Rounds, cores: Cores) -> Load:
+    """Return what comes if ``words`` of weights stay: a copy for each core that works."""
+    fills = rounds.working
+    return Load(words, 1 if cores.shared_weights else fills, fills)
+
+
+def transfers(tiles: Tiles, m: int, load: Load, hardware: Hardware) -> Transfers:
+    """Return what moves for layer ``m``: maps from outside, resident weights, maps that leave.
 
     Fusion model section 4: (E_dram_r + E_buf_w) * (fetched + resident weights) +
     E_dram_w * out, in whole vector accesses of each tile. A map from DRAM is charged to the
@@ -164,16 +211,16 @@ def transfers(tiles: Tiles, m: int, load: int, hardware: Hardware) -> Transfers:
         words[level, tensor] += per_tile.sum() * times
 
     arriving = [
-        (INPUTS, tiles.made(t), tiles.images)
+        (INPUTS, tiles.made(t), tiles.images, tiles.images)
         for t in shape.arriving
         if min(e.reader for e in shape.edges if e.source == t) == m
     ]
-    if load:
-        arriving.append((WEIGHTS, np.array([load]), 1))
-    for tensor, per_tile, times in arriving:
-        access(dram, tensor, costs.read_pj, per_tile, times)
-        access(buffer, tensor, costs.write_pj, per_tile, times)
-    reads = int(words[dram].sum())
+    if load.words:
+        arriving.append((WEIGHTS, np.array([load.words]), load.reads, load.fills))
+    for tensor, per_tile, reads, fills in arriving:
+        access(dram, tensor, costs.read_pj, per_tile, reads)
+        access(buffer, tensor, costs.write_pj, per_tile, fills)
+    read = int(words[dram].sum())
     if m in shape.departing:
         access(dram, OUTPUTS, costs.write_pj, tiles.written(m), tiles.images)
-    return Transfers(words, energy, reads, int(words[dram].sum()) - reads)
+    return Transfers(words, energy, read, int(words[dram].sum()) - read)

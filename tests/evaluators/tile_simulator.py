@@ -25,6 +25,7 @@ class Run:
     made: dict = field(default_factory=dict)
     steps: list = field(default_factory=list)
     kept: list = field(default_factory=list)
+    out: list = field(default_factory=list)
 
 
 def span(positions):
@@ -147,7 +148,15 @@ def simulate(shape: GroupShape, layers: tuple[Layer, ...], tile, policy) -> Run:
 
 
 def run_tiles(shape: GroupShape, layers, rows, columns, places, policy) -> Run:
-    """Run tiles that are made of tile i along the rows and tile j along the columns."""
+    """Run all tiles, each made of tile i along the rows and tile j along the columns."""
+    run = run_some(shape, layers, rows, columns, places, policy)
+    for u in shape.exported:
+        assert len(run.out[u]) == shape.sizes[u][0] * shape.sizes[u][1], "a word is never written"
+    return run
+
+
+def run_some(shape: GroupShape, layers, rows, columns, places, policy) -> Run:
+    """Run tiles one after another, beginning with an empty buffer."""
     maps = range(len(shape.channels))
     run = Run(made=dict.fromkeys(maps, 0))
     held = [set() for _ in maps]
@@ -178,8 +187,7 @@ def run_tiles(shape: GroupShape, layers, rows, columns, places, policy) -> Run:
             leaving += len(share) * shape.channels[u] * (u not in shape.unwritten)
         run.written.append(leaving)
         run.kept.append([len(h) for h in held])
-    for u in shape.exported:
-        assert len(out[u]) == shape.sizes[u][0] * shape.sizes[u][1], "a word is never written"
+    run.out = out
     return run
 
 

@@ -1,0 +1,214 @@
+"""A slow account of a fused group on several cores: every core runs its tiles one by one.
+
+Each core has a buffer of its own, as sets of coordinates (:mod:`.tile_simulator`); the cores go on
+from layer to layer together. Which core gets which tile is dealt out here anew.
+"""
+
+from dataclasses import dataclass
+from itertools import product
+from math import ceil
+
+import numpy as np
+
+from archloom.evaluators.group_shape import group_shape
+from archloom.evaluators.hardware_cost import access_costs
+from archloom.evaluators.problem import MappingProblem
+from archloom.evaluators.vector_cost import vector_cost
+
+from .group_account import resident_words
+from .tile_simulator import axis_of, face_axes, run_some
+
+
+@dataclass(frozen=True)
+class Turn:
+    """One tile on one core: sizes of what is made of each map, words that come and go.
+
+    ``steps`` are words of maps in the core's buffer while each layer runs.
+    """
+
+    new: list
+    fetched: int
+    written: int
+    maps: list
+    results: list
+    steps: list
+
+
+@dataclass
+class CoreAccount:
+    """What a group costs on several cores."""
+
+    reads: int = 0
+    writes: int = 0
+    latency: int = 0
+    energy_pj: float = 0.0
+    operations: int = 0
+    peak: int = 0
+    prefetch: bool = True
+
+
+def sequences(grid, policy, images, cores):
+    """Return for each core its runs of (image, tile) that need no other tile."""
+    tiles = list(product(range(grid[0]), range(grid[1])))
+    if images % cores == 0:
+        runs = [[(image, tile) for tile in tiles] for image in range(images)]
+    else:
+        apart = {"keep_all": 0, "keep_inner": 1, "recompute": 2}[policy]
+        found = {}
+        for image in range(images):
+            for tile in tiles:
+                found.setdefault((image, tile[:apart]), []).append((image, tile))
+        runs = list(found.values())
+    return [runs[core::cores] for core in range(min(cores, len(runs)))]
+
+
+def turns_of(group, shape, layers, images, cores):
+    """Return for each core its turns in order; all words leave once and no more."""
+    if group.faces:
+        rows, columns = face_axes(shape, layers, group.faces)
+        grid, policy = (1, len(group.faces)), "recompute"
+    else:
+        rows = axis_of(shape, layers, 0, group.tile[0], keep=group.halo == "keep_all")
+        columns = axis_of(shape, layers, 1, group.tile[1], keep=group.halo != "recompute")
+        grid, policy = (rows.tiles, columns.tiles), group.halo
+    out = {}
+    found = []
+    for runs in sequences(grid, policy, images, cores):
+        turns = []
+        for run in runs:
+            (image,) = {image for image, _ in run}
+            places = [(j if group.faces else i, j) for _, (i, j) in run]
+            done = run_some(shape, layers, rows, columns, places, policy)
+            for u in shape.exported:
+                before = out.setdefault((image, u), set())
+                assert not before & done.out[u], "two cores write a word"
+                before |= done.out[u]
+            assert not any(done.kept[-1]), "something is left for nobody"
+            for t, (i, j) in enumerate(places):
+                new = [
+                    (len(rows.new[i][u]), len(columns.new[j][u]))
+                    for u in range(len(shape.channels))
+                ]
+                far = [u for u in shape.externals if u not in shape.held]
+                maps = [shape.channels[u] * new[u][0] * new[u][1] for u in far]
+                results = [
+                    shape.channels[u] * len(rows.share[i][u]) * len(columns.share[j][u])
+                    for u in shape.exported
+                ]
+                assert (sum(maps), sum(results)) == (done.fetched[t], done.written[t])
+                turns.append(
+                    Turn(new, done.fetched[t], done.written[t], maps, results, done.steps[t])
+                )
+        found.append(turns)
+    for (_, u), words in out.items():
+        assert len(words) == shape.sizes[u][0] * shape.sizes[u][1]
+    assert len(out) == images * len(shape.exported)
+    return found
+
+
+def in_flight(own):
+    """Words of a core's next inputs and last outputs, for each of its turns."""
+    coming, leaving = [t.fetched for t in own[1:]] + [0], [0] + [t.written for t in own[:-1]]
+    return [a + b for a, b in zip(coming, leaving, strict=True)]
+
+
+def layer_price(layer, size, resident, hardware, room, mapper):
+    """Return the layer model's cost of one tile."""
+    if not layer.uses_macs:
+        return vector_cost(layer, hardware, *size, True, resident)
+    resident = resident or layer.operator == "matmul"
+    box = tuple(
+        (n - 1) * s + (k - 1) * d + 1
+        for n, k, s, d in zip(size, (layer.r, layer.s), layer.stride, layer.dilation, strict=True)
+    )
+    bounds = (1, layer.g, layer.k, layer.c, *size, layer.r, layer.s)
+    room = None if resident else int(2 ** (room.bit_length() - 1))
+    words = layer.g * layer.k * layer.c * layer.r * layer.s
+    if room is not None and (room >= words or "weights" not in hardware.levels[-2].keeps):
+        room = None
+    window = (layer.stride, layer.dilation, (0, 0), box)
+    return mapper(MappingProblem(bounds, *window, hardware, (resident, True, True), room))
+
+
+def core_account(network, group, hardware, one, cores, mapper, capacity):
+    """Price a group round by round.
+
+    Args:
+        network, group: what runs.
+        hardware: the chip.
+        one: hardware of one core.
+        cores: how many there are.
+        mapper: finds mappings.
+        capacity: words of a core's buffer.
+    """
+    shape = group_shape(network, group.layers)
+    layers = [network.layers[i] for i in group.layers]
+    turns = turns_of(group, shape, tuple(layers), network.batch, cores)
+    shared = "weights" in hardware.levels[-1].multicast
+    loaded = resident_words(network, group)
+    weights, working = sum(loaded.values()), len(turns)
+    flying = [in_flight(own) for own in turns]
+    if network.batch == 2 * cores and len(turns[0]) == 2:
+        # two images of one tile are taken for the first and the last of many
+        flying = [[own[0].fetched + own[0].written] * 2 for own in turns]
+    steps = np.array([np.array(t.steps) + weights for own in turns for t in own])
+    moving = np.array([words for own in flying for words in own])[:, None]
+    keeps = "weights" in one.levels[-2].keeps and not one.levels[-2].optional
+    through = [
+        int(keeps and la.weight_words > 0 and i not in group.resident)
+        for i, la in zip(group.layers, layers, strict=True)
+    ]
+    result = CoreAccount(prefetch=bool(np.all(steps + moving + through <= capacity)))
+    steps = steps + moving * result.prefetch
+    result.peak = int(steps.max())
+    free = [capacity - int(steps[:, m].max()) for m in range(len(layers))]
+    rate, port = (hardware.levels[i].bandwidth_words for i in (-1, -2))
+    costs, widths = access_costs(hardware), [lv.width_words for lv in hardware.levels]
+    rounds = [
+        {c: own[k] for c, own in enumerate(turns) if k < len(own)}
+        for k in range(max(len(own) for own in turns))
+    ]
+    came = set()
+    fetch = [ceil(sum(t.fetched for t in r.values()) / rate) for r in rounds]
+    store = [ceil(sum(t.written for t in r.values()) / rate) for r in rounds]
+    for k, turn in enumerate(rounds):
+        body = dram = 0
+        words = {c: t.fetched + t.written for c, t in turn.items()}
+        for m, (i, layer) in enumerate(zip(group.layers, layers, strict=True)):
+            busy = {c: t.new[m] for c, t in turn.items() if min(t.new[m]) > 0}
+            if not busy:
+                continue
+            size = tuple(max(n[axis] for n in busy.values()) for axis in (0, 1))
+            cost = layer_price(layer, size, i in group.resident, one, free[m], mapper)
+            copies = 1 if shared else len(busy)
+            stream = cost.dram_cycles * copies
+            load, reads = (0 if i in came else loaded.get(i, 0)), 1 if shared else working
+            came.add(i)
+            late = ceil(load * reads / rate)
+            body += max(cost.chip_cycles, stream + late)
+            dram += stream + late
+            for c in words:
+                words[c] += load + (int(cost.words[-2].sum()) if c in busy else 0)
+            result.reads += cost.dram_reads * copies + load * reads
+            result.operations += cost.operations * len(busy)
+            far = float(cost.energy_pj[-1].sum())
+            result.energy_pj += (cost.dynamic_pj - far) * len(busy) + far * copies
+            if load:
+                result.energy_pj += reads * ceil(load / widths[-1]) * costs.read_pj[-1, 0]
+                result.energy_pj += working * ceil(load / widths[-2]) * costs.write_pj[-2, 0]
+        for t in turn.values():
+            result.reads += t.fetched
+            result.writes += t.written
+            for n in t.maps:
+                result.energy_pj += ceil(n / widths[-1]) * costs.read_pj[-1, 1]
+                result.energy_pj += ceil(n / widths[-2]) * costs.write_pj[-2, 1]
+            for n in t.results:
+                result.energy_pj += ceil(n / widths[-1]) * costs.write_pj[-1, 2]
+        if result.prefetch:
+            # what comes first and what leaves last is hidden in the first and the last round
+            dram += fetch[k + 1] if k + 1 < len(rounds) else store[k]
+            dram += store[k - 1] if k else fetch[0]
+        else:
+            result.latency += fetch[k] + store[k]
+        result.latency += max(body, dram, ceil(max(words.values()) / port))
+    return result
