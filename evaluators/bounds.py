@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..space.cores import Cores, fusion_cores
 from ..space.dims import DIMS, TENSORS, Tensor
 from ..space.graph_facts import remembered
 from ..space.hardware import Hardware
@@ -166,10 +167,14 @@ def occupied(loops: NDArray[np.int64], hardware: Hardware) -> NDArray[np.float64
 
     On each axis of each level no more children work than there are, nor than the product of the
     bounds that may be unrolled there. Padding a bound up does not help: it adds as many MACs as
-    it occupies. Smaller tiles of a layer occupy no more.
+    it occupies. Smaller tiles of a layer occupy no more. Cores that run tiles side by side may all
+    work, whatever loops may be unrolled over them.
     """
-    parallel = np.ones(len(loops))
-    for level, fanout in zip(hardware.levels, hardware.fanouts, strict=True):
+    cores = fusion_cores(hardware)
+    count = cores.count if isinstance(cores, Cores) else 1
+    parallel = np.full(len(loops), float(count))
+    inside = len(hardware.levels) - (count > 1)
+    for level, fanout in zip(hardware.levels[:inside], hardware.fanouts[:inside], strict=True):
         for allowed, children in zip((level.spatial_x, level.spatial_y), fanout, strict=True):
             if children > 1:
                 columns = [DIMS.index(d) for d in allowed]

@@ -8,8 +8,10 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..space.cores import Cores, fusion_cores
 from ..space.graph_facts import remembered
 from ..space.hardware import Hardware
+from ..space.infeasible import Infeasible
 from ..space.layer import Layer
 from ..space.network import Network
 from .bounds import (
@@ -166,18 +168,20 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
 
     Maps between layers may stay in the buffer, and weights may live there: what DRAM and that
     buffer exchange counts only where each word must pass once. What the buffer serves counts
-    as if all operands lived in it, or not at all if they may bypass it. Without such a buffer
-    layers run one by one. Steady weights need not come from DRAM, as far as that buffer holds
-    them.
+    as if all operands lived in it, or not at all if they may bypass it. Where each of several
+    cores has such a buffer, a layer runs on them or by itself on the whole chip, whichever costs
+    less. Without such buffers layers run one by one. Steady weights need not come from DRAM, as far
+    as one buffer holds them.
     """
-    if hardware.fusion_level is None:
+    cores = fusion_cores(hardware)
+    if isinstance(cores, Infeasible):
         return layer_by_layer_bound(network, hardware)
     work, need, costs = _work(network), demanded(network, hardware, steady), access_costs(hardware)
     narrow = min(1.0, hardware.bits(-1, "weights") / hardware.word_bits)
     weight_cycles = narrow / hardware.levels[-1].bandwidth_words
     energy_pj = cycles = 0.0
     for density, nests in work.nests.items():
-        inside = layer_costs(*_in_buffer(hardware, density), nests.bounds, nests.windows)
+        inside = _inside(hardware, cores, density, nests)
         energy_pj += float(nests.whole @ inside[:, 0])
         cycles += float(nests.whole @ inside[:, 1])
         if not steady:
@@ -195,6 +199,28 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
     dram_bytes = need.dram_words * least_dram_bits(hardware) / 8
     edp = edp_js(energy_pj, cycles, hardware, network.batch)
     return NetworkBound(energy_pj, cycles, dram_bytes, edp)
+
+
+def _inside(
+    hardware: Hardware, cores: Cores, density: tuple[float, float], nests: _Nests
+) -> NDArray[np.float64]:
+    """float64[B, 2], energy and cycles of each nest without DRAM."""
+    fused = layer_costs(*_in_buffer(cores.one, density), nests.bounds, nests.windows)
+    if cores.count == 1:
+        return fused
+    # at best all cores work on it all the time
+    fused[:, 1] /= cores.count
+    alone = layer_costs(*_without_dram(hardware, density), nests.bounds, nests.windows)
+    return np.minimum(fused, alone)
+
+
+@lru_cache(maxsize=1024)
+def _without_dram(hardware: Hardware, density: tuple[float, float]) -> tuple[Design, Prices]:
+    """Design and prices of a layer by itself, as if DRAM cost nothing."""
+    design, prices = design_and_prices(hardware, density)
+    accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
+    accesses[-1] = ports[:, -1] = 0.0
+    return design, prices._replace(accesses_pj=accesses, ports=ports)
 
 
 @lru_cache(maxsize=1024)

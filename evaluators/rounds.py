@@ -157,3 +157,10 @@ def rounds_of(tiles: Tiles, cores: int) -> Rounds:
 def dealt(tiles: Tiles, cores: int) -> int:
     """Return how many tiles are dealt one by one: those of one image, if all cores do the same."""
     return tiles.count if tiles.images % cores == 0 else tiles.count * tiles.images
+
+
+def round_count(tiles: Tiles, cores: int) -> int:
+    """Return the rounds that the tiles of all images take."""
+    if tiles.images % cores == 0:
+        return tiles.count * tiles.images // cores
+    return -(-(tiles.images * tiles.count // tiles.linked) // cores) * tiles.linked

@@ -5,17 +5,19 @@ alone, before any mapping is searched (CASCO prices off-chip traffic from the gr
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import inf
 from sys import maxsize
 from typing import Final
 
-from ..evaluators.buffer_demand import fullest_step, overflow
+from ..evaluators.buffer_demand import fullest_step, group_name, overflow
 from ..evaluators.group_cost import buffer_words, fusion_blocked, shape_of
 from ..evaluators.hardware_cost import access_costs
 from ..evaluators.occupancy import GroupTiles
+from ..evaluators.rounds import round_count
 from ..evaluators.sweep import AxisSweep, axis_sweep
+from ..space.cores import fusion_cores
 from ..space.dims import INPUTS
 from ..space.fusion import FusionGroup, HaloPolicy
 from ..space.hardware import Hardware
@@ -26,6 +28,9 @@ Tile = tuple[int, int]
 
 #: tried in this order; a later one is taken only if it is estimated to be cheaper
 _POLICIES: Final[tuple[HaloPolicy, ...]] = ("keep_all", "recompute")
+
+#: where the tiles of an image run on several cores, which keep nothing for each other
+_POLICIES_APART: Final[tuple[HaloPolicy, ...]] = ("recompute", "keep_inner")
 
 
 def tile_group(
@@ -39,23 +44,29 @@ def tile_group(
     """
     if len(layers) == 1:
         return FusionGroup(layers)
-    blocked = fusion_blocked(network, FusionGroup(layers), hardware)
+    cores = fusion_cores(hardware)
+    if isinstance(cores, Infeasible):
+        return replace(cores, where=group_name(network, layers))
+    blocked = fusion_blocked(network, FusionGroup(layers), cores.one)
     if blocked is not None:
         return blocked
+    capacity = buffer_words(cores.one)
     best: FusionGroup | None = None
     tightest: GroupTiles | None = None
     least = maxsize
     lowest = inf
     estimate = _estimator(hardware)
-    for tiles, tile in _candidates(network, layers):
-        work, runs = _work_of(tiles), tiles.count * tiles.images
+    for tiles, tile in _candidates(network, layers, cores.count):
+        work, runs = _work_of(tiles, cores.count), tiles.count * tiles.images
+        if cores.shared_weights:
+            runs = round_count(tiles, cores.count)
         # occupancy is the dear part: skip what would lose even if all weights could stay
         if estimate(work, choose_weights(network, layers, hardware, runs, maxsize)[1]) >= lowest:
             continue
         peak = int(tiles.activations.max())
         if peak < least:
             tightest, least = tiles, peak
-        room = buffer_words(hardware) - peak
+        room = capacity - peak
         if room < 1:
             continue
         resident, words = choose_weights(network, layers, hardware, runs, room)
@@ -68,10 +79,12 @@ def tile_group(
     # what the estimate takes for granted: a word for weights that pass through
     step = fullest_step(network, tightest, {}, [1] * len(layers))
     hint = "cut the group or enlarge the buffer"
-    return overflow(network, tightest, step, buffer_words(hardware), hardware, hint)
+    return overflow(network, tightest, step, capacity, cores.one, hint)
 
 
-def _candidates(network: Network, layers: tuple[int, ...]) -> Iterator[tuple[GroupTiles, Tile]]:
+def _candidates(
+    network: Network, layers: tuple[int, ...], cores: int
+) -> Iterator[tuple[GroupTiles, Tile]]:
     """Every tiling that is tried; tilings share the sweeps of their axes."""
     shape = shape_of(network, layers)
     members = tuple(network.layers[i] for i in layers)
@@ -81,15 +94,16 @@ def _candidates(network: Network, layers: tuple[int, ...]) -> Iterator[tuple[Gro
     def sweep(axis: int, size: int, keep: bool) -> AxisSweep:
         return axis_sweep(shape, list(members), axis, size, keep)
 
-    for tile in tile_sizes(*whole):
-        for policy in _POLICIES:
+    apart = members[0].n % cores > 0
+    for tile in core_tile_sizes(*whole, cores) if apart else tile_sizes(*whole):
+        for policy in _POLICIES_APART if apart else _POLICIES:
             # one tile has no halo, so the policies agree
+            keeps = policy == "keep_all", policy != "recompute"
             axes = [
-                sweep(axis, tile[axis], policy == "keep_all" or tile[axis] == whole[axis])
-                for axis in (0, 1)
+                sweep(axis, tile[axis], keeps[axis] or tile[axis] == whole[axis]) for axis in (0, 1)
             ]
             yield GroupTiles(shape, members, policy, *axes), tile
-            if tile == whole:
+            if tile == whole or (apart and tile[1] == whole[1]):
                 break
 
 
@@ -106,15 +120,33 @@ def tile_sizes(rows: int, columns: int) -> Iterator[Tile]:
         yield (1, width)
 
 
+def core_tile_sizes(rows: int, columns: int, cores: int) -> Iterator[Tile]:
+    """Bands of rows for so many cores and multiples of them, and halves; each by halving widths.
+
+    Tiles that would leave more than half of the cores without one are left out.
+    """
+    heights = {-(-rows // (cores << k)) for k in range(rows.bit_length())}
+    heights |= {-(-rows // (1 << k)) for k in range(rows.bit_length())}
+    widths = sorted({-(-columns // (1 << k)) for k in range(columns.bit_length())}, reverse=True)
+    for height in sorted(heights, reverse=True):
+        for width in widths:
+            if 2 * -(-rows // height) * -(-columns // width) >= min(cores, 2 * rows * columns):
+                yield (height, width)
+
+
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """What a pass over the tiles does whatever weights stay: operations, words of maps."""
+    """What a pass over the tiles does whatever weights stay: operations, words of maps.
+
+    ``steps`` are operations that there would be if no core ever lacked a tile.
+    """
 
     macs: int
     words: int
+    steps: float
 
 
-def _work_of(tiles: GroupTiles) -> _Work:
+def _work_of(tiles: GroupTiles, cores: int) -> _Work:
     rows, columns = (axis.new.sum(axis=1).tolist() for axis in (tiles.rows, tiles.columns))
     macs = sum(
         layer.macs // (layer.p * layer.q * layer.n) * rows[m] * columns[m]
@@ -124,7 +156,9 @@ def _work_of(tiles: GroupTiles) -> _Work:
     words = sum(channels[t] * rows[t] * columns[t] for t in tiles.shape.externals)
     shares = (tiles.rows.share.sum(axis=1), tiles.columns.share.sum(axis=1))
     words += sum(channels[t] * int(shares[0][t] * shares[1][t]) for t in tiles.shape.exported)
-    return _Work(macs * tiles.images, words * tiles.images)
+    macs, runs = macs * tiles.images, tiles.count * tiles.images
+    steps = macs if cores == 1 else macs * (round_count(tiles, cores) * cores / runs)
+    return _Work(macs, words * tiles.images, steps)
 
 
 def _estimator(hardware: Hardware) -> Callable[[_Work, int], float]:
@@ -137,7 +171,7 @@ def _estimator(hardware: Hardware) -> Callable[[_Work, int], float]:
         words = work.words + weight_words
         # a multiply-accumulate costs about as much again in local storage (Horowitz, ISSCC 2014)
         energy = words * word_pj + work.macs * 2 * costs.mac_pj
-        cycles = max(work.macs / hardware.macs, words / rate)
+        cycles = max(work.steps / hardware.macs, words / rate)
         return float((energy + cycles * costs.leakage_pj_per_cycle) * cycles)
 
     return estimate

@@ -1,4 +1,6 @@
-"""Two published chips and a small one, as hardware to price in tests."""
+"""Two published chips and small ones, as hardware to price in tests."""
+
+from dataclasses import replace
 
 from archloom.space.hardware import Hardware, Storage, StorageLevel
 
@@ -71,3 +73,11 @@ def edge(glb_bytes: int = 64 << 10, word_bits: int = 8, channels: int = 1) -> Ha
         dram="lpddr4",
         vector_lanes=4,
     )
+
+
+def several(mesh: tuple[int, int], buffer_bytes: int = 1 << 20) -> Hardware:
+    """Return the small accelerator with as many buffers as ``mesh`` says, and 20 lanes."""
+    hardware = edge(buffer_bytes)
+    register, buffer, dram = hardware.levels
+    levels = (register, replace(buffer, mesh=mesh), dram)
+    return replace(hardware, levels=levels, vector_lanes=20)

@@ -23,7 +23,7 @@ from archloom.space.mapping import LevelMapping, Mapping
 from archloom.space.network import Network
 from archloom.space.networks import network
 
-from .designs import edge, eyeriss_like, tpu_like
+from .designs import edge, eyeriss_like, several, tpu_like
 from .groups import POLICIES, any_tile, random_group
 from .mappers import BufferMapper
 from .pinned_plans import pinned_plan
@@ -47,8 +47,11 @@ DESIGNS = [
     strict(edge(channels=64)),
     eyeriss_like(),
     tpu_like(),
+    several((2, 2)),
+    strict(several((4, 4))),
 ]
 IDS = ["edge", "edge-small", "edge-fast-dram", "strict", "strict-fast-dram", "eyeriss", "tpu"]
+IDS += ["four-cores", "strict-cores"]
 
 
 def check(cost, net, hardware):
@@ -93,7 +96,7 @@ def test_zeros_that_are_gated_or_skipped_lower_the_bounds(zeros):
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.parametrize("hardware", DESIGNS[:5], ids=IDS[:5])
+@pytest.mark.parametrize("hardware", [*DESIGNS[:5], *DESIGNS[-2:]], ids=[*IDS[:5], *IDS[-2:]])
 def test_no_fused_plan_is_below_the_bounds(name, hardware):
     net = network(name)
     rng = np.random.default_rng(1)
@@ -129,10 +132,13 @@ def test_rows_that_no_reader_reads_are_not_in_the_bounds():
 def test_no_group_of_a_random_network_is_below_the_bounds(seed, kind):
     rng = np.random.default_rng(seed)
     net, members = random_group(rng, kind)
+    net = net.with_batch(1 + seed // 5 % 4)
     policy = str(rng.choice(POLICIES))
     tile = any_tile(group_shape(net, members), rng)
     rest = tuple(FusionGroup((i,)) for i in range(len(members), len(net.layers)))
     hardware = edge(1 << 20, channels=int(rng.choice([1, 64])))
+    if seed % 3 == 2:
+        hardware = several(((2, 2), (4, 4), (1, 4))[seed // 3 % 3])
     hardware = strict(hardware) if seed % 2 else hardware
     resident = tuple(i for i in members if net.layers[i].uses_macs and rng.random() < 0.5)
     plan = FusionPlan((FusionGroup(members, tile, policy, resident), *rest))

@@ -14,19 +14,11 @@ from archloom.space.fusion import FusionGroup
 from archloom.space.infeasible import Infeasible
 
 from .core_account import core_account
-from .designs import edge
+from .designs import several
 from .groups import POLICIES, any_tile, random_group
 from .mappers import BufferMapper
 
 MESHES = ((2, 1), (1, 2), (2, 2), (4, 1), (4, 4))
-
-
-def several(mesh, buffer_bytes=1 << 20):
-    """Return the small accelerator with as many buffers as ``mesh`` says."""
-    hardware = edge(buffer_bytes)
-    register, buffer, dram = hardware.levels
-    levels = (register, replace(buffer, mesh=mesh), dram)
-    return replace(hardware, levels=levels, vector_lanes=20)
 
 
 def case(seed, kind):

@@ -13,6 +13,7 @@ from archloom.evaluators.network_cost import NetworkCost, network_cost
 from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import RandomMapping
 from archloom.search.partition import merge, normalise, singletons
+from archloom.space.cores import Cores, fusion_cores
 from archloom.space.fusion import (
     FusionGroup,
     FusionPlan,
@@ -37,7 +38,7 @@ TINY = ("tiny_cnn", "tiny_mobile", "tiny_mlp")
 def random_plan(network, hardware, rng):
     """Return a valid plan: neighbours merged at random, tiled and cached at random."""
     groups = list(singletons(network))
-    if hardware.fusion_level is not None:
+    if isinstance(fusion_cores(hardware), Cores):
         for _ in range(int(rng.integers(len(groups)))):
             groups = list(normalise(merge(network, groups, rng)))
     order = group_order(network, groups)
@@ -49,7 +50,7 @@ def random_plan(network, hardware, rng):
 def _cut(network, layers, hardware, rng):
     if len(layers) == 1 and rng.random() < 0.7:
         return FusionGroup(layers)
-    if hardware.fusion_level is None:
+    if isinstance(fusion_cores(hardware), Infeasible):
         return FusionGroup(layers)
     tile = (int(rng.integers(1, 17)), int(rng.integers(1, 17))) if rng.random() < 0.8 else None
     resident = ()
