@@ -1,12 +1,15 @@
 """Compare the price of fusion plans with runs over coordinates, on many generated cases.
 
-    python benchmarks/plan_price.py [--groups 5000] [--priced 1000] [--plans 3000] [--first 0]
+    python benchmarks/plan_price.py [--groups 5000] [--priced 1000] [--plans 3000] [--cores 3000]
+        [--first 0]
 
 - Groups: words made, fetched and written, multiply-accumulates, and occupancy at every step of
   every tile, under each of the three halo policies (``tests/evaluators/tile_simulator.py``).
 - Rectangles: the same for groups that are cut into rectangles of any sizes.
 - Priced: DRAM words, peak, prefetch, latency and energy of groups, tile by tile
   (``tests/evaluators/group_account.py``).
+- Cores: the same for groups on several cores, each with a buffer of its own
+  (``tests/evaluators/core_account.py``).
 - Plans: the same for whole plans with pinned maps and steady weights, against books of which map is
   in DRAM and which in the buffer (``tests/evaluators/plan_simulator.py``).
 
@@ -26,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from archloom.evaluators.occupancy import group_tiles
 from tests.evaluators.groups import POLICIES, any_tile, drawn
 from tests.evaluators.pinned_plans import pinned_plan
+from tests.evaluators.test_cores import check_cores
 from tests.evaluators.test_face_tiles import check_rectangles
 from tests.evaluators.test_group_cost import check_price
 from tests.evaluators.test_occupancy import check_counts, check_occupancy
@@ -57,6 +61,15 @@ def check_priced(seed: int) -> None:
         AssertionError: a figure differs.
     """
     check_price(seed, ("any", "operators", "wild")[seed % 3])
+
+
+def check_on_cores(seed: int) -> None:
+    """Compare the price of one group on several cores; of one that does not fit, the reason.
+
+    Raises:
+        AssertionError: a figure differs.
+    """
+    check_cores(seed, ("any", "operators", "wild")[seed % 3])
 
 
 def check_plan(seed: int) -> None:
@@ -98,6 +111,7 @@ def main() -> int:
     parser.add_argument("--rectangles", type=int, default=1000)
     parser.add_argument("--priced", type=int, default=1000)
     parser.add_argument("--plans", type=int, default=3000)
+    parser.add_argument("--cores", type=int, default=3000)
     parser.add_argument("--first", type=int, default=0)
     args = parser.parse_args()
     differ = 0
@@ -105,6 +119,7 @@ def main() -> int:
         ("groups, each under three policies", check_group, args.groups),
         ("groups in rectangles", check_rectangles, args.rectangles),
         ("priced groups", check_priced, args.priced),
+        ("groups on several cores", check_on_cores, args.cores),
         ("plans with pins", check_plan, args.plans),
     ):
         differ += compare(name, check, args.first, count)

@@ -3,7 +3,11 @@
 from dataclasses import dataclass
 from math import inf, sqrt
 
+from ..space.cores import fusion_cores
+from ..space.infeasible import Infeasible
 from .bounds import latency_bound_cycles
+from .group_cost import GroupCost, streams
+from .hardware_cost import access_costs
 from .layer_cost import LayerCost
 from .network_cost import NetworkCost
 
@@ -53,19 +57,32 @@ def least_edp(cost: NetworkCost) -> float:
     """
     leaking = cost.leakage_pj / cost.latency_cycles
     fixed_pj, fixed_cycles, roots = 0.0, 0, 0.0
-    for share in (share for group in cost.groups for share in group.layers):
+    shares = [(group, share) for group in cost.groups for share in group.layers]
+    for group, share in shares:
         fixed_pj += float(share.energy_pj.sum()) + share.compute_pj
+        # mappings of tiles on cores are proven for the leakage of one
+        leaks = min(leaking, _core_leakage(cost, group, leaking))
         for times, tile in share.evaluations:
+            # tiles that run side by side take the cycles of one
+            turns = -(-times // group.cores)
             if tile.mapping is None:
-                fixed_cycles += times * tile.latency_cycles
+                fixed_cycles += turns * tile.latency_cycles
             else:
                 fixed_pj -= times * tile.dynamic_pj
-                roots += times * sqrt(_least_of(tile, leaking))
+                roots += turns * sqrt(_least_of(tile, leaks))
     fixed_pj = max(0.0, fixed_pj)
     steady = any(group.group.steady for group in cost.groups)
     longest = latency_bound_cycles(cost.network, cost.hardware, steady)
     together = (roots + sqrt((fixed_pj + leaking * fixed_cycles) * fixed_cycles)) ** 2
     return float(max(together, roots**2 + fixed_pj * longest))
+
+
+def _core_leakage(cost: NetworkCost, group: GroupCost, whole: float) -> float:
+    """Leakage per cycle that the mappings of a group were searched with; ``whole`` of the chip."""
+    cores = fusion_cores(cost.hardware)
+    if streams(group.group) or isinstance(cores, Infeasible) or cores.count == 1:
+        return whole
+    return access_costs(cores.one).leakage_pj_per_cycle
 
 
 def _least_of(tile: LayerCost, leaking: float) -> float:

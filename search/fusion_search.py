@@ -4,6 +4,9 @@ from collections.abc import Callable
 from typing import Final
 
 from ..evaluators.network_bounds import Plans
+from ..space.cores import fusion_cores
+from ..space.hardware import Hardware
+from ..space.infeasible import Infeasible
 from .dynamic import DynamicFusion
 from .genetic import GeneticFusion
 from .genetic_full import GeneticFull
@@ -27,6 +30,23 @@ FUSION_SEARCHES: Final[dict[str, FusionFactory]] = {
     "none": lambda price, _: LayerByLayer(price),
     "tiled": lambda price, _: tiled(price),
 }
+
+#: searches that fuse on chips of several cores too (:mod:`archloom.space.cores`)
+ON_CORES: Final = ("genetic",)
+
+
+def nothing_fused(fusion: str, hardware: Hardware) -> str | None:
+    """Return why the search of that name can fuse nothing on a hardware; None if it can."""
+    cores = fusion_cores(hardware)
+    if isinstance(cores, Infeasible):
+        return f"nothing can be fused on {hardware.name}: {cores.hint}"
+    if cores.count == 1 or fusion in (*ON_CORES, "none"):
+        return None
+    level = hardware.levels[-2].name
+    return (
+        f"{fusion} fuses nothing on {hardware.name}: {level} has {cores.count} instances, and "
+        f"only {' and '.join(ON_CORES)} run tiles on several"
+    )
 
 
 def plans_of(fusion: str) -> Plans:

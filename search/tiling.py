@@ -125,9 +125,9 @@ def core_tile_sizes(rows: int, columns: int, cores: int) -> Iterator[Tile]:
 
     Tiles that would leave more than half of the cores without one are left out.
     """
-    heights = {-(-rows // (cores << k)) for k in range(rows.bit_length())}
-    heights |= {-(-rows // (1 << k)) for k in range(rows.bit_length())}
-    widths = sorted({-(-columns // (1 << k)) for k in range(columns.bit_length())}, reverse=True)
+    halves = [1 << k for k in range(max(rows, columns).bit_length() + 1)]
+    heights = {-(-rows // (parts * k)) for k in halves for parts in (1, cores)}
+    widths = sorted({-(-columns // k) for k in halves}, reverse=True)
     for height in sorted(heights, reverse=True):
         for width in widths:
             if 2 * -(-rows // height) * -(-columns // width) >= min(cores, 2 * rows * columns):

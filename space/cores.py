@@ -7,9 +7,12 @@ equal cores around one DRAM.
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Final
 
 from .hardware import Hardware, Pair, StorageLevel
 from .infeasible import Infeasible
+
+_NEEDED: Final = "fusion needs one SRAM for inputs and outputs, with words as wide as those of DRAM"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +38,17 @@ def fusion_cores(hardware: Hardware) -> Cores | Infeasible:
     """Return the cores that hold the maps of fused groups, or why there are none."""
     if hardware.fusion_level is not None:
         return Cores(1, hardware)
-    outer = hardware.levels[-2] if len(hardware.levels) > 1 else None
-    if outer is None or outer.instances == 1:
-        return _refused(hardware, "fusion needs a shared SRAM that keeps inputs and outputs")
+    if len(hardware.levels) == 1:
+        return _refused(hardware, f"{_NEEDED}, and there is none on the chip")
+    outer = hardware.levels[-2]
+    if outer.instances == 1:
+        return _refused(hardware, f"{outer.name} is none: {_NEEDED}")
     why = _undivided(hardware, outer)
     if why:
         return _refused(hardware, f"{outer.name} has {outer.instances} instances, and {why}")
     one = _core(hardware, outer.mesh)
     if one.fusion_level is None:
-        hint = (
-            "fusion needs SRAM that keeps inputs and outputs together, in words as wide as DRAM's"
-        )
-        return _refused(hardware, f"{outer.name} has {outer.instances} instances; {hint}")
+        return _refused(hardware, f"{outer.name} is none: {_NEEDED}")
     return Cores(outer.instances, one)
 
 

@@ -241,6 +241,7 @@ def _group_details(
         "pins": [dict(zip(("layer", "reader"), named(pair), strict=True)) for pair in pins],
         "steady": named(group.group.steady),
         "tiles": group.tiles,
+        **({"cores": group.cores} if group.cores > 1 else {}),
         "prefetch": group.prefetch,
         "peak_bytes": group.peak_words * word_bytes,
         "latency_cycles": group.latency_cycles,

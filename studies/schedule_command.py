@@ -104,7 +104,7 @@ def schedule(
     from rich.console import Console
 
     if output.memory is not None and hardware.fusion_level is None:
-        raise UserError(f"--memory: {hardware.name} has no buffer that layers share")
+        raise UserError(f"--memory: {hardware.name} has no one buffer that all layers share")
     notes = Console(stderr=True)
     with ScheduleProgress(effort.evaluations, notes) as live:
         found = search_plan(network, hardware, effort, live.tell)

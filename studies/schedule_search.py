@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ..evaluators.layer_cost import LayerCost
 from ..evaluators.network_cost import NetworkCost
 from ..evaluators.problem import MappingProblem
-from ..search.fusion_search import FUSION_SEARCHES
+from ..search.fusion_search import FUSION_SEARCHES, nothing_fused
 from ..search.fusion_state import FusionState
 from ..search.genetic import GeneticFusion
 from ..search.mapper import Mapper
@@ -133,8 +133,16 @@ def search_plan(
         None if state.bound is None else exp(state.bound),
         running.cpu_s,
         interrupted,
-        state.notes,
+        _notes(effort, hardware, state),
     )
+
+
+def _notes(effort: Effort, hardware: Hardware, state: FusionState) -> tuple[str, ...]:
+    """What is to be said of a plan, and first why nothing can be fused, if a planner should."""
+    why = nothing_fused(effort.settings.fusion, hardware)
+    if why is None or effort.plan is not None or effort.settings.fusion == "none":
+        return state.notes
+    return (why, *state.notes)
 
 
 class _Running:

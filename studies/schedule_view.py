@@ -34,13 +34,15 @@ def schedule_record(found: Schedule, effort: Effort) -> Details:
     """Return all that is known of a plan, as ``--json`` prints it (docs/schedule.md)."""
     from ..evaluators.group_cost import buffer_words
     from ..evaluators.network_bounds import any_plan_bound
+    from ..space.cores import Cores, fusion_cores
 
     network, hardware = found.cost.network, found.cost.hardware
     steady = any(group.group.steady for group in found.cost.groups)
     bound = any_plan_bound(network, hardware, steady)
     details = cost_details(found.cost, found.unfused)
     figures = _figures(found.cost)
-    proven = found.bound_edp_js
+    proven, cores = found.bound_edp_js, fusion_cores(hardware)
+    capacity = buffer_words(cores.one) if isinstance(cores, Cores) else 0
     return {
         "network": network.name,
         "batch": network.batch,
@@ -59,7 +61,8 @@ def schedule_record(found: Schedule, effort: Effort) -> Details:
         "notes": list(found.notes),
         "mapping_problems": found.mapped,
         "mapping_gaps": details["gaps"],
-        "buffer_bytes": buffer_words(hardware) * hardware.word_bits / 8,
+        "buffers": cores.count if isinstance(cores, Cores) else 0,
+        "buffer_bytes": capacity * hardware.word_bits / 8,
         "groups": details["groups"],
     }
 
@@ -102,7 +105,9 @@ def _groups(record: Details) -> "Table":
     heads = ["group", "layers", "tile", "halo", "resident weights", *kept]
     numbers = ["peak KiB", "DRAM KiB", "layer by layer", "energy uJ", "cycles"]
     capacity = record["buffer_bytes"] / _KIB
-    title = "Groups, in running order" + (f"; buffer of {capacity:,.1f} KiB" if capacity else "")
+    buffers = "buffer" if record["buffers"] == 1 else f"{record['buffers']} buffers"
+    title = "Groups, in running order"
+    title += f"; {buffers} of {capacity:,.1f} KiB" if capacity else ""
     table = new_table(title, [*heads, *numbers], heads[1:])
     for number, group in enumerate(groups):
         table.add_row(
@@ -142,7 +147,9 @@ def tile_text(group: Details) -> str:
     if group["tile"] is None:
         return ""
     rows, columns = group["tile"]
-    return f"{rows}x{columns}" + (f" ({group['tiles']})" if group["tiles"] > 1 else " (whole)")
+    cores = f" on {group['cores']} cores" if "cores" in group else ""
+    count = f" ({group['tiles']})" if group["tiles"] > 1 else " (whole)"
+    return f"{rows}x{columns}{count}{cores}"
 
 
 def _peak(group: Details) -> str:

@@ -96,8 +96,11 @@ def tiling_text(group: Details) -> str:
     if group["tile"] is None:
         return "whole maps"
     rows, columns = group["tile"]
-    halo = "" if group["tiles"] == 1 else f", {group['halo'].replace('_', ' ')}"
-    return f"{rows}x{columns}, {group['tiles']} tiles{halo}" if group["tiles"] > 1 else "one tile"
+    halo = f", {group['halo'].replace('_', ' ')}"
+    cores = f" on {group['cores']} cores" if "cores" in group else ""
+    if group["tiles"] == 1:
+        return f"one tile{cores}"
+    return f"{rows}x{columns}, {group['tiles']} tiles{cores}{halo}"
 
 
 def design_text(hardware: Details) -> str:

@@ -19,14 +19,21 @@ from archloom.space.hardware import Hardware
 from archloom.space.networks import network
 
 from ..search.small_cases import casco_edge, chain, two_levels
+from .designs import several
 
 EDGE = casco_edge(64, pe_x=4, pe_y=4)
+CORES = several((2, 2))
 THREE = chain(3, size=8, channels=4)
 TINY = network("tiny_mobile")
 PLANS = {
     "layer by layer": (THREE, two_levels(), layer_by_layer(THREE)),
     "fused": (THREE, EDGE, FusionPlan((FusionGroup((0, 1, 2), (3, 8)),))),
     "half fused": (THREE, EDGE, FusionPlan((FusionGroup((0, 1), (4, 8)), FusionGroup((2,))))),
+    "on four cores": (
+        THREE.with_batch(2),
+        CORES,
+        FusionPlan((FusionGroup((0, 1), (2, 8), "recompute", (0,)), FusionGroup((2,)))),
+    ),
     "pinned": (
         THREE,
         EDGE,

@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 from archloom.evaluators.group_cost import buffer_words, group_cost
 from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import LocalMapping
-from archloom.search.tiling import tile_group
+from archloom.search.tiling import core_tile_sizes, tile_group
+from archloom.space.cores import Cores, fusion_cores
 from archloom.space.fusion import FusionGroup, components, connected
+from archloom.space.hardware import Hardware
 from archloom.space.infeasible import Infeasible
 from archloom.space.network import Network
 from archloom.space.networks import network
@@ -26,7 +28,16 @@ DESIGNS = {
     "32 KiB": casco_edge(32),
     "512 KiB": casco_edge(512),
     "ten words": three_levels(10),
+    "sixteen cores": preset("edgetpu"),
+    "two cores": preset("tpu_v3"),
 }
+
+
+def words_of(hardware: Hardware) -> int:
+    """Words of the buffer that holds the maps of a group, or that of a core's tiles."""
+    cores = fusion_cores(hardware)
+    assert isinstance(cores, Cores)
+    return buffer_words(cores.one)
 
 
 @st.composite
@@ -49,7 +60,7 @@ def test_a_chosen_tiling_has_a_price(name: str, design: str, data: st.DataObject
     if isinstance(tiled, Infeasible):
         assert tiled.reason == "glb_overflow"
         assert tiled.needed > tiled.available
-        assert tiled.available == buffer_words(hardware) * hardware.word_bits / 8
+        assert tiled.available == words_of(hardware) * hardware.word_bits / 8
         assert net.layers[layers[0]].name in tiled.where
         return
     assert tiled.layers == layers
@@ -57,7 +68,7 @@ def test_a_chosen_tiling_has_a_price(name: str, design: str, data: st.DataObject
         assert tiled.tile is not None
     cost = group_cost(net, tiled, hardware, Mapper(LocalMapping(), 1, seed=0))
     assert not isinstance(cost, Infeasible)
-    assert cost.peak_words <= buffer_words(hardware)
+    assert cost.peak_words <= words_of(hardware)
 
 
 def test_one_layer_streams() -> None:
@@ -148,3 +159,28 @@ def test_weights_that_layers_share_stay_for_all_of_them(batch: int) -> None:
     cost = group_cost(net, group, design, mapper)
     assert not isinstance(cost, Infeasible)
     assert cost.dram_reads == 16 * 16 + 16 * batch
+
+
+@pytest.mark.parametrize(("rows", "columns", "cores"), [(112, 112, 16), (7, 7, 16), (1, 1, 4)])
+def test_tiles_for_several_cores_leave_few_of_them_without_one(
+    rows: int, columns: int, cores: int
+) -> None:
+    tiles = list(core_tile_sizes(rows, columns, cores))
+    counts = [ceil(rows / a) * ceil(columns / b) for a, b in tiles]
+    assert (1, 1) in tiles
+    assert len(set(tiles)) == len(tiles)
+    assert min(counts) >= min(cores / 2, rows * columns)
+    assert any(count % cores == 0 for count in counts) or rows * columns < 2 * cores
+
+
+def test_images_that_come_out_even_are_tiled_as_on_one_core() -> None:
+    """Two images on two cores, in the tiles that one of the cores would run one of them in."""
+    net, chip = REAL["mobilenetv2"], preset("tpu_v3")
+    cores = fusion_cores(chip)
+    assert isinstance(cores, Cores)
+    for layers in (tuple(range(3)), tuple(range(4, 9))):
+        pair = tile_group(net.with_batch(2), layers, chip)
+        assert isinstance(pair, FusionGroup)
+        one = tile_group(net, layers, cores.one)
+        assert isinstance(one, FusionGroup)
+        assert (pair.tile, pair.halo) == (one.tile, one.halo)

@@ -160,7 +160,7 @@ def test_pictures_show_the_groups(tmp_path: Path) -> None:
         (("tiny_cnn", "--hardware", "eyeriss", "--plot", "a.gif"), "--plot a.gif: must end in"),
         (("tiny_cnn", "--hardware", "eyeriss", "--plot", "no/a.png"), "there is no folder no"),
         (("tiny_cnn", "--hardware", "eyeriss", "--memory", "a.html"), "--memory a.html: must end"),
-        (("tiny_cnn", "--hardware", "edgetpu", "--memory", "a.png"), "has no buffer that layers"),
+        (("tiny_cnn", "--hardware", "edgetpu", "--memory", "a.png"), "has no one buffer that"),
     ],
 )
 def test_mistakes_are_named_before_any_search(arguments: tuple[str, ...], message: str) -> None:
@@ -232,6 +232,34 @@ def test_progress_says_what_the_best_plan_saves() -> None:
     longest = progress_text(Stand(10**5, 1.23456e-10, 2.3e-10, 12345), 10**5)
     # and a bar of 12
     assert len(longest) < 80 - 13
+
+
+@pytest.mark.parametrize(("planner", "fused"), [("genetic", True), ("tiled", False)])
+def test_cores_with_a_buffer_each_run_tiles_side_by_side(planner: str, fused: bool) -> None:
+    arguments = ("tiny_mobile", "--hardware", "edgetpu", "--fusion", planner, *QUICK)
+    found = json.loads(shown(*arguments, "--json"))
+    assert (found["buffers"], found["buffer_bytes"]) == (16, 384 * 1024)
+    assert any(group.get("cores", 1) > 1 for group in found["groups"]) == fused
+    assert (found["edp"] < found["baseline"]["edp"]) == fused
+    assert found["lower_bound"]["edp"] <= found["edp"]
+    why = "tiled fuses nothing on edgetpu: pe_memory has 16 instances"
+    assert any(note.startswith(why) for note in found["notes"]) != fused
+    text = shown(*arguments)
+    assert "16 buffers of 384.0 KiB" in text
+    assert (" cores " in text) == fused
+
+
+def test_hardware_on_which_nothing_can_be_fused_says_why() -> None:
+    chip = edge()
+    register = replace(chip.levels[0], mesh=(1, 1), spatial_x=("K",))
+    bare = replace(chip, levels=(register, chip.levels[2]))
+    effort = effort_of("dynamic", 2, "local", 20, 0)
+    found = search_plan(network("tiny_cnn"), bare, effort)
+    assert isinstance(found, Schedule)
+    assert found.notes == (
+        "nothing can be fused on edge: rf is none: fusion needs one SRAM for inputs and outputs, "
+        "with words as wide as those of DRAM",
+    )
 
 
 def test_bounds_are_those_of_the_network_and_batch() -> None:
