@@ -191,7 +191,9 @@ def _kept_on_cores(
     network: Network, group: FusionGroup, hardware: Hardware, around: Surroundings
 ) -> Infeasible | None:
     """Return why a chip of several cores keeps nothing from group to group, or None."""
-    if hardware.fusion_level is not None or (around == ALONE and not group.steady):
+    cores = fusion_cores(hardware)
+    several = isinstance(cores, Cores) and cores.count > 1
+    if not several or (around == ALONE and not group.steady):
         return None
     level, names = hardware.levels[-2], group_name(network, group.layers)
     hint = f"{level.name} has {level.instances} instances: pin no map, and no weights for ever"

@@ -144,71 +144,99 @@ def core_account(network, group, hardware, one, cores, mapper, capacity):
     shape = group_shape(network, group.layers)
     layers = [network.layers[i] for i in group.layers]
     turns = turns_of(group, shape, tuple(layers), network.batch, cores)
-    shared = "weights" in hardware.levels[-1].multicast
-    loaded = resident_words(network, group)
-    weights, working = sum(loaded.values()), len(turns)
+    account = _Accountant(group, layers, hardware, one, mapper, resident_words(network, group))
+    account.working = len(turns)
     flying = [in_flight(own) for own in turns]
     if network.batch == 2 * cores and len(turns[0]) == 2:
         # two images of one tile are taken for the first and the last of many
         flying = [[own[0].fetched + own[0].written] * 2 for own in turns]
-    steps = np.array([np.array(t.steps) + weights for own in turns for t in own])
-    moving = np.array([words for own in flying for words in own])[:, None]
-    keeps = "weights" in one.levels[-2].keeps and not one.levels[-2].optional
-    through = [
-        int(keeps and la.weight_words > 0 and i not in group.resident)
-        for i, la in zip(group.layers, layers, strict=True)
-    ]
-    result = CoreAccount(prefetch=bool(np.all(steps + moving + through <= capacity)))
-    steps = steps + moving * result.prefetch
-    result.peak = int(steps.max())
-    free = [capacity - int(steps[:, m].max()) for m in range(len(layers))]
-    rate, port = (hardware.levels[i].bandwidth_words for i in (-1, -2))
-    costs, widths = access_costs(hardware), [lv.width_words for lv in hardware.levels]
+    steps = np.array([t.steps for own in turns for t in own]) + sum(account.loaded.values())
+    account.fit(steps, np.array([n for own in flying for n in own])[:, None], capacity)
     rounds = [
         {c: own[k] for c, own in enumerate(turns) if k < len(own)}
         for k in range(max(len(own) for own in turns))
     ]
-    came = set()
+    rate = hardware.levels[-1].bandwidth_words
     fetch = [ceil(sum(t.fetched for t in r.values()) / rate) for r in rounds]
     store = [ceil(sum(t.written for t in r.values()) / rate) for r in rounds]
     for k, turn in enumerate(rounds):
-        body = dram = 0
-        words = {c: t.fetched + t.written for c, t in turn.items()}
-        for m, (i, layer) in enumerate(zip(group.layers, layers, strict=True)):
-            busy = {c: t.new[m] for c, t in turn.items() if min(t.new[m]) > 0}
-            if not busy:
-                continue
-            size = tuple(max(n[axis] for n in busy.values()) for axis in (0, 1))
-            cost = layer_price(layer, size, i in group.resident, one, free[m], mapper)
-            copies = 1 if shared else len(busy)
-            stream = cost.dram_cycles * copies
-            load, reads = (0 if i in came else loaded.get(i, 0)), 1 if shared else working
-            came.add(i)
-            late = ceil(load * reads / rate)
-            body += max(cost.chip_cycles, stream + late)
-            dram += stream + late
-            for c in words:
-                words[c] += load + (int(cost.words[-2].sum()) if c in busy else 0)
-            result.reads += cost.dram_reads * copies + load * reads
-            result.operations += cost.operations * len(busy)
-            far = float(cost.energy_pj[-1].sum())
-            result.energy_pj += (cost.dynamic_pj - far) * len(busy) + far * copies
-            if load:
-                result.energy_pj += reads * ceil(load / widths[-1]) * costs.read_pj[-1, 0]
-                result.energy_pj += working * ceil(load / widths[-2]) * costs.write_pj[-2, 0]
-        for t in turn.values():
-            result.reads += t.fetched
-            result.writes += t.written
-            for n in t.maps:
-                result.energy_pj += ceil(n / widths[-1]) * costs.read_pj[-1, 1]
-                result.energy_pj += ceil(n / widths[-2]) * costs.write_pj[-2, 1]
-            for n in t.results:
-                result.energy_pj += ceil(n / widths[-1]) * costs.write_pj[-1, 2]
-        if result.prefetch:
+        body, dram, ports = account.layers_of(turn)
+        account.move(turn)
+        if account.total.prefetch:
             # what comes first and what leaves last is hidden in the first and the last round
             dram += fetch[k + 1] if k + 1 < len(rounds) else store[k]
             dram += store[k - 1] if k else fetch[0]
         else:
-            result.latency += fetch[k] + store[k]
-        result.latency += max(body, dram, ceil(max(words.values()) / port))
-    return result
+            account.total.latency += fetch[k] + store[k]
+        account.total.latency += max(body, dram, ports)
+    return account.total
+
+
+class _Accountant:
+    """Adds up rounds."""
+
+    def __init__(self, group, layers, hardware, one, mapper, loaded):
+        self.group, self.layers, self.one, self.mapper = group, layers, one, mapper
+        self.loaded, self.came, self.working = loaded, set(), 0
+        self.shared = "weights" in hardware.levels[-1].multicast
+        self.costs = access_costs(hardware)
+        self.far, self.near = (hardware.levels[i].width_words for i in (-1, -2))
+        self.rate, self.port = (hardware.levels[i].bandwidth_words for i in (-1, -2))
+        self.total, self.free = CoreAccount(), []
+
+    def fit(self, steps, moving, capacity):
+        """Prefetch if that fits the fullest buffer; what is left is free."""
+        level = self.one.levels[-2]
+        keeps = "weights" in level.keeps and not level.optional
+        through = [
+            int(keeps and la.weight_words > 0 and i not in self.group.resident)
+            for i, la in zip(self.group.layers, self.layers, strict=True)
+        ]
+        self.total.prefetch = bool(np.all(steps + moving + through <= capacity))
+        steps = steps + moving * self.total.prefetch
+        self.total.peak = int(steps.max())
+        self.free = [capacity - int(n) for n in steps.max(axis=0)]
+
+    def layers_of(self, turn):
+        """All layers of a round: cycles one after another, of DRAM, and of the fullest ports."""
+        body = dram = 0
+        words = {c: t.fetched + t.written for c, t in turn.items()}
+        for m, i in enumerate(self.group.layers):
+            busy = {c: t.new[m] for c, t in turn.items() if min(t.new[m]) > 0}
+            if not busy:
+                continue
+            size = tuple(max(n[axis] for n in busy.values()) for axis in (0, 1))
+            stays, room = i in self.group.resident, self.free[m]
+            cost = layer_price(self.layers[m], size, stays, self.one, room, self.mapper)
+            load = 0 if i in self.came else self.loaded.get(i, 0)
+            self.came.add(i)
+            reads = 1 if self.shared else self.working
+            copies = 1 if self.shared else len(busy)
+            stream, late = cost.dram_cycles * copies, ceil(load * reads / self.rate)
+            body += max(cost.chip_cycles, stream + late)
+            dram += stream + late
+            for c in words:
+                words[c] += load + (int(cost.words[-2].sum()) if c in busy else 0)
+            self.pay(cost, len(busy), copies, load, reads)
+        return body, dram, ceil(max(words.values()) / self.port)
+
+    def pay(self, cost, busy, copies, load, reads):
+        """One layer on so many cores, whose weights come in so many copies."""
+        self.total.reads += cost.dram_reads * copies + load * reads
+        self.total.operations += cost.operations * busy
+        far = float(cost.energy_pj[-1].sum())
+        self.total.energy_pj += (cost.dynamic_pj - far) * busy + far * copies
+        self.total.energy_pj += reads * ceil(load / self.far) * self.costs.read_pj[-1, 0]
+        fills = self.working * ceil(load / self.near)
+        self.total.energy_pj += fills * self.costs.write_pj[-2, 0]
+
+    def move(self, turn):
+        """Maps that come and go for a round."""
+        for t in turn.values():
+            self.total.reads += t.fetched
+            self.total.writes += t.written
+            for n in t.maps:
+                self.total.energy_pj += ceil(n / self.far) * self.costs.read_pj[-1, 1]
+                self.total.energy_pj += ceil(n / self.near) * self.costs.write_pj[-2, 1]
+            for n in t.results:
+                self.total.energy_pj += ceil(n / self.far) * self.costs.write_pj[-1, 2]
