@@ -30,6 +30,10 @@ DEFAULT_GOALS: Final = Goals()
 _OUTSIDE: Final = {"area_cap", "tdp_cap", *map(limit_reason, METRICS)}
 
 
+#: Points of the largest space that is assessed as a whole, in about 6 CPU-seconds.
+ENUMERATE_LIMIT: Final = 20_000
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A feasible design and what is known of it before any software search.
@@ -76,7 +80,7 @@ class DesignProblem:
         networks: Sequence[Network],
         area_cap_mm2: float | None = None,
         tdp_cap_w: float | None = None,
-        enumerate_limit: int = 5000,
+        enumerate_limit: int = ENUMERATE_LIMIT,
         goals: Goals = DEFAULT_GOALS,
         plans: Plans = "any",
     ) -> None:

@@ -110,5 +110,5 @@ def test_bad_problems_are_named(problem: DesignProblem) -> None:
         DesignProblem(problem.space, [])
     with pytest.raises(ValueError, match="tdp_cap_w is 0"):
         DesignProblem(problem.space, problem.networks, tdp_cap_w=0)
-    with pytest.raises(ValueError, match="349920 points, enumerate_limit is 5000"):
+    with pytest.raises(ValueError, match="349920 points, enumerate_limit is 20000"):
         edge_problem().feasible()
