@@ -44,6 +44,11 @@ class Prospects:
         self._ratios: list[Array] = []
 
     @property
+    def enumerable(self) -> bool:
+        """Whether the space is followed as a whole."""
+        return self._problem.enumerable
+
+    @property
     def open(self) -> int:
         """Designs of an enumerable space that may still add to the front."""
         return int(self._open.sum())
