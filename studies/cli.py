@@ -82,6 +82,7 @@ def pareto(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Print the Pareto front of a study in its objectives; also while it runs."""
+    from .certificate_text import certificate_text
     from .front import front_csv, front_json, front_table, read_front
 
     if as_csv and as_json:
@@ -92,7 +93,10 @@ def pareto(
     elif as_json:
         typer.echo(front_json(front))
     else:
-        new_console().print(front_table(front))
+        console = new_console()
+        console.print(front_table(front))
+        if front.proof:
+            console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)
 
 
 @app.command(epilog="Example: archloom show runs/quickstart 17")

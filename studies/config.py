@@ -118,6 +118,16 @@ def _limiting_known_workloads(constraints: "Constraints", info: ValidationInfo) 
     return constraints
 
 
+def _to_the_end(halving: Choice, info: ValidationInfo) -> Choice:
+    """Refuse to stop trials early where their results have to prove something."""
+    if info.data.get("mode") == "exact" and halving.name != "none":
+        raise ValueError(
+            f"mode exact runs every trial to its end, but {halving.name} stops some: "
+            "choose none, or leave halving out"
+        )
+    return halving
+
+
 AreaMm2 = Annotated[float, BeforeValidator(plain_number("mm2")), Field(gt=0, allow_inf_nan=False)]
 PowerW = Annotated[float, BeforeValidator(plain_number("W")), Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
@@ -225,6 +235,8 @@ class StudyConfig(_Section):
         pick: which design of the front is picked; no part of the study's identity.
         constraints: caps of area and TDP, limits of what software decides.
         start_from: what is tried before the optimizer proposes, and what it learns from.
+        mode: ``search`` runs ``trials`` designs; ``exact`` goes on, up to as many, until lower
+            bounds prove the front.
         optimizer: proposes designs; its name, and beside it its options.
         halving: shares software search out among the trials of a batch; name and options.
         validation: held-out networks.
@@ -245,8 +257,9 @@ class StudyConfig(_Section):
     pick: Pick = {"name": "ideal"}
     constraints: Annotated[Constraints, AfterValidator(_limiting_known_workloads)] = Constraints()
     start_from: Annotated[tuple[StartSource, ...], Field(strict=False)] = ()
+    mode: Literal["search", "exact"] = "search"
     optimizer: Choice = Choice(name="mobo")
-    halving: Choice = Choice(name="msh")
+    halving: Annotated[Choice, AfterValidator(_to_the_end)] = Choice(name="msh")
     trials: Count
     batch_size: Count = 8
     software: Annotated[Software, AfterValidator(_obeyable)] = Software()
@@ -274,6 +287,8 @@ def load_config(path: Path) -> StudyConfig:
         raise UserError(f"{path}: cannot be read as text: {error}") from None
     document = read_document(path, text)
     data = {"name": path.stem, **document.data}
+    if data.get("mode") == "exact":
+        data.setdefault("halving", {"name": "none"})
     problems = document.problems + _choice_problems(document)
     try:
         config = StudyConfig.model_validate(data, context={"folder": path.parent})

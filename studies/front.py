@@ -6,12 +6,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from ..search.certificate import Certificate
 from ..search.goals import Goal, Goals
 from .goal_rules import stored_goals
 from .pick_rules import stored_pick
-from .store import read_header, read_trials, read_validation
+from .store import read_certificate, read_header, read_trials, read_validation
 from .trial import Record, costs_of, excess_of, figure_of, mappings_proven
 from .validation import held_out_goals
 
@@ -33,12 +34,14 @@ class Front:
         members: by the first objective, the best one first.
         rule: which of them is picked.
         held_out: records of :mod:`archloom.studies.validation`, if there are any.
+        proof: what lower bounds prove of it; None if the space is not enumerable.
     """
 
     goals: Goals
     members: tuple[Record, ...]
     rule: "PickRule"
     held_out: tuple[Record, ...] = ()
+    proof: Certificate | None = None
 
     @property
     def columns(self) -> list[Goal]:
@@ -95,14 +98,17 @@ def read_front(folder: Path) -> Front:
     config = read_header(folder).config
     goals = stored_goals(config)
     members = tuple(front_of(read_trials(folder), goals))
-    return Front(goals, members, stored_pick(config), tuple(read_validation(folder)))
+    held_out, proof = tuple(read_validation(folder)), read_certificate(folder)
+    return Front(goals, members, stored_pick(config), held_out, proof)
 
 
 def front_json(front: Front) -> str:
     """Return ``{"front": [{"trial", "edp", "area_mm2", "tdp_w", "hardware"}, ...]}``.
 
     Where there are other objectives or limits, each row has their figures as ``values``; where
-    there are held-out networks, what the design does there as ``held_out``.
+    there are held-out networks, what the design does there as ``held_out``. If the space is
+    enumerable, ``certificate`` says what bounds prove
+    (:class:`archloom.search.certificate.Certificate`).
     """
     rows = []
     for r in front.members:
@@ -111,10 +117,14 @@ def front_json(front: Front) -> str:
         if any(goal.name not in _FIELDS for goal in front.columns):
             row["values"] = {goal.name: figure_of(r, goal) for goal in front.columns}
         row["hardware"] = r["point"]
-        if found := front.on_held_out(r["trial"]):
-            row["held_out"] = _held_out_json(found)
+        if on_others := front.on_held_out(r["trial"]):
+            row["held_out"] = _held_out_json(on_others)
         rows.append(row)
-    return json.dumps({"front": rows}, indent=2)
+    found: dict[str, Any] = {"front": rows}
+    if front.proof is not None:
+        derived = {name: getattr(front.proof, name) for name in ("proven", "excluded", "gap")}
+        found["certificate"] = front.proof.to_dict() | derived
+    return json.dumps(found, indent=2)
 
 
 def _held_out_json(found: Record) -> Record:

@@ -1,7 +1,8 @@
 """What a study has done, as events of its journal.
 
 =============  =================================================================================
-``asked``      when, batch, the points, and how long the optimizer took, on wall and CPU
+``asked``      when, batch, the points, those that bounds exclude (``refused``), and how long the
+               optimizer took, on wall and CPU
 ``advanced``   when, trial, round, the compressed outcome (:mod:`.work`), and how long it took
 ``crashed``    when, trial, round, and the error with its traceback
 ``validated``  when, trial, position of the held-out network, and the outcome or the crash
@@ -29,7 +30,7 @@ class History:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._points: dict[int, list[Point]] = {}
+        self._points: dict[int, tuple[list[Point], list[Point]]] = {}
         self._rounds: dict[tuple[int, int], str | Crash] = {}
         self._held_out: dict[tuple[int, int], str | Crash] = {}
         for event in store.take_events():
@@ -38,7 +39,7 @@ class History:
     def _replay(self, event: dict[str, Any]) -> None:
         match event["event"]:
             case "asked":
-                self._points[event["batch"]] = event["points"]
+                self._points[event["batch"]] = (event["points"], event.get("refused", []))
             case "advanced":
                 self._rounds[event["trial"], event["round"]] = event["payload"]
             case "crashed":
@@ -52,13 +53,24 @@ class History:
         """Note that a process took the study up."""
         self._note("opened", executor=executor)
 
-    def points(self, batch: int) -> list[Point] | None:
-        """Return the points of a batch; None if they were not asked for yet."""
+    def points(self, batch: int) -> tuple[list[Point], list[Point]] | None:
+        """Return the points of a batch, and those that were proposed and are not run.
+
+        None if they were not asked for yet.
+        """
         return self._points.get(batch)
 
-    def asked(self, batch: int, points: list[Point], seconds: float, cpu_seconds: float) -> None:
-        """Note the points of a batch, and what it took to find them."""
-        self._note("asked", batch=batch, points=points, **_taken(seconds, cpu_seconds))
+    def asked(
+        self,
+        batch: int,
+        points: list[Point],
+        refused: list[Point],
+        seconds: float,
+        cpu_seconds: float,
+    ) -> None:
+        """Note the points of a batch, those that are not run, and what it took to find them."""
+        content = {"batch": batch, "points": points} | ({"refused": refused} if refused else {})
+        self._note("asked", **content, **_taken(seconds, cpu_seconds))
 
     def outcome(self, trial: int, round_index: int) -> str | Crash | None:
         """Return the payload or the crash of a trial's round; None if it was not done yet."""

@@ -57,17 +57,18 @@ class Proposals:
         self._goals = problem.goals
         self._told = 0
 
-    def next(self, n: int) -> tuple[list[Point], list[Point]]:
+    def next(self, n: int, first: Sequence[Point] = ()) -> tuple[list[Point], list[Point]]:
         """Return up to ``n`` designs to run, and those that were proposed and are not run.
 
         The optimizer is told of the latter. No designs to run: the space has no others, or none
-        that can add to the front.
+        that can add to the front. ``first`` are ``n`` designs at the most that somebody wants to
+        run, whatever bounds say.
         """
+        chosen = list(first)
         if self._prospects.enumerable and not self._prospects.open:
-            return [], []
-        if self._exact and self._told >= LEAD:
+            return chosen, []
+        if self._exact and self._told >= LEAD and not chosen:
             return self._prospects.promising(n), []
-        chosen: list[Point] = []
         refused: list[Point] = []
         while len(chosen) < n and len(refused) < REFUSALS:
             points = self._optimizer.ask(n - len(chosen), chosen)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..search.goals import Goals
 from ..space.infeasible import Infeasible
+from .certificate_text import certificate_text
 from .config import ExecutorChoice, StudyConfig, load_config
 from .errors import UserError
 from .executors import make_executor
@@ -15,7 +16,15 @@ from .front import Front, comparison, front_of, front_table
 from .pick_rules import pick_rule
 from .progress import ProgressView
 from .stopping import Stopped, StopRequest
-from .store import STUDY, Header, Store, read_baseline, read_header, read_validation
+from .store import (
+    STUDY,
+    Header,
+    Store,
+    read_baseline,
+    read_certificate,
+    read_header,
+    read_validation,
+)
 from .study import Study, header_of, prepare, run_study, stored_config
 from .trial import Record, figure_of
 from .warm_start import WarmStart, warm_start
@@ -125,9 +134,15 @@ def _work(study: Study, store: Store, console: "Console") -> int:
     config = study.config
     members = front_of(records, config.goals)
     rule = pick_rule(config.pick, config.objectives)
-    front = Front(config.goals, tuple(members), rule, tuple(read_validation(folder)))
+    held_out, proof = tuple(read_validation(folder)), read_certificate(folder)
+    front = Front(config.goals, tuple(members), rule, held_out, proof)
     if members:
         console.print(front_table(front))
+        if len(records) < config.trials:
+            text = f"ended after {len(records)} of {config.trials} trials: no design is left to run"
+            console.print(text, highlight=False)
+        if front.proof:
+            console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)
     else:
         what = "has an EDP" if all(r["edp_js"] is None for r in records) else "keeps the limits"
         console.print(f"no trial {what}, so there is no front")

@@ -7,6 +7,7 @@
 ``start.json``      what the study began with, if it began with something
 ``journal.jsonl``   every event in order; the truth, from which a study goes on
 ``trials.jsonl``    one final record per trial, in order; depends on config and seed alone
+``certificate.json``  what lower bounds prove of the front so far
 ``baseline.json``   record of the baseline, once it is evaluated
 ``validation.jsonl``  one record per design of the front, once held-out networks are searched
 ==================  ==========================================================================
@@ -27,6 +28,7 @@ from typing import Any, Final
 
 import yaml
 
+from ..search.certificate import Certificate
 from .differences import differences
 from .errors import UserError
 from .journal import Event, Journal
@@ -37,7 +39,7 @@ FORMAT = 1
 
 STUDY, SPACE, NETWORKS, JOURNAL = "study.yaml", "space", "networks", "journal.jsonl"
 TRIALS, BASELINE, LOCK = "trials.jsonl", "baseline.json", ".lock"
-START = "start.json"
+START, CERTIFICATE = "start.json", "certificate.json"
 VALIDATION = "validation.jsonl"
 
 #: Keys that came after the first studies, and what those studies did.
@@ -45,6 +47,7 @@ LATER: Final[Mapping[str, Any]] = {
     "objectives": ["edp", "area", "tdp"],
     "start_from": [],
     "validation": {"workloads": [], "evaluations": None},
+    "mode": "search",
 }
 _UNSET: Final = object()
 
@@ -210,6 +213,11 @@ class Store:
         """Write what the designs of the front do on held-out networks."""
         write_whole(self.folder / VALIDATION, b"".join(map(_line, records)).decode())
 
+    def publish_certificate(self, proof: Certificate | None) -> None:
+        """Keep what bounds prove of the front so far, if they prove anything."""
+        if proof is not None:
+            write_whole(self.folder / CERTIFICATE, json.dumps(proof.to_dict()) + "\n")
+
     def publish_baseline(self, record: Record) -> None:
         """Write the record of the baseline."""
         write_whole(self.folder / BASELINE, _line(record).decode())
@@ -286,6 +294,12 @@ def read_validation(folder: Path) -> list[Record]:
     """Return what designs do on held-out networks; nothing before that was searched."""
     path = folder / VALIDATION
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+
+def read_certificate(folder: Path) -> Certificate | None:
+    """Return what bounds prove of the front so far; None if the space is not enumerable."""
+    path = folder / CERTIFICATE
+    return Certificate.from_dict(json.loads(path.read_text())) if path.exists() else None
 
 
 def write_whole(path: Path, text: str) -> None:

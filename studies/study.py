@@ -17,9 +17,10 @@ from .errors import UserError
 from .executors import Executor
 from .front import front_of
 from .history import History, Point
+from .proposals import Proposals
 from .status import Status, Watch
 from .store import STUDY, Header, Store
-from .trial import BASELINE, Record, costs_of, figure_of, observation, outcome_costs, trial_record
+from .trial import BASELINE, Record, costs_of, figure_of, outcome_costs, trial_record
 from .validation import validate
 from .work import Context, Crash, Outcome, Work, decode
 from .workloads import stored_networks
@@ -79,6 +80,14 @@ class Study:
         given = self.config.validation.evaluations
         return given or sum(map(self.allocator.budget, range(self.allocator.rounds)))
 
+    def proposals(self) -> Proposals:
+        """Return where the study's designs come from, before any was proposed.
+
+        Raises:
+            UserError: as :meth:`optimizer`, or the front of too large a space is to be proven.
+        """
+        return Proposals(self.problem, self.optimizer(), self.config.mode == "exact")
+
     def hardware(self, point: Point) -> "Hardware":
         """Return the design at a point.
 
@@ -128,7 +137,7 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
         budget_allocator(halving.name)(**halving.options),
         baseline_hardware(config.baseline, problem.space) if config.baseline else None,
     )
-    study.optimizer()  # refuses bad options now rather than after a directory was made
+    study.proposals()  # refuses bad options now rather than after a directory was made
     return study
 
 
@@ -205,40 +214,40 @@ class _Loop:
     def run(self) -> list[Record]:
         config = self._study.config
         self._history.opened(config.executor.name)
-        optimizer = self._study.optimizer()
+        proposals = self._study.proposals()
         batch = 0
         while len(self._records) < config.trials:
-            points = self._points(batch, optimizer)
+            points = self._points(batch, proposals)
             if not points:
-                break  # the space has no more feasible designs
+                break  # the space has no more feasible designs, or none that can add to the front
             records = self._batch(batch, points)
             self._store.publish(records)
-            goals = self._study.problem.goals
-            optimizer.tell([observation(record, goals) for record in records])
+            proposals.tell(records)
+            self._store.publish_certificate(proposals.certificate())
             self._records += records
-            self._front = front_of([*self._front, *records], goals)
+            self._front = front_of([*self._front, *records], self._study.problem.goals)
             batch += 1
         self._baseline()
         self._validate()
         return self._records
 
-    def _points(self, batch: int, optimizer: "HardwareOptimizer") -> list[Point]:
-        """Return the batch's points: from the journal, else from the optimizer."""
-        points = self._history.points(batch)
-        if points is None:
-            config = self._study.config
-            start, cpu_start = perf_counter(), process_time()
-            left = config.trials - len(self._records)
-            points = self._proposed(optimizer, min(config.batch_size, left))
-            taken = (perf_counter() - start, process_time() - cpu_start)
-            self._history.asked(batch, points, *taken)
-        return points
+    def _points(self, batch: int, proposals: Proposals) -> list[Point]:
+        """Return the batch's points: from the journal, else from the optimizer.
 
-    def _proposed(self, optimizer: "HardwareOptimizer", n: int) -> list[Point]:
-        """Return the next designs that the study begins with, then what the optimizer proposes."""
-        begun, start = len(self._records), self._study.start
-        first = list(start.first[begun : begun + n]) if start else []
-        return [*first, *optimizer.ask(n - len(first), first)]
+        Those that the study begins with come first.
+        """
+        noted = self._history.points(batch)
+        if noted is not None:
+            points, refused = noted
+            proposals.refuse(refused)
+            return points
+        config, begun, start = self._study.config, len(self._records), self._study.start
+        n = min(config.batch_size, config.trials - begun)
+        began, cpu_began = perf_counter(), process_time()
+        points, refused = proposals.next(n, start.first[begun : begun + n] if start else ())
+        taken = (perf_counter() - began, process_time() - cpu_began)
+        self._history.asked(batch, points, refused, *taken)
+        return points
 
     def _batch(self, batch: int, points: Sequence[Point]) -> list[Record]:
         first = len(self._records)

@@ -10,11 +10,18 @@ from typing import Any
 from ..search.goals import AREA, EDP, TDP, Goal, Goals
 from ..space.constraints_reader import constraints_text, read_constraints
 from ..space.infeasible import Infeasible
+from .certificate_text import certificate_text
 from .errors import UserError
 from .front import Front, front_of, keeps_limits
 from .goal_rules import stored_goals
 from .pick_rules import PICKED, stored_pick
-from .store import read_baseline, read_header, read_trials, read_validation
+from .store import (
+    read_baseline,
+    read_certificate,
+    read_header,
+    read_trials,
+    read_validation,
+)
 from .trial import Record, mappings_proven
 from .workloads import kept_workloads
 
@@ -148,7 +155,7 @@ def load_view(folder: Path) -> StudyView:
     baseline = read_baseline(folder)
     return StudyView(
         name=config["name"],
-        facts=_facts(config, goals, labels, records),
+        facts=(*_facts(config, goals, labels, records), *_proof(folder)),
         designs=designs,
         losses=tuple(_loss(r) for r in records if r["edp_js"] is None or r["crash"] is not None),
         baseline=_baseline(baseline, goals) if baseline and baseline["edp_js"] else None,
@@ -258,6 +265,11 @@ def _facts(
         ("recorded mappings", f"{proven:,} of {mappings:,} proven optimal"),
         ("seed", str(config["seed"])),
     )
+
+
+def _proof(folder: Path) -> Facts:
+    proof = read_certificate(folder)
+    return (("what bounds prove", certificate_text(proof)),) if proof else ()
 
 
 def _choice(section: dict[str, Any]) -> str:
