@@ -28,6 +28,12 @@ ExecutorName = Annotated[
     str | None,
     typer.Option("--executor", help="'inline' or 'ray'; changes the time, not the result."),
 ]
+Pick = Annotated[
+    str | None,
+    typer.Option(
+        "--pick", metavar="RULE", help="ideal, knee or lexicographic; the study's own unless said."
+    ),
+]
 Workers = Annotated[
     int | None, typer.Option("--workers", help="Trials at a time; all cores if nobody says.")
 ]
@@ -80,6 +86,7 @@ def pareto(
     folder: StudyDir,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    pick: Pick = None,
 ) -> None:
     """Print the Pareto front of a study in its objectives; also while it runs."""
     from .certificate_text import certificate_text
@@ -87,7 +94,7 @@ def pareto(
 
     if as_csv and as_json:
         raise UserError("--csv and --json exclude each other; say one of them")
-    front = read_front(folder)
+    front = read_front(folder, pick)
     if as_csv:
         typer.echo(front_csv(front), nl=False)
     elif as_json:
@@ -112,11 +119,11 @@ def show(
 
 
 @app.command(epilog="Example: archloom report runs/quickstart")
-def report(folder: StudyDir) -> None:
+def report(folder: StudyDir, pick: Pick = None) -> None:
     """Write a study's report: one HTML file that works offline, and a picture of it."""
     from .report import write_report
 
-    for path in write_report(folder):
+    for path in write_report(folder, pick):
         typer.echo(path)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .plots import ACCENT, BASELINE, FADED, INK, SERIES, volume_unit
+from .plots import ACCENT, BASELINE, FADED, INK, SERIES, rest_label, volume_unit
 from .view import Design, StudyView
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _front(view: StudyView, figure: "Figure", axes: "Axes") -> None:
         return [d.figure(x) for d in designs], [d.figure(y) for d in designs]
 
     rest = [design for design in view.designs if not design.on_front]
-    axes.scatter(*place(rest), s=18, c=FADED, label="dominated")
+    axes.scatter(*place(rest), s=18, c=FADED, label=rest_label(view))
     dots = axes.scatter(
         *place(view.front),
         c=[design.figure(colour) for design in view.front],

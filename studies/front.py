@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 #: figures that the rows of a front have had from the start
 _FIELDS = ("edp_js", "area_mm2", "tdp_w")
 
+#: columns of figures whose heads fit a terminal side by side
+_ON_ONE_LINE = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Front:
@@ -89,17 +92,21 @@ def keeps_limits(record: Record, goals: Goals) -> bool:
     return all(excess <= 0 for excess in excess_of(record, goals))
 
 
-def read_front(folder: Path) -> Front:
+def read_front(folder: Path, pick: str | None = None) -> Front:
     """Return the front of a study's directory, which may be running.
 
+    Args:
+        folder: the directory.
+        pick: name of a pick rule; None for the study's own.
+
     Raises:
-        UserError: the directory is no study.
+        UserError: the directory is no study, or there is no such rule.
     """
     config = read_header(folder).config
     goals = stored_goals(config)
     members = tuple(front_of(read_trials(folder), goals))
     held_out, proof = tuple(read_validation(folder)), read_certificate(folder)
-    return Front(goals, members, stored_pick(config), held_out, proof)
+    return Front(goals, members, stored_pick(config, pick), held_out, proof)
 
 
 def front_json(front: Front) -> str:
@@ -170,6 +177,8 @@ def front_table(front: Front) -> "Table":
     )
     columns, held_out = front.columns, front.held_out_columns
     heads = [goal.label for goal in columns] + [f"held-out {goal.label}" for goal in held_out]
+    if len(heads) > _ON_ONE_LINE:
+        heads = [head.replace(" (", "\n(").replace("held-out ", "held-out\n") for head in heads]
     for name in ("trial", *heads, "proven"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("hardware", overflow="fold")

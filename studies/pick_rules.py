@@ -7,6 +7,7 @@ from pydantic import PlainSerializer, PlainValidator, ValidationInfo
 
 from ..search.goals import Goal
 from ..space.suggest import did_you_mean
+from .errors import UserError
 from .goal_rules import stored_goals
 from .quantities import positive
 
@@ -73,10 +74,20 @@ def pick_rule(rule: Mapping[str, Any], objectives: Sequence[Goal]) -> "PickRule"
     return PickRule(rule["name"], order, float(rule.get("tolerance", 0.0)))
 
 
-def stored_pick(config: Mapping[str, Any]) -> "PickRule":
-    """Return the rule of a study's directory; older ones picked the nearest to the ideal."""
-    goals = stored_goals(config)
-    return pick_rule(config.get("pick", {"name": "ideal"}), goals.objectives)
+def stored_pick(config: Mapping[str, Any], name: str | None = None) -> "PickRule":
+    """Return the rule of a study's directory; older ones picked the nearest to the ideal.
+
+    ``name`` is a rule that is asked for in place of the study's.
+
+    Raises:
+        UserError: it is unknown.
+    """
+    if name is not None and name not in PICKED:
+        raise UserError(f"--pick {name!r} is unknown; {did_you_mean(name, PICKED)}")
+    rule = config.get("pick", {"name": "ideal"})
+    if name not in (None, rule["name"]):
+        rule = {"name": name}
+    return pick_rule(rule, stored_goals(config).objectives)
 
 
 Pick = Annotated[dict[str, Any], PlainValidator(read_pick), PlainSerializer(dict)]

@@ -70,7 +70,7 @@ def objectives(view: StudyView, y: Goal, x: Goal, colour: Goal) -> "Figure":
             hoverinfo="text",
         )
 
-    points(rest, "dominated", {"color": FADED, "size": 7, "opacity": 0.8})
+    points(rest, rest_label(view), {"color": FADED, "size": 7, "opacity": 0.8})
     emphasis = {
         "color": [design.figure(colour) for design in front],
         "colorscale": SCALE,
@@ -109,6 +109,11 @@ def hypervolume(view: StudyView) -> "Figure":
     style(figure, "software evaluations, all trials", f"hypervolume ({volume_unit(view)})")
     figure.update_yaxes(rangemode="tozero")
     return figure
+
+
+def rest_label(view: StudyView) -> str:
+    """Say why designs are not on the front."""
+    return "dominated" if all(d.kept for d in view.designs) else "dominated, or breaks a limit"
 
 
 def volume_unit(view: StudyView) -> str:

@@ -20,13 +20,15 @@ from .workloads import kept_workloads
 HTML, PNG = "report.html", "report.png"
 
 
-def write_report(folder: Path) -> tuple[Path, Path]:
+def write_report(folder: Path, pick: str | None = None) -> tuple[Path, Path]:
     """Write ``report.html`` and ``report.png`` into the study's directory; return their paths.
+
+    ``pick`` is a rule in place of the study's.
 
     Raises:
         UserError: the directory is no study, or has no finished trial yet.
     """
-    view = load_view(folder)
+    view = load_view(folder, pick)
     label = None if view.picked is None else view.designs[view.picked].label
     details = None if label is None else trial_details(folder, int(label))
     page, picture = folder / HTML, folder / PNG

@@ -133,8 +133,8 @@ class StudyView:
         return tuple(dict.fromkeys([*self.goals.objectives, *limited]))
 
 
-def load_view(folder: Path) -> StudyView:
-    """Read a study's directory, finished or not.
+def load_view(folder: Path, pick: str | None = None) -> StudyView:
+    """Read a study's directory, finished or not; ``pick`` is a rule in place of the study's.
 
     Raises:
         UserError: the directory is no study, or has no finished trial yet.
@@ -145,7 +145,7 @@ def load_view(folder: Path) -> StudyView:
     records = read_trials(folder)
     if not records:
         raise UserError(f"{folder} has no finished trial yet; 'archloom resume {folder}' goes on")
-    goals, rule = stored_goals(config), stored_pick(config)
+    goals, rule = stored_goals(config), stored_pick(config, pick)
     priced = [record for record in records if record["edp_js"] is not None]
     front = Front(goals, tuple(front_of(priced, goals)), rule)
     members = {record["trial"] for record in front.members}

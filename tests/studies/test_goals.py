@@ -12,14 +12,16 @@ from rich.console import Console
 
 from archloom.search.goals import AREA, EDP, TDP, Goal, Limit
 from archloom.search.pareto import non_dominated
+from archloom.search.picks import PickRule
 from archloom.studies.config import load_config, parse_stored
+from archloom.studies.errors import UserError
 from archloom.studies.front import front_csv, front_json, front_table, read_front
 from archloom.studies.goal_rules import stored_goals
 from archloom.studies.report import write_report
 from archloom.studies.session import limit_lines
 from archloom.studies.show import show
 from archloom.studies.store import STUDY, read_header, read_trials
-from archloom.studies.trial import observation
+from archloom.studies.trial import costs_of, observation
 from archloom.studies.view import load_view
 
 from .samples import TINY, run_here, tiny_config, write_study
@@ -125,7 +127,7 @@ def test_front_show_and_report_speak_of_the_objectives(finished: Path) -> None:
     with console.capture() as printed:
         console.print(front_table(front))
         show(finished, str(data[0]["trial"]), as_json=False, console=console)
-    for text in ("latency (s)", "energy (J, max)", "throughput (1/s, tiny_mlp)", " *"):
+    for text in ("latency", "(J, max)", "(1/s, tiny_mlp)", " *"):
         assert text in printed.get()
     assert f"energy_j(max) {data[0]['values']['energy_j(max)']:.4g}" in printed.get()
     page, _ = write_report(finished)
@@ -133,6 +135,21 @@ def test_front_show_and_report_speak_of_the_objectives(finished: Path) -> None:
     for text in ("Its energy (max)", "latency and energy (max)", "utilisation at least 0.4"):
         assert text in html
     assert "decades\\u00b3" in html
+
+
+def test_another_rule_picks_when_it_is_asked_for(finished: Path) -> None:
+    front = read_front(finished, "knee")
+    costs = [costs_of(r, front.goals) for r in front.members]
+    assert front.picked == front.members[PickRule("knee").choose(costs)]
+    own = read_front(finished, "lexicographic")
+    assert own.rule == read_front(finished).rule == PickRule("lexicographic", (1, 0), 0.1)
+    view = load_view(finished, "knee")
+    assert view.rule == "the knee"
+    assert front.picked is not None
+    assert view.picked is not None
+    assert view.designs[view.picked].label == str(front.picked["trial"])
+    with pytest.raises(UserError, match="--pick 'kne' is unknown; did you mean knee"):
+        read_front(finished, "kne")
 
 
 def test_hypervolume_counts_only_designs_that_keep_the_limits(finished: Path) -> None:
