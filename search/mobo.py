@@ -16,6 +16,7 @@ from ..surrogates.gp import GaussianProcess, Prior
 from .belief import Belief
 from .candidates import Candidate, DesignProblem
 from .design_arrays import DesignArrays
+from .monte_carlo import MonteCarlo
 from .pool import CandidatePool, spread
 from .protocols import Observation
 from .random_search import draw_new
@@ -23,6 +24,7 @@ from .seeds import derived_seed
 from .told import Told
 
 UpdateFilter = Literal["none", "uul"]
+Acquisition = Literal["ehvi", "qlognehvi", "qlognparego"]
 
 #: Fewest results that a fit is worth; before them the start goes on.
 MIN_RESULTS: Final = 3
@@ -53,6 +55,8 @@ class Mobo:
         pool: designs that are scored in a call, about; an enumerable space is scored whole.
         update_filter: ``uul`` keeps low-fidelity results from the model as CASCO does.
         filter_batch: trials in one iteration of the filter.
+        acquisition: what makes a design worth a trial: ``ehvi``, the expected hypervolume
+            improvement in closed form; or by sampling ``qlognehvi`` or ``qlognparego``.
 
     Raises:
         ValueError: an option outside its range.
@@ -66,19 +70,24 @@ class Mobo:
         pool: int = 2000,
         update_filter: UpdateFilter = "none",
         filter_batch: int = 8,
+        acquisition: Acquisition = "ehvi",
     ) -> None:
         for name, value in (("initial", initial), ("pool", pool), ("filter_batch", filter_batch)):
             if value < 1:
                 raise ValueError(f"{name} is {value}, must be at least 1")
-        if update_filter not in get_args(UpdateFilter):
-            valid = ", ".join(get_args(UpdateFilter))
-            raise ValueError(f"update_filter is {update_filter!r}, must be one of {valid}")
+        for name, chosen, kinds in (
+            ("update_filter", update_filter, get_args(UpdateFilter)),
+            ("acquisition", acquisition, get_args(Acquisition)),
+        ):
+            if chosen not in kinds:
+                raise ValueError(f"{name} is {chosen!r}, must be one of {', '.join(kinds)}")
         self._problem = problem
         self._seed = seed
         self._initial = initial
         self._pool = CandidatePool(problem, seed, pool)
         self._update_filter = update_filter
         self._filter_batch = filter_batch
+        self._acquisition = acquisition
         self._arrays = DesignArrays(problem, self._pool)
         self._told = Told(problem)
 
@@ -129,13 +138,20 @@ class Mobo:
     def _improve(
         self, n: int, believed: Sequence[Point], known: set[str], rng: np.random.Generator
     ) -> list[Candidate]:
-        """Return the ``n`` best designs of a pool by expected hypervolume improvement."""
+        """Return the ``n`` best designs of a pool."""
         pool = self._pool.around(self._told.front(), rng, known)
         if not pool:
             return []
-        belief = self._belief().believing(self._arrays.at(believed))
+        fitted, waiting = self._belief(), self._arrays.at(believed)
+        belief = fitted.believing(waiting)
         pool = self._pool.refined(pool, known, lambda some: belief.score(self._arrays.of(some)))
-        return [pool[i] for i in belief.best(self._arrays.of(pool), n)]
+        designs, front = self._arrays.of(pool), self._told.front_rows()
+        if self._acquisition == "ehvi" or not front:
+            return [pool[i] for i in belief.best(designs, n)]
+        observed = self._arrays.results(self._told.results)[np.array(front)]
+        seed = int(rng.integers(2**62))
+        sampled = MonteCarlo(self._acquisition, fitted, observed, seed)
+        return [pool[i] for i in sampled.best(designs, n, waiting)]
 
     def _belief(self) -> Belief:
         """Fit the models to the results."""

@@ -95,8 +95,12 @@ class Told:
         values = np.array(rows).reshape(len(rows), len(self._problem.goals.objectives))
         return np.asarray(np.log(values))
 
+    def front_rows(self) -> list[int]:
+        """Return the results that keep all limits and that no other such result dominates."""
+        kept = [i for i, r in enumerate(self.results) if r.violation == 0]
+        on_front = non_dominated([self.results[i].values for i in kept])
+        return [i for i, on in zip(kept, on_front, strict=True) if on]
+
     def front(self) -> list[Candidate]:
-        """Return the designs that keep all limits and that no other such design dominates."""
-        kept = [r for r in self.results if r.violation == 0]
-        on_front = non_dominated([r.values for r in kept])
-        return [r.candidate for r, on in zip(kept, on_front, strict=True) if on]
+        """Return the designs of :meth:`front_rows`."""
+        return [self.results[i].candidate for i in self.front_rows()]

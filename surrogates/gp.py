@@ -24,7 +24,7 @@ MIN_SCALE: Final = 0.05
 
 
 @contextmanager
-def _torch_at_work() -> Iterator[None]:
+def torch_at_work() -> Iterator[None]:
     """Run torch on one thread, and leave it as it was.
 
     On one thread a sum has one order, and busy cores do not fight. Warnings are silent: they
@@ -128,7 +128,7 @@ class GaussianProcess:
         """
         _check(inputs, targets)
         centre, scale = float(targets.mean()), max(float(targets.std()), MIN_SCALE)
-        with _torch_at_work():
+        with torch_at_work():
             from botorch.optim.fit import fit_gpytorch_mll_scipy
             from gpytorch.mlls import ExactMarginalLogLikelihood
 
@@ -154,6 +154,23 @@ class GaussianProcess:
         variance = np.maximum(1.0 - (explained**2).sum(axis=0), 0.0)
         found = self.found
         return mean * found.scale + found.centre, np.sqrt(variance) * found.scale
+
+    def as_torch(self, extra: int = 0) -> Any:
+        """Return the process as BoTorch's model of the scaled targets.
+
+        Args:
+            extra: columns that the model's inputs have after the process's own, and ignores.
+        """
+        import torch
+
+        found = self.found
+        inputs = np.column_stack([self.inputs, np.zeros((len(self.inputs), extra))])
+        used = tuple(range(self.inputs.shape[1]))
+        model = untrained_model(inputs, (self.targets - found.centre) / found.scale, used)
+        model.covar_module.lengthscale = torch.from_numpy(found.length_scales)
+        model.mean_module.constant = found.mean
+        model.likelihood.noise = found.noise
+        return model.eval()
 
     def believing(self, inputs: Array) -> "GaussianProcess":
         """Return the process after it has seen its own mean at ``inputs`` [m, d].
@@ -182,14 +199,19 @@ class GaussianProcess:
         return np.asarray(np.exp(-0.5 * cdist(one / scales, other / scales, "sqeuclidean")))
 
 
-def untrained_model(inputs: Array, targets: Array) -> Any:
-    """Return BoTorch's model of the data as it is before a fit, in double precision."""
+def untrained_model(inputs: Array, targets: Array, used: tuple[int, ...] | None = None) -> Any:
+    """Return BoTorch's model of the data as it is before a fit, in double precision.
+
+    ``used`` are the columns of the inputs that it looks at; None for all.
+    """
     import torch
     from botorch.models import SingleTaskGP
+    from botorch.models.utils.gpytorch_modules import get_covar_module_with_dim_scaled_prior
 
     x = torch.from_numpy(np.array(inputs, dtype=np.float64, order="C"))
     y = torch.from_numpy(np.array(targets, dtype=np.float64, order="C")).unsqueeze(-1)
-    return SingleTaskGP(x, y, outcome_transform=None)
+    kernel = used and get_covar_module_with_dim_scaled_prior(len(used), active_dims=used)
+    return SingleTaskGP(x, y, covar_module=kernel or None, outcome_transform=None)
 
 
 def _check(inputs: Array, targets: Array) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from archloom.search.candidates import Candidate, DesignProblem
-from archloom.search.mobo import Mobo, UpdateFilter
+from archloom.search.mobo import Acquisition, Mobo, UpdateFilter
 from archloom.search.pareto import hypervolume
 from archloom.search.pool import spread
 from archloom.search.protocols import HardwareOptimizer, Observation
@@ -27,6 +27,18 @@ class TestMobo(HardwareOptimizerContract):
 class TestMoboWithFilter(HardwareOptimizerContract):
     def make(self, problem: DesignProblem, seed: int) -> HardwareOptimizer:
         return Mobo(problem, seed, initial=6, pool=200, update_filter="uul", filter_batch=4)
+
+
+class TestMoboByNehvi(HardwareOptimizerContract):
+    """A batch takes a second, so that only a few of the designs are sampled."""
+
+    def make(self, problem: DesignProblem, seed: int) -> HardwareOptimizer:
+        return Mobo(problem, seed, initial=14, pool=100, acquisition="qlognehvi")
+
+
+class TestMoboByParego(HardwareOptimizerContract):
+    def make(self, problem: DesignProblem, seed: int) -> HardwareOptimizer:
+        return Mobo(problem, seed, initial=14, pool=100, acquisition="qlognparego")
 
 
 def found_by(optimizer: HardwareOptimizer, problem: DesignProblem, trials: int) -> np.ndarray:
@@ -130,6 +142,9 @@ def test_bad_options_are_named(name: str) -> None:
     unknown: UpdateFilter = "ulu"  # type: ignore[assignment]
     with pytest.raises(ValueError, match="update_filter is 'ulu', must be one of none, uul"):
         Mobo(edge_problem(), 0, update_filter=unknown)
+    odd: Acquisition = "ei"  # type: ignore[assignment]
+    with pytest.raises(ValueError, match="acquisition is 'ei', must be one of ehvi, qlog"):
+        Mobo(edge_problem(), 0, acquisition=odd)
 
 
 def test_spread_goes_on_with_the_farthest() -> None:

@@ -33,9 +33,15 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
 
 
 def test_options_are_those_that_a_study_may_set() -> None:
-    assert option_names(Mobo) == ["initial", "pool", "update_filter", "filter_batch"]
+    assert option_names(Mobo) == [
+        "initial",
+        "pool",
+        "update_filter",
+        "filter_batch",
+        "acquisition",
+    ]
     assert option_names(RandomSearch) == []
-    assert option_names(budget_allocator("sh")) == ["rounds", "first_budget"]
+    assert option_names(budget_allocator("sh")) == ["rounds", "first_budget", "rank"]
 
 
 def test_an_installed_package_can_add_an_optimizer(monkeypatch: pytest.MonkeyPatch) -> None:

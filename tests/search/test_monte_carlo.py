@@ -1,0 +1,51 @@
+import numpy as np
+import torch
+
+from archloom.search.belief import Belief, Designs
+from archloom.search.monte_carlo import MonteCarlo
+from archloom.surrogates.gp import GaussianProcess
+
+
+def designs(n: int, seed: int) -> Designs:
+    rng = np.random.default_rng(seed)
+    return Designs(rng.random((n, 2)), rng.random((n, 3)), np.empty((n, 0)))
+
+
+def task(kind: str, seed: int = 0) -> MonteCarlo:
+    """Two unknown objectives and a known one between them."""
+    seen = designs(16, 9)
+    above = 0.3 * seen.inputs + 0.05 * np.sin(9 * seen.inputs)
+    processes = [GaussianProcess.fit(seen.inputs, above[:, j]) for j in range(2)]
+    truth = seen.ln_least + np.column_stack([above[:, 0], np.zeros(16), above[:, 1]])
+    front = [i for i, row in enumerate(truth) if not (truth < row).all(axis=1).any()]
+    belief = Belief((processes[0], None, processes[1]), truth[front], np.full(3, 1.2))
+    return MonteCarlo(kind, belief, seen[np.array(front)], seed)  # type: ignore[arg-type]
+
+
+def test_the_first_choice_is_that_of_the_closed_form() -> None:
+    some, none = designs(60, 1), designs(0, 1)
+    nehvi = task("qlognehvi")
+    assert nehvi.best(some, 1, none) == nehvi.belief.best(some, 1)
+
+
+def test_a_batch_does_not_bet_on_one_design_twice() -> None:
+    some, none = designs(40, 2), designs(0, 1)
+    best = task("qlognehvi").best(some, 1, none)[0]
+    doubled = some[np.array([*range(40), best])]
+    assert len({best, 40} & set(task("qlognehvi").best(doubled, 3, none))) == 1
+
+
+def test_what_is_in_flight_counts_as_chosen() -> None:
+    some, none = designs(40, 3), designs(0, 1)
+    first, second = task("qlognehvi").best(some, 2, none)
+    rest = np.delete(np.arange(40), first)
+    after = task("qlognehvi").best(some[rest], 1, some[np.array([first])])
+    assert rest[after[0]] == second
+
+
+def test_scalarisations_differ_from_seed_to_seed_and_leave_the_global_generator() -> None:
+    some, none = designs(60, 4), designs(0, 1)
+    before = torch.random.get_rng_state()
+    batches = [task("qlognparego", seed).best(some, 4, none) for seed in range(4)]
+    assert len({tuple(b) for b in batches}) > 1
+    assert torch.equal(torch.random.get_rng_state(), before)
