@@ -75,6 +75,12 @@ def _tpe() -> OptimizerFactory:
     return partial(OptunaSearch, sampler=tpe_sampler, tries=16)
 
 
+def _qnehvi() -> OptimizerFactory:
+    from .black_box import BlackBoxNehvi
+
+    return BlackBoxNehvi
+
+
 def _gp() -> OptimizerFactory:
     from .optuna_samplers import OptunaSearch, gp_sampler
 
@@ -114,6 +120,7 @@ _OPTIMIZERS: Final = {
     "nsga2": _nsga2,
     "tpe": _tpe,
     "gp": _gp,
+    "qnehvi": _qnehvi,
 }
 _ALLOCATORS: Final = {"msh": _msh, "sh": _sh, "brackets": _brackets, "none": _none}
 
