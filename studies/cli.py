@@ -65,11 +65,19 @@ def run(
     ] = None,
     executor: ExecutorName = None,
     workers: Workers = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="casco, hasco or hasco_optimus: replaces optimizer, halving and fusion search.",
+        ),
+    ] = None,
 ) -> None:
     """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe."""
     from .session import Overrides, start
 
-    raise typer.Exit(start(study, out, Overrides(executor, workers), new_console()))
+    raise typer.Exit(start(study, out, Overrides(executor, workers), new_console(), method))
 
 
 @app.command(epilog="Example: archloom resume runs/quickstart --executor inline")

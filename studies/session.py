@@ -13,6 +13,7 @@ from .config import ExecutorChoice, StudyConfig, load_config
 from .errors import UserError
 from .executors import make_executor
 from .front import Front, comparison, front_of, front_table
+from .methods import with_method
 from .pick_rules import pick_rule
 from .progress import ProgressView
 from .stopping import Stopped, StopRequest
@@ -59,7 +60,13 @@ class Overrides:
         return config.model_copy(update={"executor": ExecutorChoice(**choice)})
 
 
-def start(path: Path, folder: Path | None, overrides: Overrides, console: "Console") -> int:
+def start(
+    path: Path,
+    folder: Path | None,
+    overrides: Overrides,
+    console: "Console",
+    method: str | None = None,
+) -> int:
     """Run the study of a file, or go on with it; return the exit code.
 
     Args:
@@ -67,11 +74,14 @@ def start(path: Path, folder: Path | None, overrides: Overrides, console: "Conso
         folder: the study's directory; None for ``runs/<name>``.
         overrides: of the executor.
         console: for progress and results.
+        method: of :mod:`archloom.studies.methods`, in place of what the file says of it.
 
     Raises:
         UserError: nothing was written.
     """
     config = overrides.apply(load_config(_find(path)))
+    if method is not None:
+        config = with_method(config, method)
     folder = folder or Path("runs") / config.name
     study, header = prepare(config, config.space), header_of(config)
     begun = _begun(folder, header)
