@@ -58,7 +58,7 @@ def with_method(config: StudyConfig, name: str) -> StudyConfig:
     else:
         allocator = budget_allocator(halving.name)(**halving.options)
         share = evaluations_per_trial(allocator, config.batch_size)
-        halving = Choice(name="none", evaluations=share)
+        halving = Choice.model_validate({"name": "none", "evaluations": share})
     changes: dict[str, Any] = {
         "name": f"{config.name}-{name}",
         "optimizer": complete(optimizer, hardware_optimizer("mobo")),
