@@ -43,12 +43,14 @@ class Belief:
             keep the limits.
         reference: [m] corner of the hypervolume, in the same logarithms.
         limits: for each limit what predicts ln(cost / bound) of what it limits.
+        rules: for each rule that a trial ended by, what predicts 1 where it is broken, else 0.
     """
 
     processes: tuple[Surrogate | None, ...]
     front: Array
     reference: Array
     limits: tuple[Surrogate, ...] = ()
+    rules: tuple[Surrogate, ...] = ()
 
     def objectives(self, designs: Designs) -> tuple[Array, Array]:
         """Return mean and standard deviation [n, m] of the logarithms of the objectives."""
@@ -60,18 +62,25 @@ class Belief:
         return mean, std
 
     def keeping(self, designs: Designs) -> Array:
-        """Return the probability that each design keeps all limits: [n]."""
+        """Return the probability that each design keeps all limits and breaks no rule: [n].
+
+        Rules are classified by least squares (Rasmussen and Williams, "Gaussian Processes for
+        Machine Learning", 2006, section 6.5): a rule is kept where the process is below a half.
+        """
         chance = np.ones(len(designs))
         for i, process in enumerate(self.limits):
             mean, std = process.predict(designs.inputs)
             chance *= ndtr(-(designs.least_excess[:, i] + mean) / np.maximum(std, 1e-12))
+        for process in self.rules:
+            mean, std = process.predict(designs.inputs)
+            chance *= ndtr((0.5 - mean) / np.maximum(std, 1e-12))
         return chance
 
     def score(self, designs: Designs) -> Array:
         """Return the expected hypervolume improvement of each design: [n].
 
-        A design that breaks a limit improves nothing: the expectation is multiplied with the
-        probability of keeping each limit (Gardner et al., "Bayesian Optimization with Inequality
+        A design that breaks a limit or a rule improves nothing: the expectation is multiplied
+        with the probability of keeping each (Gardner et al., "Bayesian Optimization with Inequality
         Constraints", ICML 2014, equation 6).
         """
         improvement = expected_improvement(self.front, self.reference, *self.objectives(designs))
@@ -85,6 +94,8 @@ class Belief:
         kept = np.ones(len(designs), dtype=np.bool_)
         for i, process in enumerate(self.limits):
             kept &= designs.least_excess[:, i] + process.predict(designs.inputs)[0] <= 0
+        for process in self.rules:
+            kept &= process.predict(designs.inputs)[0] < 0.5
         return replace(
             self,
             processes=tuple(

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..space.hardware_space import Point
 from ..surrogates.fidelity import high_fidelity
-from ..surrogates.gp import GaussianProcess, Prior
+from ..surrogates.gp import GaussianProcess, Prior, Surrogate
 from .belief import Belief
 from .candidates import Candidate, DesignProblem
 from .design_arrays import DesignArrays
@@ -46,7 +46,8 @@ class Mobo:
     A trial that was stopped early has a cost that more search would have lowered: the logarithm
     of the evaluations spent is an input of the model, which is asked at the most spent so far.
 
-    Each limit of the study has a model of its own, and designs that break one improve nothing.
+    Each limit of the study has a model of its own, and so has each rule that made a trial end
+    without values. Designs that break one improve nothing.
 
     Args:
         problem: what to search.
@@ -170,4 +171,19 @@ class Mobo:
             front=logs[[r.violation == 0 for r in results]],
             reference=self._arrays.reference(logs, results),
             limits=tuple(GaussianProcess.fit(inputs, more) for more in excess[train].T),
+            rules=self._rules(),
         )
+
+    def _rules(self) -> tuple[Surrogate, ...]:
+        """Fit a process to each rule that a trial ended by: 1 where it was broken.
+
+        A design with values keeps the rule. Of one that broke another rule it is not known.
+        """
+        kept = [r.candidate for r in self._told.results]
+        found = []
+        for rule in sorted({rule for _, rule in self._told.failures}):
+            broken = [candidate for candidate, name in self._told.failures if name == rule]
+            designs = self._arrays.of([*kept, *broken])
+            labels = np.repeat([0.0, 1.0], [len(kept), len(broken)])
+            found.append(GaussianProcess.fit(designs.inputs, labels))
+        return tuple(found)

@@ -13,6 +13,7 @@ from archloom.search.pareto import hypervolume
 from archloom.search.pool import spread
 from archloom.search.protocols import HardwareOptimizer, Observation
 from archloom.search.random_search import RandomSearch
+from archloom.space.hardware_space import Point
 from archloom.space.networks import network
 
 from ..contracts.hardware_optimizer import HardwareOptimizerContract
@@ -133,6 +134,44 @@ def test_an_edp_that_is_none_is_refused(edp: float) -> None:
         Observation(point, (edp, 1.0, 1.0), 1)
     with pytest.raises(ValueError, match="2 values and 0 excesses, must have 3 and 0"):
         Mobo(edge_problem(), 0, pool=20).tell([Observation(point, (1.0, 1.0), 1)])
+
+
+def test_it_learns_where_trials_fail_and_by_which_rule(tmp_path: Path) -> None:
+    """Designs with the wide dataflow break one rule, small buffers another."""
+    problem = DesignProblem(small_space(tmp_path), [network("tiny_cnn")])
+
+    def tell(points: list[Point]) -> list[Observation]:
+        seen = observe(problem, points)
+        for i, point in enumerate(points):
+            rule = "wide" if point["dataflow"] == "wide" else "small"
+            if rule == "wide" or point["l2_kib"] == 8:
+                seen[i] = Observation(point, None, 0, failure=rule)
+        return seen
+
+    optimizer = Mobo(problem, 0, initial=12)
+    ended = []
+    for _ in range(7):
+        seen = tell(optimizer.ask(4, []))
+        ended += [o.values is not None for o in seen]
+        optimizer.tell(seen)
+    assert np.mean(ended[:12]) < 0.6
+    assert np.mean(ended[16:]) > 0.85
+    assert len(optimizer._rules()) == 2
+    safe = {"pe_x": 2, "pe_y": 2, "l2_kib": 32, "dataflow": "narrow"}
+    chances = optimizer._belief().keeping(
+        optimizer._arrays.at([safe, safe | {"l2_kib": 8}, safe | {"dataflow": "wide"}])
+    )
+    assert chances[0] > 0.8
+    assert (chances[1:] < 0.4).all()
+
+
+def test_without_failures_no_rule_is_learned() -> None:
+    problem = edge_problem()
+    optimizer = Mobo(problem, 0, pool=50)
+    optimizer.tell(observe(problem, optimizer.ask(8, [])))
+    crashed = problem.sample(np.random.default_rng(1), 1, (), 100)[0].point
+    optimizer.tell([Observation(crashed, None, 0)])
+    assert optimizer._belief().rules == ()
 
 
 @pytest.mark.parametrize("name", ["initial", "pool", "filter_batch"])
