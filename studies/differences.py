@@ -11,6 +11,8 @@ if TYPE_CHECKING:
 
 def differences(found: "Header", wanted: "Header") -> str:
     """Say which keys differ, with both values; files by what changed in them."""
+    from .store import LATER
+
     old, new = found.result_settings, wanted.result_settings
     parts = []
     for key in sorted({*old, *new}):
@@ -20,7 +22,9 @@ def differences(found: "Header", wanted: "Header") -> str:
             elif key == "workloads":
                 parts += _workload_differences(found, wanted)
             else:
-                parts.append(f"{key}: {old.get(key)} there, {new.get(key)} here")
+                # what stands at its first meaning is left out of the settings
+                there, here = (one.get(key, LATER.get(key)) for one in (old, new))
+                parts.append(f"{key}: {there} there, {here} here")
     return "; ".join(parts)
 
 

@@ -10,7 +10,7 @@ from .errors import UserError
 from .front import keeps_limits
 from .goal_rules import stored_goals
 from .journal import Event, read_events
-from .store import JOURNAL, Header, read_header, read_trials
+from .store import JOURNAL, LATER, Header, read_header, read_trials
 from .trial import BASELINE, Record, costs_of
 
 
@@ -120,7 +120,7 @@ def _check_comparable(runs: Sequence[Run]) -> None:
     first = runs[0]
     for run in runs[1:]:
         for key in ("workloads", "density", "objectives"):
-            here, there = (r.header.result_settings.get(key) for r in (first, run))
+            here, there = (r.header.result_settings.get(key, LATER.get(key)) for r in (first, run))
             if here != there:
                 raise UserError(
                     f"{run.folder} cannot be compared with {first.folder}: {key} differ "

@@ -14,6 +14,7 @@ from archloom.search.goals import AREA, EDP, TDP, Goal, Limit
 from archloom.search.pareto import non_dominated
 from archloom.search.picks import PickRule
 from archloom.studies.config import load_config, parse_stored
+from archloom.studies.differences import differences
 from archloom.studies.errors import UserError
 from archloom.studies.front import front_csv, front_json, front_table, read_front
 from archloom.studies.goal_rules import stored_goals
@@ -21,6 +22,7 @@ from archloom.studies.report import write_report
 from archloom.studies.session import limit_lines
 from archloom.studies.show import show
 from archloom.studies.store import STUDY, read_header, read_trials
+from archloom.studies.study import header_of
 from archloom.studies.trial import costs_of, observation
 from archloom.studies.view import load_view
 
@@ -179,8 +181,6 @@ def test_a_study_goes_on_with_its_goals(finished: Path, tmp_path: Path) -> None:
 def test_other_objectives_are_another_study_but_another_pick_is_not(tmp_path: Path) -> None:
     run_here(tiny_config(tmp_path, TINY), tmp_path / "run")
     identity = read_header(tmp_path / "run").identity
-    from archloom.studies.study import header_of
-
     assert header_of(tiny_config(tmp_path, TINY + "pick: knee\n")).identity == identity
     said = TINY + "objectives: [edp, area, tdp]\n"
     assert header_of(tiny_config(tmp_path, said)).identity == identity
@@ -220,3 +220,32 @@ def test_mistakes_are_named_with_the_nearest_choice(
     (found,) = errors_of(tmp_path, f"{TINY}{text}\n")
     assert found.startswith("line 11: ")
     assert message in found
+
+
+SEVERAL = """\
+objectives: [latency, energy]
+constraints: {utilisation: 0.4}
+"""
+
+
+def test_mobo_searches_several_unknown_objectives_under_a_limit(tmp_path: Path) -> None:
+    mobo = TWO.replace("{name: random}", "{name: mobo, initial: 4, pool: 50}")
+    text = mobo.replace("trials: 10", "trials: 8").replace("batch_size: 6", "batch_size: 4")
+    config = tiny_config(tmp_path, text + SEVERAL)
+    records = run_here(config, tmp_path / "run")
+    assert len({json.dumps(r["point"]) for r in records}) == 8
+    trials, journal = tmp_path / "run" / "trials.jsonl", tmp_path / "run" / "journal.jsonl"
+    whole = trials.read_bytes()
+    events = journal.read_bytes().splitlines(keepends=True)
+    journal.write_bytes(b"".join(events[: len(events) // 2]))
+    trials.unlink()
+    assert run_here(config, tmp_path / "run") == records
+    assert trials.read_bytes() == whole
+
+
+def test_objectives_that_differ_are_named_also_where_one_study_says_nothing(
+    tmp_path: Path,
+) -> None:
+    one = header_of(tiny_config(tmp_path, TINY))
+    other = header_of(tiny_config(tmp_path, TINY + "objectives: [energy]\n"))
+    assert differences(one, other) == ("objectives: ['edp', 'area', 'tdp'] there, ['energy'] here")
