@@ -1,6 +1,7 @@
 """Lower bounds on what a network costs: layer by layer, and under any fusion plan."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
@@ -30,7 +31,7 @@ from .hardware_cost import access_costs, edp_js
 from .layer_bounds import design_and_prices, layer_bound, word_bytes
 from .level_room import Design
 from .needed import needed
-from .vector_cost import vector_cost
+from .vector_cost import vector_cost, vector_least
 from .words import Int
 
 #: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
@@ -80,12 +81,13 @@ class _Work(NamedTuple):
     Attributes:
         nests: layers on MACs, by density.
         partly: bool, over all layers on MACs: only a part of the result is read.
-        vector: distinct layers on the vector unit, and how often each runs.
+        vector: distinct layers on the vector unit, how often each runs, and how often it runs and
+            every result is read.
     """
 
     nests: dict[tuple[float, float], _Nests]
     partly: NDArray[np.bool_]
-    vector: tuple[tuple[Layer, int], ...]
+    vector: tuple[tuple[Layer, int, int], ...]
 
 
 @remembered
@@ -109,13 +111,18 @@ def _work(network: Network) -> _Work:
         bounds, windows, weights = (np.array(part, np.int64) for part in zip(*found, strict=True))
         times, whole, owned = np.array(list(found.values()), np.int64).T
         nests[density] = _Nests(bounds, windows, times, whole, owned, weights)
-    # an operator on the vector unit costs the same wherever it stands
-    vector = Counter(
-        replace(layer, name="operator", weights_of="")
-        for layer in network.layers
-        if not layer.uses_macs
-    )
-    return _Work(nests, np.array(partly, np.bool_), tuple(vector.items()))
+    return _Work(nests, np.array(partly, np.bool_), _operators(network, read))
+
+
+def _operators(network: Network, read: Sequence[int]) -> tuple[tuple[Layer, int, int], ...]:
+    """Operators of the vector unit: each costs the same wherever it stands."""
+    runs, whole = Counter[Layer](), Counter[Layer]()
+    for layer, outputs in zip(network.layers, read, strict=True):
+        if not layer.uses_macs:
+            operator = replace(layer, name="operator", weights_of="")
+            runs[operator] += 1
+            whole[operator] += int(outputs == layer.p * layer.q)
+    return tuple((operator, times, whole[operator]) for operator, times in runs.items())
 
 
 def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
@@ -126,7 +133,7 @@ def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
         design, _ = design_and_prices(hardware, density)
         moved = dram_words(design, sizes, nests.bounds, nests.windows)
         dram_bytes += float(nests.times @ moved)
-    for layer, times in work.vector:
+    for layer, times, _ in work.vector:
         dram_bytes += times * layer_bound(layer, hardware).dram_bytes
     energy_pj, cycles = layer_by_layer_pass(network, hardware)
     edp = edp_js(energy_pj, cycles, hardware, network.batch)
@@ -142,7 +149,7 @@ def layer_by_layer_pass(network: Network, hardware: Hardware) -> tuple[float, fl
         costs = nests.times @ layer_costs(design, prices, nests.bounds, nests.windows)
         energy_pj += float(costs[0])
         cycles += float(costs[1])
-    for layer, times in work.vector:
+    for layer, times, _ in work.vector:
         cost = vector_cost(layer, hardware, layer.p, layer.q, staged=False)
         energy_pj += times * cost.dynamic_pj
         cycles += times * cost.latency_cycles
@@ -188,6 +195,11 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
             # a layer waits for its own weights (docs/bounds.md, networks)
             waits = np.maximum(0.0, nests.weights * weight_cycles - inside[:, 1])
             cycles += float(nests.owned @ waits)
+    for layer, _, whole in work.vector:
+        # the unit works from the buffer, whose ports may take longer than it does
+        access_pj, port_cycles = vector_least(layer, hardware)
+        energy_pj += whole * access_pj
+        cycles += whole * max(0.0, port_cycles - layer.vector_ops / hardware.vector_lanes)
     busy, working = nonzero(need.density[work.partly], hardware)
     macs, parallel = need.macs[work.partly], occupied(need.loops[work.partly], hardware)
     cycles += float((macs / parallel * busy).sum()) + need.vector_ops / hardware.vector_lanes

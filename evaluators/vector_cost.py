@@ -114,6 +114,28 @@ def _move_far(
         moved[buffer, INPUTS, _WRITE] = fetched
 
 
+def vector_least(layer: Layer, hardware: Hardware) -> tuple[float, float]:
+    """Return energy (pJ) and cycles that the shared buffer takes for a vector operator at least.
+
+    Of all images, however they are cut in tiles and wherever maps come from and go to: the unit
+    reads every tap in that buffer and writes results there. Operations are not counted, nor are
+    accesses rounded up.
+    """
+    vector, buffer = layer.vector, hardware.fusion_level
+    if vector is None or buffer is None:
+        return 0.0, 0.0
+    moved = np.zeros((len(hardware.levels), 3, 2), np.int64)
+    _move_maps(moved, layer, vector, hardware, layer.n, layer.output_words)
+    if "weights" in hardware.levels[buffer].keeps:
+        moved[buffer, WEIGHTS, _READ] = layer.weight_words * layer.n
+    costs, (width, unit, bandwidth) = access_costs(hardware), _ports(hardware)
+    read, written = moved[buffer].T / width[buffer]
+    energy = read @ costs.read_pj[buffer] + written @ costs.write_pj[buffer]
+    units = moved[buffer].T @ unit[buffer]
+    needs = np.array([units[_READ], units[_WRITE], units.sum()])
+    return float(energy), float((needs / bandwidth[buffer]).max())
+
+
 def vector_fits(layer: Layer, hardware: Hardware, free_words: int | None = None) -> bool:
     """Whether the buffer holds one vector, and its results, from the first pass to the last.
 

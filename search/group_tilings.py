@@ -2,18 +2,23 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Final, get_args
+from typing import Final, TypeAlias, get_args
 
 from ..evaluators.group_shape import GroupShape
 from ..evaluators.occupancy import GroupTiles
 from ..evaluators.sweep import AxisSweep, axis_sweep
 from ..space.fusion import HaloPolicy
 from ..space.layer import Layer
-from .tiling import Tile
+
+#: rows and columns on the anchor
+Tile: TypeAlias = tuple[int, int]
 
 #: into how many bands the rows of the anchor are cut, and its columns
 BANDS: Final = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128)
 _COLUMNS: Final = (1, 2, 4, 8)
+
+#: columns of one row that are not halved any more
+_NARROW: Final = 7
 
 
 class GroupTilings:
@@ -35,7 +40,6 @@ class GroupTilings:
 
     def tiles(self, tile: Tile, halo: HaloPolicy) -> GroupTiles:
         """Cut the group into tiles of ``tile`` on the anchor."""
-        # an axis in one piece has no halo along it
         rows = self._sweep(0, tile[0], halo == "keep_all" or tile[0] == self.whole[0])
         columns = self._sweep(1, tile[1], halo != "recompute" or tile[1] == self.whole[1])
         return GroupTiles(self._shape, self._members, halo, rows, columns)
@@ -46,13 +50,24 @@ class GroupTilings:
             self._sweeps[key] = axis_sweep(self._shape, list(self._members), *key)
         return self._sweeps[key]
 
+    def policies(self, tile: Tile) -> tuple[HaloPolicy, ...]:
+        """Halo policies that differ for a tile: along an axis in one piece there is no halo."""
+        cut = tile[0] < self.whole[0], tile[1] < self.whole[1]
+        needs = {"keep_all": True, "keep_inner": all(cut), "recompute": any(cut)}
+        return tuple(halo for halo in get_args(HaloPolicy) if needs[halo])
+
     @cached_property
     def bands(self) -> list[Tile]:
-        """Bands of whole rows by halving heights, then halves of one row."""
-        rows, columns = self.whole
-        heights = dict.fromkeys(-(-rows // 2**n) for n in range(rows.bit_length() + 1))
-        widths = dict.fromkeys(-(-columns // 2**n) for n in range(1, columns.bit_length() - 2))
-        return [*((height, columns) for height in heights), *((1, width) for width in widths)]
+        """The whole map, bands of whole rows by halving heights, then halves of one row."""
+        (height, width), columns = self.whole, self.whole[1]
+        found = [(height, columns)]
+        while height > 1:
+            height = -(-height // 2)
+            found.append((height, columns))
+        while width > _NARROW:
+            width = -(-width // 2)
+            found.append((1, width))
+        return found
 
     def even(self, sides: Sequence[int]) -> list[Tile]:
         """Tiles near a square with such sides, larger ones first."""
@@ -72,8 +87,5 @@ class GroupTilings:
         for width in dict.fromkeys(-(-columns // n) for n in _COLUMNS if n <= columns):
             for height in heights:
                 if width == columns or height < 4 * width < 16 * height:
-                    cut = height < rows, width < columns
-                    for halo in get_args(HaloPolicy):
-                        needs = {"keep_all": True, "keep_inner": all(cut), "recompute": any(cut)}
-                        if needs[halo]:
-                            yield (height, width), halo
+                    for halo in self.policies((height, width)):
+                        yield (height, width), halo

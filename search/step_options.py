@@ -25,10 +25,10 @@ from ..space.network import Network
 from ..space.surroundings import Surroundings
 from .cuts import Step
 from .group_kinds import group_kind, places
-from .group_tilings import BANDS, GroupTilings
+from .group_tilings import BANDS, GroupTilings, Tile
 from .partition import Group
 from .tile_estimates import LayerTile, TileEstimates
-from .tiling import Tile, choose_weights
+from .tiling import choose_weights
 from .unrolling import even_sides
 
 Floats = NDArray[np.float64]

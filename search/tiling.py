@@ -6,7 +6,6 @@ alone, before any mapping is searched (CASCO prices off-chip traffic from the gr
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from math import inf
 from sys import maxsize
 from typing import Final
@@ -16,15 +15,13 @@ from ..evaluators.group_cost import buffer_words, fusion_blocked, shape_of
 from ..evaluators.hardware_cost import access_costs
 from ..evaluators.occupancy import GroupTiles
 from ..evaluators.rounds import round_count
-from ..evaluators.sweep import AxisSweep, axis_sweep
 from ..space.cores import fusion_cores
 from ..space.dims import INPUTS
 from ..space.fusion import FusionGroup, HaloPolicy
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.network import Network
-
-Tile = tuple[int, int]
+from .group_tilings import GroupTilings, Tile
 
 #: tried in this order; a later one is taken only if it is estimated to be cheaper
 _POLICIES: Final[tuple[HaloPolicy, ...]] = ("keep_all", "recompute")
@@ -85,39 +82,15 @@ def tile_group(
 def _candidates(
     network: Network, layers: tuple[int, ...], cores: int
 ) -> Iterator[tuple[GroupTiles, Tile]]:
-    """Every tiling that is tried; tilings share the sweeps of their axes."""
-    shape = shape_of(network, layers)
-    members = tuple(network.layers[i] for i in layers)
-    whole = shape.sizes[shape.anchor]
-
-    @cache
-    def sweep(axis: int, size: int, keep: bool) -> AxisSweep:
-        return axis_sweep(shape, list(members), axis, size, keep)
-
-    apart = members[0].n % cores > 0
-    for tile in core_tile_sizes(*whole, cores) if apart else tile_sizes(*whole):
+    """Every tiling that is tried."""
+    ways = GroupTilings(shape_of(network, layers), tuple(network.layers[i] for i in layers))
+    apart = network.layers[layers[0]].n % cores > 0
+    for tile in core_tile_sizes(*ways.whole, cores) if apart else ways.bands:
         for policy in _POLICIES_APART if apart else _POLICIES:
             # one tile has no halo, so the policies agree
-            keeps = policy == "keep_all", policy != "recompute"
-            axes = [
-                sweep(axis, tile[axis], keeps[axis] or tile[axis] == whole[axis]) for axis in (0, 1)
-            ]
-            yield GroupTiles(shape, members, policy, *axes), tile
-            if tile == whole or (apart and tile[1] == whole[1]):
+            yield ways.tiles(tile, policy), tile
+            if tile == ways.whole or (apart and tile[1] == ways.whole[1]):
                 break
-
-
-def tile_sizes(rows: int, columns: int) -> Iterator[Tile]:
-    """Whole map, bands of rows by halving heights, then halves of one row."""
-    yield (rows, columns)
-    height = rows
-    while height > 1:
-        height = -(-height // 2)
-        yield (height, columns)
-    width = columns
-    while width > 7:
-        width = -(-width // 2)
-        yield (1, width)
 
 
 def core_tile_sizes(rows: int, columns: int, cores: int) -> Iterator[Tile]:

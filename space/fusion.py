@@ -29,12 +29,12 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class FusionGroup:
-    """Layers that run depth-first, tile by tile of the group's last map.
+    """Layers that run depth-first, tile by tile of the group's anchor map.
 
     Attributes:
         layers: positions in the network, ascending.
         tile: rows and columns of one tile of the anchor map (the largest map that leaves the
-            group); None for the whole map.
+            group and that no member reads); None for the whole map.
         halo: what happens to rows and columns that neighbouring tiles share: computed again,
             kept along columns, or all kept.
         resident: layers whose weights stay in the buffer for the whole group.

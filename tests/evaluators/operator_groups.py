@@ -180,4 +180,9 @@ def random_operators(rng: np.random.Generator):
             channels, *size = drawing.maps[name]
             drawing.append(activation(f"out_{name}", "relu", channels, tuple(size)), name)
     leaving = tuple(layer.name for layer in drawing.layers if rng.random() < 0.15)
-    return Network("operators", tuple(drawing.layers), tuple(drawing.reads), leaving), members
+    try:
+        network = Network("operators", tuple(drawing.layers), tuple(drawing.reads), leaving)
+    except ValueError:
+        # the first reader of the network's input flattens it, and another one reads a box of it
+        return random_operators(rng)
+    return network, members

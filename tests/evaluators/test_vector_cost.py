@@ -7,7 +7,7 @@ import pytest
 
 from archloom.evaluators.hardware_cost import access_costs
 from archloom.evaluators.layer_cost import whole_pj
-from archloom.evaluators.vector_cost import vector_cost
+from archloom.evaluators.vector_cost import vector_cost, vector_least
 from archloom.space.layer import Layer
 from archloom.space.operators import (
     activation,
@@ -193,3 +193,19 @@ def test_ports_and_word_widths_of_levels_count():
 def test_a_layer_of_the_array_is_refused():
     with pytest.raises(ValueError, match="layer fc: gemm runs on the MAC array"):
         vector_cost(linear("fc", 4, 4), edge(), 1, 1, staged=False)
+
+
+@pytest.mark.parametrize("layer", [POOL, SUM, softmax("soft", 8, 5).with_batch(2)])
+def test_tiles_take_at_least_what_the_whole_operator_takes_of_the_buffer(layer):
+    hardware = edge()
+    energy, cycles = vector_least(layer, hardware)
+    operations = layer.vector_ops * access_costs(hardware).vector_op_pj
+    for rows in (1, layer.p):
+        tile = vector_cost(layer, hardware, rows, layer.q, staged=True, resident=True)
+        times = layer.n * -(-layer.p // rows)
+        # energies of a tile are rounded to 2**-8 pJ
+        assert times * (tile.dynamic_pj + 2**-7) >= energy + operations
+        assert times * tile.chip_cycles >= cycles
+    # accesses and cycles are rounded up once for each image
+    assert layer.n * (tile.chip_cycles - 1) <= max(cycles, layer.vector_ops / hardware.vector_lanes)
+    assert vector_least(layer, bare()) == (0.0, 0.0)
