@@ -53,15 +53,16 @@ class _Misses:
         self._most = np.full(columns, np.inf)
         self._seen = np.zeros(columns, np.bool_)
 
-    def learn(self, columns: NDArray[np.int64], missed: float) -> None:
+    def learn(self, columns: NDArray[np.int64], missed: float | Floats) -> None:
         """Believe what was seen, as far as it is news."""
+        missed = np.maximum(missed, _LEAST)
         news = np.where(self._seen[columns], _NEWS, 1.0)
         self._factors[columns] = (1 - news) * self._factors[columns] + news * missed
         self._seen[columns] = True
 
-    def learn_most(self, columns: NDArray[np.int64], missed: float) -> None:
+    def learn_most(self, columns: NDArray[np.int64], missed: float | Floats) -> None:
         """Believe no more than what was seen of layers that had no need to do better."""
-        self._most[columns] = np.minimum(self._most[columns], missed)
+        self._most[columns] = np.minimum(self._most[columns], np.maximum(missed, _LEAST))
 
     def factors(self, optimism: float) -> Floats:
         """Factors by column; of what was never seen, the mean of what was."""
@@ -120,14 +121,15 @@ class OptionTable:
     def settle(self, row: int, cost: GroupCost) -> None:
         """Put a price in the place of an estimate, and learn from it."""
         option = self.options[row]
-        columns = np.unique(self._columns_of(option))
+        members = self._columns_of(option)
+        columns = np.unique(members)
         spent = cost.dynamic_pj - option.moved_pj
-        self._energy.learn(columns, max(spent / option.layer_pj.sum(), _LEAST))
-        busy = sum(share.latency_cycles for share in cost.layers)
+        self._energy.learn(columns, spent / option.layer_pj.sum())
+        busy = np.bincount(members, [share.latency_cycles for share in cost.layers])
+        missed = busy[columns] / np.bincount(members, option.layer_cycles)[columns]
         # mappings of a layer that DRAM holds up have no need of fewer cycles
         free = cost.wait_cycles > 0 and streams(option.group)
-        learn = self._cycles.learn_most if free else self._cycles.learn
-        learn(columns, max(busy / option.layer_cycles.sum(), _LEAST))
+        (self._cycles.learn_most if free else self._cycles.learn)(columns, missed)
         self._layer_pj.now[row] = self._layer_cycles.now[row] = 0.0
         self._moved.now[row] = cost.dynamic_pj, cost.latency_cycles, 0.0
         self.priced[row] = True

@@ -52,8 +52,10 @@ class Option:
     Attributes:
         group, around: what is priced.
         layer_pj, layer_cycles: float64[m], least energy and cycles of each member over all tiles.
-        moved_pj, moved_cycles: of what moves between DRAM and buffer for the group.
-        late_cycles: in which the first tile waits for weights that stay.
+        moved_pj: of what moves between DRAM and buffer for the group.
+        moved_cycles: of what moves while layers run.
+        late_cycles: in which layers wait: the first tile for weights that stay, all of them for
+            maps if there is no room to move these ahead.
     """
 
     group: FusionGroup
@@ -73,6 +75,7 @@ class _Moved:
         weights: in all; ``loaded`` of them in the first tile, and stay.
         fetched, stored: of maps, for each of the images.
         images, tiles: of the pass, and of an image.
+        ahead: whether there is room to move maps while neighbouring tiles run.
     """
 
     weights: int
@@ -81,6 +84,7 @@ class _Moved:
     stored: int
     images: int
     tiles: int
+    ahead: bool
 
     @property
     def runs(self) -> int:
@@ -158,7 +162,7 @@ class StepOptions:
             for maps in (shape.arriving, shape.departing)
         )
         words, batch = self._weights(step, around), self._network.batch
-        moved = _Moved(words, 0, fetched, stored, batch, 1)
+        moved = _Moved(words, 0, fetched, stored, batch, 1, True)
         cut = len(step.layers) > 1
         return self._option(self._group(step, None), around, sizes, moved, cut)
 
@@ -239,11 +243,13 @@ class StepOptions:
     ) -> list[Option]:
         """Return a step cut in tiles, with weights that stay and without; nothing if none fits."""
         tiles = tilings.tiles(tile, halo)
-        room = buffer_words(self._hardware) - around.words - int(tiles.activations.max())
+        free = buffer_words(self._hardware) - around.words
+        room = free - int(tiles.activations.max())
         if room < 1:
             return []
+        ahead = free - int((tiles.activations + tiles.in_flight).max())
         return [
-            self._resident(step, around, tiles, tile, resident)
+            self._resident(step, around, tiles, ahead, tile, resident)
             for resident in self._stay(step.layers, tiles.count * tiles.images, room)
         ]
 
@@ -262,15 +268,17 @@ class StepOptions:
         step: Step,
         around: Surroundings,
         tiles: GroupTiles,
+        ahead: int,
         tile: Tile,
         resident: tuple[int, ...],
     ) -> Option:
+        """Return an option; ``ahead`` words are free beside maps on their way, without weights."""
         # other weights stream, which is part of what their layers cost
         words = sum(self._weight_words[i] for i in {self._owners[i] for i in resident})
         group = self._group(step, tile, tiles.policy, resident)
         sizes = [_sizes(tiles, m, i, i in resident) for m, i in enumerate(step.layers)]
         maps = int(tiles.fetched.sum()), int(tiles.stored.sum())
-        moved = _Moved(words, words, *maps, tiles.images, tiles.count)
+        moved = _Moved(words, words, *maps, tiles.images, tiles.count, words <= ahead)
         return self._option(group, around, sizes, moved)
 
     def _weights(self, step: Step, around: Surroundings) -> int:
@@ -319,14 +327,16 @@ class StepOptions:
                 totals[m] += np.multiply(next(costs), times * moved.images)
         fetched = moved.weights + moved.fetched * moved.images
         stored = moved.stored * moved.images
+        maps = (moved.fetched + moved.stored) * moved.images / self._rate
+        late = max(0.0, moved.loaded / self._rate - float(totals[:, 1].sum()) / moved.runs)
         return Option(
             group,
             around,
             totals[:, 0],
             totals[:, 1],
             fetched * self._fetch_pj + stored * self._store_pj,
-            (fetched + stored) / self._rate,
-            max(0.0, moved.loaded / self._rate - float(totals[:, 1].sum()) / moved.runs),
+            moved.weights / self._rate + (maps if moved.ahead else 0.0),
+            late + (0.0 if moved.ahead else maps),
         )
 
 
@@ -358,4 +368,4 @@ def _energy(option: Option) -> float:
 
 
 def _cycles(option: Option) -> float:
-    return max(float(option.layer_cycles.sum()), option.moved_cycles)
+    return max(float(option.layer_cycles.sum()), option.moved_cycles) + option.late_cycles
