@@ -35,7 +35,7 @@ NETWORKS: Final = (
 )
 
 #: plans that a planner may price; those that work out one plan stop after two
-PLANS: Final = {"genetic": 300, "genetic_full": 300, "joint": 40}
+PLANS: Final = {"genetic": 300, "genetic_full": 300, "joint": 60}
 PLANNERS: Final = ("genetic", "genetic_full", "dynamic", "integer", "tiled", "joint")
 
 Row = dict[str, Any]

@@ -35,6 +35,10 @@ from .step_options import StepOptions
 #: how near to the least possible layers are taken to be, once all is priced on the way before
 OPTIMISM: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 
+#: share of the energy of a usual option that a group or a pin is taken to cost, to tell equal plans
+#: apart
+_TIE: Final = 1e-12
+
 
 class Joint:
     """Plans of all kinds, the best estimated one priced first.
@@ -133,6 +137,7 @@ class _Search:
         ends = np.array([(step.start, step.end) for step in graph.steps], np.int64)
         numbers = np.arange(len(rows))
         self._ways = _Ways(graph.cuts, ends[:, 0], ends[:, 1], numbers, np.array(rows, np.int64))
+        self._groups_and_pins = np.array([1.0 + len(step.kept) for step in graph.steps])
         # layer by layer has its price, and tells how far layers that stream miss their least
         plain = dict.fromkeys(
             row
@@ -152,7 +157,7 @@ class _Search:
         """
         while True:
             energy, cycles = self._table.figures(optimism)
-            found = self._ways.best(energy, cycles)
+            found = self._ways.best(energy, cycles, self._groups_and_pins)
             if found is None:
                 return None
             rows = list(dict.fromkeys(row for _, row in found))
@@ -246,9 +251,15 @@ class _Ways:
     def _paths(self) -> Paths:
         return Paths(self.cuts, self.starts, self.ends)
 
-    def best(self, energy: Floats, cycles: Floats) -> list[tuple[int, int]] | None:
-        """Return (step, row) along the path of least energy x latency, given those of rows."""
-        found = self._paths.least_product(energy[self.rows], cycles[self.rows])
+    def best(self, energy: Floats, cycles: Floats, burdens: Floats) -> list[tuple[int, int]] | None:
+        """Return (step, row) along the path of least energy x latency, given those of rows.
+
+        Of equal paths the one whose steps have the least ``burdens``, float64 by step.
+        """
+        able = energy[np.isfinite(energy)]
+        tie = _TIE * float(np.median(able)) if len(able) else 0.0
+        burdened = energy[self.rows] + tie * burdens[self.steps]
+        found = self._paths.least_product(burdened, cycles[self.rows])
         if found is None:
             return None
         return [(int(self.steps[way]), int(self.rows[way])) for way in found.steps]
