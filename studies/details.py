@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..space.dims import DIMS, TENSORS
 from .errors import UserError
 from .nest import loop_nest
-from .store import Header, read_baseline, read_header, read_trials
+from .store import Header, read_baseline, read_header, read_trials, read_validation
 from .trial import Record
 from .workloads import kept_workloads
 
@@ -51,11 +51,18 @@ def trial_details(folder: Path, trial: int | None) -> Details:
     return {
         **{key: record[key] for key in kept},
         "values": record.get("values", {}),
+        "held_out": _held_out(folder, record["trial"]),
         "reason": record["reason"],
         "crash": record["crash"],
         "hardware": hardware_details(hardware),
         "networks": [_network_details(header, record, hardware, net) for net in networks],
     }
+
+
+def _held_out(folder: Path, trial: int) -> Record | None:
+    """Return what the design does on the held-out networks; None if that was not searched."""
+    found = (record for record in read_validation(folder) if record["trial"] == trial)
+    return next(found, None)
 
 
 def hardware_of(folder: Path, header: Header, record: Record) -> "Hardware":

@@ -135,7 +135,30 @@ def _heading(details: Details) -> str:
     others = {k: v for k, v in details["values"].items() if k not in details}
     if others:
         lines.append(", ".join(f"{name} {figure:.4g}" for name, figure in others.items()))
+    if details["held_out"]:
+        lines += _held_out(details["held_out"])
     return "\n".join(lines)
+
+
+def _held_out(found: Details) -> Iterator[str]:
+    together = ", ".join(f"{name} {figure:.4g}" for name, figure in found["values"].items())
+    yield f"held-out networks: {together or 'not all of them run'}"
+    for name, network in found["networks"].items():
+        yield (
+            f"  {name}: EDP {network['edp_js']:.4g} J s, energy "
+            f"{network['energy_pj'] / network['batch'] / _PJ_PER_UJ:.4g} uJ, "
+            f"latency {network['latency_s']:.4g} s"
+        )
+    for name, why in found["missing"].items():
+        yield f"  {name}: {_missing(why)}"
+
+
+def _missing(why: Details) -> str:
+    from ..space.infeasible import Infeasible
+
+    if why.get("reason"):
+        return str(Infeasible(**why["reason"]))
+    return f"crashed: {why['crash']['error']}: {why['crash']['message']}"
 
 
 def _design(hardware: Details) -> str:

@@ -85,8 +85,10 @@ def _record(study: "Study", trial: int, hardware: "Hardware", history: "History"
     missing: dict[str, Any] = {}
     for i, network in enumerate(networks):
         result = history.held_out(trial, i)
-        if isinstance(result, Crash) or result is None:
-            missing[network.name] = {"crash": result.to_dict() if result else None}
+        if result is None:
+            raise RuntimeError(f"the executor lost trial {trial} on {network.name}")
+        if isinstance(result, Crash):
+            missing[network.name] = {"crash": result.to_dict()}
             continue
         outcome = decode(result)
         if network.name in outcome.networks:

@@ -1,11 +1,13 @@
 """Held-out networks: searched after the study, on the designs of its front."""
 
 import json
+from io import StringIO
 from math import isclose, prod
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from archloom.evaluators.bounds import edp_bound
 from archloom.search.goals import AREA, EDP, Goal
@@ -17,6 +19,7 @@ from archloom.studies.config import parse_stored
 from archloom.studies.front import comparison, front_csv, front_json, read_front
 from archloom.studies.journal import read_events
 from archloom.studies.report import write_report
+from archloom.studies.show import show
 from archloom.studies.status import Status
 from archloom.studies.store import (
     JOURNAL,
@@ -87,6 +90,12 @@ def test_held_out_figures_stand_beside_the_others(finished: Path) -> None:
     line = comparison(front, read_baseline(finished))
     assert line is not None
     assert "; on the held-out networks: EDP x " in line
+    console = Console(width=200, file=StringIO())
+    with console.capture() as printed:
+        show(finished, str(rows[0]["trial"]), as_json=False, console=console)
+    edp = found[0]["networks"]["tiny_mlp"]["edp_js"]
+    assert f"held-out networks: edp_js {found[0]['values']['edp_js']:.4g}" in printed.get()
+    assert f"  tiny_mlp: EDP {edp:.4g} J s" in printed.get()
     page, _ = write_report(finished)
     assert "Held-out networks" in page.read_text()
     assert "tiny_cnn(batch=2): EDP (J s)" in page.read_text()
@@ -128,6 +137,13 @@ def test_what_no_design_runs_is_named_and_the_rest_is_kept(tmp_path: Path) -> No
         assert list(record["networks"]) == [LABELS[1]]
         assert record["values"] == {}
     assert baseline["missing"][LABELS[1]]["crash"]["error"] == "ZeroDivisionError"
+    console = Console(width=200, file=StringIO())
+    with console.capture() as printed:
+        for trial in (str(members[0]["trial"]), "baseline"):
+            show(tmp_path / "run", trial, as_json=False, console=console)
+    assert "held-out networks: not all of them run" in printed.get()
+    assert "  tiny_mlp: spad_overflow at fc: needs 40, has 32 bytes" in printed.get()
+    assert "crashed: ZeroDivisionError: here" in printed.get()
     front = read_front(tmp_path / "run")
     assert front_csv(front).startswith("trial,edp_js,area_mm2,tdp_w,pe_x")
     assert comparison(front, read_baseline(tmp_path / "run")) is not None
