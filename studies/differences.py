@@ -1,7 +1,8 @@
 """What two studies differ in, in words."""
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .workload_reference import shown
 
@@ -9,10 +10,11 @@ if TYPE_CHECKING:
     from .store import Header
 
 
-def differences(found: "Header", wanted: "Header") -> str:
-    """Say which keys differ, with both values; files by what changed in them."""
-    from .store import LATER
+def differences(found: "Header", wanted: "Header", unsaid: Mapping[str, Any]) -> str:
+    """Say which keys differ, with both values; files by what changed in them.
 
+    ``unsaid`` has the values of keys that a study's settings leave out.
+    """
     old, new = found.result_settings, wanted.result_settings
     parts = []
     for key in sorted({*old, *new}):
@@ -22,8 +24,7 @@ def differences(found: "Header", wanted: "Header") -> str:
             elif key == "workloads":
                 parts += _workload_differences(found, wanted)
             else:
-                # what stands at its first meaning is left out of the settings
-                there, here = (one.get(key, LATER.get(key)) for one in (old, new))
+                there, here = (one.get(key, unsaid.get(key)) for one in (old, new))
                 parts.append(f"{key}: {there} there, {here} here")
     return "; ".join(parts)
 

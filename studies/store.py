@@ -152,7 +152,7 @@ class Store:
             found = read_header(folder)
             if found.identity != header.identity:
                 raise UserError(
-                    f"{folder} holds a study with another config ({differences(found, header)}); "
+                    f"{folder} holds a study with another config ({differences(found, header, LATER)}); "
                     "say --out DIR for another directory, or undo the change"
                 )
             return cls(folder)

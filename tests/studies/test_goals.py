@@ -21,7 +21,7 @@ from archloom.studies.goal_rules import stored_goals
 from archloom.studies.report import write_report
 from archloom.studies.session import limit_lines
 from archloom.studies.show import show
-from archloom.studies.store import STUDY, read_header, read_trials
+from archloom.studies.store import LATER, STUDY, read_header, read_trials
 from archloom.studies.study import header_of
 from archloom.studies.trial import costs_of, observation
 from archloom.studies.view import load_view
@@ -248,4 +248,6 @@ def test_objectives_that_differ_are_named_also_where_one_study_says_nothing(
 ) -> None:
     one = header_of(tiny_config(tmp_path, TINY))
     other = header_of(tiny_config(tmp_path, TINY + "objectives: [energy]\n"))
-    assert differences(one, other) == ("objectives: ['edp', 'area', 'tdp'] there, ['energy'] here")
+    assert differences(one, other, LATER) == (
+        "objectives: ['edp', 'area', 'tdp'] there, ['energy'] here"
+    )
