@@ -10,6 +10,7 @@ from typing import Any, Final, Literal, NamedTuple
 import yaml
 
 from ..space.suggest import did_you_mean
+from ..space.yaml_faults import unreadable
 from .scaling import area_factor, energy_factor, wire_factor
 from .sram import SramTable, load_sram_table
 from .technology_faults import (
@@ -124,7 +125,7 @@ def _load(path: Path) -> Entries:
     try:
         data = yaml.load(path.read_text("utf-8"), Loader=_LOADER)
     except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
-        raise ValueError(f"{path.name}: {error}") from None
+        raise ValueError(f"{path.name}: {unreadable(error)}") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path.name}: must be a mapping of entries")
     return data

@@ -24,6 +24,7 @@ from .template_switches import (
     Fields,
     LevelSwitches,
 )
+from .yaml_faults import unreadable
 
 _TOP: Final = {
     "required": ("technology", "dram", "frequency_mhz", "word_bits", "pe_mesh", "levels"),
@@ -55,8 +56,8 @@ def read_template(path: Path) -> Template:
     reader = _Reader(str(path))
     try:
         data = yaml.load(path.read_text("utf-8"), Loader=_UniqueKeys)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise TemplateError([f"{path}: {error}"]) from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+        raise TemplateError([f"{path}: {unreadable(error)}"]) from None
     template = reader.template(data, path.stem)
     if reader.errors:
         raise TemplateError(reader.errors)

@@ -284,6 +284,7 @@ def _layer_details(
         "mappings": [
             {
                 "tiles": times,
+                "covers": dict(zip(DIMS, evaluation.mapping.factors, strict=True)),
                 "gap_percent": _known(evaluation.gap_percent),
                 "nest": loop_nest(evaluation.mapping, hardware),
             }

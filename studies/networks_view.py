@@ -157,8 +157,14 @@ def find_network(reference: Reference, asked: Asked) -> Network:
     except WorkloadError as error:
         faults += [_told(where, message, texts, asked.option) for where, message in error.faults]
     if faults:
-        raise UserError("\n".join(f"{shown(reference)}: {fault}" for fault in faults))
+        raise UserError("\n".join(_of(reference, fault) for fault in faults))
     return net
+
+
+def _of(reference: Reference, fault: str) -> str:
+    """Say of what network a fault is; readers of files name the file, by its whole path."""
+    path = "" if isinstance(reference, str) else str(reference.get("file", ""))
+    return f"{shown(reference)}: {fault.removeprefix(f'{path}: ')}"
 
 
 def _read(asked: Asked) -> tuple[dict[str, str], list[str]]:

@@ -126,9 +126,10 @@ def _switched_on(effects: dict[str, str]) -> str:
 
 def _heading(details: Details) -> str:
     name = "baseline" if details["point"] is None else f"trial {details['trial']}"
+    rounds = "1 round" if details["rounds"] == 1 else f"{details['rounds']} rounds"
     edp = "no EDP" if details["edp_js"] is None else f"EDP {details['edp_js']:.4g} J s"
     lines = [
-        f"{name}: {details['state']} after {details['rounds']} rounds and "
+        f"{name}: {details['state']} after {rounds} and "
         f"{details['evaluations']} software evaluations",
         f"{edp}, area {details['area_mm2']:.4g} mm2, TDP {details['tdp_w']:.4g} W",
     ]
@@ -315,7 +316,7 @@ def _mappings(network: Details) -> Iterator[str]:
     for layer in network["layers"]:
         for mapping in layer["mappings"]:
             times = f", {mapping['tiles']} tiles like this" if mapping["tiles"] > 1 else ""
-            loops = " ".join(f"{dim}:{size}" for dim, size in layer["bounds"].items() if size > 1)
+            loops = " ".join(f"{dim}:{size}" for dim, size in mapping["covers"].items() if size > 1)
             nest = "\n".join(f"    {line}" for line in mapping["nest"])
             gap = gap_text(mapping["gap_percent"])
             yield f"  {layer['name']} ({loops}){times}; {gap}\n{nest}"

@@ -278,22 +278,39 @@ def network_file(position: int) -> Path:
 
 
 def read_trials(folder: Path) -> list[Record]:
-    """Return the finished trials, also while another process adds to them."""
-    path = folder / TRIALS
-    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
-    return [json.loads(line) for line in lines if line.endswith(b"\n")]
+    """Return the finished trials, also while another process adds to them.
+
+    Raises:
+        UserError: a line is damaged; so do the readers of the other records.
+    """
+    return _records(folder / TRIALS)
 
 
 def read_baseline(folder: Path) -> Record | None:
     """Return the baseline's record; None if it is not evaluated yet, or not wanted."""
-    path = folder / BASELINE
-    return json.loads(path.read_text()) if path.exists() else None
+    return next(iter(_records(folder / BASELINE)), None)
 
 
 def read_validation(folder: Path) -> list[Record]:
     """Return what designs do on held-out networks; nothing before that was searched."""
-    path = folder / VALIDATION
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+    return _records(folder / VALIDATION)
+
+
+def _records(path: Path) -> list[Record]:
+    """Return the records of a file with one on each line; what is still being written is none."""
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    found = []
+    for number, line in enumerate(lines, 1):
+        if not line.endswith(b"\n"):
+            break
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            raise UserError(
+                f"{path}: line {number} is damaged; the journal has what it held, and "
+                f"'archloom resume {path.parent}' writes the file anew"
+            ) from None
+    return found
 
 
 def read_certificate(folder: Path) -> Certificate | None:

@@ -157,7 +157,7 @@ def test_fractional_steps_meet_their_end(tmp_path: Path) -> None:
         ('"= pe_x / 2"', '"= mode"', "'mode' = 'private' is a text, must be a number"),
         ('"= 64 * word', '"= 64 / (pe_x - 1) * word', "define.spad_bytes of mine(pe_x=1"),
         ("dram: lpddr4", "dram: lpddr4\ndram: hbm2", "key 'dram' stands twice"),
-        ("technology: cacti_45nm", "technology: [", "while parsing"),
+        ("technology: cacti_45nm", "technology: [", "is no YAML: while parsing a flow"),
     ],
 )
 def test_each_fault_is_named_with_its_place(tmp_path: Path, old: str, new: str, error: str) -> None:

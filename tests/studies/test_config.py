@@ -127,7 +127,7 @@ def test_defaults_are_written_out(tmp_path: Path) -> None:
     text = "workloads: [tiny_cnn]\nspace: casco_edge\ntrials: 3\n"
     config = load_config(write_study(tmp_path, text))
     assert config.name == "tiny"
-    assert config.halving.options.keys() == {"rounds", "first_budget", "auc_share"}
+    assert config.halving.options.keys() == {"rounds", "first_budget", "auc_share", "rank"}
     assert config.optimizer.options["initial"] >= 1
     stored = config.model_dump(mode="json")
     assert parse_stored(stored, tmp_path / "study.yaml") == config

@@ -171,6 +171,10 @@ def test_a_file_is_a_network_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert "mine.json: --set: dimensions are for ONNX files alone" in said(
         "mine.json", "--set", "a=2"
     )
+    (tmp_path / "damaged.json").write_text("{")
+    text = said("damaged.json")
+    assert text.startswith("damaged.json: line ")
+    assert text.count("damaged.json") == 1
 
 
 def test_names_are_never_markup(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from io import StringIO
+from math import prod
 from pathlib import Path
 from shutil import copytree
 from typing import Any
@@ -98,6 +99,12 @@ def test_every_layer_is_shown_once_and_mapped_if_it_uses_macs(trial: tuple[Any, 
         assert len(shown) == len(net["layers"])
 
 
+def test_mappings_cover_the_operations_of_their_layer(trial: tuple[Any, Any]) -> None:
+    for layer in (layer for net in trial[1]["networks"] for layer in net["layers"]):
+        covered = sum(m["tiles"] * prod(m["covers"].values()) for m in layer["mappings"])
+        assert covered == (layer["operations"] if layer["mappings"] else 0)
+
+
 def test_the_text_names_levels_layers_groups_and_their_traffic(trial: tuple[Any, Any]) -> None:
     details = trial[1]
     console = Console(width=200, file=StringIO())
@@ -132,6 +139,15 @@ def test_figures_that_another_version_recorded_are_refused(
     assert trial_details(tmp_path / "study", 1)["trial"] == 1
     with pytest.raises(UserError, match=r"trial 2: .* recorded mappings of tiny_cnn"):
         trial_details(tmp_path / "study", 2)
+
+
+def test_a_damaged_record_is_named_with_what_mends_it(finished_study: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "study"
+    copytree(finished_study, folder)
+    lines = (folder / "trials.jsonl").read_text().splitlines(keepends=True)
+    (folder / "trials.jsonl").write_text(lines[0] + lines[1][:40] + "\n" + "".join(lines[2:]))
+    with pytest.raises(UserError, match=r"trials\.jsonl: line 2 is damaged; .*'archloom resume "):
+        trial_details(folder, 0)
 
 
 def test_a_trial_that_is_not_there_is_named(finished_study: Path) -> None:
