@@ -83,7 +83,9 @@ class ImprovedMapper:
         return replace(mapped_cost(nest, mapping), gap_percent=effort.gap_percent)
 
 
-def promise(cost: NetworkCost, problem: MappingProblem, times: int, tile: LayerCost) -> float:
+def promise(
+    cost: NetworkCost, problem: MappingProblem, times: int, turns: int, tile: LayerCost
+) -> float:
     """Return how much ln J of a plan may fall if one of its problems were mapped at best.
 
     J = E T, so d ln J = dE / E + dT / T. The tile's energy x cycles may fall by 1 + gap; both are
@@ -92,7 +94,7 @@ def promise(cost: NetworkCost, problem: MappingProblem, times: int, tile: LayerC
     Args:
         cost: of the plan.
         problem: the problem.
-        times: how often it runs in a pass.
+        times, turns: how often it runs in a pass, and how often one after another.
         tile: its mapping's cost.
     """
     gap = tile.gap_percent
@@ -100,7 +102,7 @@ def promise(cost: NetworkCost, problem: MappingProblem, times: int, tile: LayerC
         # a search that proves nothing: docs/bounds.md still does
         gap = gap_percent(problem, tile)
     leaking = cost.leakage_pj / cost.latency_cycles
-    cycles = times * tile.latency_cycles
+    cycles = turns * tile.latency_cycles
     share = (times * tile.dynamic_pj + leaking * cycles) / cost.energy_pj
     share += cycles / cost.latency_cycles
     return share * (1.0 - 1.0 / sqrt(1.0 + gap / 100.0))

@@ -83,16 +83,17 @@ class PlanPricer:
         mappings = {key: cost.mapping.to_text() for key, cost in costs if cost.mapping}
         return mappings, {key: c.gap_percent for key, c in costs if c.gap_percent < inf}
 
-    def mapped(self, cost: NetworkCost) -> Iterator[tuple[str, int, LayerCost]]:
+    def mapped(self, cost: NetworkCost) -> Iterator[tuple[str, int, int, LayerCost]]:
         """Yield the mapped problems of a plan that was priced here, each as often as it occurs: its
-        key in a record, how often it runs, and the cost of its mapping."""
+        key in a record, how often it runs, how often one after another, and its mapping's cost."""
         for group in cost.groups:
             _, found = self._like_priced(group.group, group.around)
             # what changes of a cost on its way into a price is never the mapping
             keys = {id(c.mapping): short_key(key) for key, c in found.items()}
             for times, tile in (tile for share in group.layers for tile in share.evaluations):
                 if tile.mapping is not None:
-                    yield keys[id(tile.mapping)], times, tile
+                    # tiles that run side by side on cores take the cycles of one
+                    yield keys[id(tile.mapping)], times, -(-times // group.cores), tile
 
     def changed(self, mapper: ProblemMapper, key: str) -> "PlanPricer":
         """Return a pricer with a mapper that differs in one problem, given by its key in a

@@ -207,11 +207,11 @@ class SharedSearch:
         cost = pricer.plan(state.best) if state.best.groups else None
         promises: dict[str, float] = {}
         if isinstance(cost, NetworkCost):
-            for key, times, tile in pricer.mapped(cost):
+            for key, times, turns, tile in pricer.mapped(cost):
                 problem = self._problems[key]
                 if self._first.ended(problem) or (key in state.efforts and state.efforts[key].done):
                     continue
-                gain = promise(cost, problem, times, tile)
+                gain = promise(cost, problem, times, turns, tile)
                 promises[key] = promises.get(key, 0.0) + gain
         worth = {key: gain for key, gain in promises.items() if gain > 0}
         return _Stand(state.best, state.efforts, pricer, worth)

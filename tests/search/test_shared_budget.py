@@ -109,11 +109,11 @@ def test_a_promise_is_what_the_network_gains() -> None:
     pricer = PlanPricer(net, SMALL, ImprovedMapper(mapper, "exact", {}, problems))
     cost = pricer.plan(layer_by_layer(net))
     assert isinstance(cost, NetworkCost)
-    [(key, times, tile)] = pricer.mapped(cost)
+    [(key, times, turns, tile)] = pricer.mapped(cost)
     for gap in (0.0, 0.1, 2.0):
-        promised = promise(cost, problems[key], times, replace(tile, gap_percent=gap))
+        promised = promise(cost, problems[key], times, turns, replace(tile, gap_percent=gap))
         assert promised == pytest.approx(log(1 + gap / 100), rel=0.02, abs=1e-12)
-    unknown = promise(cost, problems[key], times, replace(tile, gap_percent=inf))
+    unknown = promise(cost, problems[key], times, turns, replace(tile, gap_percent=inf))
     assert 0 < unknown < 2
 
 
@@ -125,7 +125,7 @@ def test_a_pricer_with_one_other_mapping_prices_as_one_made_anew() -> None:
     plans.append(layer_by_layer(MOBILE))
     cost = pricer.plan(plans[0])
     assert isinstance(cost, NetworkCost)
-    for key in sorted({key for key, _, _ in pricer.mapped(cost)}):
+    for key in sorted({key for key, *_ in pricer.mapped(cost)}):
         found = many(problems[key])
         assert found.mapping is not None
         efforts = {key: Effort(100_000, found.mapping.to_text(), found.gap_percent, True)}
