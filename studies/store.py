@@ -151,8 +151,9 @@ class Store:
         if (folder / STUDY).exists():
             found = read_header(folder)
             if found.identity != header.identity:
+                changed = differences(found, header, LATER)
                 raise UserError(
-                    f"{folder} holds a study with another config ({differences(found, header, LATER)}); "
+                    f"{folder} holds a study with another config ({changed}); "
                     "say --out DIR for another directory, or undo the change"
                 )
             return cls(folder)
