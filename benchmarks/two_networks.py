@@ -69,15 +69,15 @@ def report(found: dict[str, list[tuple[Figures, int]]]) -> None:
     """Print what was found, and then the ratios beside the paper's."""
     names = list(next(iter(found.values()))[0][0])
     names = ["training", *(name for name in names if name != "training")]
-    print(f"\n{'method':15}{'plans':>7}" + "".join(f"{name:>26}" for name in names))
-    print(f"{'':22}" + f"{'mJ':>10}{'M cycles':>8}{'EDP':>8}" * len(names))
+    print(f"\n{'method':15}{'plans':>7}" + "".join(f"{name:>30}" for name in names))
+    print(f"{'':22}" + f"{'mJ':>9}{'M cycles':>10}{'EDP':>11}" * len(names))
     edp: dict[str, dict[str, float]] = {}
     for method, runs in found.items():
         edp[method] = {n: median(prod(f[n]) for f, _ in runs) for n in names}
         cells = ""
         for name in names:
             energy, latency = (median(f[name][i] for f, _ in runs) for i in (0, 1))
-            cells += f"{energy:10.3g}{latency:8.3g}{edp[method][name]:8.3g}"
+            cells += f"{energy:9.3g}{latency:10.3g}{edp[method][name]:11.3g}"
         print(f"{method:15}{median(spent for _, spent in runs):7.0f}{cells}")
     print(f"\nEDP / EDP of {AGAINST}: ours, and the paper's")
     print(f"{'method':15}" + "".join(f"{name:>20}" for name in PAPER_NAMES))
