@@ -32,7 +32,7 @@ FUSION_SEARCHES: Final[dict[str, FusionFactory]] = {
 }
 
 #: searches that fuse on chips of several cores too (:mod:`archloom.space.cores`)
-ON_CORES: Final = ("genetic",)
+ON_CORES: Final = ("genetic", "joint")
 
 
 def nothing_fused(fusion: str, hardware: Hardware) -> str | None:

@@ -21,6 +21,7 @@ import numpy as np
 from ..evaluators.group_cost import buffer_words, streams
 from ..evaluators.hardware_cost import access_costs
 from ..evaluators.network_bounds import any_plan_bound
+from ..space.cores import fusion_cores
 from ..space.fusion import FusionPlan, layer_by_layer
 from ..space.graph_facts import bits
 from ..space.infeasible import Infeasible
@@ -85,7 +86,7 @@ def plans(price: PlanPricer) -> Iterator[FusionPlan]:
     """Yield layer by layer, then plans that may be better, those that seem the best first."""
     known = layer_by_layer(price.network)
     yield known
-    if price.hardware.fusion_level is None:
+    if isinstance(fusion_cores(price.hardware), Infeasible):
         return
     search = _Search(price)
     seen = {known}

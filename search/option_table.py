@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..evaluators.group_cost import GroupCost, streams
 from ..space.network import Network
 from .group_kinds import layer_kinds
-from .step_options import Option
+from .option import Option
 
 Floats = NDArray[np.float64]
 

@@ -18,17 +18,21 @@ from ..evaluators.group_cost import buffer_words, fusion_blocked, shape_of
 from ..evaluators.group_shape import GroupShape, group_sources, placed
 from ..evaluators.hardware_cost import access_costs
 from ..evaluators.occupancy import GroupTiles
+from ..evaluators.rounds import round_count
+from ..space.cores import Cores, fusion_cores
 from ..space.dims import INPUTS, OUTPUTS
 from ..space.fusion import FusionGroup, HaloPolicy, Pin
 from ..space.hardware import Hardware
+from ..space.infeasible import Infeasible
 from ..space.network import Network
 from ..space.surroundings import Surroundings
 from .cuts import Step
 from .group_kinds import group_kind, places
 from .group_tilings import BANDS, GroupTilings, Tile
+from .option import Option, best_options
 from .partition import Group
 from .tile_estimates import LayerTile, TileEstimates
-from .tiling import choose_weights
+from .tiling import choose_weights, tile_group
 from .unrolling import even_sides
 
 Floats = NDArray[np.float64]
@@ -41,31 +45,6 @@ _UNEVEN: Final = 1.03
 
 _KEPT: Final[HaloPolicy] = "keep_all"
 
-#: tilings of a group that go on to be priced, those of the least estimates
-_MOST_TILINGS: Final = 16
-
-
-@dataclass(frozen=True, eq=False)
-class Option:
-    """One way to run a step.
-
-    Attributes:
-        group, around: what is priced.
-        layer_pj, layer_cycles: float64[m], least energy and cycles of each member over all tiles.
-        moved_pj: of what moves between DRAM and buffer for the group.
-        moved_cycles: of what moves while layers run.
-        late_cycles: in which layers wait: the first tile for weights that stay, all of them for
-            maps if there is no room to move these ahead.
-    """
-
-    group: FusionGroup
-    around: Surroundings
-    layer_pj: Floats
-    layer_cycles: Floats
-    moved_pj: float
-    moved_cycles: float
-    late_cycles: float
-
 
 @dataclass(frozen=True, slots=True)
 class _Moved:
@@ -76,6 +55,7 @@ class _Moved:
         fetched, stored: of maps, for each of the images.
         images, tiles: of the pass, and of an image.
         ahead: whether there is room to move maps while neighbouring tiles run.
+        rounds: of tiles that cores run side by side; as many as tiles if there is one core.
     """
 
     weights: int
@@ -85,6 +65,7 @@ class _Moved:
     images: int
     tiles: int
     ahead: bool
+    rounds: float
 
     @property
     def runs(self) -> int:
@@ -101,6 +82,10 @@ class StepOptions:
 
     def __init__(self, network: Network, hardware: Hardware) -> None:
         self._network = network
+        cores = fusion_cores(hardware)
+        # options are of one core; where there are several, they run tiles side by side
+        self._cores = Cores(1, hardware) if isinstance(cores, Infeasible) else cores
+        self._chip, hardware = hardware, self._cores.one
         self._hardware = hardware
         self._estimates = TileEstimates(network, hardware)
         self._sides = even_sides(hardware)
@@ -162,7 +147,7 @@ class StepOptions:
             for maps in (shape.arriving, shape.departing)
         )
         words, batch = self._weights(step, around), self._network.batch
-        moved = _Moved(words, 0, fetched, stored, batch, 1, True)
+        moved = _Moved(words, 0, fetched, stored, batch, 1, True, batch / self._cores.count)
         cut = len(step.layers) > 1
         return self._option(self._group(step, None), around, sizes, moved, cut)
 
@@ -172,7 +157,7 @@ class StepOptions:
         All halos are kept, or none if that does not fit. Where layers gain by tiles that fill the
         meshes, some of these as well.
         """
-        if len(step.layers) == 1:
+        if len(step.layers) == 1 or self._cores.count > 1:
             return self.all(step)
         around = self.around(step)
         tilings = self._tilings(step, around)
@@ -189,11 +174,23 @@ class StepOptions:
         tilings = self._tilings(step, around)
         if tilings is None:
             return options
+        if self._cores.count > 1:
+            return options or self._on_cores(step, around, tilings)
         # a layer by itself has its tiles in its mapping
         some = ([(tilings.whole, _KEPT)] if around.words else []) if alone else tilings.several()
         for tile, halo in some:
             options += self._tiled(step, around, tilings, tile, halo)
-        return _best(options + self._even(step, around, tilings))
+        return best_options(options + self._even(step, around, tilings))
+
+    def _on_cores(self, step: Step, around: Surroundings, tilings: GroupTilings) -> list[Option]:
+        """Return the tiling of a group that is chosen for several cores, if any fits."""
+        group = tile_group(self._network, step.layers, self._chip)
+        if isinstance(group, Infeasible) or group.tile is None:
+            return []
+        tiles = tilings.tiles(group.tile, group.halo)
+        free = buffer_words(self._hardware)
+        ahead = free - int((tiles.activations + tiles.in_flight).max())
+        return [self._resident(step, around, tiles, ahead, group.tile, group.resident)]
 
     def _even(self, step: Step, around: Surroundings, tilings: GroupTilings) -> list[Option]:
         """Return tiles that fill the meshes, the largest that fit, if layers gain by them."""
@@ -260,7 +257,7 @@ class StepOptions:
         """
         resident, _ = choose_weights(self._network, layers, self._hardware, runs, room)
         weighted = tuple(i for i in layers if self._weight_words[i])
-        fits = sum(self._weight_words[i] for i in {self._owners[i] for i in weighted}) < room
+        fits = self._words(weighted) < room
         return list(dict.fromkeys([resident, weighted if fits and self._keeps else resident]))
 
     def _resident(
@@ -273,21 +270,37 @@ class StepOptions:
         resident: tuple[int, ...],
     ) -> Option:
         """Return an option; ``ahead`` words are free beside maps on their way, without weights."""
-        # other weights stream, which is part of what their layers cost
-        words = sum(self._weight_words[i] for i in {self._owners[i] for i in resident})
+        words = self._words(resident)
         group = self._group(step, tile, tiles.policy, resident)
-        sizes = [_sizes(tiles, m, i, i in resident) for m, i in enumerate(step.layers)]
+        several = self._cores.count > 1
+        # one core streams other weights as part of what their layers cost, several share them
+        sizes = [_sizes(tiles, m, i, several or i in resident) for m, i in enumerate(step.layers)]
+        rounds = round_count(tiles, self._cores.count)
+        streamed = (self._words(step.layers) - words) * (rounds if several else 0)
+        times = 1 if self._cores.shared_weights else self._cores.count
         maps = int(tiles.fetched.sum()), int(tiles.stored.sum())
-        moved = _Moved(words, words, *maps, tiles.images, tiles.count, words <= ahead)
+        moved = _Moved(
+            (words + streamed) * times,
+            words * times,
+            *maps,
+            tiles.images,
+            tiles.count,
+            words <= ahead,
+            rounds,
+        )
         return self._option(group, around, sizes, moved)
+
+    def _words(self, layers: tuple[int, ...]) -> int:
+        """Words of the weights of some layers; shared ones count once."""
+        return sum(self._weight_words[i] for i in {self._owners[i] for i in layers})
 
     def _weights(self, step: Step, around: Surroundings) -> int:
         """Words of weights that a step fetches in as many bands as serve it best.
 
         A band holds the largest maps of one layer at once, and what is left holds weights.
         """
-        words = sum(self._weight_words[i] for i in {self._owners[i] for i in step.layers})
-        if len(step.layers) == 1:
+        words = self._words(step.layers)
+        if len(step.layers) == 1 or self._cores.count > 1:
             return words
         room = buffer_words(self._hardware) - around.words
         batch, maps = self._network.batch, max(self._map_words[i] for i in step.layers)
@@ -325,10 +338,11 @@ class StepOptions:
         for m, of_layer in enumerate(sizes):
             for _, times in of_layer:
                 totals[m] += np.multiply(next(costs), times * moved.images)
+        totals[:, 1] *= moved.rounds / moved.runs
         fetched = moved.weights + moved.fetched * moved.images
         stored = moved.stored * moved.images
         maps = (moved.fetched + moved.stored) * moved.images / self._rate
-        late = max(0.0, moved.loaded / self._rate - float(totals[:, 1].sum()) / moved.runs)
+        late = max(0.0, moved.loaded / self._rate - float(totals[:, 1].sum()) / moved.rounds)
         return Option(
             group,
             around,
@@ -347,25 +361,3 @@ def _sizes(tiles: GroupTiles, m: int, layer: int, resident: bool) -> list[tuple[
         for height, n_h in tiles.rows.lengths[m]
         for width, n_w in tiles.columns.lengths[m]
     ]
-
-
-def _best(options: list[Option]) -> list[Option]:
-    """Return the options of the least products, and those of the least energy and latency."""
-
-    def product(option: Option) -> float:
-        return _energy(option) * _cycles(option)
-
-    few = sorted(options, key=product)[:_MOST_TILINGS]
-    for least in (_energy, _cycles):
-        best = min(options, key=least, default=None)
-        if best is not None and best not in few:
-            few.append(best)
-    return few
-
-
-def _energy(option: Option) -> float:
-    return float(option.layer_pj.sum()) + option.moved_pj
-
-
-def _cycles(option: Option) -> float:
-    return max(float(option.layer_cycles.sum()), option.moved_cycles) + option.late_cycles

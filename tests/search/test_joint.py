@@ -144,3 +144,16 @@ def test_a_map_that_leaves_macs_idle_is_cut_in_tiles_that_fill_them() -> None:
     tiles = [group.tile for group in state.best.groups if group.tile is not None]
     assert any(set(tile) <= set(even_sides(hardware)) for tile in tiles)
     assert state.history[-1] < state.history[0] - 0.1
+
+
+@pytest.mark.parametrize("design", ["edgetpu", "tpu_v3"])
+def test_it_fuses_on_chips_of_several_cores(design: str) -> None:
+    price = cheap_pricer(network("tiny_cnn"), preset(design), 2_000)
+    ends = {}
+    for name, budget in (("joint", 40), ("genetic", 40)):
+        planner = FUSION_SEARCHES[name](price, 8)
+        state = planner.advance(planner.start(1), budget)
+        assert plan_violations(price.network, state.best) == []
+        assert ln_edp(price, state.best) == state.history[-1]
+        ends[name] = state.history[-1]
+    assert ends["joint"] <= ends["genetic"] + 0.01
