@@ -1,0 +1,104 @@
+"""What does a batch of eight designs cost, and how good are the designs?
+
+Runs each optimizer on CASCO's edge space with a smooth function in place of the software search:
+lower bounds times factors that depend on meshes and buffers, so that a run costs nothing but the
+optimizer. Prints the CPU time of the calls of ``ask`` near some numbers of told designs (the
+median of the batches on the way there, fits included), and the hypervolume found by then.
+
+    python benchmarks/optimizer_cost.py --optimizers mobo greedy_bound tpe
+    python benchmarks/optimizer_cost.py --case several --optimizers mobo mobo:qlognehvi
+
+``--case known`` has EDP, area and TDP as objectives, ``--case several`` energy, latency and area.
+A name may have an acquisition function after a colon.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from math import exp, log2, sin
+from statistics import median
+from time import process_time
+
+import numpy as np
+
+from archloom.search.candidates import Candidate, DesignProblem
+from archloom.search.goals import AREA, EDP, TDP, Goal, Goals
+from archloom.search.pareto import hypervolume
+from archloom.search.protocols import Observation
+from archloom.search.registry import hardware_optimizer
+from archloom.space.hardware import Hardware
+from archloom.space.hardware_space import HardwareSpace, Point
+from archloom.space.networks import network
+
+BATCH = 8
+
+CASES = {
+    "known": Goals((EDP, AREA, TDP)),
+    "several": Goals((Goal("energy"), Goal("latency"), AREA)),
+}
+
+
+def observe(problem: DesignProblem, point: Point) -> Observation:
+    """Return what a trial would tell: bounds times smooth factors of at least 1.02."""
+    candidate, hardware = problem.assess(point), problem.space.build(point)
+    assert isinstance(candidate, Candidate)
+    assert isinstance(hardware, Hardware)
+    x, y = hardware.pe_mesh
+    pad, buffer = (log2(level.total_bytes) for level in hardware.levels[:2])
+    energy = 0.06 * (8 - pad) ** 2 + 0.08 * (20 - buffer) + 0.1 * sin(2 * log2(x * y))
+    latency = 0.1 * abs(log2(x / y)) + 0.05 * (20 - buffer) + 0.15 * sin(3 * log2(x * y))
+    above = {"energy": energy, "latency": latency, "edp": energy + latency}
+    values = tuple(
+        value if goal.known else value * exp(max(above[goal.metric], 0.02))
+        for goal, value in zip(problem.goals.objectives, candidate.values, strict=True)
+    )
+    return Observation(candidate.point, values, evaluations=100)
+
+
+def run(
+    problem: DesignProblem, spec: str, seed: int, marks: Sequence[int], reference: list[float]
+) -> list[tuple[float, float]]:
+    """Return CPU seconds of a batch and hypervolume at each mark."""
+    name, _, acquisition = spec.partition(":")
+    options = {"acquisition": acquisition} if acquisition else {}
+    optimizer = hardware_optimizer(name)(problem, seed, **options)
+    values: list[tuple[float, ...]] = []
+    found, seconds = [], []
+    while len(found) < len(marks):
+        start = process_time()
+        points = optimizer.ask(BATCH, [])
+        seconds.append(process_time() - start)
+        seen = [observe(problem, p) for p in points]
+        optimizer.tell(seen)
+        values += [o.values for o in seen if o.values]
+        if len(values) >= marks[len(found)]:
+            volume = hypervolume(np.array(values), reference)
+            found.append((median(seconds[-4:]), volume))
+    return found
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--optimizers", nargs="+", default=["mobo", "greedy_bound", "random"])
+    parser.add_argument("--case", choices=sorted(CASES), default="known")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--marks", type=int, nargs="+", default=[32, 64, 128])
+    options = parser.parse_args()
+    problem = DesignProblem(
+        HardwareSpace.load("casco_edge"), [network("tiny_cnn")], 8.0, 2.0, goals=CASES[options.case]
+    )
+    some = problem.sample(np.random.default_rng(0), 200, (), 10_000)
+    told = [observe(problem, c.point).values for c in some]
+    reference = np.array(told).max(axis=0).tolist()
+    header = "".join(f"{f'{mark} told':>18}" for mark in options.marks)
+    print(f"{'CPU s a batch, hypervolume':28}{header}   (medians of {options.seeds} seeds)")
+    for spec in options.optimizers:
+        runs = [run(problem, spec, s, options.marks, reference) for s in range(options.seeds)]
+        cells = np.median(np.array(runs), axis=0)
+        shown = "".join(f"{seconds:10.2f}{volume:8.4f}" for seconds, volume in cells)
+        print(f"{spec:28}{shown}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
