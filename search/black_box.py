@@ -12,6 +12,7 @@ import numpy as np
 
 from ..space.hardware_space import Point
 from ..surrogates.gp import GaussianProcess
+from ..surrogates.threads import one_thread
 from .belief import Belief, Designs
 from .candidates import Candidate, DesignProblem
 from .design_arrays import REFERENCE_MARGIN
@@ -59,6 +60,7 @@ class BlackBoxNehvi:
         """Learn from finished trials; see ``HardwareOptimizer.tell``."""
         self._told.add(observations)
 
+    @one_thread()
     def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
         """Return up to ``n`` new feasible points; see ``HardwareOptimizer.ask``."""
         known = self._told.known(pending)

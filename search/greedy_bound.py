@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..space.hardware_space import Point
+from ..surrogates.threads import one_thread
 from .belief import Belief
 from .candidates import DesignProblem
 from .design_arrays import DesignArrays
@@ -44,6 +45,7 @@ class GreedyBound:
         """Learn from finished trials; see ``HardwareOptimizer.tell``."""
         self._told.add(observations)
 
+    @one_thread()
     def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
         """Return up to ``n`` new feasible points; see ``HardwareOptimizer.ask``."""
         known = self._told.known(pending)

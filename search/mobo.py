@@ -13,6 +13,7 @@ import numpy as np
 from ..space.hardware_space import Point
 from ..surrogates.fidelity import high_fidelity
 from ..surrogates.gp import GaussianProcess, Prior, Surrogate
+from ..surrogates.threads import one_thread
 from .belief import Belief
 from .candidates import Candidate, DesignProblem
 from .design_arrays import DesignArrays
@@ -100,6 +101,7 @@ class Mobo:
         """
         self._told.add(observations)
 
+    @one_thread()
     def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
         """Return up to ``n`` new feasible points; see ``HardwareOptimizer.ask``."""
         known = self._told.known(pending)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from archloom.surrogates.gp import GaussianProcess, untrained_model
+from archloom.surrogates.gp import MAX_FIT_ROWS, GaussianProcess, untrained_model
 
 
 def smooth(x):
@@ -101,3 +101,17 @@ def test_one_result_and_equal_results_can_be_fitted():
 def test_bad_data_is_named(inputs, targets, message):
     with pytest.raises(ValueError, match=message):
         GaussianProcess.fit(inputs, targets)
+
+
+def test_a_long_history_is_fitted_in_part_and_believed_whole() -> None:
+    rng = np.random.default_rng(5)
+    inputs = rng.random((MAX_FIT_ROWS + 60, 2))
+    targets = np.sin(4 * inputs[:, 0]) + inputs[:, 1]
+    whole = GaussianProcess.fit(inputs, targets)
+    rows = np.linspace(0, len(inputs) - 1, MAX_FIT_ROWS).astype(int)
+    left = np.setdiff1d(np.arange(len(inputs)), rows)
+    assert len(left) == 60
+    np.testing.assert_array_equal(whole.inputs, inputs)
+    mean, std = whole.predict(inputs[left])
+    assert np.abs(mean - targets[left]).max() < 0.01
+    assert std.max() < 0.05
