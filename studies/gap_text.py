@@ -49,6 +49,8 @@ def fused_text(groups: int, fused: int) -> str:
 
 def spent_text(spent: dict[str, int]) -> str:
     """Say on what a budget went that plans and mappings share."""
+    if not spent["mapping_units"]:
+        return f"budget of {spent['units']} units: all for plans"
     mappings = "1 mapping" if spent["mappings"] == 1 else f"{spent['mappings']} mappings"
     return (
         f"budget of {spent['units']} units: {spent['plans']} for plans, {spent['mapping_units']} "

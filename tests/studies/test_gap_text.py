@@ -17,6 +17,7 @@ from archloom.studies.gap_text import (
     gaps_text,
     layer_gap_text,
     percent,
+    spent_text,
 )
 from archloom.studies.report_design import design_sections
 from archloom.studies.show import renderables
@@ -50,6 +51,15 @@ def test_groups_are_counted_in_words() -> None:
     assert fused_text(1, 0) == "1 group, not fused"
     assert fused_text(7, 0) == "7 groups, none of them fused"
     assert fused_text(7, 2) == "7 groups, 2 of them fused"
+
+
+def test_a_shared_budget_is_told_by_what_it_went_on() -> None:
+    spent = {"units": 40, "plans": 40, "mappings": 0, "mapping_units": 0}
+    assert spent_text(spent) == "budget of 40 units: all for plans"
+    spent |= {"plans": 32, "mappings": 1, "mapping_units": 8}
+    text = "budget of 40 units: 32 for plans, 8 for more evaluations of 1 mapping"
+    assert spent_text(spent) == text
+    assert spent_text(spent | {"mappings": 2}) == f"{text}s"
 
 
 @pytest.fixture(scope="module")
