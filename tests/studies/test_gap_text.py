@@ -59,7 +59,7 @@ def test_a_shared_budget_is_told_by_what_it_went_on() -> None:
     spent |= {"plans": 32, "mappings": 1, "mapping_units": 8}
     text = "budget of 40 units: 32 for plans, 8 for more evaluations of 1 mapping"
     assert spent_text(spent) == text
-    assert spent_text(spent | {"mappings": 2}) == f"{text}s"
+    assert spent_text(spent | {"mappings": 2}).endswith("evaluations of 2 mappings")
 
 
 @pytest.fixture(scope="module")
