@@ -146,28 +146,35 @@ def run(
     return rows, seconds
 
 
-def shares(rows: Sequence[tuple[float, ...]], exact: np.ndarray) -> list[float]:
-    """Return the percentages of the exact hypervolume after each of :data:`COUNTS`."""
+def shares(
+    rows: Sequence[tuple[float, ...]], exact: np.ndarray, counts: Sequence[int]
+) -> list[float]:
+    """Return the percentages of the exact hypervolume after numbers of evaluations."""
     corner = (1.1 * exact.max(axis=0)).tolist()
     whole = hypervolume(exact, corner)
     found = np.array(rows)
-    parts = (found[:n][np.isfinite(found[:n]).all(axis=1)] for n in COUNTS)
+    parts = (found[:n][np.isfinite(found[:n]).all(axis=1)] for n in counts)
     return [100 * hypervolume(part, corner) / whole for part in parts]
 
 
 def table(
-    names: Sequence[str], seeds: int, problem: DesignProblem, evaluate: Evaluations
+    names: Sequence[str],
+    seeds: int,
+    counts: Sequence[int],
+    problem: DesignProblem,
+    evaluate: Evaluations,
 ) -> Iterator[str]:
     """Yield the lines of a Markdown table, one for each optimizer."""
     exact = np.array([member["values"] for member in json.loads(FRONT.read_text())["front"]])
-    yield "| optimizer | " + " | ".join(map(str, COUNTS)) + " | CPU s |"
-    yield "|---" * (len(COUNTS) + 2) + "|"
+    yield "| optimizer | " + " | ".join(map(str, counts)) + " | CPU s |"
+    yield "|---" * (len(counts) + 2) + "|"
     for name in names:
         curves, spent = [], []
         for seed in range(seeds):
-            rows, seconds = run(hardware_optimizer(name)(problem, seed), evaluate, COUNTS[-1])
-            curves.append(shares(rows, exact))
+            rows, seconds = run(hardware_optimizer(name)(problem, seed), evaluate, counts[-1])
+            curves.append(shares(rows, exact, counts))
             spent.append(seconds)
+            print(name, seed, [f"{share:.1f}" for share in curves[-1]], file=sys.stderr, flush=True)
         cells = [
             f"{median(column):.1f} ({min(column):.1f}-{max(column):.1f})"
             for column in zip(*curves, strict=True)
@@ -180,17 +187,18 @@ def main() -> int:
     parser.add_argument("what", choices=("exact", "curves"))
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--optimizers", nargs="+", default=hardware_optimizer_names())
-    parser.add_argument("--evaluations", type=int, default=10**6, help="of 'exact', at the most")
+    parser.add_argument("--evaluations", type=int, help="of 'exact' or of a run, at the most")
     parser.add_argument("--out", type=Path, default=Path("runs/hardware_search"))
     options = parser.parse_args()
     problem = problem_of(SPACE)
     evaluate = Evaluations(problem, options.out / "evaluations.jsonl")
     if options.what == "exact":
-        found = prove(problem, evaluate, options.evaluations)
+        found = prove(problem, evaluate, options.evaluations or problem.space.cardinality)
         FRONT.write_text(json.dumps(found, indent=1) + "\n")
         print(json.dumps(found["certificate"]))
         return 0 if found["certificate"]["proven"] else 1
-    for line in table(options.optimizers, options.seeds, problem, evaluate):
+    counts = [n for n in COUNTS if n <= (options.evaluations or COUNTS[-1])]
+    for line in table(options.optimizers, options.seeds, counts, problem, evaluate):
         print(line, flush=True)
     return 0
 

@@ -51,7 +51,7 @@ class GreedyBound:
         known = self._told.known(pending)
         told = len(self._told.keys)
         rng = np.random.default_rng(derived_seed(self._seed, "ask", told, len(pending)))
-        pool = self._pool.around(self._told.front(), rng, known)
+        pool = self._told.prospects(self._pool.around(self._told.front(), rng, known))
         chosen = []
         if pool and n:
             belief = self._belief().believing(self._arrays.at(pending))

@@ -142,7 +142,7 @@ class Mobo:
         self, n: int, believed: Sequence[Point], known: set[str], rng: np.random.Generator
     ) -> list[Candidate]:
         """Return the ``n`` best designs of a pool."""
-        pool = self._pool.around(self._told.front(), rng, known)
+        pool = self._told.prospects(self._pool.around(self._told.front(), rng, known))
         if not pool:
             return []
         fitted, waiting = self._belief(), self._arrays.at(believed)

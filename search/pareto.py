@@ -19,6 +19,17 @@ def non_dominated(values: ArrayLike) -> NDArray[np.bool_]:
     return np.asarray(moocore.is_nondominated(rows, keep_weakly=True), dtype=np.bool_)
 
 
+def dominated_by(front: ArrayLike, values: ArrayLike) -> NDArray[np.bool_]:
+    """Return which rows of ``values`` [n, m] some row of ``front`` [k, m] is at least as good as,
+    in every objective; equal rows count as dominated.
+    """
+    members, rows = np.asarray(front, np.float64), np.asarray(values, np.float64)
+    dominated = np.zeros(len(rows), dtype=np.bool_)
+    for member in members if len(rows) else ():
+        dominated |= (member <= rows).all(axis=1)
+    return dominated
+
+
 def hypervolume(values: ArrayLike, reference: Sequence[float]) -> float:
     """Return the volume that the rows dominate below ``reference``, in decades cubed.
 

@@ -8,7 +8,7 @@ from ..space.infeasible import Infeasible
 from ..surrogates.gp import Array
 from .candidates import Candidate, DesignProblem
 from .certificate import Certificate, certified
-from .pareto import non_dominated
+from .pareto import dominated_by, non_dominated
 from .protocols import Observation
 
 #: Ratio of cost to bound that is expected before any result.
@@ -71,12 +71,12 @@ class Prospects:
         values = np.array(observation.values)
         if row is not None:
             self._learn(row, values)
-        if (self._front <= values).all(axis=1).any():
+        if dominated_by(self._front, values[None])[0]:
             return
         rows = np.vstack([self._front, values])
         self._front = rows[non_dominated(rows)]
         if len(self._bounds):
-            self._open &= ~(values <= self._bounds).all(axis=1)
+            self._open &= ~dominated_by(values[None], self._bounds)
 
     def hopeless(self, point: Point) -> bool:
         """Whether a design cannot add to the front, whatever its software."""
@@ -129,7 +129,7 @@ class Prospects:
     def _excluded(self, candidate: Candidate) -> bool:
         if any(excess > 0 for excess in candidate.least_excess):
             return True
-        return bool((self._front <= np.array(candidate.values)).all(axis=1).any())
+        return bool(dominated_by(self._front, [candidate.values])[0])
 
     def _tighten(self, row: int) -> None:
         tight = self._problem.tightened(self._candidates[row])

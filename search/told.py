@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from ..space.hardware_space import Point
 from .candidates import Candidate, DesignProblem
-from .pareto import non_dominated
+from .pareto import dominated_by, non_dominated
 from .protocols import Observation
 
 Array = NDArray[np.float64]
@@ -100,6 +100,15 @@ class Told:
         kept = [i for i, r in enumerate(self.results) if r.violation == 0]
         on_front = non_dominated([self.results[i].values for i in kept])
         return [i for i, on in zip(kept, on_front, strict=True) if on]
+
+    def prospects(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return the designs whose lower bounds no result that keeps the limits dominates.
+
+        The others cannot improve the front (docs/hardware_search.md).
+        """
+        front = [self.results[i].values for i in self.front_rows()]
+        hopeless = dominated_by(front, [c.values for c in candidates])
+        return [c for c, bad in zip(candidates, hopeless, strict=True) if not bad]
 
     def front(self) -> list[Candidate]:
         """Return the designs of :meth:`front_rows`."""

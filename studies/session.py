@@ -149,8 +149,8 @@ def _work(study: Study, store: Store, console: "Console") -> int:
     if members:
         console.print(front_table(front))
         if len(records) < config.trials:
-            text = f"ended after {len(records)} of {config.trials} trials: no design is left to run"
-            console.print(text, highlight=False)
+            text = "no further design was found that may add to the front"
+            console.print(f"ended after {len(records)} of {config.trials} trials: {text}")
         if front.proof:
             console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)
     else:

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from archloom.search.pareto import (
+    dominated_by,
     hypervolume,
     hypervolume_after,
     nearest_to_ideal,
@@ -72,3 +73,11 @@ def test_a_dominated_row_is_never_picked_and_ties_take_the_first():
     assert nearest_to_ideal([[2.0, 2.0, 2.0], [1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]) == 1
     with pytest.raises(ValueError, match="at least one row"):
         nearest_to_ideal([])
+
+
+def test_dominated_by_takes_equal_rows_and_empty_sides() -> None:
+    front = [(1.0, 3.0), (2.0, 1.0)]
+    rows = [(1.0, 3.0), (0.9, 9.0), (2.0, 1.1), (2.5, 0.9)]
+    assert dominated_by(front, rows).tolist() == [True, False, True, False]
+    assert dominated_by([], rows).tolist() == [False] * 4
+    assert dominated_by(front, []).tolist() == []
