@@ -1,16 +1,16 @@
 """A study's directory: the only memory of a study.
 
-==================  ==========================================================================
-``study.yaml``      format, version, identity and the resolved config; written once
-``space/NAME.yaml`` the hardware template as it was when the study began
-``networks/N.json`` workload N, counted from 0, as it was then, if it comes from a file
-``start.json``      what the study began with, if it began with something
-``journal.jsonl``   every event in order; the truth, from which a study goes on
-``trials.jsonl``    one final record per trial, in order; depends on config and seed alone
+====================  ==========================================================================
+``study.yaml``        format, version, identity and the resolved config; written once
+``space/NAME.yaml``   the hardware template as it was when the study began
+``networks/N.json``   workload N, counted from 0, as it was then, if it comes from a file
+``start.json``        what the study began with, if it began with something
+``journal.jsonl``     every event in order; the truth, from which a study goes on
+``trials.jsonl``      one final record per trial, in order; depends on config and seed alone
 ``certificate.json``  what lower bounds prove of the front so far
-``baseline.json``   record of the baseline, once it is evaluated
+``baseline.json``     record of the baseline, once it is evaluated
 ``validation.jsonl``  one record per design of the front, once held-out networks are searched
-==================  ==========================================================================
+====================  ==========================================================================
 
 The journal is written first; everything below it in the table can be made again from it. One
 process writes at a time; any number may read.
