@@ -21,10 +21,13 @@ import numpy as np
 from ..evaluators.group_cost import buffer_words, streams
 from ..evaluators.hardware_cost import access_costs
 from ..evaluators.network_bounds import any_plan_bound
-from ..space.cores import fusion_cores
+from ..space.cores import Cores, fusion_cores
 from ..space.fusion import FusionPlan, layer_by_layer
 from ..space.graph_facts import bits
+from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
+from ..space.network import Network
+from .core_options import CoreOptions
 from .cuts import Step, cut_graph
 from .fusion_state import FusionState
 from .option_table import OptionTable
@@ -120,7 +123,7 @@ class _Search:
         words = buffer_words(hardware)
         graph = cut_graph(network, words)
         self._steps = graph.steps
-        self._options = StepOptions(network, hardware)
+        self._options = options_of(network, hardware)
         self._table = OptionTable(network, access_costs(hardware).leakage_pj_per_cycle)
         # rows that stand for all tilings of their steps, until they are listed
         self._unlisted: dict[int, _Unlisted] = {}
@@ -231,6 +234,14 @@ class _Search:
             return False
         self._table.settle(row, cost)
         return True
+
+
+def options_of(network: Network, hardware: Hardware) -> StepOptions | CoreOptions:
+    """Return what lists the options of steps, in one buffer or on several cores."""
+    cores = fusion_cores(hardware)
+    if isinstance(cores, Cores) and cores.count > 1:
+        return CoreOptions(network, hardware, cores)
+    return StepOptions(network, hardware)
 
 
 @dataclass(frozen=True, eq=False)

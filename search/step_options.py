@@ -18,12 +18,9 @@ from ..evaluators.group_cost import buffer_words, fusion_blocked, shape_of
 from ..evaluators.group_shape import GroupShape, group_sources, placed
 from ..evaluators.hardware_cost import access_costs
 from ..evaluators.occupancy import GroupTiles
-from ..evaluators.rounds import round_count
-from ..space.cores import Cores, fusion_cores
 from ..space.dims import INPUTS, OUTPUTS
 from ..space.fusion import FusionGroup, HaloPolicy, Pin
 from ..space.hardware import Hardware
-from ..space.infeasible import Infeasible
 from ..space.network import Network
 from ..space.surroundings import Surroundings
 from .cuts import Step
@@ -32,7 +29,7 @@ from .group_tilings import BANDS, GroupTilings, Tile
 from .option import Option, best_options
 from .partition import Group
 from .tile_estimates import LayerTile, TileEstimates
-from .tiling import choose_weights, tile_group
+from .tiling import choose_weights
 from .unrolling import even_sides
 
 Floats = NDArray[np.float64]
@@ -55,7 +52,6 @@ class _Moved:
         fetched, stored: of maps, for each of the images.
         images, tiles: of the pass, and of an image.
         ahead: whether there is room to move maps while neighbouring tiles run.
-        rounds: of tiles that cores run side by side; as many as tiles if there is one core.
     """
 
     weights: int
@@ -65,7 +61,6 @@ class _Moved:
     images: int
     tiles: int
     ahead: bool
-    rounds: float
 
     @property
     def runs(self) -> int:
@@ -82,10 +77,6 @@ class StepOptions:
 
     def __init__(self, network: Network, hardware: Hardware) -> None:
         self._network = network
-        cores = fusion_cores(hardware)
-        # options are of one core; where there are several, they run tiles side by side
-        self._cores = Cores(1, hardware) if isinstance(cores, Infeasible) else cores
-        self._chip, hardware = hardware, self._cores.one
         self._hardware = hardware
         self._estimates = TileEstimates(network, hardware)
         self._sides = even_sides(hardware)
@@ -147,7 +138,7 @@ class StepOptions:
             for maps in (shape.arriving, shape.departing)
         )
         words, batch = self._weights(step, around), self._network.batch
-        moved = _Moved(words, 0, fetched, stored, batch, 1, True, batch / self._cores.count)
+        moved = _Moved(words, 0, fetched, stored, batch, 1, True)
         cut = len(step.layers) > 1
         return self._option(self._group(step, None), around, sizes, moved, cut)
 
@@ -157,7 +148,7 @@ class StepOptions:
         All halos are kept, or none if that does not fit. Where layers gain by tiles that fill the
         meshes, some of these as well.
         """
-        if len(step.layers) == 1 or self._cores.count > 1:
+        if len(step.layers) == 1:
             return self.all(step)
         around = self.around(step)
         tilings = self._tilings(step, around)
@@ -174,23 +165,11 @@ class StepOptions:
         tilings = self._tilings(step, around)
         if tilings is None:
             return options
-        if self._cores.count > 1:
-            return options or self._on_cores(step, around, tilings)
         # a layer by itself has its tiles in its mapping
         some = ([(tilings.whole, _KEPT)] if around.words else []) if alone else tilings.several()
         for tile, halo in some:
             options += self._tiled(step, around, tilings, tile, halo)
         return best_options(options + self._even(step, around, tilings))
-
-    def _on_cores(self, step: Step, around: Surroundings, tilings: GroupTilings) -> list[Option]:
-        """Return the tiling of a group that is chosen for several cores, if any fits."""
-        group = tile_group(self._network, step.layers, self._chip)
-        if isinstance(group, Infeasible) or group.tile is None:
-            return []
-        tiles = tilings.tiles(group.tile, group.halo)
-        free = buffer_words(self._hardware)
-        ahead = free - int((tiles.activations + tiles.in_flight).max())
-        return [self._resident(step, around, tiles, ahead, group.tile, group.resident)]
 
     def _even(self, step: Step, around: Surroundings, tilings: GroupTilings) -> list[Option]:
         """Return tiles that fill the meshes, the largest that fit, if layers gain by them."""
@@ -257,7 +236,7 @@ class StepOptions:
         """
         resident, _ = choose_weights(self._network, layers, self._hardware, runs, room)
         weighted = tuple(i for i in layers if self._weight_words[i])
-        fits = self._words(weighted) < room
+        fits = sum(self._weight_words[i] for i in {self._owners[i] for i in weighted}) < room
         return list(dict.fromkeys([resident, weighted if fits and self._keeps else resident]))
 
     def _resident(
@@ -270,37 +249,21 @@ class StepOptions:
         resident: tuple[int, ...],
     ) -> Option:
         """Return an option; ``ahead`` words are free beside maps on their way, without weights."""
-        words = self._words(resident)
+        # other weights stream, which is part of what their layers cost
+        words = sum(self._weight_words[i] for i in {self._owners[i] for i in resident})
         group = self._group(step, tile, tiles.policy, resident)
-        several = self._cores.count > 1
-        # one core streams other weights as part of what their layers cost, several share them
-        sizes = [_sizes(tiles, m, i, several or i in resident) for m, i in enumerate(step.layers)]
-        rounds = round_count(tiles, self._cores.count)
-        streamed = (self._words(step.layers) - words) * (rounds if several else 0)
-        times = 1 if self._cores.shared_weights else self._cores.count
+        sizes = [_sizes(tiles, m, i, i in resident) for m, i in enumerate(step.layers)]
         maps = int(tiles.fetched.sum()), int(tiles.stored.sum())
-        moved = _Moved(
-            (words + streamed) * times,
-            words * times,
-            *maps,
-            tiles.images,
-            tiles.count,
-            words <= ahead,
-            rounds,
-        )
+        moved = _Moved(words, words, *maps, tiles.images, tiles.count, words <= ahead)
         return self._option(group, around, sizes, moved)
-
-    def _words(self, layers: tuple[int, ...]) -> int:
-        """Words of the weights of some layers; shared ones count once."""
-        return sum(self._weight_words[i] for i in {self._owners[i] for i in layers})
 
     def _weights(self, step: Step, around: Surroundings) -> int:
         """Words of weights that a step fetches in as many bands as serve it best.
 
         A band holds the largest maps of one layer at once, and what is left holds weights.
         """
-        words = self._words(step.layers)
-        if len(step.layers) == 1 or self._cores.count > 1:
+        words = sum(self._weight_words[i] for i in {self._owners[i] for i in step.layers})
+        if len(step.layers) == 1:
             return words
         room = buffer_words(self._hardware) - around.words
         batch, maps = self._network.batch, max(self._map_words[i] for i in step.layers)
@@ -338,11 +301,10 @@ class StepOptions:
         for m, of_layer in enumerate(sizes):
             for _, times in of_layer:
                 totals[m] += np.multiply(next(costs), times * moved.images)
-        totals[:, 1] *= moved.rounds / moved.runs
         fetched = moved.weights + moved.fetched * moved.images
         stored = moved.stored * moved.images
         maps = (moved.fetched + moved.stored) * moved.images / self._rate
-        late = max(0.0, moved.loaded / self._rate - float(totals[:, 1].sum()) / moved.rounds)
+        late = max(0.0, moved.loaded / self._rate - float(totals[:, 1].sum()) / moved.runs)
         return Option(
             group,
             around,

@@ -9,13 +9,12 @@ from archloom.evaluators.group_cost import buffer_words
 from archloom.evaluators.hardware_cost import access_costs
 from archloom.search.cuts import cut_graph
 from archloom.search.fusion_search import FUSION_SEARCHES
-from archloom.search.joint import Joint, plans
+from archloom.search.joint import Joint, options_of, plans
 from archloom.search.mapper import Mapper
 from archloom.search.mapping_search import MAPPING_SEARCHES
 from archloom.search.planned import ln_edp
 from archloom.search.pricing import PlanPricer
 from archloom.search.protocols import FusionSearch
-from archloom.search.step_options import StepOptions
 from archloom.search.unrolling import even_sides
 from archloom.space.fusion import plan_violations
 from archloom.space.infeasible import Infeasible
@@ -23,6 +22,7 @@ from archloom.space.networks import network
 from archloom.space.presets import preset
 
 from ..contracts.fusion_search import FusionSearchContract
+from ..evaluators.designs import several
 from .small_cases import casco_edge, chain, cheap_pricer, graph, two_levels
 
 
@@ -45,7 +45,7 @@ def least_edp(price: PlanPricer) -> float:
     net, hardware = price.network, price.hardware
     words = buffer_words(hardware)
     cuts = cut_graph(net, words)
-    options, leak = StepOptions(net, hardware), access_costs(hardware).leakage_pj_per_cycle
+    options, leak = options_of(net, hardware), access_costs(hardware).leakage_pj_per_cycle
     labels: list[set[tuple[float, float]]] = [set() for _ in range(cuts.cuts)]
     labels[0].add((0.0, 0.0))
     for step in sorted(cuts.steps, key=lambda step: step.start):
@@ -68,15 +68,25 @@ def undominated(labels: set[tuple[float, float]]) -> set[tuple[float, float]]:
     return kept
 
 
+CHIPS = {
+    "one buffer": casco_edge(32, pe_x=4, pe_y=4),
+    "four cores": several((2, 2), 8 << 10),
+    "sixteen cores": preset("edgetpu"),
+}
+
+
+@pytest.mark.parametrize("chip", CHIPS)
 @pytest.mark.parametrize("name", SMALL)
-def test_it_finds_the_best_of_all_plans_of_a_small_network(name: str) -> None:
+def test_it_finds_the_best_of_all_plans_of_a_small_network(name: str, chip: str) -> None:
     # mappings near the best: those of little effort cost more than estimates know
     mapper = Mapper(MAPPING_SEARCHES["auto"](), 10_000, seed=5)
-    price = PlanPricer(SMALL[name], casco_edge(32, pe_x=4, pe_y=4), mapper)
+    price = PlanPricer(SMALL[name], CHIPS[chip], mapper)
     joint = Joint(price)
     found = price.plan(joint.advance(joint.start(0), 2000).best)
     assert not isinstance(found, Infeasible)
-    assert found.energy_pj * found.latency_cycles <= least_edp(price) * 1.01
+    # on many cores one tiling stands for all, and a better one of a dear group is not looked at
+    near = 1.03 if chip == "sixteen cores" else 1.01
+    assert found.energy_pj * found.latency_cycles <= least_edp(price) * near
 
 
 @pytest.mark.parametrize("name", ["resnet18", "mobilenetv2"])
