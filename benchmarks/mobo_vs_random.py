@@ -25,8 +25,9 @@ from archloom.search.pareto import hypervolume
 from archloom.studies.choices import Choice
 from archloom.studies.config import ExecutorChoice, StudyConfig, load_config
 from archloom.studies.executors import make_executor
+from archloom.studies.loop import run_study
 from archloom.studies.store import Store
-from archloom.studies.study import header_of, prepare, run_study
+from archloom.studies.study import header_of, prepare
 from archloom.studies.workloads import load_workloads
 
 OPTIMIZERS = ("mobo", "random")

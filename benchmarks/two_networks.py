@@ -21,9 +21,10 @@ from typing import Any
 from archloom.studies.config import ExecutorChoice, StudyConfig, load_config
 from archloom.studies.executors import make_executor
 from archloom.studies.front import read_front
+from archloom.studies.loop import run_study
 from archloom.studies.methods import METHODS, with_method
 from archloom.studies.store import Store
-from archloom.studies.study import header_of, prepare, run_study
+from archloom.studies.study import header_of, prepare
 
 STUDY = Path(__file__).with_name("data") / "two_networks.yaml"
 AGAINST = "hasco_optimus"

@@ -13,6 +13,7 @@ from .config import ExecutorChoice, StudyConfig, load_config
 from .errors import UserError
 from .executors import make_executor
 from .front import Front, comparison, front_of, front_table
+from .loop import run_study
 from .methods import with_method
 from .pick_rules import pick_rule
 from .progress import ProgressView
@@ -26,7 +27,7 @@ from .store import (
     read_header,
     read_validation,
 )
-from .study import Study, header_of, prepare, run_study, stored_config
+from .study import Study, header_of, prepare, stored_config
 from .trial import Record, figure_of
 from .warm_start import WarmStart, warm_start
 from .whole_table import print_line

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from archloom.studies.config import StudyConfig, load_config
 from archloom.studies.executors import InlineExecutor
+from archloom.studies.loop import run_study
 from archloom.studies.status import Status
 from archloom.studies.store import Store
-from archloom.studies.study import header_of, prepare, run_study
+from archloom.studies.study import header_of, prepare
 from archloom.studies.trial import Record
 
 if TYPE_CHECKING:
