@@ -34,7 +34,10 @@ _SHARED = (
             *("frame", "orders", "hops", "closing", "lattice", "ports", "ahead", "labels", "walk"),
         )
     ),
-    *(_HERE.parent / "search" / f"exact_{name}.py" for name in ("pairs", "meshes", "outside")),
+    *(
+        _HERE.parent / "search" / f"exact_{name}.py"
+        for name in ("pairs", "meshes", "outside", "siblings")
+    ),
 )
 
 

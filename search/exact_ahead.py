@@ -150,6 +150,22 @@ def _lower(lattice: Lattice, beyond: Float) -> None:
                     i += 1
 
 
+@part
+def least_inside(lattice: Lattice, inside: Float) -> None:
+    """Lower inside[size] to the least over all tiles that each tile contains."""
+    for d in range(8):
+        place, count = lattice.places[d], lattice.counts[d]
+        for block in range(0, lattice.size, place * count):
+            for position in range(count):
+                here, i = block + position * place, 0
+                while i < 15 and lattice.covers[d, position, i] >= 0:
+                    outside = block + lattice.covers[d, position, i] * place
+                    for n in range(place):
+                        if inside[here + n] < inside[outside + n]:
+                            inside[outside + n] = inside[here + n]
+                    i += 1
+
+
 @inlined
 def _fill_level(
     setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, prices: Float,

@@ -17,6 +17,8 @@ from .exact_outside import Outside, outside_of
 from .exact_pairs import Factors, Window, least_of_pairs, list_pairs, share_out
 from .exact_ports import Ports, ports_of
 from .exact_proof import ln_scores
+from .exact_sieve import MANY as SIBLINGS
+from .exact_sieve import Sieve
 from .exact_spread import is_mirrored, keeps_of, sides_of, unrolled_by
 
 #: relative error that sums of energies in different orders may make; bounds are lowered by it
@@ -25,8 +27,9 @@ ROUNDING: Final = 1e-11
 #: choices that are listed at once
 ROOM: Final = 2**19
 
-#: tiles of all extents for which costs outside all meshes are kept, at most, and for each pair
-MOST_KNOWN: Final = 2**20
+#: tiles of all extents for which costs outside all meshes are kept, at most for all ways to keep
+#: tensors there, and for each pair
+MOST_KNOWN: Final = 2**21
 TILES_OF_A_PAIR: Final = 2
 
 #: pairs of factors that are compared in the time of one bound
@@ -74,9 +77,15 @@ class Choices:
         self.level = int(meshes[-1]) if len(meshes) else 0
         self.frame.keep[:], self.frame.spread[:], self.frame.guess[:] = self.keeps[0], 1, 0
         self.lattice = bare_lattice(setup, self.frame, real)
-        self.kinds = len({self._key(i) for i in range(len(self.keeps))})
-        self.outsides: dict[bytes, Outside] = {}
-        self.tiles: dict[bytes, int] = {}
+        # ways to keep tensors outside all meshes
+        outer = self.keeps[:, self.level :].reshape(len(self.keeps), -1)
+        _, first, kinds = np.unique(outer, axis=0, return_index=True, return_inverse=True)
+        self.kinds: Int = np.ascontiguousarray(kinds.reshape(-1))
+        self.kept = np.ascontiguousarray(self.keeps[first])
+        nothing = np.empty((0, 0, 0)), np.empty((0, 0, 0, 0))
+        self.outside = Outside(self.lattice, self.level, *nothing, 0)
+        # tiles of frames that were bounded without what is known there
+        self.tiles = 0
 
     def spread(self, one: int, two: int) -> Int:
         """Return the unrolled factors of a choice, int64[L, 8]."""
@@ -127,23 +136,23 @@ class Choices:
             one, two, prices, floors = self._terms(i)
             before = int(window.tally[0])
             list_pairs(
-                self.setup, self.frame, self.real, self.ports, keep, self.outside(i), floors,
-                prices, one, two, window, self.stop,
+                self.setup, self.frame, self.real, self.ports, keep, self.outside,
+                int(self.kinds[i]), floors, prices, one, two, window, self.stop,
             )  # fmt: skip
             kinds[before : int(window.tally[0])] = i
         return kinds
 
     def _terms(self, i: int) -> tuple[Factors, Factors, Float, Float]:
         """Return both parts of the factors, prices, and floors of prefixes."""
-        self._find(i, TILES_OF_A_PAIR * self.pairs // self.kinds)
-        keep, outside = self.keeps[i], self.outside(i)
+        self._find(TILES_OF_A_PAIR * self.pairs // len(self.kept))
+        keep, outside = self.keeps[i], self.outside
         one, two = (part._replace(shares=np.empty((len(part.many), 4))) for part in self.parts)
         for part in (one, two):
             share_out(self.setup, self.frame, keep, part.spread, part.shares)
         macs = float(np.prod(self.setup.bounds.astype(float)))
         floors = np.full(len(self.one), macs * self.setup.working * self.setup.mac_pj)
         if outside.size:
-            floors += outside.beyond[0, self.numbers]
+            floors += outside.beyond[self.kinds[i], 0, self.numbers]
         return one, two, prices_of(self.setup, keep), floors
 
     @cached_property
@@ -157,37 +166,38 @@ class Choices:
             numbers += at * lattice.places[d]
         return numbers
 
-    def outside(self, i: int) -> Outside:
-        """Return what is known outside all meshes of a way to keep tensors."""
-        unknown = Outside(self.lattice, self.level, np.empty((0, 0)), 0)
-        return self.outsides.get(self._key(i), unknown)
+    def sieve(self, listed: Listed) -> Sieve | None:
+        """Return listed choices as they are ruled out together; None where each is its own."""
+        if self.hops or self.level == 0:
+            return None
+        keep, one, two = listed.chosen.T
+        _, families = np.unique(
+            (one * len(self.two) + two) * len(self.keeps) + keep // SIBLINGS, return_inverse=True
+        )
+        many = int(families.max(initial=-1)) + 1
+        sizes, scores = np.zeros(many, np.int64), np.empty((many, SIBLINGS))
+        return Sieve(listed.chosen, listed.bounds, families.reshape(-1), sizes, scores)
 
-    def count(self, i: int, tiles: int) -> None:
+    def count(self, tiles: int) -> None:
         """Count the tiles of a frame that was bounded without what is known outside all meshes.
 
         Once there were as many as all extents have, that is found, for frames to come.
         """
-        key = self._key(i)
-        self.tiles[key] = self.tiles.get(key, 0) + tiles
-        self._find(i, self.tiles[key])
+        self.tiles += tiles
+        self._find(self.tiles // max(1, len(self.kept) // SIBLINGS))
 
-    def _key(self, i: int) -> bytes:
-        return bytes(self.keeps[i][self.level :])
-
-    def _find(self, i: int, tiles: int) -> None:
+    def _find(self, tiles: int) -> None:
         """Find what runs outside all meshes cost at least, if that is worth so many tiles."""
         size, last = int(self.lattice.size), len(self.setup.fanout) - 1
-        known = self.hops or self.level >= last or self._key(i) in self.outsides
-        if known or size > min(tiles, MOST_KNOWN):
+        known = self.hops or self.level >= last or self.outside.size > 0
+        if known or size > tiles or size * len(self.kept) > MOST_KNOWN:
             return
-        frame = self.frame
-        frame.keep[:], frame.spread[:], frame.guess[:] = self.keeps[i], 1, 0
-        bare_lattice(self.setup, frame, self.real)
         found = outside_of(
-            self.setup, frame, self.real, self.lattice, self.ports, self.level, self.stop
-        )
+            self.setup, self.frame, self.real, self.lattice, self.ports, self.kept, self.level,
+            self.stop,
+        )  # fmt: skip
         if not self.stop[0]:
-            self.outsides[self._key(i)] = found
+            self.outside = found
 
 
 def lowered(setup: Setup, energy_pj: Any, cycles: Any, leakage_pj: Any) -> Any:

@@ -5,12 +5,12 @@ import numpy as np
 from ..evaluators.compiled import compiled, inlined
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
-from .exact_ahead import Ahead, fill, potentials, scratch
+from .exact_ahead import Ahead, Scratch, fill, least_inside, least_outside, scratch
 from .exact_frame import Flags, Frame, leakage, prepare, step_cycles
 from .exact_hops import wire
 from .exact_labels import score_of
 from .exact_lattice import Lattice, lattice_of
-from .exact_outside import Outside, beyond_tiles
+from .exact_outside import Outside, numbers_of
 from .exact_ports import Ports, moved, open_ports, room_of
 
 
@@ -39,40 +39,90 @@ def _least_cycles(frame: Frame, ports: Ports, least: Float, cycles: float) -> fl
 
 @inlined
 def _sketch(
-    setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, at: Int,
-    outside: Outside, rest: Float, stop: Flags,
-) -> Float:  # fmt: skip
-    """Return what is least in energy and at each port, if from a level on runs cost no more than
-    what is known outside all meshes, or else their least.
+    setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, outside: Outside,
+    kind: int, rows: Int, numbers: Int, rest: Float, found: Ahead, room: Scratch, stop: Flags,
+) -> None:  # fmt: skip
+    """Fill levels inside all meshes, if from there on runs cost no more than what is known outside
+    them, ``rows`` of it for ``numbers`` of tiles, or else their least.
     """
-    levels, many, level, size = frame.keep.shape[0], 1 + len(at), outside.level, lattice.size
-    beyond = np.zeros((many, size))
+    level, beyond = outside.level, found.beyond
+    beyond[:] = 0.0
     if outside.size > 0:
-        rows = np.zeros(many, np.int64)
-        rows[1:] = 1 + at
-        beyond_tiles(outside, frame, lattice, rows, beyond)
+        for j in range(len(rows)):
+            for number in range(lattice.size):
+                beyond[j, number] = outside.beyond[kind, rows[j], numbers[number]]
     else:
-        for outer in range(level, levels):
+        for outer in range(level, frame.keep.shape[0]):
             for t in range(3):
                 if frame.runs[outer, t]:
-                    for number in range(size):
-                        beyond[0, number] += frame.least_pj[outer, t]
-    shape = (many, level, size)
-    found = Ahead(np.empty(shape), np.empty(shape), beyond, np.empty(many))
+                    beyond[0] += frame.least_pj[outer, t]
     fill(
-        setup, frame, real, lattice, ports, np.eye(many), np.zeros((level, size)), rest, found,
-        (level - 1, 0), scratch(levels, many), stop,
+        setup, frame, real, lattice, ports, np.eye(len(rows)), np.zeros((level, lattice.size)),
+        rest, found, (level - 1, 0), room, stop,
     )  # fmt: skip
-    return found.least
+
+
+@inlined
+def _look_up(
+    lattice: Lattice, outside: Outside, kind: int, rows: Int, numbers: Int, rest: Float,
+    found: Ahead,
+) -> None:  # fmt: skip
+    """Fill levels outside all meshes from what is known of them."""
+    for level in range(found.here.shape[1] - 1, outside.level - 1, -1):
+        if level < found.here.shape[1] - 1:
+            least_outside(lattice, found.ahead[:, level + 1], found.beyond)
+        for number in range(lattice.size):
+            there = numbers[number]
+            first = outside.here[kind, level, 0, there] + found.beyond[0, number]
+            for j in range(len(rows)):
+                here = np.inf
+                if first < rest[level]:
+                    here = outside.here[kind, level, rows[j], there]
+                found.here[j, level, number] = here
+                found.ahead[j, level, number] = here + found.beyond[j, number]
+
+
+@inlined
+def _sum_up(lattice: Lattice, rest: Float, found: Ahead, level: int) -> None:
+    """Add what is outside to what levels inside one cost, and leave out what costs too much."""
+    for inner in range(level - 1, -1, -1):
+        if inner + 1 < found.here.shape[1]:
+            least_outside(lattice, found.ahead[:, inner + 1], found.beyond)
+        for number in range(lattice.size):
+            fits = found.here[0, inner, number] + found.beyond[0, number] < rest[inner]
+            for j in range(len(found.here)):
+                if not fits:
+                    found.here[j, inner, number] = np.inf
+                found.ahead[j, inner, number] = (
+                    found.here[j, inner, number] + found.beyond[j, number]
+                )
+    for j in range(len(found.here)):
+        found.least[j] = found.ahead[j, 0].min()
+
+
+@inlined
+def _leave_out(lattice: Lattice, found: Ahead, most_pj: float) -> None:
+    """Leave out tiles that cost ``most_pj`` or more with what is outside and what is inside them
+    at least.
+    """
+    inside = np.zeros(lattice.size)
+    for level in range(1, found.here.shape[1]):
+        for number in range(lattice.size):
+            inside[number] += found.here[0, level - 1, number]
+        least_inside(lattice, inside)
+        for number in range(lattice.size):
+            if not inside[number] + found.ahead[0, level, number] < most_pj:
+                for j in range(len(found.here)):
+                    found.here[j, level, number] = found.ahead[j, level, number] = np.inf
 
 
 @compiled
 def outline(
-    setup: Setup, frame: Frame, real: Int, ports: Ports, outside: Outside, score: float,
-    stop: Flags,
+    setup: Setup, frame: Frame, real: Int, ports: Ports, outside: Outside, kind: int,
+    score: float, stop: Flags,
 ) -> tuple[Lattice, Ahead, Float, Ports]:  # fmt: skip
     """Prepare a frame and bound what its mappings with less than a score (ln) cost; nothing holds
-    once ``stop`` is set.
+    once ``stop`` is set. ``kind`` is that of the frame, of what is known outside all meshes.
 
     Returns the tiles, what is least in energy and at each port that can decide cycles of such
     mappings (infinite if there is none), and: energy that all mappings share, what fills of
@@ -89,14 +139,30 @@ def outline(
     at = open_ports(setup, frame, ports, most - facts[1], cycles)
     some = Ports(ports.level[at], ports.kind[at], ports.rate[at])
     levels, many, rest = frame.keep.shape[0], 1 + len(at), _rests(frame, most)
+    rows, numbers = np.zeros(many, np.int64), np.empty(lattice.size, np.int64)
+    rows[1:] = 1 + at
+    if outside.size > 0:
+        numbers_of(outside, frame, lattice, numbers)
+    shape, room = (many, levels - 1, lattice.size), scratch(levels, many)
+    beyond = np.zeros((many, lattice.size))
+    found = Ahead(np.empty(shape), np.empty(shape), beyond, np.empty(many))
     if outside.level > 0:
-        known = _sketch(setup, frame, real, lattice, some, at, outside, rest, stop)
-        late = _least_cycles(frame, some, known, cycles)
-        if score_of(setup, (1 - 1e-11) * (facts[0] + known[0]), late, leaked) >= score:
+        _sketch(
+            setup, frame, real, lattice, some, outside, kind, rows, numbers, rest, found, room,
+            stop,
+        )  # fmt: skip
+        late = _least_cycles(frame, some, found.least, cycles)
+        if score_of(setup, (1 - 1e-11) * (facts[0] + found.least[0]), late, leaked) >= score:
             nothing = np.empty((many, 1, 1))
             return lattice, Ahead(nothing, nothing, nothing[0], np.full(many, np.inf)), facts, some
-    found = potentials(
-        setup, frame, real, lattice, some, np.eye(many), np.zeros((levels - 1, lattice.size)),
-        rest, 0, stop,
-    )  # fmt: skip
+    found.beyond[:] = 0.0
+    if outside.size > 0:
+        _look_up(lattice, outside, kind, rows, numbers, rest, found)
+    elif outside.level < levels - 1:
+        fill(
+            setup, frame, real, lattice, some, np.eye(many), np.zeros((levels - 1, lattice.size)),
+            rest, found, (levels - 2, outside.level), room, stop,
+        )  # fmt: skip
+    _sum_up(lattice, rest, found, outside.level)
+    _leave_out(lattice, found, rest[0])
     return lattice, found, facts, some

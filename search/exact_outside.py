@@ -11,22 +11,26 @@ import numpy as np
 from ..evaluators.compiled import compiled, inlined, part
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
-from .exact_ahead import least_outside, potentials
-from .exact_frame import Flags, Frame
+from .exact_ahead import least_outside, scratch
+from .exact_frame import Flags, Frame, prepare
 from .exact_lattice import Lattice, next_tile
 from .exact_ports import Ports
+from .exact_siblings import fill_siblings, new_desk, new_siblings, note
 
 
 class Outside(NamedTuple):
     """What runs of keepers from ``level`` on cost at least, outside which nothing is unrolled.
 
-    ``beyond[1 + K, size]`` are for tiles that contain each tile of the lattice, which is that of
-    all extents; there is none if ``size`` is 0.
+    For each kind, a way to keep tensors from there on: ``beyond[B, 1 + K, size]`` are for tiles
+    that contain each tile of the lattice, which is that of all extents;
+    ``here[B, L - 1, 1 + K, size]`` what ends the runs of each level's keepers, inf where the tile
+    does not fit. There is none if ``size`` is 0.
     """
 
     lattice: Lattice
     level: int
     beyond: Float
+    here: Float
     size: int
 
 
@@ -50,10 +54,8 @@ def outside_at(outside: Outside, inside: Int) -> int:
 
 
 @inlined
-def beyond_tiles(
-    outside: Outside, frame: Frame, lattice: Lattice, rows: Int, beyond: Float
-) -> None:
-    """Set beyond[J, size] to rows[J] of what is known, for each tile of a frame."""
+def numbers_of(outside: Outside, frame: Frame, lattice: Lattice, numbers: Int) -> None:
+    """Set numbers[size] to those that the tiles of a frame have among those of all extents."""
     places = np.zeros((8, lattice.values.shape[1]), np.int64)
     for d in range(8):
         for i in range(lattice.counts[d]):
@@ -64,18 +66,32 @@ def beyond_tiles(
         there = 0
         for d in range(8):
             there += places[d, at[d]]
-        for j in range(len(rows)):
-            beyond[j, number] = outside.beyond[rows[j], there]
+        numbers[number] = there
         next_tile(lattice, at, tau)
 
 
 @compiled
 def outside_of(
-    setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, level: int, stop: Flags
-) -> Outside:
-    """Return what is known from ``level`` on, of a frame that unrolls nothing."""
-    levels, many = frame.keep.shape[0], 1 + len(ports.rate)
-    known, rest = np.zeros((levels - 1, lattice.size)), np.full(levels - 1, np.inf)
-    found = potentials(setup, frame, real, lattice, ports, np.eye(many), known, rest, level, stop)
-    least_outside(lattice, found.ahead[:, level], found.beyond)
-    return Outside(lattice, level, found.beyond, lattice.size)
+    setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, keeps: Flags,
+    level: int, stop: Flags,
+) -> Outside:  # fmt: skip
+    """Return what is known from ``level`` on of keeps[B, L, 3]; the frame is overwritten."""
+    kinds, levels, many, size = len(keeps), keeps.shape[1], 1 + len(ports.rate), lattice.size
+    siblings = new_siblings(keeps)
+    frame.spread[:], frame.guess[:] = 1, 0
+    for kind in range(kinds):
+        frame.keep[:] = keeps[kind]
+        prepare(setup, frame, real)
+        note(siblings, frame, kind)
+    here = np.full((kinds, levels - 1, many, size), np.inf)
+    ends, beyond = np.empty((kinds, many, size)), np.zeros((kinds, many, size))
+    rest, room = np.full((kinds, levels - 1), np.inf), scratch(levels, many)
+    desk = new_desk(kinds, levels, many)
+    for at in range(levels - 2, level - 1, -1):
+        fill_siblings(
+            setup, frame, real, lattice, ports, siblings, at, rest, ends, beyond, room, desk, stop
+        )
+        for kind in range(kinds):
+            here[kind, at] = ends[kind]
+            least_outside(lattice, beyond[kind], beyond[kind])
+    return Outside(lattice, level, beyond, here, size)

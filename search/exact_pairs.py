@@ -52,7 +52,7 @@ class Window(NamedTuple):
 
 @inlined
 def _least(
-    setup: Setup, frame: Frame, real: Int, ports: Ports, outside: Outside
+    setup: Setup, frame: Frame, real: Int, ports: Ports, outside: Outside, kind: int
 ) -> tuple[float, float]:
     """Least energy and cycles of a frame."""
     fixed, least, total = prepare(setup, frame, real)
@@ -67,9 +67,9 @@ def _least(
             if frame.parent[level, t] >= 0:
                 energy -= frame.least_pj[level, t]
     for port in range(len(ports.rate)):
-        units = moved(ports, port, frame.units) + outside.beyond[1 + port, number]
+        units = moved(ports, port, frame.units) + outside.beyond[kind, 1 + port, number]
         cycles = max(cycles, units / ports.rate[port])
-    return energy + outside.beyond[0, number], cycles
+    return energy + outside.beyond[kind, 0, number], cycles
 
 
 @compiled
@@ -130,8 +130,8 @@ def _divide(setup: Setup, one: Int, two: Int) -> bool:
 
 @inlined
 def _take(
-    setup: Setup, frame: Frame, real: Int, ports: Ports, outside: Outside, window: Window,
-    one: Factors, two: Factors, a: int, b: int,
+    setup: Setup, frame: Frame, real: Int, ports: Ports, outside: Outside, kind: int,
+    window: Window, one: Factors, two: Factors, a: int, b: int,
 ) -> None:  # fmt: skip
     """Bound the choice of a pair, and list it if it belongs to the window."""
     if _second(window, one, two, a, b):
@@ -139,7 +139,7 @@ def _take(
     for level in range(frame.keep.shape[0]):
         for d in range(8):
             frame.spread[level, d] = one.spread[a, level, d] * two.spread[b, level, d]
-    energy, cycles = _least(setup, frame, real, ports, outside)
+    energy, cycles = _least(setup, frame, real, ports, outside, kind)
     window.tally[1] += 1
     exact = 1 - window.slack if len(ports.rate) else 1.0
     leaked = leakage(setup, frame) + setup.leakage_pj
@@ -155,7 +155,7 @@ def _take(
 
 @compiled
 def list_pairs(
-    setup: Setup, frame: Frame, real: Int, ports: Ports, keep: Flags, outside: Outside,
+    setup: Setup, frame: Frame, real: Int, ports: Ports, keep: Flags, outside: Outside, kind: int,
     floors: Float, prices: Float, one: Factors, two: Factors, window: Window, stop: Flags,
 ) -> None:  # fmt: skip
     """List all choices of a window that keep ``keep[L, 3]``.
@@ -190,7 +190,7 @@ def list_pairs(
             window.tally[2] += 1
             energy = _serving(prices, one.shares[a], two.shares[b]) + floors[a]
             if energy < room and _divide(setup, one.taken[a], two.taken[b]):
-                _take(setup, frame, real, ports, outside, window, one, two, a, b)
+                _take(setup, frame, real, ports, outside, kind, window, one, two, a, b)
 
 
 @compiled

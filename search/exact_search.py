@@ -18,6 +18,7 @@ from .exact_outline import outline
 from .exact_ports import ports_of
 from .exact_proof import Found, Proof, Watch, ln_scores, progress_of
 from .exact_rebuild import alone, rebuilt
+from .exact_sieve import Sieve, ruled_out
 from .exact_spread import divisors, guesses_of, touched
 from .exact_walk import DONE, FULL, STOPPED, new_step, walk_outwards
 from .exact_wiring import UNWIRED, Wiring, parts_of, wired, wired_least, wirings
@@ -30,6 +31,10 @@ SLICE: Final = 1000
 
 #: shares above the bound within which the best mapping of a frame is looked for first
 LADDER: Final = (0.002, 0.02, 0.2, inf)
+
+#: how far (ln) the best score may be above a limit that it is taken for instead: the walk below a
+#: limit pays where it finds a better mapping, which is rarer the closer the best score is
+NEAR: Final = log1p(0.2)
 
 #: how a bound of a frame ended that leaves it open, beside DONE, FULL and STOPPED
 MORE: Final = -1
@@ -138,17 +143,37 @@ class Search:
 
     def settle_listed(self, choices: Choices, listed: Listed) -> int:
         """Take listed choices one by one; return how that ended."""
-        for (keep, one, two), bound in zip(listed.chosen, listed.bounds.tolist(), strict=True):
+        bounds, at = listed.bounds.tolist(), 0
+        sieve = choices.sieve(listed)
+        while True:
+            if sieve is not None:
+                at = self.sift(choices, sieve, at)
+            if at == len(bounds):
+                return DONE
+            keep, one, two = listed.chosen[at]
+            bound = bounds[at]
             self.raise_bound(bound)
             if bound >= self.score:
-                break
+                return DONE
             self.kept = int(keep)
             ended = self.settle(choices.keeps[keep], choices.spread(one, two))
             if ended != DONE:
                 self.unsettled = min(self.unsettled, bound)
             if ended == STOPPED:
                 return STOPPED
-        return DONE
+            at += 1
+
+    def sift(self, choices: Choices, sieve: Sieve, at: int) -> int:
+        """Return the first choice from one on that is not ruled out by what it costs as far as
+        meshes reach.
+        """
+        left = np.array([self.left])
+        at = int(ruled_out(
+            self.plain, self.frame, self.real, self.ports, choices.outside, choices.keeps,
+            choices.kinds, choices.one, choices.two, sieve, at, self.score, left, self.stop,
+        ))  # fmt: skip
+        self.spent = self.budget - int(left[0])
+        return at
 
     def raise_bound(self, left: float) -> None:
         """Report the bound of all mappings where what is left raises it."""
@@ -272,7 +297,9 @@ class Search:
                 return settled
             if bound_alone:
                 return MORE
-            target = min(self.score, bound + log1p(share))
+            target = bound + log1p(share)
+            if target + NEAR >= self.score:
+                target = self.score
             ended = self.walk(bounds, bounds.new_walk(target, self.most_cycles, self.stop))
             if ended != DONE:
                 return ended
@@ -292,12 +319,12 @@ class Search:
         holds once ``stop`` is set.
         """
         assert self.choices is not None
-        outside = self.choices.outside(self.kept)
+        outside, kind = self.choices.outside, int(self.choices.kinds[self.kept])
         found = bounded(self.plain, self.frame, outline(
-            self.plain, self.frame, self.real, self.ports, outside, self.score, self.stop
+            self.plain, self.frame, self.real, self.ports, outside, kind, self.score, self.stop
         ))  # fmt: skip
         if outside.size == 0 and found.score < inf:
-            self.choices.count(self.kept, size)
+            self.choices.count(size)
         mixed = found.score < self.score and found.corner.convex
         if mixed and found.live(self.score, self.most_cycles).any():
             return found.chorded(self.real, self.stop)

@@ -16,7 +16,7 @@ from ..evaluators.words import Float, Int
 from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, G, P
 from .exact_ahead import Ahead
 from .exact_closing import NONE, NOTHING, end_runs, ends, may_stay, run_of, still_leads, tries
-from .exact_frame import Frame, port_cycles
+from .exact_frame import Flags, Frame, port_cycles
 from .exact_labels import (
     Labels,
     Walk,
@@ -42,6 +42,9 @@ DONE, FULL, STOPPED = range(3)
 class Step(NamedTuple):
     """Scratch of one step outwards: tile, loops, what ports have moved, words that pass, and
     costs by price.
+
+    What runs of a tensor cost that end there does not depend on the others: it is found once by
+    :func:`_slot`, where ``known[3, 10]``: energy, what ports move, and words that pass.
     """
 
     tau: Int
@@ -51,6 +54,10 @@ class Step(NamedTuple):
     ended: Float
     passing: Float
     costs: Float
+    known: Flags
+    run_pj: Float
+    run_units: Float
+    run_passing: Float
 
 
 def new_step(levels: int) -> Step:
@@ -58,7 +65,19 @@ def new_step(levels: int) -> Step:
     tau, outside, factors = (np.ones(8, np.int64) for _ in range(3))
     costs = np.zeros(1 + 2 * 3 * levels)
     scratch, ended = np.zeros((2, 4, 8), np.int64), np.zeros((levels, 2))
-    return Step(tau, outside, factors, scratch, ended, np.zeros(3), costs)
+    known, run_pj, run_units = np.zeros((3, 10), np.uint8), np.zeros((3, 10)), (3, 10, levels, 2)
+    return Step(
+        *(tau, outside, factors, scratch, ended, np.zeros(3), costs, known, run_pj),
+        *(np.zeros(run_units), np.zeros((3, 10))),
+    )
+
+
+@part
+def _slot(t: int, stays: int, first: int) -> int:
+    """Place of a tensor's run: weights and results mind only whether it is they that stay."""
+    if t != INPUTS:
+        return int(stays != t)
+    return (first - P if first >= P else 4) + (5 if stays == INPUTS else 0)
 
 
 @inlined
@@ -74,13 +93,23 @@ def _end(
         step.passing[t] = labels.passing[label * int(walk.carried), t]
         if not (last or ends(t, step.factors)):
             continue
-        energy += end_runs(
-            setup, frame, real, t, opened_from(labels.opened[label], t), level, step.tau,
-            step.factors, run_of(t, stays, still, run), stays, first, step.scratch, step.ended,
-            step.passing,
-        )  # fmt: skip
-        if not frame.needed[level, t]:
-            step.passing[t] = 0.0
+        at = _slot(t, stays, first)
+        if not step.known[t, at]:
+            step.known[t, at], units = 1, step.run_units[t, at]
+            for outer in range(units.shape[0]):
+                units[outer, 0] = units[outer, 1] = 0.0
+            step.run_pj[t, at] = end_runs(
+                setup, frame, real, t, opened_from(labels.opened[label], t), level, step.tau,
+                step.factors, run_of(t, stays, still, run), stays, first, step.scratch, units,
+                step.passing,
+            )  # fmt: skip
+            step.run_passing[t, at] = step.passing[t] if frame.needed[level, t] else 0.0
+        energy += step.run_pj[t, at]
+        step.passing[t] = step.run_passing[t, at]
+        if walk.bounded:
+            for outer in range(step.ended.shape[0]):
+                step.ended[outer, 0] += step.run_units[t, at, outer, 0]
+                step.ended[outer, 1] += step.run_units[t, at, outer, 1]
     return energy
 
 
@@ -164,6 +193,8 @@ def _outwards(
     stayed, least, least_how = False, np.inf, 0
     for choice in range(4 * max(1, ways_of(setup, level))):
         way, stays = choice // 4, choice % 4
+        if stays == 0:
+            step.known[:] = 0
         stayed = stays > 0 and stayed
         still = staying(setup, level, way, stays, step.factors)
         if not may_stay(stays, still, stayed, every and step.factors[G] > 1):
