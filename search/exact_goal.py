@@ -10,6 +10,7 @@ from typing import Final
 import numpy as np
 
 from ..evaluators.words import Float
+from .exact_proof import ln_score
 
 #: what rounding may add to a cost that is compared with a ceiling, relative
 SLACK: Final = 1e-11
@@ -32,8 +33,7 @@ class Corner:
     @property
     def score(self) -> float:
         """Ln of the objective that no mapping is below; minus infinity if it may be nothing."""
-        pairs = zip(self.weights, (self.total_pj, self.cycles), strict=True)
-        return sum(weight * _ln(value) for weight, value in pairs if weight)
+        return ln_score(self.weights, self.total_pj, self.cycles)
 
     @property
     def convex(self) -> bool:

@@ -5,7 +5,7 @@ docs/exact_mapping.md.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from heapq import heappop, heappush
-from math import inf, log, log1p, prod
+from math import inf, log1p, prod
 from typing import NamedTuple
 
 from ..evaluators.layer_bounds import problem_bound
@@ -14,7 +14,7 @@ from ..evaluators.problem import MappingProblem
 from ..space.dims import P
 from .exact import covered
 from .exact_choices import ROUNDING
-from .exact_proof import Found, Proof
+from .exact_proof import Found, Proof, ln_score
 from .exact_search import WARM_UP, Search
 from .factors import least_score
 
@@ -79,9 +79,7 @@ class _Floor(NamedTuple):
         """Score (ln) that no mapping of so many multiply-accumulates is below."""
         cycles = max(self.cycles, macs / self.rate)
         energy = self.energy_pj + (macs - self.macs) * self.mac_pj + self.leakage_pj * cycles
-        pairs = zip(self.weights, (energy, cycles), strict=True)
-        least = 1 - ROUNDING
-        return sum(w * (log(least * v) if v > 0 else -inf) for w, v in pairs if w)
+        return ln_score(self.weights, (1 - ROUNDING) * energy, (1 - ROUNDING) * cycles)
 
 
 def _floor_of(problem: MappingProblem) -> _Floor:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import exp, inf
+from math import exp, inf, log
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -90,6 +90,12 @@ class Proof:
         if self.proven:
             return 0.0
         return inf if self.best is None else 100.0 * (exp(self.best.score - self.bound) - 1.0)
+
+
+def ln_score(weights: tuple[float, float], energy_pj: float, cycles: float) -> float:
+    """Ln of one objective, as :func:`ln_scores`, in a tenth of the time."""
+    pairs = zip(weights, (energy_pj, cycles), strict=True)
+    return sum(weight * (log(value) if value > 0 else -inf) for weight, value in pairs if weight)
 
 
 def ln_scores(weights: Float, energy_pj: Any, cycles: Any) -> Any:

@@ -1,11 +1,13 @@
 """Many walks at once: what their moves leave behind, and that pricing in lanes changes nothing."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 from archloom.evaluators.lane_records import LANES
 from archloom.evaluators.lane_setup import lanes_of
-from archloom.evaluators.setup import Setup
 from archloom.search.lane_annealing import ROUND, TRIES, annealed
 from archloom.search.lane_candidates import Block, Stand, mapping_of, new_block
 
@@ -84,23 +86,25 @@ def test_walks_change_every_kind_of_choice() -> None:
     assert all(len(s) > 4 for s in seen)
 
 
-def only_kernel(number: int) -> tuple[Setup, Setup]:
-    """A setup that lanes cover, and the same with prices of nothing that only the kernel reads."""
+def kernel_finds_as_much(number: int, search: Callable[..., Any]) -> bool:
+    """Whether a search of lanes finds the same where they do not cover a setup, for prices of
+    nothing that only the kernel reads.
+    """
     setup = random_setup(np.random.default_rng(number))
     setup = drawn_problem(number).setup if number % 2 else setup
     free = np.zeros(len(setup.fanout))
     setup = setup._replace(hop_pj=free, router_pj=free, address_pj=free, used_leakage_pj=free)
-    return setup._replace(extras=None), setup._replace(extras=1)
+    covered, other = setup._replace(extras=None), setup._replace(extras=1)
+    assert lanes_of(covered) is not None
+    assert lanes_of(other) is None
+    by_lanes = search(covered, new_block(covered), number, 0, 3000)
+    return same(by_lanes, search(other, new_block(other), number, 0, 3000))
 
 
 @pytest.mark.parametrize("number", range(40))
 def test_the_kernel_finds_what_lanes_find(number: int) -> None:
     """Where lanes do not cover a setup, candidates are priced one by one; nothing else differs."""
-    covered, other = only_kernel(number)
-    assert lanes_of(covered) is not None
-    assert lanes_of(other) is None
-    by_lanes = annealed(covered, new_block(covered), number, 0, 3000)
-    assert same(by_lanes, annealed(other, new_block(other), number, 0, 3000))
+    assert kernel_finds_as_much(number, annealed)
 
 
 def test_a_round_begins_from_the_incumbent_or_from_scratch() -> None:

@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from archloom.evaluators.lane_records import LANES
-from archloom.evaluators.lane_setup import lanes_of
 from archloom.search.lane_breeding import bred
 from archloom.search.lane_candidates import mapping_of, new_block
 
 from .constrained_cases import constrained_problem, satisfied
 from .test_annealing import PROBLEMS, score, well_formed
-from .test_lane_annealing import BUDGETS, lane, only_kernel, same, stand
+from .test_lane_annealing import BUDGETS, kernel_finds_as_much, lane, stand
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -63,8 +62,4 @@ def test_children_obey_constraints() -> None:
 
 @pytest.mark.parametrize("number", range(10))
 def test_the_kernel_breeds_what_lanes_breed(number: int) -> None:
-    covered, other = only_kernel(number)
-    assert lanes_of(covered) is not None
-    assert lanes_of(other) is None
-    by_lanes = bred(covered, new_block(covered), number, 0, 3000)
-    assert same(by_lanes, bred(other, new_block(other), number, 0, 3000))
+    assert kernel_finds_as_much(number, bred)

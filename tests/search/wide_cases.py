@@ -11,12 +11,13 @@ from random import Random
 
 from archloom.evaluators.problem import MappingProblem
 from archloom.space.dims import DIMS, TENSORS
-from archloom.space.effects import AccessEnergy, Effects
+from archloom.space.effects import AccessEnergy
 from archloom.space.hardware import Hardware, StorageLevel
 from archloom.space.mapping_constraints import LevelConstraints, MappingConstraints
 
 from ..evaluators.generated import draw_staged, part, some
 from .enumerated import Int, size, tilings
+from .exact_cases import chip
 
 #: most mappings of a problem
 MOST = 100_000
@@ -118,23 +119,7 @@ def _hardware(
         tile = [rng.choice([t for t in range(1, b + 1) if b % t == 0 and t % tile[d] == 0])
                 for d, b in enumerate(bounds)]  # fmt: skip
         levels.append(_level(rng, i, mesh, bits, rough, words(tile, *window)))
-    levels[-1] = replace(
-        levels[-1], storage="dram", keeps=TENSORS, capacity_bytes=None, optional=False
-    )
-    zeros = ("computed", "computed", "gated", "skipped")
-    return Hardware(
-        name="chip",
-        technology="cacti_45nm",
-        frequency_mhz=1000,
-        word_bits=bits,
-        pe_mesh=macs,
-        array=(1, 1),
-        levels=tuple(levels),
-        dram="lpddr4",
-        vector_lanes=1,
-        mac_pj=rng.randrange(16) / 8,
-        effects=Effects(weight_zeros=rng.choice(zeros), input_zeros=rng.choice(zeros)),
-    )
+    return chip(rng, bits, macs, levels)
 
 
 def words(tile: list[int], stride: list[int], dilation: list[int]) -> tuple[int, int, int]:
