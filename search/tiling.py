@@ -15,7 +15,7 @@ from ..evaluators.group_cost import buffer_words, fusion_blocked, shape_of
 from ..evaluators.hardware_cost import access_costs
 from ..evaluators.occupancy import GroupTiles
 from ..evaluators.rounds import round_count
-from ..space.cores import fusion_cores
+from ..space.cores import Cores, fusion_cores
 from ..space.dims import INPUTS
 from ..space.fusion import FusionGroup, HaloPolicy
 from ..space.hardware import Hardware
@@ -27,7 +27,7 @@ from .group_tilings import GroupTilings, Tile
 _POLICIES: Final[tuple[HaloPolicy, ...]] = ("keep_all", "recompute")
 
 #: where the tiles of an image run on several cores, which keep nothing for each other
-_POLICIES_APART: Final[tuple[HaloPolicy, ...]] = ("recompute", "keep_inner")
+POLICIES_APART: Final[tuple[HaloPolicy, ...]] = ("recompute", "keep_inner")
 
 
 def tile_group(
@@ -54,9 +54,7 @@ def tile_group(
     lowest = inf
     estimate = _estimator(hardware)
     for tiles, tile in _candidates(network, layers, cores.count):
-        work, runs = _work_of(tiles, cores.count), tiles.count * tiles.images
-        if cores.shared_weights:
-            runs = round_count(tiles, cores.count)
+        work, runs = _work_of(tiles, cores.count), fetches(tiles, cores)
         # occupancy is the dear part: skip what would lose even if all weights could stay
         if estimate(work, choose_weights(network, layers, hardware, runs, maxsize)[1]) >= lowest:
             continue
@@ -79,6 +77,13 @@ def tile_group(
     return overflow(network, tightest, step, capacity, cores.one, hint)
 
 
+def fetches(tiles: GroupTiles, cores: Cores) -> int:
+    """Return how often weights come that do not stay: once a tile, or for all cores of a round."""
+    if cores.shared_weights:
+        return round_count(tiles, cores.count)
+    return tiles.count * tiles.images
+
+
 def _candidates(
     network: Network, layers: tuple[int, ...], cores: int
 ) -> Iterator[tuple[GroupTiles, Tile]]:
@@ -86,7 +91,7 @@ def _candidates(
     ways = GroupTilings(shape_of(network, layers), tuple(network.layers[i] for i in layers))
     apart = network.layers[layers[0]].n % cores > 0
     for tile in core_tile_sizes(*ways.whole, cores) if apart else ways.bands:
-        for policy in _POLICIES_APART if apart else _POLICIES:
+        for policy in POLICIES_APART if apart else _POLICIES:
             # one tile has no halo, so the policies agree
             yield ways.tiles(tile, policy), tile
             if tile == ways.whole or (apart and tile[1] == ways.whole[1]):

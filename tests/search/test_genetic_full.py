@@ -70,8 +70,20 @@ def test_tilings_of_a_group_fit_and_differ() -> None:
     assert not any(isinstance(price.group(group), Infeasible) for group in found)
 
 
-@pytest.mark.parametrize("hardware", [two_levels(), preset("tpu_v3")])
-def test_there_are_no_tilings_without_a_shared_buffer(hardware) -> None:
-    net = network("tiny_cnn")
+def test_there_are_no_tilings_without_a_buffer_for_maps() -> None:
+    net, hardware = network("tiny_cnn"), two_levels()
     assert tilings(net, (0, 1), hardware) == ()
     assert tilings(net, (1,), hardware) == (FusionGroup((1,)),)
+
+
+@pytest.mark.parametrize("images", [1, 16])
+def test_tilings_on_several_cores_fit_and_have_the_chosen_one(images: int) -> None:
+    price = cheap_pricer(network("tiny_cnn").with_batch(images), preset("edgetpu"))
+    found = tilings(price.network, (0, 1), price.hardware)
+    assert len(set(found)) == len(found) > 5
+    assert price.tiling((0, 1)) in found
+    assert not any(isinstance(price.group(group), Infeasible) for group in found)
+    search = GeneticFull(price)
+    best = search.advance(search.start(1), 60)
+    assert best.history[-1] < best.history[0]
+    assert any(len(group.layers) > 1 for group in best.best.groups)
