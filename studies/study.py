@@ -161,6 +161,10 @@ def stored_config(folder: Path, header: Header) -> StudyConfig:
         ConfigError: this version of archloom does not take it.
     """
     stored = header.config | {"space": str(folder.resolve() / header.space_file)}
+    halving = stored["halving"]
+    if halving["name"] in ("msh", "sh") and "rank" not in halving:
+        # a study that began before there was a choice goes on as it began
+        stored["halving"] = halving | {"rank": "edp"}
     return parse_stored(stored, folder / STUDY, header.networks)
 
 

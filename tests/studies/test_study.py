@@ -1,5 +1,6 @@
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from math import isclose, prod
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,15 @@ from archloom.studies.config import space_text
 from archloom.studies.errors import UserError
 from archloom.studies.journal import read_events
 from archloom.studies.status import Status
-from archloom.studies.store import JOURNAL, TRIALS, read_baseline, read_trials
+from archloom.studies.store import (
+    JOURNAL,
+    TRIALS,
+    Store,
+    read_baseline,
+    read_header,
+    read_trials,
+)
+from archloom.studies.study import header_of, stored_config
 
 from .samples import TINY, run_here, tiny_config
 
@@ -224,3 +233,13 @@ def test_watchers_see_the_study_advance(tmp_path: Path) -> None:
     assert {status.baseline for status in seen} == {False, True}
     assert seen[-1].trials_done == 10
     assert seen[-1].front > 0
+
+
+def test_a_study_that_began_before_halving_had_a_rank_goes_on_by_edp(tmp_path: Path) -> None:
+    new = header_of(tiny_config(tmp_path))
+    halving = {k: v for k, v in new.config["halving"].items() if k != "rank"}
+    old = replace(new, config=new.config | {"halving": halving})
+    for name, header, rank in (("new", new, "front"), ("old", old, "edp")):
+        Store.create(tmp_path / name, header).close()
+        found = stored_config(tmp_path / name, read_header(tmp_path / name))
+        assert found.halving.options["rank"] == rank
