@@ -20,7 +20,6 @@ from .monte_carlo import MonteCarlo
 from .pool import CandidatePool
 from .protocols import Observation
 from .random_search import draw_new
-from .seeds import derived_seed
 from .told import Told
 
 #: Fewest results that a fit is worth; before them the start goes on.
@@ -64,8 +63,7 @@ class BlackBoxNehvi:
     def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
         """Return up to ``n`` new feasible points; see ``HardwareOptimizer.ask``."""
         known = self._told.known(pending)
-        told = len(self._told.keys)
-        seed = derived_seed(self._seed, "ask", told, len(pending))
+        seed = self._told.ask_seed(self._seed, pending)
         rng = np.random.default_rng(seed)
         front = self._told.front_rows()
         learned = len(self._told.results) >= MIN_RESULTS and bool(front)

@@ -12,7 +12,6 @@ from .design_arrays import DesignArrays
 from .pool import CandidatePool
 from .protocols import Observation
 from .random_search import draw_new
-from .seeds import derived_seed
 from .told import Told
 
 
@@ -49,8 +48,7 @@ class GreedyBound:
     def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
         """Return up to ``n`` new feasible points; see ``HardwareOptimizer.ask``."""
         known = self._told.known(pending)
-        told = len(self._told.keys)
-        rng = np.random.default_rng(derived_seed(self._seed, "ask", told, len(pending)))
+        rng = np.random.default_rng(self._told.ask_seed(self._seed, pending))
         pool = self._told.prospects(self._pool.around(self._told.front(), rng, known))
         chosen = []
         if pool and n:

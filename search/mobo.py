@@ -105,8 +105,7 @@ class Mobo:
     def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
         """Return up to ``n`` new feasible points; see ``HardwareOptimizer.ask``."""
         known = self._told.known(pending)
-        told = len(self._told.keys)
-        rng = np.random.default_rng(derived_seed(self._seed, "ask", told, len(pending)))
+        rng = np.random.default_rng(self._told.ask_seed(self._seed, pending))
         learned = len(self._told.results) >= MIN_RESULTS
         starting = min(n, self._initial - len(known)) if learned else n
         chosen = self._start(max(starting, 0), known)

@@ -20,7 +20,6 @@ from .nearby import propose
 from .protocols import Observation
 from .random_search import draw_new
 from .ranking import comparable
-from .seeds import derived_seed
 from .told import Told
 
 #: Chance of a crossover (Deb et al. 2002, section V).
@@ -75,7 +74,7 @@ class Nsga2:
     def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
         """Return up to ``n`` new feasible points; see ``HardwareOptimizer.ask``."""
         known = self._told.known(pending)
-        seed = derived_seed(self._seed, "ask", len(self._told.keys), len(pending))
+        seed = self._told.ask_seed(self._seed, pending)
         rng = np.random.default_rng(seed)
         results = self._told.results
         if len(known) < self._population or len(results) < 4:

@@ -20,7 +20,6 @@ from .candidates import DesignProblem
 from .nearby import propose
 from .protocols import Observation
 from .random_search import draw_new
-from .seeds import derived_seed
 from .told import Result, Told
 
 if TYPE_CHECKING:
@@ -109,7 +108,7 @@ class OptunaSearch:
     def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
         """Return up to ``n`` new feasible points; see ``HardwareOptimizer.ask``."""
         known = self._told.known(pending)
-        seed = derived_seed(self._seed, "ask", len(self._told.keys), len(pending))
+        seed = self._told.ask_seed(self._seed, pending)
         rng = np.random.default_rng(seed)
         learned = len(self._told.results) >= MIN_RESULTS
         starting = min(n, max(self._initial - len(known), 0)) if learned else n

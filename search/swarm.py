@@ -19,7 +19,6 @@ from .nearby import propose
 from .protocols import Observation
 from .random_search import draw_new
 from .ranking import ranked
-from .seeds import derived_seed
 from .told import Told
 
 Array = NDArray[np.float64]
@@ -72,8 +71,7 @@ class Swarm:
     def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
         """Return up to ``n`` new feasible points; see ``HardwareOptimizer.ask``."""
         known = self._told.known(pending)
-        told = len(self._told.keys)
-        rng = np.random.default_rng(derived_seed(self._seed, "ask", told, len(pending)))
+        rng = np.random.default_rng(self._told.ask_seed(self._seed, pending))
         results = self._told.results
         if len(known) < self._initial or len(results) < 3:
             return [c.point for c in draw_new(self._problem, rng, n, known)]

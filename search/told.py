@@ -10,6 +10,7 @@ from ..space.hardware_space import Point
 from .candidates import Candidate, DesignProblem
 from .pareto import dominated_by, non_dominated
 from .protocols import Observation
+from .seeds import derived_seed
 
 Array = NDArray[np.float64]
 
@@ -88,6 +89,10 @@ class Told:
     def known(self, pending: Sequence[Point]) -> set[str]:
         """Return the keys of all designs that must not be proposed again."""
         return {*self.keys, *map(self._problem.space.point_key, pending)}
+
+    def ask_seed(self, seed: int, pending: Sequence[Point]) -> int:
+        """Return the seed of the next call of ``ask``: the same whenever as much was told."""
+        return derived_seed(seed, "ask", len(self.keys), len(pending))
 
     def logs(self) -> Array:
         """Return the natural logarithms of the results' values: [n, objectives]."""
