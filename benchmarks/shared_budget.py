@@ -19,6 +19,7 @@ from archloom.search.software import (
     SoftwareSettings,
     SoftwareTask,
     _pricer,
+    _search,
     _shared,
     advance,
 )
@@ -91,6 +92,7 @@ def measure(case: Case, budgets: list[int], first: int, budget: str, seed: int) 
     settings = SoftwareSettings(fusion, 8, mapping, first, factors, budget=budget)
     task = SoftwareTask(design(hardware), (network(name),), settings, seed)
     _pricer.cache_clear()
+    _search.cache_clear()
     _shared.cache_clear()
     state, found, spent = None, [], 0.0
     for before, after in pairwise([0, *budgets]):

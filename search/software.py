@@ -22,7 +22,7 @@ from .fusion_state import FusionState
 from .mapper import Mapper, RecordedMapper
 from .mapping_search import MAPPING_SEARCHES
 from .pricing import PlanPricer
-from .protocols import Curve
+from .protocols import Curve, FusionSearch
 from .seeds import derived_seed
 from .shared_budget import SharedSearch
 from .shared_state import SharedState
@@ -36,7 +36,7 @@ class SoftwareSettings:
     """How the software of a trial is searched.
 
     Attributes:
-        fusion: ``genetic`` (CASCO) or ``none`` (layer by layer).
+        fusion: a name of :data:`.fusion_search.FUSION_SEARCHES`.
         population: individuals of the genetic search.
         mapping: ``exact`` (the best one, where ``mapping_evaluations`` are enough to prove it),
             ``auto`` (the same, and annealing beside it where they are not), ``local`` (annealing
@@ -197,8 +197,7 @@ def _advanced(
         spent = both.advance(spent, budget)
         pricer = both.pricer(spent)
         return _Advanced(spent.to_dict(), spent.history, spent.best, pricer, spent.shares())
-    pricer = _pricer(task.hardware, network, settings, task.seed)
-    search = FUSION_SEARCHES[settings.fusion](pricer, settings.population)
+    search, pricer = _search(task.hardware, network, settings, task.seed)
     now = search.advance(FusionState.from_dict(state) if state else search.start(seed), budget)
     return _Advanced(now.to_dict(), now.history, now.best, pricer, {})
 
@@ -222,6 +221,15 @@ def _pricer(
     """Return the pricer of one network; a trial that goes on in this process keeps its memo."""
     mapper = _mapper(settings, seed, settings.mapping_evaluations)
     return PlanPricer(network.with_batch(pass_batch(network, hardware)), hardware, mapper)
+
+
+@lru_cache(maxsize=32)
+def _search(
+    hardware: Hardware, network: Network, settings: SoftwareSettings, seed: int
+) -> tuple[FusionSearch, PlanPricer]:
+    """Return the search of one network, kept as its pricer is: some know more than their state."""
+    pricer = _pricer(hardware, network, settings, seed)
+    return FUSION_SEARCHES[settings.fusion](pricer, settings.population), pricer
 
 
 @lru_cache(maxsize=32)

@@ -1,6 +1,7 @@
 """Software search of one trial: resumable, plain, and better with fusion than without."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import replace
 from math import exp, log, prod
 from typing import Any
@@ -8,6 +9,9 @@ from typing import Any
 import pytest
 
 from archloom.evaluators.network_cost import NetworkCost
+from archloom.search import joint
+from archloom.search.joint import plans
+from archloom.search.pricing import PlanPricer
 from archloom.search.software import (
     FUSION_SEARCHES,
     NetworkResult,
@@ -15,6 +19,7 @@ from archloom.search.software import (
     SoftwareSettings,
     SoftwareTask,
     _pricer,
+    _search,
     _shared,
     advance,
     recorded_pricer,
@@ -45,8 +50,8 @@ def after(what: SoftwareTask, *budgets: int) -> SoftwareResult:
     """Advance by budget after budget, each time as another process would: from a stored state."""
     result = None
     for budget in budgets:
-        _pricer.cache_clear()
-        _shared.cache_clear()
+        for kept in (_pricer, _search, _shared):
+            kept.cache_clear()
         result = advance(what, stored(result.state) if result else None, budget)
     assert result is not None
     return result
@@ -63,6 +68,22 @@ def test_a_then_b_is_a_plus_b(mapping: str, budgets: tuple[int, ...]) -> None:
 def test_every_fusion_search_goes_on_where_it_was(fusion: str) -> None:
     what = task(settings=SoftwareSettings(fusion, 8, "local", 40))
     assert after(what, 1, 5) == after(what, 6)
+
+
+def test_a_trial_that_goes_on_in_its_process_is_not_walked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    walks = []
+
+    def counted(price: PlanPricer) -> Iterator[FusionPlan]:
+        walks.append(price.network.name)
+        return plans(price)
+
+    monkeypatch.setattr(joint, "plans", counted)
+    what = task(settings=replace(QUICK, fusion="joint"), seed=12345)
+    first = advance(what, None, 2)
+    advance(what, stored(first.state), 4)
+    assert walks == [CNN.name, MOBILE.name]
 
 
 def test_the_seed_alone_decides() -> None:
