@@ -12,13 +12,14 @@ import numpy as np
 
 from ..space.hardware_space import Point
 from ..surrogates.fidelity import high_fidelity
-from ..surrogates.gp import GaussianProcess, Prior, Surrogate
+from ..surrogates.gp import Array, Fits, GaussianProcess, Prior, Surrogate
 from ..surrogates.threads import one_thread
 from .belief import Belief
 from .candidates import Candidate, DesignProblem
 from .design_arrays import DesignArrays
+from .long_history import MOST_ROWS, farthest, renewed, telling_rows
 from .monte_carlo import MonteCarlo
-from .pool import CandidatePool, spread
+from .pool import CandidatePool
 from .protocols import Observation
 from .random_search import draw_new
 from .seeds import derived_seed
@@ -39,10 +40,11 @@ class Mobo:
 
     Of the first ``initial`` designs half lie far apart in the feasible space, from a random one
     on, for the model to learn from; the others improve the front most if the lower bounds,
-    which cost nothing, are right up to a factor. Then each call fits a Gaussian process to every
-    result so far, from nothing, and picks a batch one by one as a kriging believer. Designs in
-    flight are believed as well. ``ask`` depends on the seed, on what was told and on what is
-    pending, and on nothing else.
+    which cost nothing, are right up to a factor. Then each call conditions a Gaussian process on
+    the results so far and picks a batch one by one as a kriging believer. Designs in flight are
+    believed as well. Hyperparameters are fitted from nothing, whenever there are a fifth more
+    results; of thousands of results some are left out (:func:`telling_rows`). ``ask`` depends on
+    the seed, on what was told and on what is pending, and on nothing else.
 
     A trial that was stopped early has a cost that more search would have lowered: the logarithm
     of the evaluations spent is an input of the model, which is asked at the most spent so far.
@@ -92,6 +94,7 @@ class Mobo:
         self._acquisition = acquisition
         self._arrays = DesignArrays(problem, self._pool)
         self._told = Told(problem)
+        self._fits = Fits()
 
     def tell(self, observations: Sequence[Observation]) -> None:
         """Learn from finished trials; those without values are only never proposed again.
@@ -125,7 +128,7 @@ class Mobo:
             return []
         designs = self._arrays.of(base)
         first = derived_seed(self._seed, "start") % len(base)
-        apart = spread(self._pool.inputs(base), (self._initial + 1) // 2, first)
+        apart = farthest(designs.inputs, (self._initial + 1) // 2, [first]).tolist()
         doubt = Prior(START_DOUBT)
         goals = self._problem.goals
         belief = Belief(
@@ -159,32 +162,49 @@ class Mobo:
         """Fit the models to the results."""
         results = self._told.results
         logs, designs = self._told.logs(), self._arrays.results(results)
-        train = np.ones(len(logs), dtype=np.bool_)
+        front = logs[np.array(self._told.front_rows(), dtype=np.int64)]
+        train = np.arange(len(logs))
         if self._update_filter == "uul":
-            train = high_fidelity(logs, self._filter_batch, derived_seed(self._seed, "uul"))
-        inputs, above = designs.inputs[train], (logs - designs.ln_least)[train]
-        excess = np.array([r.excess for r in results]) - designs.least_excess
+            seed = derived_seed(self._seed, "uul")
+            train = np.flatnonzero(high_fidelity(logs, self._filter_batch, seed))
+        over = np.array([r.violation for r in results])[:, None]
+        rows = telling_rows(designs.inputs[train], (logs + over)[train], front)
+        above = (logs - designs.ln_least)[train]
+        excess = (np.array([r.excess for r in results]) - designs.least_excess)[train]
+
+        def process(targets: Array) -> GaussianProcess:
+            first = slice(renewed(len(train)))
+            found = self._fits(designs.inputs[train[first]], targets[first])
+            return GaussianProcess(designs.inputs[train[rows]], targets[rows], found)
+
         return Belief(
             processes=tuple(
-                None if known else GaussianProcess.fit(inputs, above[:, j])
+                None if known else process(above[:, j])
                 for j, known in enumerate(self._problem.goals.known)
             ),
-            front=logs[[r.violation == 0 for r in results]],
+            front=front,
             reference=self._arrays.reference(logs, results),
-            limits=tuple(GaussianProcess.fit(inputs, more) for more in excess[train].T),
-            rules=self._rules(),
+            limits=tuple(process(more) for more in excess.T),
+            rules=self._rules([results[i].candidate for i in train[rows]]),
         )
 
-    def _rules(self) -> tuple[Surrogate, ...]:
-        """Fit a process to each rule that a trial ended by: 1 where it was broken.
+    def _rules(self, kept: Sequence[Candidate]) -> tuple[Surrogate, ...]:
+        """Return a process of each rule that a trial ended by: 1 where it was broken.
 
-        A design with values keeps the rule. Of one that broke another rule it is not known.
+        A design with values keeps the rule; ``kept`` are those of them that tell most. Of one that
+        broke another rule it is not known.
         """
-        kept = [r.candidate for r in self._told.results]
-        found = []
+        every, found = [r.candidate for r in self._told.results], []
         for rule in sorted({rule for _, rule in self._told.failures}):
             broken = [candidate for candidate, name in self._told.failures if name == rule]
-            designs = self._arrays.of([*kept, *broken])
-            labels = np.repeat([0.0, 1.0], [len(kept), len(broken)])
-            found.append(GaussianProcess.fit(designs.inputs, labels))
+            first = self._labelled(every[: renewed(len(every))], broken[: renewed(len(broken))])
+            now = self._labelled(kept, broken[-MOST_ROWS // 2 :])
+            found.append(GaussianProcess(*now, self._fits(*first)))
         return tuple(found)
+
+    def _labelled(
+        self, kept: Sequence[Candidate], broken: Sequence[Candidate]
+    ) -> tuple[Array, Array]:
+        """Return inputs and labels."""
+        labels = np.repeat([0.0, 1.0], [len(kept), len(broken)])
+        return self._arrays.of([*kept, *broken]).inputs, labels

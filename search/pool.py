@@ -4,9 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from ..space.hardware_space import Point
 from ..surrogates.features import FEATURES
 from ..surrogates.gp import Array
 from .candidates import Candidate, DesignProblem
+from .long_history import renewed
 from .seeds import derived_seed
 
 #: Draws per wanted design; a pool may stay smaller where little of the space is feasible.
@@ -14,6 +16,9 @@ TRIES_PER_DESIGN = 4
 
 #: Steps of the longest random walk that starts at a front member.
 LONGEST_WALK = 3
+
+#: Rows of inputs that are remembered; then all are forgotten.
+MOST_ROWS = 100_000
 
 #: Best candidates whose neighbours join the pool, and how often, where the space cannot be
 #: enumerated.
@@ -25,7 +30,8 @@ class CandidatePool:
     """Feasible designs to score, and their inputs for a surrogate.
 
     An enumerable space is its own pool. Else the pool has a base that is drawn once (and so is
-    assessed once), designs drawn for the call, and designs near the front.
+    assessed once), designs that are drawn anew now and then (:func:`renewed`), and designs near
+    the front.
 
     Args:
         problem: where designs come from.
@@ -35,7 +41,10 @@ class CandidatePool:
 
     def __init__(self, problem: DesignProblem, seed: int, size: int) -> None:
         self._problem = problem
+        self._seed = seed
         self._size = size
+        self._rows: dict[str, Array] = {}
+        self._fresh: tuple[int, list[Candidate]] = (-1, [])
         self.base = self._draw_base(np.random.default_rng(derived_seed(seed, "pool")))
         features = np.array([c.features for c in self.base]).reshape(-1, len(FEATURES))
         self._low = features.min(axis=0) if len(features) else np.zeros(len(FEATURES))
@@ -56,20 +65,28 @@ class CandidatePool:
 
     def inputs(self, candidates: Sequence[Candidate]) -> Array:
         """Return [n, d]: encoded parameters, then domain features scaled over the base."""
-        encoded = self._problem.space.encode([c.point for c in candidates])
-        features = (np.array([c.features for c in candidates]) - self._low) / self._span
-        return np.concatenate([encoded, features], axis=1)
+        new = {c.key: c for c in candidates if c.key not in self._rows}
+        if len(self._rows) + len(new) > MOST_ROWS:
+            self._rows, new = {}, {c.key: c for c in candidates}
+        if new:
+            fresh = list(new.values())
+            encoded = self._problem.space.encode([c.point for c in fresh])
+            features = (np.array([c.features for c in fresh]) - self._low) / self._span
+            rows = np.concatenate([encoded, features], axis=1)
+            self._rows.update(zip(new, rows, strict=True))
+        return np.array([self._rows[c.key] for c in candidates])
 
     def around(
         self, front: Sequence[Candidate], rng: np.random.Generator, known: set[str]
     ) -> list[Candidate]:
-        """Return distinct designs to score, none of them in ``known``."""
+        """Return distinct designs to score, none of them in ``known``, which are all designs
+        that were told or are in flight.
+        """
         if self._problem.enumerable:
             return [c for c in self.base if c.key not in known]
         pool = {c.key: c for c in self.base if c.key not in known}
         quarter = self._size // 4
-        fresh = self._problem.sample(rng, quarter, known, TRIES_PER_DESIGN * quarter)
-        pool.update((c.key, c) for c in fresh)
+        pool.update((c.key, c) for c in self._drawn(renewed(len(known))) if c.key not in known)
         for candidate in self._near(front, rng, quarter):
             if candidate.key not in known:
                 pool[candidate.key] = candidate
@@ -96,31 +113,28 @@ class CandidatePool:
             pool += [c for key, c in near.items() if key not in met]
         return pool
 
+    def _drawn(self, since: int) -> list[Candidate]:
+        """Return the designs that are drawn when so many are known, the same each time."""
+        if self._fresh[0] != since:
+            rng = np.random.default_rng(derived_seed(self._seed, "fresh", since))
+            quarter = self._size // 4
+            drawn = self._problem.sample(rng, quarter, (), TRIES_PER_DESIGN * quarter)
+            self._fresh = (since, drawn)
+        return self._fresh[1]
+
     def _near(
         self, front: Sequence[Candidate], rng: np.random.Generator, n: int
     ) -> Iterator[Candidate]:
         """Yield the feasible ends of ``n`` short random walks from front members."""
+        steps_from: dict[tuple[object, ...], list[Point]] = {}
         for _ in range(n if front else 0):
             point = front[int(rng.integers(len(front)))].point
             for _ in range(1 + int(rng.integers(LONGEST_WALK))):
-                steps = self._problem.space.neighbours(point)
+                here = tuple(point.values())
+                if here not in steps_from:
+                    steps_from[here] = self._problem.space.neighbours(point)
+                steps = steps_from[here]
                 point = steps[int(rng.integers(len(steps)))] if steps else point
             end = self._problem.assess(point)
             if isinstance(end, Candidate):
                 yield end
-
-
-def spread(inputs: Array, n: int, first: int) -> list[int]:
-    """Return ``n`` rows of ``inputs`` [m, d] that lie far apart, ``first`` the first of them.
-
-    The greedy farthest-point order of Gonzalez, "Clustering to minimize the maximum intercluster
-    distance" (1985): each row is the one farthest from those before it. The order does not
-    depend on ``n``.
-    """
-    order = [first]
-    distance = np.full(len(inputs), np.inf)
-    while len(order) < min(n, len(inputs)):
-        distance = np.minimum(distance, np.linalg.norm(inputs - inputs[order[-1]], axis=1))
-        distance[order[-1]] = -1.0
-        order.append(int(np.argmax(distance)))
-    return order

@@ -215,7 +215,7 @@ class Network:
                 near[i].update(j for j in group if j != i)
         return tuple(frozenset(n) for n in near)
 
-    @property
+    @cached_property
     def macs(self) -> int:
         """Multiply-accumulates of one pass."""
         return sum(layer.macs for layer in self.layers)

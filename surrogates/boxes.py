@@ -27,16 +27,35 @@ class Boxes:
 
 
 @dataclass(frozen=True, slots=True)
-class _Corners:
-    """Local upper bounds [k, m], and their defining points [k, m, m].
+class Corners:
+    """The region that a front dominates below a reference, as it grows.
 
-    Point ``j`` of a bound has the bound's own value in objective ``j``.
+    Attributes:
+        reference: [m].
+        bounds: [k, m] local upper bounds.
+        defining: [k, m, m] their defining points; point ``j`` of a bound has the bound's own
+            value in objective ``j``.
     """
 
+    reference: Array
     bounds: Array
     defining: Array
 
-    def cut(self, member: Array) -> "_Corners":
+    @classmethod
+    def of(cls, front: Array, reference: Array) -> "Corners":
+        """Return the corners of what ``front`` [n, m] dominates below ``reference`` [m].
+
+        Members that others dominate, and members that are not below the reference in every
+        objective, change nothing.
+        """
+        # point j of the first bound: the reference in objective j, below everything in the others
+        start = np.where(np.eye(len(reference), dtype=np.bool_), reference, -np.inf)
+        corners = cls(reference, reference[None, :].copy(), start[None, :, :])
+        for member in front[(front < reference).all(axis=1)]:
+            corners = corners.cut(member)
+        return corners
+
+    def cut(self, member: Array) -> "Corners":
         """Return the corners after a member was added (Lacour et al., algorithm 2)."""
         m = len(member)
         inside = (member < self.bounds).all(axis=1)
@@ -50,25 +69,14 @@ class _Corners:
             by[:, j, :] = member
             bounds.append(moved)
             defining.append(by)
-        return _Corners(np.concatenate(bounds), np.concatenate(defining))
+        return Corners(self.reference, np.concatenate(bounds), np.concatenate(defining))
 
-
-def dominated_boxes(front: Array, reference: Array) -> Boxes:
-    """Return the boxes of what ``front`` [n, m] dominates below ``reference`` [m].
-
-    Members that others dominate, and members that are not below the reference in every
-    objective, change nothing.
-    """
-    m = len(reference)
-    # point j of the first bound: the reference in objective j, below everything in the others
-    start = np.where(np.eye(m, dtype=np.bool_), reference, -np.inf)
-    corners = _Corners(reference[None, :].copy(), start[None, :, :])
-    for member in front[(front < reference).all(axis=1)]:
-        corners = corners.cut(member)
-    # Lacour et al., equation 5
-    low, high = corners.bounds.copy(), corners.bounds.copy()
-    high[:, 0] = reference[0]
-    for j in range(1, m):
-        low[:, j] = corners.defining[:, :j, j].max(axis=1)
-    keep = (low < high).all(axis=1)
-    return Boxes(low[keep], high[keep])
+    def boxes(self) -> Boxes:
+        """Return the boxes that fill the region."""
+        # Lacour et al., equation 5
+        low, high = self.bounds.copy(), self.bounds.copy()
+        high[:, 0] = self.reference[0]
+        for j in range(1, len(self.reference)):
+            low[:, j] = self.defining[:, :j, j].max(axis=1)
+        keep = (low < high).all(axis=1)
+        return Boxes(low[keep], high[keep])

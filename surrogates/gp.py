@@ -3,8 +3,9 @@
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from typing import Any, Final, Protocol
 
 import numpy as np
@@ -47,8 +48,30 @@ def torch_at_work() -> Iterator[None]:
             torch.set_num_threads(before)
 
 
+class Outlook(Protocol):
+    """A Gaussian belief at a fixed list of places, as results there are believed one by one."""
+
+    @property
+    def mean(self) -> Array:
+        """Means [m]. Believing what is expected anyway changes none of them."""
+        ...
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations [m]."""
+        ...
+
+    def believing(self, row: int) -> "Outlook":
+        """Return the belief after the mean at place ``row`` came true."""
+        ...
+
+
 class Surrogate(Protocol):
     """A Gaussian belief in a function of [0, 1]^d."""
+
+    def over(self, inputs: Array) -> Outlook:
+        """Return the belief at ``inputs`` [m, d], which can be told of those that come true."""
+        ...
 
     def predict(self, inputs: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation [m] at ``inputs`` [m, d]."""
@@ -69,12 +92,32 @@ class Prior:
 
     std: float
 
+    def over(self, inputs: Array) -> "PriorOutlook":
+        """Return the same belief at each of ``inputs`` [m, d]."""
+        return PriorOutlook(*self.predict(inputs))
+
     def predict(self, inputs: Array) -> tuple[Array, Array]:
         """Return mean and standard deviation [m] at ``inputs`` [m, d]."""
         return np.zeros(len(inputs)), np.full(len(inputs), self.std)
 
     def believing(self, inputs: Array) -> "Prior":  # noqa: ARG002
         """Return the same: without a kernel no design tells of another."""
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class PriorOutlook:
+    """The belief of a :class:`Prior` at some places.
+
+    Attributes:
+        mean, std: [m].
+    """
+
+    mean: Array
+    std: Array
+
+    def believing(self, row: int) -> "PriorOutlook":  # noqa: ARG002
+        """Return the same, as :meth:`Prior.believing` does."""
         return self
 
 
@@ -120,47 +163,23 @@ class GaussianProcess:
     def fit(
         cls, inputs: Array, targets: Array, max_steps: int = MAX_FIT_STEPS
     ) -> "GaussianProcess":
-        """Fit the hyperparameters from their prior modes; draws no random number.
+        """Fit to all results; see :func:`fitted`."""
+        return cls(inputs, targets, fitted(inputs, targets, max_steps))
 
-        Of more than ``MAX_FIT_ROWS`` rows some are fitted to, evenly over their order.
-
-        Args:
-            inputs: [n, d] in [0, 1], n at least 1.
-            targets: [n], finite.
-            max_steps: cap on the optimizer's steps.
-
-        Raises:
-            ValueError: shapes that do not fit, no row, or a value that is not finite.
-        """
-        _check(inputs, targets)
-        centre, scale = float(targets.mean()), max(float(targets.std()), MIN_SCALE)
-        rows = np.linspace(0, len(inputs) - 1, min(len(inputs), MAX_FIT_ROWS)).astype(np.int64)
-        with torch_at_work():
-            from botorch.optim.fit import fit_gpytorch_mll_scipy
-            from gpytorch.mlls import ExactMarginalLogLikelihood
-
-            model = untrained_model(inputs[rows], (targets[rows] - centre) / scale)
-            likelihood = ExactMarginalLogLikelihood(model.likelihood, model)
-            likelihood.train()
-            fit_gpytorch_mll_scipy(likelihood, options={"maxiter": max_steps})
-            found = Hyperparameters(
-                length_scales=model.covar_module.lengthscale.detach().numpy().ravel().copy(),
-                mean=float(model.mean_module.constant),
-                noise=float(model.likelihood.noise),
-                centre=centre,
-                scale=scale,
-            )
-        return cls(inputs, targets, found)
-
-    def predict(self, inputs: Array) -> tuple[Array, Array]:
-        """Return mean and standard deviation [m] of the noise-free function at [m, d]."""
+    def over(self, inputs: Array) -> "GaussianOutlook":
+        """Return the belief in the noise-free function at ``inputs`` [m, d]."""
         root, weights = self._solved
-        across = self._kernel(self.inputs, inputs)
+        across = self.kernel(self.inputs, inputs)
         mean = self.found.mean + across.T @ weights
         explained = solve_triangular(root, across, lower=True, check_finite=False)
         variance = np.maximum(1.0 - (explained**2).sum(axis=0), 0.0)
-        found = self.found
-        return mean * found.scale + found.centre, np.sqrt(variance) * found.scale
+        scaled = mean * self.found.scale + self.found.centre
+        return GaussianOutlook(self, inputs, scaled, explained, variance)
+
+    def predict(self, inputs: Array) -> tuple[Array, Array]:
+        """Return mean and standard deviation [m] of the noise-free function at [m, d]."""
+        outlook = self.over(inputs)
+        return outlook.mean, outlook.std
 
     def as_torch(self, extra: int = 0) -> Any:
         """Return the process as BoTorch's model of the scaled targets.
@@ -194,16 +213,110 @@ class GaussianProcess:
     @cached_property
     def _solved(self) -> tuple[Array, Array]:
         """Cholesky factor of the covariance of the data, and its inverse times the residuals."""
-        covariance = self._kernel(self.inputs, self.inputs)
+        covariance = self.kernel(self.inputs, self.inputs)
         covariance[np.diag_indices_from(covariance)] += self.found.noise
         root = cholesky(covariance, lower=True, check_finite=False)
         residuals = (self.targets - self.found.centre) / self.found.scale - self.found.mean
         return root, cho_solve((root, True), residuals, check_finite=False)
 
-    def _kernel(self, one: Array, other: Array) -> Array:
+    def kernel(self, one: Array, other: Array) -> Array:
         """Squared exponential of variance 1 between rows: [len(one), len(other)]."""
         scales = self.found.length_scales
         return np.asarray(np.exp(-0.5 * cdist(one / scales, other / scales, "sqeuclidean")))
+
+
+@dataclass(frozen=True)
+class GaussianOutlook:
+    """The posterior at some places, cheap to condition on the means there one after another.
+
+    A result that is as expected moves no mean, and takes from the covariance of any two places
+    the product of their covariances with it, over its own variance (Rasmussen and Williams 2006,
+    equation A.6): a row of the Cholesky factor more, instead of a new one.
+
+    Attributes:
+        process: where the belief comes from.
+        inputs: [m, d].
+        mean: [m].
+        explained: [n, m] covariances with the process's own data, solved by their factor.
+        variance: [m] of the scaled function.
+        believed: the rows that were added to ``explained``: [m] each.
+    """
+
+    process: GaussianProcess
+    inputs: Array
+    mean: Array
+    explained: Array
+    variance: Array
+    believed: tuple[Array, ...] = ()
+
+    @property
+    def std(self) -> Array:
+        """Standard deviations [m]."""
+        return np.sqrt(self.variance) * self.process.found.scale
+
+    def believing(self, row: int) -> "GaussianOutlook":
+        """Return the belief after the mean at place ``row`` came true."""
+        shared = self.process.kernel(self.inputs[row : row + 1], self.inputs)[0]
+        shared -= self.explained[:, row] @ self.explained
+        for before in self.believed:
+            shared -= before[row] * before
+        learned = shared / np.sqrt(self.variance[row] + self.process.found.noise)
+        variance = np.maximum(self.variance - learned**2, 0.0)
+        return replace(self, variance=variance, believed=(*self.believed, learned))
+
+
+def fitted(inputs: Array, targets: Array, max_steps: int = MAX_FIT_STEPS) -> Hyperparameters:
+    """Fit the hyperparameters from their prior modes; draws no random number.
+
+    Of more than ``MAX_FIT_ROWS`` rows some are fitted to, evenly over their order.
+
+    Args:
+        inputs: [n, d] in [0, 1], n at least 1.
+        targets: [n], finite.
+        max_steps: cap on the optimizer's steps.
+
+    Raises:
+        ValueError: shapes that do not fit, no row, or a value that is not finite.
+    """
+    _check(inputs, targets)
+    centre, scale = float(targets.mean()), max(float(targets.std()), MIN_SCALE)
+    rows = np.linspace(0, len(inputs) - 1, min(len(inputs), MAX_FIT_ROWS)).astype(np.int64)
+    with torch_at_work():
+        from botorch.optim.fit import fit_gpytorch_mll_scipy
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        model = untrained_model(inputs[rows], (targets[rows] - centre) / scale)
+        likelihood = ExactMarginalLogLikelihood(model.likelihood, model)
+        likelihood.train()
+        fit_gpytorch_mll_scipy(likelihood, options={"maxiter": max_steps})
+        return Hyperparameters(
+            length_scales=model.covar_module.lengthscale.detach().numpy().ravel().copy(),
+            mean=float(model.mean_module.constant),
+            noise=float(model.likelihood.noise),
+            centre=centre,
+            scale=scale,
+        )
+
+
+class Fits:
+    """Remembers what was fitted to which data; a fit to the same data is the same.
+
+    Args:
+        most: fits that are remembered; the oldest goes first.
+    """
+
+    def __init__(self, most: int = 64) -> None:
+        self._most = most
+        self._found: dict[bytes, Hyperparameters] = {}
+
+    def __call__(self, inputs: Array, targets: Array) -> Hyperparameters:
+        """Return :func:`fitted` of the data."""
+        key = sha256(inputs.tobytes() + targets.tobytes()).digest()
+        if key not in self._found:
+            if len(self._found) >= self._most:
+                del self._found[next(iter(self._found))]
+            self._found[key] = fitted(inputs, targets)
+        return self._found[key]
 
 
 def untrained_model(inputs: Array, targets: Array, used: tuple[int, ...] | None = None) -> Any:

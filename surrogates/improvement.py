@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
-from .boxes import Boxes, dominated_boxes
+from .boxes import Boxes, Corners
 
 Array = NDArray[np.float64]
 
@@ -28,20 +28,20 @@ CHUNK = 256
 ROUNDING = 1e-13
 
 
-def expected_improvement(front: Array, reference: Array, mean: Array, std: Array) -> Array:
+def expected_improvement(corners: Corners, mean: Array, std: Array) -> Array:
     """Return the expected hypervolume improvement of each candidate.
 
     Args:
-        front: [k, m] designs known so far; they need not be mutually non-dominated.
-        reference: [m]; members and candidates at or above it count for nothing.
+        corners: what the designs known so far dominate, and the reference; candidates at or
+            above that count for nothing.
         mean, std: [n, m] belief in the objectives; std is 0 where one is exact.
 
     Returns:
         [n] expected volumes, at least 0.
     """
-    boxes = dominated_boxes(front, reference)
+    boxes = corners.boxes()
     scores = [
-        _score(boxes, reference, mean[i : i + CHUNK], std[i : i + CHUNK])
+        _score(boxes, corners.reference, mean[i : i + CHUNK], std[i : i + CHUNK])
         for i in range(0, len(mean), CHUNK)
     ]
     return np.concatenate(scores) if scores else np.zeros(0)

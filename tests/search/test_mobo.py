@@ -10,7 +10,6 @@ import pytest
 from archloom.search.candidates import Candidate, DesignProblem
 from archloom.search.mobo import Acquisition, Mobo, UpdateFilter
 from archloom.search.pareto import hypervolume
-from archloom.search.pool import spread
 from archloom.search.protocols import HardwareOptimizer, Observation
 from archloom.search.random_search import RandomSearch
 from archloom.space.hardware_space import Point
@@ -156,7 +155,7 @@ def test_it_learns_where_trials_fail_and_by_which_rule(tmp_path: Path) -> None:
         optimizer.tell(seen)
     assert np.mean(ended[:12]) < 0.6
     assert np.mean(ended[16:]) > 0.85
-    assert len(optimizer._rules()) == 2
+    assert len(optimizer._belief().rules) == 2
     safe = {"pe_x": 2, "pe_y": 2, "l2_kib": 32, "dataflow": "narrow"}
     chances = optimizer._belief().keeping(
         optimizer._arrays.at([safe, safe | {"l2_kib": 8}, safe | {"dataflow": "wide"}])
@@ -184,11 +183,3 @@ def test_bad_options_are_named(name: str) -> None:
     odd: Acquisition = "ei"  # type: ignore[assignment]
     with pytest.raises(ValueError, match="acquisition is 'ei', must be one of ehvi, qlog"):
         Mobo(edge_problem(), 0, acquisition=odd)
-
-
-def test_spread_goes_on_with_the_farthest() -> None:
-    line = np.array([[0.0], [0.1], [0.45], [0.9], [1.0]])
-    assert spread(line, 3, first=2) == [2, 4, 0]
-    assert spread(line, 2, first=1) == [1, 4]
-    assert sorted(spread(line, 99, first=0)) == [0, 1, 2, 3, 4]
-    assert sorted(spread(np.zeros((3, 2)), 3, first=1)) == [0, 1, 2]

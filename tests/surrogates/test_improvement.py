@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
-from archloom.surrogates.boxes import dominated_boxes
+from archloom.surrogates.boxes import Corners
 from archloom.surrogates.improvement import expected_improvement
 
 
@@ -29,7 +29,7 @@ def test_agrees_with_monte_carlo(seed, members, unknown):
     std[:, unknown] = 0.05 + 0.4 * rng.random(3)
     # Stratified draws: one from each of 2000 slices of equal probability.
     draws = ndtri((np.arange(2000) + 0.5) / 2000)[:, None]
-    closed = expected_improvement(front, np.ones(3), mean, std)
+    closed = expected_improvement(Corners.of(front, np.ones(3)), mean, std)
     for i in range(3):
         assert closed[i] == pytest.approx(by_sampling(front, mean[i], std[i], draws), abs=1e-3)
 
@@ -43,7 +43,7 @@ def test_agrees_with_monte_carlo_where_two_objectives_are_uncertain(seed, member
     # A grid of 50 x 50 slices of equal probability.
     slices = ndtri((np.arange(50) + 0.5) / 50)
     draws = [(a, 0.0, b) for a in slices for b in slices]
-    closed = expected_improvement(front, np.ones(3), mean, std)
+    closed = expected_improvement(Corners.of(front, np.ones(3)), mean, std)
     assert closed[0] == pytest.approx(by_sampling(front, mean[0], std[0], draws), abs=1e-2)
 
 
@@ -55,7 +55,7 @@ def test_without_uncertainty_it_is_the_hypervolume_added(seed, members, objectiv
     front = rng.integers(0, 6, (members, objectives)) / 5
     mean = rng.integers(0, 6, (8, objectives)) / 5
     reference = np.ones(objectives)
-    closed = expected_improvement(front, reference, mean, np.zeros_like(mean))
+    closed = expected_improvement(Corners.of(front, reference), mean, np.zeros_like(mean))
     for i in range(8):
         added = volume(np.vstack([front, mean[i]]), reference) - volume(front, reference)
         assert closed[i] == pytest.approx(added, abs=1e-9)
@@ -67,7 +67,7 @@ def test_boxes_fill_the_dominated_region_and_do_not_overlap(seed, members, objec
     rng = np.random.default_rng(seed)
     front = rng.integers(0, 9, (members, objectives)) / 8
     reference = np.ones(objectives)
-    boxes = dominated_boxes(front, reference)
+    boxes = Corners.of(front, reference).boxes()
     sizes = np.prod(boxes.high - boxes.low, axis=1)
     assert sizes.sum() == pytest.approx(volume(front, reference))
     points = rng.random((50, objectives))
@@ -80,13 +80,14 @@ def test_a_dominated_certainty_promises_nothing_but_doubt_promises_something():
     front = np.array([[0.2, 0.2, 0.2]])
     mean = np.array([[0.5, 0.5, 0.5], [0.5, 0.5, 0.5], [0.5, 0.1, 0.5]])
     std = np.array([[0.0, 0.0, 0.0], [0.3, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    found = expected_improvement(front, np.ones(3), mean, std)
+    found = expected_improvement(Corners.of(front, np.ones(3)), mean, std)
     assert found[0] == 0.0
     assert found[1] > 0.0
     assert found[2] == pytest.approx((1 - 0.5) * (0.2 - 0.1) * (1 - 0.5))
 
 
 def test_designs_beyond_the_reference_promise_nothing():
+    nothing = Corners.of(np.empty((0, 3)), np.ones(3))
     mean = np.array([[0.5, 1.0, 0.5], [0.5, 0.5, 1.5], [2.0, 0.5, 0.5]])
     std = np.array([[0.1, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.0, 0.0]])
-    assert (expected_improvement(np.empty((0, 3)), np.ones(3), mean, std) == 0).all()
+    assert (expected_improvement(nothing, mean, std) == 0).all()
