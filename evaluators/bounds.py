@@ -113,6 +113,20 @@ def pass_bounds(network: Network, hardware: Hardware, steady: bool = False) -> t
     return _bounds(demanded(network, hardware, steady), hardware)
 
 
+def compute_cycles(
+    network: Network, hardware: Hardware, macs: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return float64[k], cycles that no pass goes below if at most so many MACs may work at once.
+
+    A pass as in :func:`pass_bounds`; layers run one after another.
+    """
+    need = demand(network, pass_batch(network, hardware))
+    busy, _ = nonzero(need.density, hardware)
+    at_once = np.minimum.outer(macs, occupied(need.loops, hardware))
+    cycles: NDArray[np.float64] = (need.macs * busy / at_once).sum(axis=1)
+    return cycles + need.vector_ops / hardware.vector_lanes
+
+
 def demand(network: Network, batch: int | None = None) -> Demand:
     """Return what one pass takes, at the network's batch or at another."""
     return _demand(network if batch is None else network.with_batch(batch))

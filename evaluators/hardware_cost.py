@@ -16,7 +16,7 @@ from .technology import technology
 from .technology_table import Technology
 
 #: words that a MAC moves in a cycle: weight, input, partial sum read and written
-_MAC_WORDS: Final[dict[Tensor, float]] = {"weights": 1.0, "inputs": 1.0, "outputs": 2.0}
+MAC_WORDS: Final[dict[Tensor, float]] = {"weights": 1.0, "inputs": 1.0, "outputs": 2.0}
 _MACS, _VECTOR, _CONTROL, _PHY = "macs", "vector unit", "control", "dram phy"
 _DRAM, _LEAKAGE = "dram", "leakage"
 _RESERVED: Final = frozenset({_MACS, _VECTOR, _CONTROL, _PHY, _DRAM, _LEAKAGE})
@@ -100,7 +100,8 @@ class _Level(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def _buffer(name: str, storage: Storage, size_bytes: float, width_bytes: float) -> BufferCost:
+def buffer_price(name: str, storage: Storage, size_bytes: float, width_bytes: float) -> BufferCost:
+    """Return the price of one buffer of a technology; see :meth:`Technology.buffer`."""
     return technology(name).buffer(storage, size_bytes, width_bytes)
 
 
@@ -117,14 +118,16 @@ def _level(hardware: Hardware, i: int) -> _Level:
     widest = max(widths.values())
     name, storage = hardware.technology, level.storage
     if isinstance(level.capacity_bytes, tuple):
-        made = {t: _buffer(name, storage, many * b, widths[t]) for t, b in level.capacity_bytes}
+        made = {
+            t: buffer_price(name, storage, many * b, widths[t]) for t, b in level.capacity_bytes
+        }
         buffers = tuple(made.values())
     else:
         # one buffer, as wide as its widest access
         size = many * level.total_bytes
-        built = _buffer(name, storage, size, widest)
+        built = buffer_price(name, storage, size, widest)
         made = {
-            t: built if width == widest else _buffer(name, storage, size, width)
+            t: built if width == widest else buffer_price(name, storage, size, width)
             for t, width in widths.items()
         }
         buffers = (built,)
@@ -271,7 +274,7 @@ def _tdp_w(hardware: Hardware, tech: Technology, levels: list[_Level]) -> dict[s
     watts = hardware.frequency_mhz * 1e-6
     parts = {_MACS: hardware.macs * _mac_pj(hardware, tech) * watts}
     # words per cycle that the units below can take, over the whole chip
-    demand = {tensor: hardware.macs * words for tensor, words in _MAC_WORDS.items()}
+    demand = {tensor: hardware.macs * words for tensor, words in MAC_WORDS.items()}
     for level, costs in zip(hardware.levels, levels, strict=False):
         asked = sum(demand[tensor] for tensor in level.keeps)
         moved = min(level.bandwidth_words * level.instances, asked)

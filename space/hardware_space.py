@@ -74,6 +74,11 @@ class HardwareSpace:
         return self._template.parameters
 
     @property
+    def template(self) -> Template:
+        """What the space was read from."""
+        return self._template
+
+    @property
     def levels(self) -> tuple[LevelTemplate, ...]:
         """Levels from the innermost, those among them that some designs leave out."""
         return self._template.levels
