@@ -1,32 +1,34 @@
 """How fast do hardware optimizers find a front that is known exactly?
 
-The problem: ResNet-18 and MobileNetV2 on edge accelerators of at most 20 mm2 and 2 W
-(``benchmarks/data/casco_edge_coarse.yaml``), layer by layer, every layer with its exact mapping;
-EDP (geometric mean), area and TDP are minimised. Evaluations are kept in a file and shared by all
-runs, so that a stopped run goes on where it was.
+The problem: ResNet-18 and MobileNetV2 on the edge accelerators of ``casco_edge`` of at most 20 mm2
+and 2 W, layer by layer, every layer with an exact mapping; EDP (geometric mean), area and TDP are
+minimised. Evaluations and runs are kept in files, so that what was stopped goes on where it was.
 
     python benchmarks/hardware_search.py exact     # prove the front, keep it with its certificate
     python benchmarks/hardware_search.py curves    # hypervolume of every optimizer against it
 
 ``curves`` prints, for numbers of evaluations, medians and ranges of the hypervolume over seeds, in
 percent of the exact front's (logarithms; the corner lies a tenth above the worst values of the
-exact front). CPU seconds are of the optimizer alone, of a whole run.
+exact front); then how many evaluations ``mobo`` needs for what each other optimizer has at the end.
+CPU seconds are of the optimizer alone, of a whole run.
 """
 
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Sequence
-from math import exp, fsum, log
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, fsum, inf, log
 from pathlib import Path
 from statistics import median
 from time import process_time
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from archloom.search.candidates import Candidate, DesignProblem
-from archloom.search.pareto import hypervolume, non_dominated
+from archloom.evaluators.network_bounds import layer_by_layer_bound
+from archloom.search.candidates import ENUMERATE_LIMIT, Candidate, DesignProblem
+from archloom.search.pareto import dominated_by, hypervolume_after, non_dominated
 from archloom.search.prospects import Prospects
 from archloom.search.protocols import HardwareOptimizer, Observation
 from archloom.search.registry import hardware_optimizer, hardware_optimizer_names
@@ -36,7 +38,6 @@ from archloom.space.hardware_space import HardwareSpace, Point
 from archloom.space.networks import network
 
 DATA = Path(__file__).with_name("data")
-SPACE, FRONT = DATA / "casco_edge_coarse.yaml", DATA / "casco_edge_coarse_front.json"
 NETWORKS = (network("resnet18"), network("mobilenetv2"))
 AREA_MM2, TDP_W = 20.0, 2.0
 SOFTWARE = SoftwareSettings(fusion="none", mapping="exact")
@@ -44,74 +45,128 @@ SOFTWARE = SoftwareSettings(fusion="none", mapping="exact")
 #: Evaluations that the optimizer leads with before the proof begins, and those of a batch.
 LEAD, BATCH = 60, 4
 
+Values: TypeAlias = Sequence[tuple[float, ...]]
+
 COUNTS = (10, 20, 30, 40, 60, 80, 100)
 
+#: Optimizers that score every design if that is affordable; the others always look at some.
+SCORING_ALL = ("mobo", "greedy_bound")
 
-def problem_of(space: Path | str) -> DesignProblem:
-    """Return the problem on a space."""
-    return DesignProblem(
-        HardwareSpace.load(space), NETWORKS, AREA_MM2, TDP_W, plans="layer_by_layer"
-    )
+#: ``mobo`` as it is where a space is too large to be assessed as a whole.
+POOLS = "mobo, pools"
+
+
+def problem_of(space: str, limit: int) -> DesignProblem:
+    """Return the problem on a space; of up to ``limit`` points it is assessed as a whole."""
+    loaded = HardwareSpace.load(space)
+    return DesignProblem(loaded, NETWORKS, AREA_MM2, TDP_W, limit, plans="layer_by_layer")
+
+
+def front_file(problem: DesignProblem) -> Path:
+    """Return where the exact front is kept."""
+    return DATA / f"{problem.space.name}_front.json"
 
 
 class Evaluations:
-    """EDPs of designs, measured once and kept in a file: a JSON object on each line."""
+    """EDPs of designs, measured once and kept in a file: a JSON object on each line.
 
-    def __init__(self, problem: DesignProblem, path: Path) -> None:
-        self._problem, self._path = problem, path
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = path.read_text().splitlines() if path.exists() else []
-        records = [json.loads(line) for line in lines]
-        self._known: dict[str, list[float]] = {r["key"]: r["edps"] for r in records}
+    A design has an EDP for each network; fewer if those of the first networks were all that
+    anybody asked for, and none if it is infeasible.
+    """
 
-    def __call__(self, point: Point) -> Observation:
+    def __init__(self, space: HardwareSpace, path: Path) -> None:
+        self._space, self._path = space, path
+        self._known: dict[str, list[float]] = {r["key"]: r["edps"] for r in _lines(path)}
+
+    def __call__(self, point: Point, problem: DesignProblem) -> Observation:
         """Return the result of a design's software search."""
-        key = self._problem.space.point_key(point)
-        if key not in self._known:
-            self._measure(point, key)
-        found = self._problem.assess(point)
-        assert isinstance(found, Candidate)
-        edps = self._known[key]
+        edps = self._measured(point, len(NETWORKS))
         if not edps:
             return Observation(point, None, 0, "infeasible")
-        mean = exp(fsum(map(log, edps)) / len(edps))
-        return Observation(point, (mean, found.area_mm2, found.tdp_w), 1)
+        return Observation(point, _values(point, problem, edps), 1)
 
-    def _measure(self, point: Point, key: str) -> None:
-        hardware = self._problem.space.build(point)
-        assert isinstance(hardware, Hardware)
-        began = process_time()
-        found = advance(SoftwareTask(hardware, NETWORKS, SOFTWARE, 0), None, 1)
-        seconds = round(process_time() - began, 3)
-        edps = [] if found.infeasible else [found.networks[n.name].edp_js for n in NETWORKS]
-        self._known[key] = edps
-        with self._path.open("a") as file:
-            file.write(json.dumps({"key": key, "edps": edps, "cpu_s": seconds}) + "\n")
+    def beaten(self, point: Point, problem: DesignProblem, front: Values) -> bool:
+        """Whether a design is dominated by a front: its measured EDP on the first networks, with
+        bounds of the others. No more networks are measured than it takes.
+        """
+        hardware = _built(self._space, point)
+        for count in range(1, len(NETWORKS)):
+            edps = self._measured(point, count)
+            bounds = [layer_by_layer_bound(n, hardware).edp_js for n in NETWORKS[len(edps) :]]
+            if not edps or dominated_by(front, [_values(point, problem, [*edps, *bounds])])[0]:
+                return True
+        return False
+
+    def _measured(self, point: Point, count: int) -> list[float]:
+        """Return the EDPs of the first ``count`` networks at least; none if infeasible."""
+        key = self._space.point_key(point)
+        edps = self._known.get(key)
+        if edps is None or 0 < len(edps) < count:
+            began = process_time()
+            task = SoftwareTask(_built(self._space, point), NETWORKS[:count], SOFTWARE, 0)
+            found = advance(task, None, 1)
+            seconds = round(process_time() - began, 3)
+            edps = (
+                [] if found.infeasible else [found.networks[n.name].edp_js for n in task.networks]
+            )
+            self._known[key] = edps
+            _append(self._path, {"key": key, "edps": edps, "cpu_s": seconds})
+        return edps
+
+
+def _built(space: HardwareSpace, point: Point) -> Hardware:
+    hardware = space.build(point)
+    assert isinstance(hardware, Hardware)
+    return hardware
+
+
+def _values(
+    point: Point, problem: DesignProblem, edps: Sequence[float]
+) -> tuple[float, float, float]:
+    found = problem.assess(point)
+    assert isinstance(found, Candidate)
+    return exp(fsum(map(log, edps)) / len(edps)), found.area_mm2, found.tdp_w
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def _append(path: Path, record: Mapping[str, Any]) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a") as file:
+        file.write(json.dumps(record) + "\n")
 
 
 def prove(problem: DesignProblem, evaluate: Evaluations, until: int) -> dict[str, Any]:
-    """Return the front with its certificate, after ``until`` evaluations at the most."""
+    """Return the front with its certificate, after ``until`` evaluations at the most.
+
+    What ``mode: exact`` of a study does; but a design that is beaten on one network with the
+    bound of the other is not run on that one.
+    """
     prospects, optimizer = Prospects(problem), hardware_optimizer("mobo")(problem, 0)
-    found: list[Observation] = []
-    while len(found) < until:
-        if len(found) < LEAD:
-            points = optimizer.ask(BATCH, ())
-        else:
+    priced: list[tuple[Point, tuple[float, ...]]] = []
+    while prospects.measured < until:
+        leading = prospects.measured < LEAD
+        if not leading:
             prospects.tighten()
-            points = prospects.promising(BATCH)
+        points = optimizer.ask(BATCH, ()) if leading else prospects.promising(BATCH)
         if not points:
             break
-        seen = [evaluate(point) for point in points]
-        for observation in seen:
-            prospects.tell(observation)
-        if len(found) < LEAD:
+        seen = []
+        for point in points:
+            beaten = not leading and evaluate.beaten(point, problem, [v for _, v in priced])
+            nothing = Observation(point, None, 0, "dominated")
+            seen.append(nothing if beaten else evaluate(point, problem))
+            prospects.tell(seen[-1])
+        if leading:
             optimizer.tell(seen)
-        found += seen
-        print(f"{len(found)} evaluated, {prospects.open} open", flush=True)
-    priced = [o for o in found if o.values is not None]
-    best = non_dominated([o.values for o in priced if o.values is not None])
-    members = [o for o, on in zip(priced, best, strict=True) if on]
-    members.sort(key=lambda o: o.values or ())
+        priced += [(o.point, o.values) for o in seen if o.values is not None]
+        print(f"{prospects.measured} evaluated, {prospects.open} open", flush=True)
+    best = non_dominated([values for _, values in priced])
+    members = [(p, v) for (p, v), on in zip(priced, best, strict=True) if on]
+    members.sort(key=lambda member: member[1])
     proof = prospects.certificate()
     assert proof is not None
     return {
@@ -119,87 +174,151 @@ def prove(problem: DesignProblem, evaluate: Evaluations, until: int) -> dict[str
         "caps": {"area_mm2": AREA_MM2, "tdp_w": TDP_W},
         "networks": [n.name for n in NETWORKS],
         "certificate": proof.to_dict() | {"proven": proof.proven, "share": proof.share},
-        "front": [
-            {"design": problem.space.point_key(o.point), "values": o.values} for o in members
-        ],
+        "front": [{"design": problem.space.point_key(p), "values": v} for p, v in members],
     }
 
 
+def text_of(found: Mapping[str, Any]) -> str:
+    """Return a front as JSON with a member on each line."""
+    members = ",\n".join(f"  {json.dumps(member)}" for member in found["front"])
+    head = json.dumps({key: value for key, value in found.items() if key != "front"}, indent=1)
+    return f'{head[:-2]},\n "front": [\n{members}\n ]\n}}\n'
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one optimizer did with one seed.
+
+    Attributes:
+        name, seed: which one.
+        values: costs after each evaluation; without a result, none.
+        cpu_s: of the optimizer.
+    """
+
+    name: str
+    seed: int
+    values: list[list[float]]
+    cpu_s: float
+
+    def shares(self, exact: np.ndarray) -> list[float]:
+        """Return the percent of the exact hypervolume after each evaluation."""
+        corner = (1.1 * exact.max(axis=0)).tolist()
+        rows = [values or corner for values in self.values]
+        volumes = hypervolume_after([*rows, *exact.tolist()], corner)
+        return [100 * volume / volumes[-1] for volume in volumes[: len(rows)]]
+
+
 def run(
-    optimizer: HardwareOptimizer, evaluate: Evaluations, evaluations: int
-) -> tuple[list[tuple[float, ...]], float]:
+    optimizer: HardwareOptimizer, evaluate: Evaluations, problem: DesignProblem, evaluations: int
+) -> tuple[list[list[float]], float]:
     """Return the values of each evaluation, and CPU seconds of the optimizer."""
-    rows: list[tuple[float, ...]] = []
-    done, seconds = 0, 0.0
-    while done < evaluations:
+    rows: list[list[float]] = []
+    seconds = 0.0
+    while len(rows) < evaluations:
         began = process_time()
-        points = optimizer.ask(min(BATCH, evaluations - done), ())
+        points = optimizer.ask(min(BATCH, evaluations - len(rows)), ())
         seconds += process_time() - began
         if not points:
             break
-        seen = [evaluate(point) for point in points]
+        seen = [evaluate(point, problem) for point in points]
         began = process_time()
         optimizer.tell(seen)
         seconds += process_time() - began
-        done += len(points)
-        rows += [o.values or (np.inf,) * 3 for o in seen]
+        rows += [list(o.values or ()) for o in seen]
     return rows, seconds
 
 
-def shares(
-    rows: Sequence[tuple[float, ...]], exact: np.ndarray, counts: Sequence[int]
-) -> list[float]:
-    """Return the percentages of the exact hypervolume after numbers of evaluations."""
-    corner = (1.1 * exact.max(axis=0)).tolist()
-    whole = hypervolume(exact, corner)
-    found = np.array(rows)
-    parts = (found[:n][np.isfinite(found[:n]).all(axis=1)] for n in counts)
-    return [100 * hypervolume(part, corner) / whole for part in parts]
-
-
-def table(
-    names: Sequence[str],
-    seeds: int,
-    counts: Sequence[int],
-    problem: DesignProblem,
-    evaluate: Evaluations,
-) -> Iterator[str]:
-    """Yield the lines of a Markdown table, one for each optimizer."""
-    exact = np.array([member["values"] for member in json.loads(FRONT.read_text())["front"]])
-    yield "| optimizer | " + " | ".join(map(str, counts)) + " | CPU s |"
-    yield "|---" * (len(counts) + 2) + "|"
+def runs(
+    names: Sequence[str], seeds: int, evaluations: int, problems: Mapping[bool, DesignProblem],
+    evaluate: Evaluations, path: Path,
+) -> Iterator[Run]:  # fmt: skip
+    """Yield the runs of each optimizer; those in the file are not made again."""
+    kept = {(r["name"], r["seed"], r["evaluations"]): r for r in _lines(path)}
     for name in names:
-        curves, spent = [], []
+        problem = problems[name in SCORING_ALL]
         for seed in range(seeds):
-            rows, seconds = run(hardware_optimizer(name)(problem, seed), evaluate, counts[-1])
-            curves.append(shares(rows, exact, counts))
-            spent.append(seconds)
-            print(name, seed, [f"{share:.1f}" for share in curves[-1]], file=sys.stderr, flush=True)
-        cells = [
-            f"{median(column):.1f} ({min(column):.1f}-{max(column):.1f})"
-            for column in zip(*curves, strict=True)
-        ]
-        yield f"| {name} | " + " | ".join(cells) + f" | {median(spent):.1f} |"
+            key = (name, seed, evaluations)
+            if key not in kept:
+                optimizer = hardware_optimizer("mobo" if name == POOLS else name)(problem, seed)
+                values, cpu_s = run(optimizer, evaluate, problem, evaluations)
+                kept[key] = {"name": name, "seed": seed, "evaluations": evaluations}
+                kept[key] |= {"cpu_s": round(cpu_s, 2), "values": values}
+                _append(path, kept[key])
+            yield Run(name, seed, kept[key]["values"], kept[key]["cpu_s"])
+
+
+def by_name(found: Iterator[Run], exact: np.ndarray) -> dict[str, list[tuple[Run, list[float]]]]:
+    """Return the runs of each optimizer, each with its shares."""
+    grouped: dict[str, list[tuple[Run, list[float]]]] = {}
+    for one in found:
+        shares = one.shares(exact)
+        grouped.setdefault(one.name, []).append((one, shares))
+        said = [f"{shares[n - 1]:.1f}" for n in COUNTS if n <= len(shares)]
+        print(one.name, one.seed, *said, file=sys.stderr, flush=True)
+    return grouped
+
+
+def table(grouped: Mapping[str, list[tuple[Run, list[float]]]], counts: Sequence[int]) -> str:
+    """Return a Markdown table of shares, a line for each optimizer."""
+    lines = ["| optimizer (seeds) | " + " | ".join(map(str, counts)) + " | CPU s |"]
+    lines.append("|---" * (len(counts) + 2) + "|")
+    for name, found in grouped.items():
+        cells = [_band([shares[n - 1] for _, shares in found], ".1f") for n in counts]
+        spent = median(one.cpu_s for one, _ in found)
+        lines.append(f"| {name} ({len(found)}) | " + " | ".join(cells) + f" | {spent:.1f} |")
+    return "\n".join(lines)
+
+
+def crossings(grouped: Mapping[str, list[tuple[Run, list[float]]]]) -> str:
+    """Return a table of the evaluations that ``mobo`` needs for what others have at the end."""
+    lines = ["| optimizer | % at the end, median | evaluations | of mobo for that | a third |"]
+    lines.append("|---" * 5 + "|")
+    ours = [shares for _, shares in grouped["mobo"]]
+    for name, found in grouped.items():
+        if name == "mobo":
+            continue
+        goal, count = median(shares[-1] for _, shares in found), len(found[0][1])
+        # a run that never reaches it needs more than all of its evaluations
+        needed = [next((i + 1 for i, s in enumerate(c) if s >= goal), inf) for c in ours]
+        needed_text = _band(needed, ".0f")
+        lines.append(f"| {name} | {goal:.1f} | {count} | {needed_text} | {count / 3:.0f} |")
+    return "\n".join(lines)
+
+
+def _band(values: Sequence[float], style: str) -> str:
+    """Return a median and its range."""
+    low, high = min(values), max(values)
+    middle = format(median(values), style)
+    return middle if low == high else f"{middle} ({low:{style}}-{high:{style}})"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("what", choices=("exact", "curves"))
+    parser.add_argument("--space", default="casco_edge", help="a template's name or file")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--optimizers", nargs="+", default=hardware_optimizer_names())
+    parser.add_argument("--optimizers", nargs="+", default=[*hardware_optimizer_names(), POOLS])
     parser.add_argument("--evaluations", type=int, help="of 'exact' or of a run, at the most")
     parser.add_argument("--out", type=Path, default=Path("runs/hardware_search"))
     options = parser.parse_args()
-    problem = problem_of(SPACE)
-    evaluate = Evaluations(problem, options.out / "evaluations.jsonl")
+    sampled = problem_of(options.space, ENUMERATE_LIMIT)
+    whole = problem_of(options.space, sampled.space.cardinality)
+    folder = options.out / sampled.space.name
+    evaluate = Evaluations(sampled.space, folder / "evaluations.jsonl")
     if options.what == "exact":
-        found = prove(problem, evaluate, options.evaluations or problem.space.cardinality)
-        FRONT.write_text(json.dumps(found, indent=1) + "\n")
+        found = prove(whole, evaluate, options.evaluations or whole.space.cardinality)
+        front_file(whole).write_text(text_of(found))
         print(json.dumps(found["certificate"]))
         return 0 if found["certificate"]["proven"] else 1
-    counts = [n for n in COUNTS if n <= (options.evaluations or COUNTS[-1])]
-    for line in table(options.optimizers, options.seeds, counts, problem, evaluate):
-        print(line, flush=True)
+    front = json.loads(front_file(whole).read_text())["front"]
+    exact = np.array([member["values"] for member in front])
+    evaluations = options.evaluations or COUNTS[-1]
+    problems, path = {True: whole, False: sampled}, folder / "runs.jsonl"
+    made = runs(options.optimizers, options.seeds, evaluations, problems, evaluate, path)
+    grouped = by_name(made, exact)
+    print(table(grouped, [n for n in COUNTS if n <= evaluations]))
+    if "mobo" in grouped:
+        print("\n" + crossings(grouped))
     return 0
 
 

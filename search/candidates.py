@@ -33,6 +33,10 @@ _OUTSIDE: Final = {"area_cap", "tdp_cap", *map(limit_reason, METRICS)}
 #: Points of the largest space that is assessed as a whole, in about 6 CPU-seconds.
 ENUMERATE_LIMIT: Final = 20_000
 
+#: The same where the front is to be proven, which takes many times as long as that: about 2
+#: CPU-minutes and a gigabyte.
+PROOF_LIMIT: Final = 500_000
+
 
 @dataclass(frozen=True, slots=True)
 class Candidate:

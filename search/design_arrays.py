@@ -1,6 +1,7 @@
 """Candidates as the arrays that beliefs are about."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -55,13 +56,23 @@ class DesignArrays:
         fidelity = 1.0 + (spent - spent.max()) / FIDELITY_DOUBLINGS
         return self.of([r.candidate for r in results], fidelity)
 
+    @cached_property
+    def _base_range(self) -> Array:
+        """Least and largest logarithms of each objective, or of its bound, in the pool's base:
+        [2, m], [0, m] if it is empty.
+        """
+        values = [c.values for c in self._pool.base]
+        logs = np.log(np.array(values).reshape(len(values), len(self._problem.goals.objectives)))
+        return np.stack([logs.min(axis=0), logs.max(axis=0)]) if len(logs) else logs
+
     def reference(self, found: Array, results: Sequence[Result]) -> Array:
         """Return a corner of the hypervolume: [m].
 
         It is a little above ``found`` [k, m], logarithms of the costs or of bounds of them, and
         above every value of a known objective.
         """
-        least = self.of([*self._pool.base, *(r.candidate for r in results)]).ln_least
+        rows = [r.candidate.values for r in results]
+        least = np.vstack([self._base_range, np.log(np.array(rows).reshape(-1, found.shape[1]))])
         known = np.array(self._problem.goals.known)
         low = np.where(known, least.min(axis=0), found.min(axis=0))
         high = np.where(known, least.max(axis=0), found.max(axis=0))

@@ -11,7 +11,7 @@ from ..space.hardware import Hardware
 from ..space.hardware_space import Point
 from ..space.infeasible import Infeasible
 from ..surrogates.features import domain_features
-from .candidates import Candidate, DesignProblem
+from .candidates import ENUMERATE_LIMIT, Candidate, DesignProblem
 from .seeds import derived_seed
 
 #: feasible designs that are drawn, draws to find them, and how many of the nearest are walked from
@@ -34,7 +34,7 @@ def nearest(problem: DesignProblem, hardware: Hardware) -> Candidate | None:
     def distance(candidate: Candidate) -> float:
         return dist(goal, _place_of(problem, candidate.point))
 
-    if problem.enumerable:
+    if problem.enumerable and problem.space.cardinality <= ENUMERATE_LIMIT:
         return min(problem.feasible(), key=distance, default=None)
     rng = np.random.default_rng(derived_seed(0, "nearest"))
     starts = sorted(problem.sample(rng, STARTS, (), DRAWS), key=distance)[:WALKS]

@@ -54,6 +54,7 @@ class Told:
         self.keys: list[str] = []
         self.results: list[Result] = []
         self.failures: list[tuple[Candidate, str]] = []
+        self._hopeless: set[str] = set()
 
     def add(self, observations: Sequence[Observation]) -> None:
         """Take in finished trials; of those that are no candidates only the key is kept.
@@ -109,11 +110,14 @@ class Told:
     def prospects(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the designs whose lower bounds no result that keeps the limits dominates.
 
-        The others cannot improve the front (docs/hardware_search.md).
+        The others cannot improve the front (docs/hardware_search.md), and never will: it only
+        gets better.
         """
         front = [self.results[i].values for i in self.front_rows()]
-        hopeless = dominated_by(front, [c.values for c in candidates])
-        return [c for c, bad in zip(candidates, hopeless, strict=True) if not bad]
+        rest = [c for c in candidates if c.key not in self._hopeless]
+        hopeless = dominated_by(front, [c.values for c in rest])
+        self._hopeless.update(c.key for c, bad in zip(rest, hopeless, strict=True) if bad)
+        return [c for c, bad in zip(rest, hopeless, strict=True) if not bad]
 
     def front(self) -> list[Candidate]:
         """Return the designs of :meth:`front_rows`."""

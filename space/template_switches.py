@@ -39,6 +39,12 @@ class LevelSwitches:
     tensor_bits: Fields = ()
     energy: Fields | None = None
 
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """All fields that are given."""
+        pairs = (*self.numbers, *self.tensor_bits, *(self.energy or ()))
+        return tuple(field for _, field in pairs)
+
     def arguments(self, names: Names) -> dict[str, Any]:
         """Return them as arguments of a StorageLevel, for the given values of the names.
 

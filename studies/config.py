@@ -235,6 +235,8 @@ class StudyConfig(_Section):
         pick: which design of the front is picked; no part of the study's identity.
         constraints: caps of area and TDP, limits of what software decides.
         start_from: what is tried before the optimizer proposes, and what it learns from.
+        enumerate: points of the largest space that is assessed as a whole; None for
+            ``ENUMERATE_LIMIT`` or, to prove the front, ``PROOF_LIMIT``.
         mode: ``search`` runs ``trials`` designs; ``exact`` goes on, up to as many, until lower
             bounds prove the front.
         optimizer: proposes designs; its name, and beside it its options.
@@ -257,6 +259,8 @@ class StudyConfig(_Section):
     pick: Pick = {"name": "ideal"}
     constraints: Annotated[Constraints, AfterValidator(_limiting_known_workloads)] = Constraints()
     start_from: Annotated[tuple[StartSource, ...], Field(strict=False)] = ()
+    # left out of the identity of studies that do without, which are older than the choice
+    enumerate: Annotated[Count | None, Field(exclude_if=lambda n: n is None)] = None
     mode: Literal["search", "exact"] = "search"
     optimizer: Choice = Choice(name="mobo")
     halving: Annotated[Choice, AfterValidator(_to_the_end)] = Choice(name="msh")

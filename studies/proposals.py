@@ -5,6 +5,7 @@ front is to be proven, whatever bounds leave open.
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from ..search.candidates import ENUMERATE_LIMIT
 from ..search.prospects import Prospects
 from ..search.protocols import Observation
 from .errors import UserError
@@ -48,8 +49,8 @@ class Proposals:
         if exact and not problem.enumerable:
             raise UserError(
                 f"mode exact needs a space of at most {problem.enumerate_limit} points, "
-                f"{problem.space.name} has {problem.space.cardinality}; use mode search, or give "
-                "parameters fewer values"
+                f"{problem.space.name} has {problem.space.cardinality}; use mode search, give "
+                "parameters fewer values, or raise enumerate"
             )
         self._optimizer = optimizer
         self._exact = exact
@@ -94,7 +95,8 @@ class Proposals:
         self._optimizer.tell(seen)
         for record, result in zip(records, seen, strict=True):
             self._prospects.tell(result, settled=record["state"] in ("complete", "infeasible"))
-        self._prospects.tighten(None if self._exact else TIGHTENED * len(records))
+        few = self._exact and (self._told >= LEAD or self._prospects.open <= ENUMERATE_LIMIT)
+        self._prospects.tighten(None if few else TIGHTENED * len(records))
 
     def certificate(self) -> "Certificate | None":
         """Return what bounds prove of the front; None if the space is not enumerable."""

@@ -133,7 +133,7 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
 
 def design_problem(config: StudyConfig, space: Path | str) -> "DesignProblem":
     """Return the space of a config, given by name or path, with its networks and goals."""
-    from ..search.candidates import DesignProblem
+    from ..search.candidates import ENUMERATE_LIMIT, PROOF_LIMIT, DesignProblem
     from ..search.fusion_search import plans_of
     from ..space.hardware_space import HardwareSpace
 
@@ -144,6 +144,7 @@ def design_problem(config: StudyConfig, space: Path | str) -> "DesignProblem":
         networks,
         caps.area_mm2,
         caps.tdp_w,
+        config.enumerate or (PROOF_LIMIT if config.mode == "exact" else ENUMERATE_LIMIT),
         goals=config.goals,
         plans=plans_of(config.software.fusion),
     )

@@ -131,6 +131,18 @@ def test_trials_that_halving_stopped_prove_nothing(tmp_path: Path) -> None:
 def test_what_cannot_be_proven_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="mode exact runs every trial to its end, but msh stops"):
         tiny_config(folder, EXACT + "halving: {name: msh}\n")
-    large = EXACT.replace("./small.yaml", "casco_edge")
-    with pytest.raises(UserError, match="a space of at most 20000 points, casco_edge has 349920"):
-        run_here(tiny_config(folder, large), tmp_path / "run")
+    with pytest.raises(UserError, match="a space of at most 500000 points, fast has"):
+        run_here(tiny_config(folder, EXACT.replace("./small.yaml", "fast")), tmp_path / "run")
+    with pytest.raises(UserError, match=r"at most 127 points, small has 128; .* raise enumerate"):
+        run_here(tiny_config(folder, EXACT + "enumerate: 127\n"), tmp_path / "run")
+
+
+def test_a_study_says_up_to_where_a_space_is_assessed_as_a_whole(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "small.yaml").write_text(SMALL_TEMPLATE)
+    text = EXACT.replace("mode: exact", "halving: {name: none}").replace("500", "4")
+    for limit, known in ((127, False), (128, True)):
+        run = tmp_path / str(limit)
+        run_here(tiny_config(tmp_path, text + f"enumerate: {limit}\n"), run)
+        assert (read_front(run).proof is not None) == known
