@@ -69,8 +69,9 @@ def gp_sampler(seed: int) -> "BaseSampler":
 class OptunaSearch:
     """Proposes what a sampler of Optuna proposes.
 
-    A study in memory is made anew in each call, out of what was told; designs in flight are
-    running trials in it. Optuna sees positions in the lists of values, natural logarithms of the
+    A study in memory has a trial for each result; designs in flight are running trials in it
+    during a call, and failed ones, which samplers do not see, after it. The sampler is made anew
+    in each call. Optuna sees positions in the lists of values, natural logarithms of the
     costs, and what is above the limits; trials that ended without values it does not see.
 
     Args:
@@ -100,6 +101,9 @@ class OptunaSearch:
         self._tries = tries
         self._initial = initial
         self._told = Told(problem)
+        self._axes = [(p, _axis(p)) for p in problem.space.parameters]
+        self._study: Study | None = None
+        self._added = 0
 
     def tell(self, observations: Sequence[Observation]) -> None:
         """Learn from finished trials; see ``HardwareOptimizer.tell``."""
@@ -116,30 +120,35 @@ class OptunaSearch:
         if len(chosen) == n:
             return [c.point for c in chosen]
         with _quiet():
-            axes = [(p, _axis(p)) for p in self._problem.space.parameters]
-            study = self._study(seed % SEEDS, axes, [*pending, *(c.point for c in chosen)])
-            make = partial(_ask, study, axes)
+            study = self._open(seed % SEEDS)
+            for point in [*pending, *(c.point for c in chosen)]:
+                study.add_trial(_running(self._axes, self._problem.space.canonical(point)))
+            make = partial(_ask, study, self._axes)
             while len(chosen) < n:
                 taken = known | {c.key for c in chosen}
                 found = propose(self._problem, rng, 1, taken, make, self._tries)
                 if not found:
                     break
-                study.add_trial(_running(axes, found[0].point))
+                study.add_trial(_running(self._axes, found[0].point))
                 chosen += found
         return [c.point for c in chosen]
 
-    def _study(self, seed: int, axes: "Axes", pending: Sequence[Point]) -> "Study":
-        """Return a study with a trial for every result and for every design in flight."""
+    def _open(self, seed: int) -> "Study":
+        """Return the study with a trial for every result and none that is running."""
         import optuna
 
-        minimise = optuna.study.StudyDirection.MINIMIZE
-        directions = [minimise] * len(self._problem.goals.objectives)
-        study = optuna.create_study(sampler=self._sampler(seed), directions=directions)
-        for result in self._told.results:
-            study.add_trial(_finished(axes, result))
-        for point in pending:
-            study.add_trial(_running(axes, self._problem.space.canonical(point)))
-        return study
+        if self._study is None:
+            minimise = optuna.study.StudyDirection.MINIMIZE
+            directions = [minimise] * len(self._problem.goals.objectives)
+            self._study = optuna.create_study(directions=directions)
+        states = optuna.trial.TrialState
+        for left in self._study.get_trials(deepcopy=False, states=(states.RUNNING,)):
+            self._study.tell(left.number, state=states.FAIL)
+        for result in self._told.results[self._added :]:
+            self._study.add_trial(_finished(self._axes, result))
+            self._added += 1
+        self._study.sampler = self._sampler(seed)
+        return self._study
 
 
 def _ask(study: "Study", axes: "Axes") -> Point:
