@@ -33,6 +33,9 @@ _OUTSIDE: Final = {"area_cap", "tdp_cap", *map(limit_reason, METRICS)}
 #: Points of the largest space that is assessed as a whole, in about 6 CPU-seconds.
 ENUMERATE_LIMIT: Final = 20_000
 
+#: Assessments that are remembered, some 3 kB each; then all are forgotten.
+MOST_KNOWN: Final = 2**17
+
 #: The same where the front is to be proven, which takes many times as long as that: about 2
 #: CPU-minutes and a gigabyte.
 PROOF_LIMIT: Final = 500_000
@@ -63,7 +66,7 @@ class Candidate:
 class DesignProblem:
     """A space, what runs there, and the goals: maps a point to a candidate or to the reason.
 
-    Assessments are remembered by point key; the memory changes no answer.
+    Assessments are remembered by point key for a while; the memory changes no answer.
 
     Args:
         space: where designs come from.
@@ -119,6 +122,9 @@ class DesignProblem:
         """
         key = self.space.point_key(point)
         if key not in self._known:
+            if len(self._known) >= MOST_KNOWN:
+                self._known.clear()
+                self._tightened.clear()
             self._known[key] = self._assess(self.space.canonical(point), key)
         return self._known[key]
 
