@@ -25,7 +25,7 @@ from ..space.network import Network
 from ..space.surroundings import ALONE, Surroundings
 from .cuts import Step
 from .group_kinds import group_kind, places
-from .group_tilings import GroupTilings, Tile
+from .group_tilings import GroupTilings, Tile, least_weights
 from .option import Option, best_options
 from .tile_estimates import TileEstimates
 from .tiling import choose_weights, core_tile_sizes, tile_group
@@ -45,6 +45,8 @@ class CoreOptions:
         self._network, self._hardware, self._cores = network, hardware, cores
         self._estimates = TileEstimates(network, cores.one)
         self._owners = [network.weight_owner(i) for i in range(len(network.layers))]
+        layers = network.layers
+        self._map_words = [(layer.input_words + layer.output_words) // layer.n for layer in layers]
         costs, levels = access_costs(hardware), hardware.levels
         self._rate = levels[-1].bandwidth_words
         far, near = levels[-1].width_words, levels[-2].width_words
@@ -80,9 +82,7 @@ class CoreOptions:
             sum(shape.channels[t] * shape.sizes[t][0] * shape.sizes[t][1] for t in maps)
             for maps in (shape.arriving, shape.departing)
         )
-        words = sum(
-            self._network.layers[i].weight_words for i in {self._owners[i] for i in step.layers}
-        )
+        words = self._weights(step)
         maps = (fetched * self._network.batch, stored * self._network.batch)
         return Option(
             FusionGroup(step.layers),
@@ -95,6 +95,18 @@ class CoreOptions:
             (words + sum(maps)) / self._rate,
             0.0,
         )
+
+    def _weights(self, step: Step) -> int:
+        """Words of weights that DRAM sends, in as many rounds of bands as serve it best."""
+        layers = [self._network.layers[i] for i in {self._owners[i] for i in step.layers}]
+        words = sum(layer.weight_words for layer in layers)
+        count, batch = self._cores.count, self._network.batch
+        # whole images to each core, or a part of one
+        even = batch % count == 0
+        maps = max(self._map_words[i] for i in step.layers) // (1 if even else count)
+        images = batch // count if even else batch
+        sent = least_weights(words, buffer_words(self._cores.one), maps, images)
+        return sent if self._cores.shared_weights else sent * count
 
     def few(self, step: Step) -> list[Option]:
         """Return the tiling that geometry alone says is the best, if any fits."""
@@ -144,22 +156,20 @@ class CoreOptions:
         totals = np.zeros((len(group.layers), 2))
         streamed = 0
         for m, i in enumerate(group.layers):
-            stays, passing = i in group.resident, 0
+            stays = i in group.resident
             for size in rounds.sizes(m).running:
                 ran, turns = (n * rounds.repeats for n in size[:2])
                 ((energy, cycles),) = self._estimates.of([(i, size[2], size[3], stays)])
-                copies = turns if self._cores.shared_weights else ran
                 totals[m] += ran * energy, turns * cycles
-                if layers[i].uses_macs and not stays:
+                if not stays:
                     # what comes for all cores at once is paid once
-                    words = layers[i].weight_words
-                    totals[m, 0] -= (ran - copies) * words * self._weight_pj
-                    passing += copies * words
-            streamed += passing
+                    copies = turns if self._cores.shared_weights else ran
+                    streamed += copies * layers[i].weight_words
         loads = sum(layers[i].weight_words for i in {self._owners[i] for i in group.resident})
         reads = loads * (1 if self._cores.shared_weights else rounds.working)
         fetched, stored = (int(w.sum()) * tiles.images for w in (tiles.fetched, tiles.stored))
         moved_pj = fetched * (self._read_pj + self._fill_pj) + stored * self._store_pj
-        moved_pj += reads * self._weight_pj + loads * rounds.working * self._fill_pj
+        moved_pj += (reads + streamed) * self._weight_pj
+        moved_pj += loads * rounds.working * self._fill_pj
         moved_cycles = (fetched + stored + reads + streamed) / self._rate
         return Option(group, ALONE, totals[:, 0], totals[:, 1], moved_pj, moved_cycles, 0.0)

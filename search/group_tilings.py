@@ -89,3 +89,22 @@ class GroupTilings:
                 if width == columns or height < 4 * width < 16 * height:
                     for halo in self.policies((height, width)):
                         yield (height, width), halo
+
+
+def least_weights(words: int, room: int, maps: int, images: int) -> int:
+    """Return about how many words of weights come in as many bands as serve it best.
+
+    A band holds the largest maps of one layer at once, and what is left holds weights; those that
+    do not stay come again for every band of every image.
+
+    Args:
+        words: of all weights.
+        room: words of the buffer.
+        maps: most words that a layer reads and makes of an image.
+        images: one after another.
+    """
+    fetched = []
+    for bands in BANDS:
+        stays = min(words, max(0, room - maps // bands))
+        fetched.append(stays + (words - stays) * bands * images)
+    return min(fetched)

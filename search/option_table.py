@@ -8,7 +8,7 @@ by kind, once for layers that stream and once for those in tiles.
 import numpy as np
 from numpy.typing import NDArray
 
-from ..evaluators.group_cost import GroupCost, streams
+from ..evaluators.group_cost import GroupCost, LayerShare, streams
 from ..space.network import Network
 from .group_kinds import layer_kinds
 from .option import Option
@@ -123,8 +123,11 @@ class OptionTable:
         option = self.options[row]
         members = self._columns_of(option)
         columns = np.unique(members)
-        spent = cost.dynamic_pj - option.moved_pj
-        self._energy.learn(columns, spent / option.layer_pj.sum())
+        # what is spent besides on DRAM, by how much each layer takes on the chip
+        taken = np.array([_on_chip(share) for share in cost.layers])
+        taken *= (cost.dynamic_pj - option.moved_pj) / taken.sum()
+        spent = np.bincount(members, taken)[columns]
+        self._energy.learn(columns, spent / np.bincount(members, option.layer_pj)[columns])
         busy = np.bincount(members, [share.latency_cycles for share in cost.layers])
         missed = busy[columns] / np.bincount(members, option.layer_cycles)[columns]
         # mappings of a layer that DRAM holds up have no need of fewer cycles
@@ -153,3 +156,10 @@ class OptionTable:
     def _columns_of(self, option: Option) -> NDArray[np.int64]:
         tiled = option.group.tile is not None or len(option.group.layers) > 1
         return np.array([2 * self._kinds[i] + tiled for i in option.group.layers], np.int64)
+
+
+def _on_chip(share: LayerShare) -> float:
+    """Energy of a layer's tiles without DRAM and without leakage."""
+    return sum(
+        n * (cost.dynamic_pj - float(cost.energy_pj[-1].sum())) for n, cost in share.evaluations
+    )

@@ -18,14 +18,14 @@ from ..evaluators.group_cost import buffer_words, fusion_blocked, shape_of
 from ..evaluators.group_shape import GroupShape, group_sources, placed
 from ..evaluators.hardware_cost import access_costs
 from ..evaluators.occupancy import GroupTiles
-from ..space.dims import INPUTS, OUTPUTS
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS
 from ..space.fusion import FusionGroup, HaloPolicy, Pin
 from ..space.hardware import Hardware
 from ..space.network import Network
 from ..space.surroundings import Surroundings
 from .cuts import Step
 from .group_kinds import group_kind, places
-from .group_tilings import BANDS, GroupTilings, Tile
+from .group_tilings import GroupTilings, Tile, least_weights
 from .option import Option, best_options
 from .partition import Group
 from .tile_estimates import LayerTile, TileEstimates
@@ -48,7 +48,8 @@ class _Moved:
     """Words between DRAM and buffer.
 
     Attributes:
-        weights: in all; ``loaded`` of them in the first tile, and stay.
+        weights: that come to the buffer; ``loaded`` of them in the first tile, and stay.
+        streamed: weights that come tile by tile, each time all of them.
         fetched, stored: of maps, for each of the images.
         images, tiles: of the pass, and of an image.
         ahead: whether there is room to move maps while neighbouring tiles run.
@@ -56,6 +57,7 @@ class _Moved:
 
     weights: int
     loaded: int
+    streamed: int
     fetched: int
     stored: int
     images: int
@@ -88,6 +90,7 @@ class StepOptions:
         self._rate = dram.bandwidth_words
         self._fetch_pj = float(costs.read_pj[-1, INPUTS]) / dram.width_words
         self._store_pj = float(costs.write_pj[-1, OUTPUTS]) / dram.width_words
+        self._weight_pj = float(costs.read_pj[-1, WEIGHTS]) / dram.width_words
         self._keeps = False
         if hardware.fusion_level is not None:
             buffer = hardware.levels[hardware.fusion_level]
@@ -138,7 +141,7 @@ class StepOptions:
             for maps in (shape.arriving, shape.departing)
         )
         words, batch = self._weights(step, around), self._network.batch
-        moved = _Moved(words, 0, fetched, stored, batch, 1, True)
+        moved = _Moved(words, 0, 0, fetched, stored, batch, 1, True)
         cut = len(step.layers) > 1
         return self._option(self._group(step, None), around, sizes, moved, cut)
 
@@ -249,29 +252,26 @@ class StepOptions:
         resident: tuple[int, ...],
     ) -> Option:
         """Return an option; ``ahead`` words are free beside maps on their way, without weights."""
-        # other weights stream, which is part of what their layers cost
         words = sum(self._weight_words[i] for i in {self._owners[i] for i in resident})
         group = self._group(step, tile, tiles.policy, resident)
         sizes = [_sizes(tiles, m, i, i in resident) for m, i in enumerate(step.layers)]
+        streamed = tiles.images * sum(
+            self._weight_words[i] * sum(times for _, times in found)
+            for i, found in zip(step.layers, sizes, strict=True)
+            if i not in resident
+        )
         maps = int(tiles.fetched.sum()), int(tiles.stored.sum())
-        moved = _Moved(words, words, *maps, tiles.images, tiles.count, words <= ahead)
+        moved = _Moved(words, words, streamed, *maps, tiles.images, tiles.count, words <= ahead)
         return self._option(group, around, sizes, moved)
 
     def _weights(self, step: Step, around: Surroundings) -> int:
-        """Words of weights that a step fetches in as many bands as serve it best.
-
-        A band holds the largest maps of one layer at once, and what is left holds weights.
-        """
+        """Words of weights that a step fetches, in as many bands as serve it best."""
         words = sum(self._weight_words[i] for i in {self._owners[i] for i in step.layers})
         if len(step.layers) == 1:
             return words
         room = buffer_words(self._hardware) - around.words
-        batch, maps = self._network.batch, max(self._map_words[i] for i in step.layers)
-        fetched = []
-        for bands in BANDS:
-            stays = min(words, max(0, room - maps // bands))
-            fetched.append(stays + (words - stays) * bands * batch)
-        return min(fetched)
+        maps = max(self._map_words[i] for i in step.layers)
+        return least_weights(words, room, maps, self._network.batch)
 
     def _shape(self, layers: Group, around: Surroundings) -> GroupShape:
         return placed(self._network, shape_of(self._network, layers), around)
@@ -310,8 +310,8 @@ class StepOptions:
             around,
             totals[:, 0],
             totals[:, 1],
-            fetched * self._fetch_pj + stored * self._store_pj,
-            moved.weights / self._rate + (maps if moved.ahead else 0.0),
+            fetched * self._fetch_pj + stored * self._store_pj + moved.streamed * self._weight_pj,
+            (moved.weights + moved.streamed) / self._rate + (maps if moved.ahead else 0.0),
             late + (0.0 if moved.ahead else maps),
         )
 

@@ -1,7 +1,8 @@
-"""What a layer of a fused tile costs about, known without searching a mapping.
+"""What a layer of a fused tile costs about on the chip, known without searching a mapping.
 
-Bounds of many tile sizes are worked out in one call of the compiled kernel and remembered. Cycles
-also are at least those of the MACs that exact factors occupy (:mod:`.unrolling`).
+Weights that stream from DRAM are left out: what crosses its pins is known exactly. Bounds of many
+tile sizes are worked out in one call of the compiled kernel and remembered. Cycles also are at
+least those of the MACs that exact factors occupy (:mod:`.unrolling`).
 """
 
 from collections.abc import Sequence
@@ -11,10 +12,11 @@ from typing import TypeAlias
 import numpy as np
 
 from ..evaluators.cost_bounds import layer_costs
+from ..evaluators.hardware_cost import access_costs
 from ..evaluators.layer_bounds import design_and_prices
 from ..evaluators.problem import Residency
 from ..evaluators.vector_cost import vector_cost
-from ..space.dims import P, Q
+from ..space.dims import WEIGHTS, P, Q
 from ..space.hardware import Hardware
 from ..space.layer import Layer
 from ..space.network import Network
@@ -24,7 +26,7 @@ from .unrolling import mesh_axes, most_parallel
 #: layer, rows and columns of its result, and whether its weights are resident
 LayerTile: TypeAlias = tuple[int, int, int, bool]
 
-#: energy (pJ, without leakage) and cycles
+#: energy on the chip (pJ, without leakage) and cycles
 Cost: TypeAlias = tuple[float, float]
 
 
@@ -42,6 +44,8 @@ class TileEstimates:
         level = hardware.fusion_level
         self._keeps = level is not None and "weights" in hardware.levels[level].keeps
         self._axes = mesh_axes(hardware)
+        dram = access_costs(hardware).read_pj[-1, WEIGHTS]
+        self._weight_pj = float(dram) / hardware.levels[-1].width_words
         # energy, cycles with exact factors, and cycles at the least
         self._memo: dict[LayerTile, tuple[float, float, float]] = {}
 
@@ -65,15 +69,17 @@ class TileEstimates:
                     layer, self._hardware, rows, columns, staged=True, resident=resident
                 )
                 cycles = float(cost.latency_cycles)
-                self._memo[key] = (cost.dynamic_pj, cycles, cycles)
+                on_chip = cost.dynamic_pj - float(cost.energy_pj[-1].sum())
+                self._memo[key] = (on_chip, cycles, cycles)
         for (density, staged), found in flavours.items():
             design, prices = design_and_prices(self._hardware, density, staged)
             nests = [_nest(self._layers[i], key[1], key[2]) for key, i in found]
             bounds, windows = (np.array(part, np.int64) for part in zip(*nests, strict=True))
             costs = layer_costs(design, prices, bounds, windows)
-            for (key, _), (energy, cycles), nest in zip(found, costs.tolist(), nests, strict=True):
+            for (key, i), (energy, cycles), nest in zip(found, costs.tolist(), nests, strict=True):
                 exact = self._exact(nest[0]) * prices.busy
-                self._memo[key] = (energy, max(cycles, exact), cycles)
+                streamed = 0 if staged[0] else self._layers[i].weight_words
+                self._memo[key] = (energy - streamed * self._weight_pj, max(cycles, exact), cycles)
         costs_of = (self._memo[key] for key in keys)
         return [(energy, least if cut else exact) for energy, exact, least in costs_of]
 
