@@ -33,6 +33,8 @@ class Certificate:
         volume: hypervolume of the front, in decades to the power of the objectives.
         ceiling: that of the front and the bounds of all open designs together.
         reference: corner of both, one cost for each objective.
+        boxes: in which the open designs are, if the space is followed in boxes; else None. Of
+            boxes ``feasible`` and ``open`` count all points that are not known to be infeasible.
     """
 
     points: int
@@ -42,6 +44,7 @@ class Certificate:
     volume: float
     ceiling: float
     reference: tuple[float, ...]
+    boxes: int | None = None
 
     @property
     def proven(self) -> bool:
@@ -74,7 +77,12 @@ class Certificate:
 
 
 def certified(
-    points: int, feasible: int, measured: int, front: Array, bounds: Array
+    points: int,
+    feasible: int,
+    measured: int,
+    front: Array,
+    bounds: Array,
+    in_boxes: tuple[int, int] | None = None,
 ) -> Certificate:
     """Return the certificate of a front.
 
@@ -82,9 +90,11 @@ def certified(
         points, feasible, measured: counts, see :class:`Certificate`.
         front: [k, m] costs of its members.
         bounds: [r, m] lower bounds of the open designs.
+        in_boxes: open designs and the boxes that they are in, where bounds are of boxes.
     """
+    open_, boxes = in_boxes or (len(bounds), None)
     rows = np.vstack([front, bounds])
     corner = tuple((REFERENCE_FACTOR * rows.max(axis=0)).tolist()) if len(rows) else ()
     volume = hypervolume(front, corner) if len(front) else 0.0
     ceiling = max(hypervolume(rows, corner), volume) if len(bounds) else volume
-    return Certificate(points, feasible, measured, len(bounds), volume, ceiling, corner)
+    return Certificate(points, feasible, measured, open_, volume, ceiling, corner, boxes)

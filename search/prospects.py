@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from ..space.hardware_space import Point
 from ..space.infeasible import Infeasible
 from ..surrogates.gp import Array
+from .branching import Branching
 from .candidates import Candidate, DesignProblem
 from .certificate import Certificate, certified
 from .pareto import dominated_by, non_dominated
@@ -13,6 +14,9 @@ from .protocols import Observation
 
 #: Ratio of cost to bound that is expected before any result.
 FIRST_RATIO = 1.2
+
+#: Tight bounds of designs that take as long as cutting a box.
+PER_CUT = 4
 
 
 class Prospects:
@@ -25,8 +29,8 @@ class Prospects:
     takes ten times as long and is taken only where the first one does not exclude.
 
     Args:
-        problem: an enumerable space is followed as a whole; of another one only the designs that
-            :meth:`hopeless` is asked about.
+        problem: an enumerable space is followed design by design, a larger one in boxes
+            (:mod:`archloom.search.branching`).
     """
 
     def __init__(self, problem: DesignProblem) -> None:
@@ -42,16 +46,18 @@ class Prospects:
         self._open = np.ones(len(self._candidates), dtype=np.bool_)
         self._tight = np.zeros(len(self._candidates), dtype=np.bool_)
         self._ratios: list[Array] = []
+        boxes = None if problem.enumerable else Branching(problem)
+        self._boxes = boxes if boxes is not None and boxes.possible else None
 
     @property
-    def enumerable(self) -> bool:
-        """Whether the space is followed as a whole."""
-        return self._problem.enumerable
+    def followed(self) -> bool:
+        """Whether all designs of the space are accounted for."""
+        return self._problem.enumerable or self._boxes is not None
 
     @property
     def open(self) -> int:
-        """Designs of an enumerable space that may still add to the front."""
-        return int(self._open.sum())
+        """Designs of a space that is followed, which may still add to the front."""
+        return self._boxes.survey().points if self._boxes else int(self._open.sum())
 
     def tell(self, observation: Observation, settled: bool = True) -> None:
         """Learn what became of a design.
@@ -66,6 +72,8 @@ class Prospects:
         row = self._rows.get(key)
         if row is not None and settled:
             self._open[row] = False
+        if self._boxes and settled:
+            self._boxes.settle(observation.point)
         if observation.values is None or not observation.kept:
             return
         values = np.array(observation.values)
@@ -75,6 +83,8 @@ class Prospects:
             return
         rows = np.vstack([self._front, values])
         self._front = rows[non_dominated(rows)]
+        if self._boxes:
+            self._boxes.hold_against(self._front)
         if len(self._bounds):
             self._open &= ~dominated_by(values[None], self._bounds)
 
@@ -86,7 +96,18 @@ class Prospects:
         )
 
     def tighten(self, most: int | None = None) -> None:
-        """Take the tight bound of the ``most`` promising designs without it; None for all."""
+        """Take the tight bound of the ``most`` promising designs without it; None for all.
+
+        Of a space that is followed in boxes, cut those that promise most, for about as long.
+
+        Raises:
+            ValueError: None for such a space.
+        """
+        if self._boxes:
+            if most is None:
+                raise ValueError("a space that is followed in boxes has no end of tight bounds")
+            self._boxes.refine(most // PER_CUT)
+            return
         loose = np.flatnonzero(self._open & ~self._tight)
         if most is not None and len(loose) > most:
             loose = loose[np.argsort(-self._promise(loose), kind="stable")[:most]]
@@ -100,6 +121,8 @@ class Prospects:
         much as those of results so far; each further one, if those before it come true. Fewer
         than ``n`` if there are no more.
         """
+        if self._boxes:
+            return self._boxes.designs(n, self._told)
         rows = np.array(
             [r for r in np.flatnonzero(self._open) if self._candidates[r].key not in self._told],
             dtype=np.int64,
@@ -115,7 +138,9 @@ class Prospects:
         return [self._candidates[rows[i]].point for i in chosen]
 
     def certificate(self) -> Certificate | None:
-        """Return what the bounds prove of the front; None if the space is not enumerable."""
+        """Return what the bounds prove of the front; None if the space is not followed."""
+        if self._boxes:
+            return self._certificate_of(self._boxes)
         if not self._problem.enumerable:
             return None
         return certified(
@@ -124,6 +149,17 @@ class Prospects:
             measured=self.measured,
             front=self._front,
             bounds=self._bounds[self._open],
+        )
+
+    def _certificate_of(self, boxes: Branching) -> Certificate:
+        survey, points = boxes.survey(), self._problem.space.cardinality
+        return certified(
+            points=points,
+            feasible=points - boxes.infeasible,
+            measured=self.measured,
+            front=self._front,
+            bounds=survey.bounds,
+            in_boxes=(survey.points, survey.boxes),
         )
 
     def _excluded(self, candidate: Candidate) -> bool:

@@ -40,21 +40,24 @@ class Proposals:
         exact: whether to go on after the optimizer until the front is proven.
 
     Raises:
-        UserError: the front of a space that is not enumerable is to be proven.
+        UserError: the front of a space is to be proven whose designs differ in so many ways that
+            not even boxes of them are followed.
     """
 
     def __init__(
         self, problem: "DesignProblem", optimizer: "HardwareOptimizer", exact: bool
     ) -> None:
-        if exact and not problem.enumerable:
+        self._prospects = Prospects(problem)
+        if exact and not self._prospects.followed:
             raise UserError(
-                f"mode exact needs a space of at most {problem.enumerate_limit} points, "
-                f"{problem.space.name} has {problem.space.cardinality}; use mode search, give "
-                "parameters fewer values, or raise enumerate"
+                f"mode exact: {problem.space.name} has {problem.space.cardinality} points, more "
+                f"than {problem.enumerate_limit}, and too many structures to be followed in boxes; "
+                "use mode search, raise enumerate, or give parameters that decide about levels, "
+                "batch or clock fewer values"
             )
         self._optimizer = optimizer
         self._exact = exact
-        self._prospects = Prospects(problem)
+        self._whole = problem.enumerable
         self._goals = problem.goals
         self._told = 0
 
@@ -66,7 +69,7 @@ class Proposals:
         run, whatever bounds say.
         """
         chosen = list(first)
-        if self._prospects.enumerable and not self._prospects.open:
+        if self._prospects.followed and not self._prospects.open:
             return chosen, []
         if self._exact and self._told >= LEAD and not chosen:
             return self._prospects.promising(n), []
@@ -95,9 +98,10 @@ class Proposals:
         self._optimizer.tell(seen)
         for record, result in zip(records, seen, strict=True):
             self._prospects.tell(result, settled=record["state"] in ("complete", "infeasible"))
-        few = self._exact and (self._told >= LEAD or self._prospects.open <= ENUMERATE_LIMIT)
-        self._prospects.tighten(None if few else TIGHTENED * len(records))
+        few = self._told >= LEAD or self._prospects.open <= ENUMERATE_LIMIT
+        every = self._exact and self._whole and few
+        self._prospects.tighten(None if every else TIGHTENED * len(records))
 
     def certificate(self) -> "Certificate | None":
-        """Return what bounds prove of the front; None if the space is not enumerable."""
+        """Return what bounds prove of the front; None if the space is not followed."""
         return self._prospects.certificate()

@@ -131,10 +131,28 @@ def test_trials_that_halving_stopped_prove_nothing(tmp_path: Path) -> None:
 def test_what_cannot_be_proven_is_refused(folder: Path, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="mode exact runs every trial to its end, but msh stops"):
         tiny_config(folder, EXACT + "halving: {name: msh}\n")
-    with pytest.raises(UserError, match="a space of at most 500000 points, fast has"):
-        run_here(tiny_config(folder, EXACT.replace("./small.yaml", "fast")), tmp_path / "run")
-    with pytest.raises(UserError, match=r"at most 127 points, small has 128; .* raise enumerate"):
-        run_here(tiny_config(folder, EXACT + "enumerate: 127\n"), tmp_path / "run")
+    clocks = ", ".join(str(10 + i / 1000) for i in range(4_100))
+    text = SMALL_TEMPLATE.replace("frequency_mhz: 200", 'frequency_mhz: "= clock_mhz"')
+    clock = f"  clock_mhz: {{values: [{clocks}], scale: linear}}\n"
+    text = text.replace("  dataflow:", f"{clock}  dataflow:")
+    (tmp_path / "small.yaml").write_text(text)
+    with pytest.raises(UserError, match="small has 524800 points, more than 500000, and too many"):
+        run_here(tiny_config(tmp_path, EXACT), tmp_path / "run")
+
+
+def test_what_is_too_large_to_enumerate_is_proven_in_boxes(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SMALL_TEMPLATE)
+    records = run_here(tiny_config(tmp_path, EXACT + "enumerate: 127\n"), tmp_path / "run")
+    np.testing.assert_array_equal(costs(tmp_path / "run"), costs(folder / "run"))
+    proof = read_front(tmp_path / "run").proof
+    assert proof is not None
+    assert proof.proven
+    assert proof.boxes == 0
+    assert proof.measured == len(records) < 120
+    whole, ends = ((tmp_path / "run" / name).read_bytes() for name in (JOURNAL, TRIALS))
+    (tmp_path / "run" / JOURNAL).write_bytes(whole[: len(whole) // 2])
+    run_here(tiny_config(tmp_path, EXACT + "enumerate: 127\n"), tmp_path / "run")
+    assert (tmp_path / "run" / TRIALS).read_bytes() == ends
 
 
 def test_a_study_says_up_to_where_a_space_is_assessed_as_a_whole(
@@ -145,4 +163,6 @@ def test_a_study_says_up_to_where_a_space_is_assessed_as_a_whole(
     for limit, known in ((127, False), (128, True)):
         run = tmp_path / str(limit)
         run_here(tiny_config(tmp_path, text + f"enumerate: {limit}\n"), run)
-        assert (read_front(run).proof is not None) == known
+        proof = read_front(run).proof
+        assert proof is not None
+        assert (proof.boxes is None) == known

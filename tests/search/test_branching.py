@@ -1,0 +1,193 @@
+"""Boxes hold back nothing: no measured design is below its box, and fronts are those of all."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from archloom.search.box_bounds import BoxBounds, inherited
+from archloom.search.branching import Branching
+from archloom.search.candidates import DesignProblem
+from archloom.search.fusion_search import plans_of
+from archloom.search.goals import METRICS, Goal, Goals, Limit
+from archloom.search.pareto import hypervolume, non_dominated
+from archloom.search.prospects import Prospects
+from archloom.space.box_structure import BoxStructure
+from archloom.space.boxes import Box, BoxedSpace, cut, size
+from archloom.space.hardware_space import HardwareSpace
+from archloom.space.parameter import Point
+
+from ..contracts.problems import small_space
+from .test_prospects import GOALS, TINY, front_by_brute_force, measured, small_problem
+
+EXACT = 1 + 1e-9
+
+
+def boxed_problem(folder: Path, goals: Goals | None = None) -> DesignProblem:
+    """Return the small problem as if it could not be enumerated."""
+    return DesignProblem(
+        small_space(folder),
+        TINY,
+        enumerate_limit=1,
+        goals=goals or Goals(),
+        plans="layer_by_layer",
+    )
+
+
+def around(boxed: BoxedSpace, boxes: list[Box], point: Point, rng: np.random.Generator) -> Box:
+    """Return a part of a decided box, with the point in it."""
+    at = boxed.positions(point)
+    (box,) = (
+        b for b in boxes if all(i <= p < j for p, (i, j) in zip(at, b, strict=True))
+    )  # fmt: skip
+    for _ in range(int(rng.integers(12))):
+        wide = [i for i, (start, stop) in enumerate(box) if stop - start > 1]
+        if wide:
+            i = int(rng.choice(wide))
+            start, stop = box[i]
+            middle = (start + stop) // 2
+            box = cut(box, i, middle)[int(at[i] >= middle)]
+    return box
+
+
+@pytest.mark.parametrize(
+    ("name", "fusion"),
+    [
+        ("casco_edge", "none"),
+        ("casco_edge", "integer_printed"),
+        ("fast", "none"),
+        ("fast", "joint"),
+    ],
+)
+def test_no_measured_design_is_below_its_box(name: str, fusion: str) -> None:
+    goals = Goals(tuple(Goal(metric) for metric in METRICS))  # type: ignore[arg-type]
+    problem = DesignProblem(HardwareSpace.load(name), TINY, goals=goals, plans=plans_of(fusion))
+    structure = BoxStructure(BoxedSpace(problem.space))
+    boxes, bounds = structure.decided_boxes(10_000) or [], BoxBounds(problem, structure)
+    rng, seen = np.random.default_rng(5), 0
+    for candidate in problem.sample(rng, 4, (), 1000):
+        result = measured(problem, candidate.point, fusion)
+        if result.values is None:
+            continue
+        for _ in range(4):
+            box = around(structure.boxed, boxes, candidate.point, rng)
+            first = bounds.first(box)
+            assert first is not None
+            tight = bounds.tightened(first)
+            assert tight is not None
+            assert (tight.bounds >= first.bounds[np.isin(first.slices, tight.slices)]).all()
+            below = (tight.bounds <= np.array(result.values) * EXACT).all(axis=1)
+            assert below.any()
+            seen += 1
+    assert seen > 7
+
+
+@pytest.mark.parametrize("goals", GOALS)
+def test_the_front_that_boxes_prove_is_that_of_brute_force(
+    goals: Goals, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    problem = boxed_problem(folder, goals)
+    prospects, found = Prospects(problem), []
+    while points := prospects.promising(4):
+        for point in points:
+            found.append(measured(problem, point))
+            prospects.tell(found[-1])
+        prospects.tighten(16)
+    rows = np.array([o.values for o in found if o.kept])
+    front = np.unique(rows[non_dominated(rows)], axis=0)
+    whole = small_problem(folder, goals)
+    np.testing.assert_array_equal(front, front_by_brute_force(whole))
+    proof = prospects.certificate()
+    assert proof is not None
+    assert proof.proven
+    assert proof.gap == 0
+    assert proof.boxes == 0
+    # no more than the same bounds let an enumeration of the space run
+    assert proof.measured == len(found) < 0.8 * len(whole.feasible())
+    assert proof.points == 128
+    if not goals.limits:
+        assert len(whole.feasible()) <= proof.feasible <= 128
+
+
+def test_the_gap_of_boxes_holds_what_is_missing(tmp_path: Path) -> None:
+    problem, whole = boxed_problem(tmp_path), small_problem(tmp_path)
+    front = front_by_brute_force(whole)
+    prospects, open_, gap = Prospects(problem), [], []
+    for i, candidate in enumerate(whole.feasible()[::6]):
+        prospects.tell(measured(problem, candidate.point))
+        prospects.tighten(40)
+        proof = prospects.certificate()
+        assert proof is not None
+        assert proof.measured == i + 1
+        assert proof.ceiling >= hypervolume(front, proof.reference) - 1e-12
+        assert proof.volume <= proof.ceiling
+        assert proof.open + proof.excluded + proof.measured == proof.feasible
+        open_.append(proof.open)
+        gap.append(proof.gap)
+    assert open_ == sorted(open_, reverse=True)
+    assert gap[-1] < gap[0]
+
+
+def test_what_is_known_of_a_box_holds_for_its_parts(tmp_path: Path) -> None:
+    problem = boxed_problem(tmp_path)
+    structure = BoxStructure(BoxedSpace(problem.space))
+    bounds = BoxBounds(problem, structure)
+    (box,) = structure.decided_boxes(10) or []
+    whole = bounds.first(box)
+    assert whole is not None
+    kept = whole.only(whole.slices % 2 == 0)
+    for part in cut(box, 1, 2):
+        found = bounds.first(part)
+        assert found is not None
+        inner = inherited(found, kept)
+        assert set(inner.slices) == set(found.slices) & set(kept.slices)
+        outer = kept.bounds[np.isin(kept.slices, inner.slices)]
+        assert (inner.bounds >= outer).all()
+
+
+def test_a_box_beyond_caps_or_limits_is_dropped(tmp_path: Path) -> None:
+    space = small_space(tmp_path)
+    tight = Goals((Goal("edp"), Goal("area")), (Limit(Goal("latency"), 1e-9),))
+    for problem in (
+        DesignProblem(space, TINY, 1e-3, enumerate_limit=1),
+        DesignProblem(space, TINY, None, 1e-6, enumerate_limit=1),
+        DesignProblem(space, TINY, enumerate_limit=1, goals=tight),
+    ):
+        boxes = Branching(problem)
+        boxes.refine(1000)
+        assert boxes.survey().points == 0
+        assert boxes.infeasible == space.cardinality
+        assert boxes.designs(3, ()) == []
+
+
+def test_points_are_counted_exactly_in_a_space_of_a_million_million() -> None:
+    problem = DesignProblem(HardwareSpace.load("fast"), TINY, 652.0, 183.0)
+    prospects = Prospects(problem)
+    rng = np.random.default_rng(0)
+    for candidate in problem.sample(rng, 6, (), 5000):
+        prospects.tell(measured(problem, candidate.point))
+    prospects.tighten(100)
+    proof = prospects.certificate()
+    assert proof is not None
+    assert proof.points == problem.space.cardinality == 1_651_439_916_720
+    assert proof.boxes is not None
+    assert 0 < proof.open < proof.points
+    assert proof.open + proof.excluded + proof.measured == proof.feasible
+    assert 0.1 < proof.share < 1
+    designs = prospects.promising(3)
+    assert len({problem.space.point_key(p) for p in designs}) == 3
+    assert not any(prospects.hopeless(p) for p in designs)
+
+
+def test_the_same_calls_end_in_the_same_boxes(tmp_path: Path) -> None:
+    problem = boxed_problem(tmp_path)
+    runs = []
+    for parts in ((24,), (8, 8, 8)):
+        boxes = Branching(problem)
+        for cuts in parts:
+            boxes.refine(cuts)
+        survey = boxes.survey()
+        runs.append((survey.boxes, survey.points, survey.bounds.tolist()))
+    assert runs[0] == runs[1]
+    assert runs[0][1] + boxes.infeasible == size(BoxedSpace(problem.space).whole)
