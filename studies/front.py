@@ -37,7 +37,7 @@ class Front:
         members: by the first objective, the best one first.
         rule: which of them is picked.
         held_out: records of :mod:`archloom.studies.validation`, if there are any.
-        proof: what lower bounds prove of it; None if the space is not enumerable.
+        proof: what lower bounds prove of it; None if the space is not followed.
     """
 
     goals: Goals
@@ -114,7 +114,7 @@ def front_json(front: Front) -> str:
 
     Where there are other objectives or limits, each row has their figures as ``values``; where
     there are held-out networks, what the design does there as ``held_out``. If the space is
-    enumerable, ``certificate`` says what bounds prove
+    followed, ``certificate`` says what bounds prove
     (:class:`archloom.search.certificate.Certificate`).
     """
     rows = []

@@ -315,7 +315,7 @@ def _records(path: Path) -> list[Record]:
 
 
 def read_certificate(folder: Path) -> Certificate | None:
-    """Return what bounds prove of the front so far; None if the space is not enumerable."""
+    """Return what bounds prove of the front so far; None if the space is not followed."""
     path = folder / CERTIFICATE
     return Certificate.from_dict(json.loads(path.read_text())) if path.exists() else None
 
