@@ -123,14 +123,19 @@ def _acquirer(task: MonteCarlo) -> Callable[["Tensor"], Any]:
             qLogNoisyExpectedHypervolumeImprovement,
         )
 
-        return qLogNoisyExpectedHypervolumeImprovement(
+        from ..surrogates.cells import Cells
+
+        acquisition = qLogNoisyExpectedHypervolumeImprovement(
             model,
             ref_point=torch.from_numpy(-belief.reference),
-            X_baseline=observed,
+            X_baseline=observed[:1],
             sampler=sampler,
             objective=GenericMCMultiOutputObjective(objectives),
-            X_pending=waiting if len(waiting) else None,
         )
+        # it cuts up what it is born with by its own class, and what is added by the given one
+        vars(acquisition)["p_class"] = Cells
+        acquisition.set_X_pending(torch.cat([observed[1:], waiting]))
+        return acquisition
 
     def parego(waiting: "Tensor") -> Any:
         from botorch.acquisition.logei import qLogNoisyExpectedImprovement

@@ -62,7 +62,7 @@ class Corners:
         bounds, defining = [self.bounds[~inside]], [self.defining[~inside]]
         above, points = self.bounds[inside], self.defining[inside]
         for j in range(m):
-            others = np.delete(points[:, :, j], j, axis=1)
+            others = points[:, [k for k in range(m) if k != j], j]
             valid = (others <= member[j]).all(axis=1)
             moved, by = above[valid].copy(), points[valid].copy()
             moved[:, j] = member[j]
