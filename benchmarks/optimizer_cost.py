@@ -82,12 +82,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--optimizers", nargs="+", default=["mobo", "greedy_bound", "random"])
     parser.add_argument("--case", choices=sorted(CASES), default="known")
+    parser.add_argument("--networks", nargs="+", default=["tiny_cnn"], help="of the bounds")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--marks", type=int, nargs="+", default=[32, 64, 128])
     options = parser.parse_args()
-    problem = DesignProblem(
-        HardwareSpace.load("casco_edge"), [network("tiny_cnn")], 8.0, 2.0, goals=CASES[options.case]
-    )
+    space, networks = HardwareSpace.load("casco_edge"), [network(n) for n in options.networks]
+    problem = DesignProblem(space, networks, 8.0, 2.0, goals=CASES[options.case])
     some = problem.sample(np.random.default_rng(0), 200, (), 10_000)
     told = [observe(problem, c.point).values for c in some]
     reference = np.array(told).max(axis=0).tolist()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
+from ..surrogates.cells import cell_partitioning
 from ..surrogates.gp import GaussianProcess, torch_at_work
 from .belief import Belief, Designs
 from .seeds import derived_seed
@@ -98,6 +99,7 @@ def _rows(designs: Designs) -> "Tensor":
 def _acquirer(task: MonteCarlo) -> Callable[["Tensor"], Any]:
     """Return what makes the acquisition function for designs in flight [q, d + m]."""
     import torch
+    from botorch.acquisition.multi_objective.logei import qLogNoisyExpectedHypervolumeImprovement
     from botorch.acquisition.multi_objective.objective import GenericMCMultiOutputObjective
     from botorch.models.model_list_gp_regression import ModelListGP
     from botorch.sampling.normal import SobolQMCNormalSampler
@@ -118,22 +120,14 @@ def _acquirer(task: MonteCarlo) -> Callable[["Tensor"], Any]:
         values[..., unknown] += above * scale + centre
         return -values
 
+    objective = GenericMCMultiOutputObjective(objectives)
+
     def nehvi(waiting: "Tensor") -> Any:
-        from botorch.acquisition.multi_objective.logei import (
-            qLogNoisyExpectedHypervolumeImprovement,
-        )
-
-        from ..surrogates.cells import Cells
-
-        acquisition = qLogNoisyExpectedHypervolumeImprovement(
-            model,
-            ref_point=torch.from_numpy(-belief.reference),
-            X_baseline=observed[:1],
-            sampler=sampler,
-            objective=GenericMCMultiOutputObjective(objectives),
-        )
         # it cuts up what it is born with by its own class, and what is added by the given one
-        vars(acquisition)["p_class"] = Cells
+        acquisition = qLogNoisyExpectedHypervolumeImprovement(
+            model, torch.from_numpy(-belief.reference), observed[:1], sampler, objective
+        )
+        vars(acquisition)["p_class"] = cell_partitioning()
         acquisition.set_X_pending(torch.cat([observed[1:], waiting]))
         return acquisition
 

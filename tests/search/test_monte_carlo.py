@@ -49,3 +49,11 @@ def test_scalarisations_differ_from_seed_to_seed_and_leave_the_global_generator(
     batches = [task("qlognparego", seed).best(some, 4, none) for seed in range(4)]
     assert len({tuple(b) for b in batches}) > 1
     assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_a_front_of_one_design_is_improved_with_nothing_in_flight() -> None:
+    nehvi, some, none = task("qlognehvi"), designs(30, 5), designs(0, 1)
+    best = int(np.argmin(nehvi.belief.front.sum(axis=1)))
+    belief = Belief(nehvi.belief.processes, nehvi.belief.front[[best]], nehvi.belief.reference)
+    alone = MonteCarlo("qlognehvi", belief, nehvi.observed[np.array([best])], 0)
+    assert len(set(alone.best(some, 3, none))) == 3

@@ -2,14 +2,8 @@ import numpy as np
 import pytest
 import torch
 
+from archloom.surrogates.cells import cell_partitioning
 from archloom.surrogates.gp import torch_at_work
-
-with torch_at_work():
-    from botorch.utils.multi_objective.box_decompositions.non_dominated import (
-        FastNondominatedPartitioning,
-    )
-
-    from archloom.surrogates.cells import Cells
 
 
 @pytest.mark.parametrize("objectives", [2, 3, 4])
@@ -17,10 +11,15 @@ with torch_at_work():
 def test_the_cells_are_botorchs(objectives: int, members: int) -> None:
     rng = np.random.default_rng(members)
     reference, found = torch.zeros(objectives), torch.from_numpy(rng.random((members, objectives)))
-    ours, theirs = (
-        kind(ref_point=reference.double(), Y=found).get_hypercell_bounds().numpy()
-        for kind in (Cells, FastNondominatedPartitioning)
-    )
+    with torch_at_work():
+        from botorch.utils.multi_objective.box_decompositions.non_dominated import (
+            FastNondominatedPartitioning,
+        )
+
+        ours, theirs = (
+            kind(ref_point=reference.double(), Y=found).get_hypercell_bounds().numpy()
+            for kind in (cell_partitioning(), FastNondominatedPartitioning)
+        )
     # as rows of corners, in one order
     rows = [np.concatenate([*cells], axis=1) for cells in (ours, theirs)]
     rows = [np.array(sorted(map(tuple, some))) for some in rows]
