@@ -2,7 +2,8 @@
 
 Runs one study file with the methods of ``archloom.studies.methods``, everything else alike, over
 some seeds, and prints for each network the picked design's energy, latency and EDP (medians over
-seeds), and the EDP beside the paper's, both as ratios to HASCO + Optimus.
+seeds), and the EDP beside the paper's, both as ratios to HASCO + Optimus. ``archloom`` is the study
+file with no method: what a user gets by default.
 
     python benchmarks/two_networks.py --seeds 1 --out runs/two_networks
 
@@ -13,7 +14,8 @@ the same may be.
 
 import argparse
 from collections.abc import Sequence
-from math import prod
+from functools import partial
+from math import nan, prod
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -85,7 +87,7 @@ def report(found: dict[str, list[tuple[Figures, int]]]) -> None:
     for method in found:
         row = ""
         for i, name in enumerate(OUR_NAMES):
-            paper = PAPER[method][i] / PAPER[AGAINST][i]
+            paper = PAPER[method][i] / PAPER[AGAINST][i] if method in PAPER else nan
             row += f"{edp[method][name] / edp[AGAINST][name]:12.3g}{paper:8.3g}"
         print(f"{method:15}{row}")
 
@@ -99,15 +101,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--workers", type=int)
     parser.add_argument("--out", type=Path, default=Path("runs/two_networks"))
     options = parser.parse_args(arguments)
-    base = load_config(options.study)
+    methods: dict[str, str | None] = {name: name for name in METHODS} | {"archloom": None}
     executor = ExecutorChoice(name=options.executor, workers=options.workers)
-    changes: dict[str, Any] = {"executor": executor, "trials": options.trials or base.trials}
-    found: dict[str, list[tuple[Figures, int]]] = {method: [] for method in METHODS}
+    found: dict[str, list[tuple[Figures, int]]] = {name: [] for name in methods}
     for seed in range(options.seeds):
-        for method in METHODS:
-            config = with_method(base.model_copy(update=changes | {"seed": seed}), method)
-            found[method].append(run(config, options.out / f"{method}-{seed}"))
-            print(f"{method} seed {seed}: done", flush=True)
+        for name, method in methods.items():
+            config = load_config(options.study, partial(with_method, name=method))
+            changes = {"executor": executor, "trials": options.trials or config.trials}
+            changes |= {"seed": seed}
+            config = config.model_copy(update=changes)
+            found[name].append(run(config, options.out / f"{name}-{seed}"))
+            print(f"{name} seed {seed}: done", flush=True)
     report(found)
 
 

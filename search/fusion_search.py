@@ -35,6 +35,16 @@ FUSION_SEARCHES: Final[dict[str, FusionFactory]] = {
 ON_CORES: Final = ("genetic", "joint")
 
 
+def suited_budgets(fusion: str) -> dict[str, int]:
+    """Return the plans of a trial by option of halving, for studies that say nothing of them.
+
+    A population needs many plans; of ``joint`` the first that is fused is nearly its last
+    (docs/benchmarks.md, "Halving"). ``evaluations`` is what a trial gets that wins three rounds.
+    """
+    first = 2 if fusion == "joint" else 64
+    return {"first_budget": first, "evaluations": 7 * first}
+
+
 def nothing_fused(fusion: str, hardware: Hardware) -> str | None:
     """Return why the search of that name can fuse nothing on a hardware; None if it can."""
     cores = fusion_cores(hardware)

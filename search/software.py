@@ -54,7 +54,7 @@ class SoftwareSettings:
         ValueError: a search or factors that are not known, or a number that is too small.
     """
 
-    fusion: str = "genetic"
+    fusion: str = "joint"
     population: int = 8
     mapping: str = "auto"
     mapping_evaluations: int = 100_000

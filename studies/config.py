@@ -169,9 +169,7 @@ class Constraints(_Section):
 class Software(_Section):
     """How the software of one design is searched; see ``archloom.search.software``."""
 
-    fusion: Annotated[str, AfterValidator(_known("fusion search", _fusion_search_names))] = (
-        "genetic"
-    )
+    fusion: Annotated[str, AfterValidator(_known("fusion search", _fusion_search_names))] = "joint"
     population: Annotated[int, Field(ge=2)] = 8
     mapping: Annotated[str, AfterValidator(_known("mapping search", _mapping_search_names))] = (
         "auto"
@@ -276,8 +274,14 @@ class StudyConfig(_Section):
         return Goals(self.objectives, self.constraints.limits)
 
 
-def load_config(path: Path) -> StudyConfig:
+def load_config(
+    path: Path, change: Callable[["StudyConfig"], "StudyConfig"] = lambda config: config
+) -> StudyConfig:
     """Read a study file.
+
+    Args:
+        path: the file.
+        change: of what the file says, before defaults are written out.
 
     Raises:
         ConfigError: everything that is wrong in it.
@@ -300,7 +304,7 @@ def load_config(path: Path) -> StudyConfig:
         problems += problems_of(error.errors(), document, StudyConfig)
     if problems:
         raise ConfigError(path, problems)
-    return _complete(config)
+    return _complete(change(config))
 
 
 def parse_stored(
@@ -370,11 +374,19 @@ def _range_problems(
 
 
 def _complete(config: StudyConfig) -> StudyConfig:
-    chosen = {
-        key: complete(choice, _factories(key)[1](choice.name))
-        for key, choice in (("optimizer", config.optimizer), ("halving", config.halving))
-    }
-    return config.model_copy(update=chosen)
+    optimizer = complete(config.optimizer, _factories("optimizer")[1](config.optimizer.name))
+    halving = with_budgets(config.halving, config.software.fusion)
+    return config.model_copy(update={"optimizer": optimizer, "halving": halving})
+
+
+def with_budgets(halving: Choice, fusion: str) -> Choice:
+    """Return the choice with every default written out; budgets are those that suit the planner."""
+    from ..search.fusion_search import suited_budgets
+    from ..search.registry import option_names
+
+    factory = _factories("halving")[1](halving.name)
+    suited = {k: n for k, n in suited_budgets(fusion).items() if k in option_names(factory)}
+    return complete(Choice(name=halving.name, **(suited | halving.options)), factory)
 
 
 def _nearby(path: Path) -> str:

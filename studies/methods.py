@@ -12,8 +12,8 @@ name               optimizer  halving   fusion    of
 ``hasco_optimus``  mobo       none      dynamic   CASCO's second baseline: HASCO, Optimus' planner
 =================  =========  ========  ========  ================================================
 
-Without halving each trial gets what a trial of the study file gets on the average, so that all
-methods may price the same number of plans.
+Without halving each trial gets what a trial of ``casco`` gets on the average, so that all methods
+may price the same number of plans.
 """
 
 from collections.abc import Mapping
@@ -22,28 +22,36 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ..space.suggest import did_you_mean
 from .choices import Choice, complete
-from .config import StudyConfig
+from .config import StudyConfig, with_budgets
 from .errors import UserError
 
 if TYPE_CHECKING:
     from ..search.protocols import BudgetAllocator
 
+#: the planner whose plans the others' budgets are counted in
+BRED: Final = "genetic"
+
 #: by name: the high-fidelity filter of mobo, whether batches are halved, the fusion search
 METHODS: Final[Mapping[str, tuple[str, bool, str]]] = {
-    "casco": ("uul", True, "genetic"),
+    "casco": ("uul", True, BRED),
     "hasco": ("none", False, "none"),
     "hasco_optimus": ("none", False, "dynamic"),
 }
 
 
-def with_method(config: StudyConfig, name: str) -> StudyConfig:
+def with_method(config: StudyConfig, name: str | None) -> StudyConfig:
     """Return a study that searches as the method does; its name ends in the method's.
+
+    Without a name it is the study as it is. Defaults that are written out in ``config`` already are
+    taken for what its author wants.
 
     Raises:
         UserError: an unknown method, or one that the study's mode does not take.
     """
     from ..search.registry import budget_allocator, hardware_optimizer
 
+    if name is None:
+        return config
     if name not in METHODS:
         raise UserError(f"method {name!r} is unknown; {did_you_mean(name, METHODS)}")
     update_filter, halved, fusion = METHODS[name]
@@ -56,13 +64,14 @@ def with_method(config: StudyConfig, name: str) -> StudyConfig:
         shared = halving.options if halving.name == "msh" else {}
         halving = Choice(name="msh", **shared | {"rank": "edp"})
     else:
-        allocator = budget_allocator(halving.name)(**halving.options)
+        options = with_budgets(halving, BRED).options
+        allocator = budget_allocator(halving.name)(**options)
         share = evaluations_per_trial(allocator, config.batch_size)
         halving = Choice.model_validate({"name": "none", "evaluations": share})
     changes: dict[str, Any] = {
         "name": f"{config.name}-{name}",
         "optimizer": complete(optimizer, hardware_optimizer("mobo")),
-        "halving": complete(halving, budget_allocator(halving.name)),
+        "halving": with_budgets(halving, fusion),
         "software": config.software.model_copy(update={"fusion": fusion}),
     }
     return config.model_copy(update=changes)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -80,9 +81,7 @@ def start(
     Raises:
         UserError: nothing was written.
     """
-    config = overrides.apply(load_config(_find(path)))
-    if method is not None:
-        config = with_method(config, method)
+    config = overrides.apply(load_config(_find(path), partial(with_method, name=method)))
     folder = folder or Path("runs") / config.name
     study, header = prepare(config, config.space), header_of(config)
     begun = _begun(folder, header)

@@ -133,6 +133,19 @@ def test_defaults_are_written_out(tmp_path: Path) -> None:
     assert parse_stored(stored, tmp_path / "study.yaml") == config
 
 
+def test_budgets_suit_the_planner_where_the_file_is_silent(tmp_path: Path) -> None:
+    text = "workloads: [tiny_cnn]\nspace: casco_edge\ntrials: 3\n"
+
+    def options(more: str) -> dict[str, object]:
+        return load_config(write_study(tmp_path, text + more)).halving.options
+
+    assert options("")["first_budget"] == 2
+    assert options("software: {fusion: genetic}\n")["first_budget"] == 64
+    assert options("software: {fusion: genetic}\nhalving: {name: none}\n") == {"evaluations": 448}
+    assert options("mode: exact\n") == {"evaluations": 14}
+    assert options("halving: {name: brackets, first_budget: 5}\n")["first_budget"] == 5
+
+
 def test_a_template_stands_relative_to_the_study_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,11 +4,11 @@ import pytest
 
 from archloom.search.brackets import Brackets
 from archloom.search.halving import NoHalving, SuccessiveHalving
-from archloom.studies.config import parse_stored
+from archloom.studies.config import load_config, parse_stored
 from archloom.studies.errors import UserError
 from archloom.studies.methods import METHODS, evaluations_per_trial, with_method
 
-from .samples import TINY, run_here, tiny_config
+from .samples import TINY, run_here, tiny_config, write_study
 
 
 def test_a_method_replaces_its_parts_and_nothing_else(tmp_path: Path) -> None:
@@ -36,6 +36,17 @@ def test_without_halving_a_trial_gets_what_it_gets_on_the_average(tmp_path: Path
     assert 0 < evaluations_per_trial(Brackets(3, 2), 6) <= 14
     config = with_method(tiny_config(tmp_path), "hasco_optimus")
     assert config.halving.options == {"evaluations": 7}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_methods_get_budgets_of_a_population_where_the_file_says_none(
+    method: str, tmp_path: Path
+) -> None:
+    silent = "workloads: [tiny_cnn]\nspace: casco_edge\ntrials: 3\n"
+    found = load_config(write_study(tmp_path, silent), lambda c: with_method(c, method))
+    options = found.halving.options
+    # 8 trials, then 4, then 2, with 64, 128 and 256 plans each
+    assert options["first_budget"] == 64 if method == "casco" else options == {"evaluations": 192}
 
 
 def test_every_method_runs(tmp_path: Path) -> None:
