@@ -65,7 +65,9 @@ def test_plans_and_mappings_share_a_budget_by_one_line(tmp_path: Path) -> None:
     text = SMALL.replace("first_budget: 2", "first_budget: 20").replace(
         "[tiny_cnn]", "[tiny_mobile]"
     )
-    text = text.replace("software: {", "software: {budget: shared, ").replace("random,", "auto,")
+    text = text.replace("software: {", "software: {budget: shared, fusion: genetic, ").replace(
+        "random,", "auto,"
+    )
     config = load_config(write_study(tmp_path, text))
     run_here(config, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
