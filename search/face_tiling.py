@@ -15,9 +15,9 @@ agree and fit it is the answer; otherwise the sides are split, or one unit is de
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import inf
 from typing import Final
 
@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ..space.faces import Face
 from .square_tilings import SMALLEST, coverable, least_costs, regular_faces, squares
-from .stack import Stack, Tile
+from .stack import Stack, Tile, TileCost
 from .weight_caching import Caching
 
 Floats = NDArray[np.float64]
@@ -37,6 +37,9 @@ MOST_SIDE: Final = 256
 
 #: energy (pJ) and cycles
 Weights = tuple[float, float]
+
+#: what a tile costs, or at least
+CostOf = Callable[[Tile], TileCost | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +60,55 @@ class FaceTiling:
 
 
 def best_tiling(stack: Stack, weights: Weights) -> FaceTiling | None:
-    """Return the tiling with the least weighted energy and cycles; None if no tile fits."""
+    """Return the tiling with the least weighted energy and cycles; None if no tile fits.
+
+    Tiles are measured only as far as bounds leave it open whether a tiling with them is the best.
+    """
     best: FaceTiling | None = None
-    for tile in _grids(stack):
+    for bound, tile in sorted((_least_grid(stack, weights, tile), tile) for tile in _grids(stack)):
+        if best is not None and bound > best.score:
+            break
         best = _better(best, _gridded(stack, weights, tile))
     sides = _sides(stack)
-    if sides:
-        best = _Squares(stack, weights, sides[-1]).improve(best, sides)
-    return best
+    return _squared(stack, weights, best, sides) if sides else best
+
+
+def _squared(
+    stack: Stack, weights: Weights, best: FaceTiling | None, sides: list[int]
+) -> FaceTiling | None:
+    """Return the best covering with largest squares of ``sides``, or ``best``."""
+    while True:
+        coverings = _Squares(stack, weights, sides[-1], stack.least)
+        found = coverings.improve(best, sides)
+        if found is None or found is best:
+            return best
+        used = {(face.rows, face.columns) for face in coverings.faces(found)}
+        if used <= stack.known.keys():
+            return found
+        for tile in sorted(used):
+            stack.cost(tile)
+
+
+def least_score(stack: Stack, weights: Weights) -> float:
+    """Return what no tiling costs less than: each weight that fits by itself may be cached.
+
+    No mapping is searched for it.
+    """
+    least = min((_least_grid(stack, weights, tile) for tile in _grids(stack)), default=inf)
+    sides = _sides(stack)
+    if not sides:
+        return least
+    return min(least, _Squares(stack, weights, sides[-1], stack.least).least(sides))
+
+
+def _least_grid(stack: Stack, weights: Weights, tile: Tile) -> float:
+    """What a grid does not cost less than, as far as its tiles are measured."""
+    sums = _sums(stack, grid_counts(stack.face, tile), tile, stack.least)
+    if sums is None:
+        return inf
+    streamed, saved = (np.array(weights) @ figure for figure in sums)
+    (free,) = stack.free_words([tile]).tolist()
+    return float(streamed - np.maximum(saved[stack.words <= free], 0.0).sum())
 
 
 def fits(stack: Stack) -> bool:
@@ -106,7 +150,7 @@ def _grids(stack: Stack) -> list[Tile]:
 
 def _gridded(stack: Stack, weights: Weights, tile: Tile) -> FaceTiling | None:
     """A grid with the best weights to cache."""
-    sums = _sums(stack, grid_counts(stack.face, tile), tile)
+    sums = _sums(stack, grid_counts(stack.face, tile), tile, stack.cost)
     if sums is None:
         return None
     streamed, saved = (np.array(weights) @ figure for figure in sums)
@@ -130,12 +174,14 @@ def grid_counts(face: Tile, tile: Tile) -> Counter[Tile]:
     return Counter({(h, w): m * n for h, m in heights.items() for w, n in widths.items()})
 
 
-def _sums(stack: Stack, counts: Counter[Tile], first: Tile) -> tuple[Floats, Floats] | None:
+def _sums(
+    stack: Stack, counts: Counter[Tile], first: Tile, cost_of: CostOf
+) -> tuple[Floats, Floats] | None:
     """Energy and cycles float64[2] with no weights cached, and float64[2, U] saved by each unit."""
     streamed, saved = np.zeros(2), np.zeros((2, len(stack.units)))
     streamed[0] = stack.leaving_pj
     for tile, count in counts.items():
-        cost = stack.cost(tile)
+        cost = cost_of(tile)
         if cost is None:
             return None
         times = count * stack.images
@@ -148,19 +194,31 @@ def _sums(stack: Stack, counts: Counter[Tile], first: Tile) -> tuple[Floats, Flo
 class _Squares:
     """Coverings of a face by squares up to ``largest``, with weights cached."""
 
-    def __init__(self, stack: Stack, weights: Weights, largest: int) -> None:
+    def __init__(self, stack: Stack, weights: Weights, largest: int, cost_of: CostOf) -> None:
         self._stack = stack
         self._words = stack.words
         tiles = [(s, s) for s in range(largest + 1)]
-        costs = [stack.cost(t) if t[0] >= SMALLEST else None for t in tiles]
+        costs = [cost_of(t) if t[0] >= SMALLEST else None for t in tiles]
         none = np.zeros((2, len(stack.units)))
         w = np.array(weights)
         self._streamed = np.array([inf if c is None else w @ c.streamed for c in costs])
         self._saved = np.array([w @ (none if c is None else c.saved) for c in costs])
         self._free = stack.free_words(tiles)
         self._leaving = weights[0] * stack.leaving_pj
-        most = int(self._free[SMALLEST:].max()) - stack.streaming_words
-        self._any = Caching(self._words, self._saved, most)
+
+    @cached_property
+    def _any(self) -> Caching:
+        """Whatever is cached."""
+        most = int(self._free[SMALLEST:].max()) - self._stack.streaming_words
+        return Caching(self._words, self._saved, most)
+
+    def least(self, sides: list[int]) -> float:
+        """Return what no covering with largest squares of ``sides`` costs less than."""
+        size, able = sides[-1] + 1, self._words <= self._free[sides].max()
+        saved = np.maximum(self._saved[:size, able], 0.0).sum(axis=1)
+        first = np.full(size, inf)
+        first[sides] = saved[sides]
+        return self._cheapest(self._streamed[:size] - saved, first)[0]
 
     def improve(self, best: FaceTiling | None, sides: list[int]) -> FaceTiling | None:
         """Return the best covering of those with largest squares of ``sides``, or ``best``."""
@@ -288,10 +346,10 @@ def realised(stack: Stack, weights: Weights, tiling: FaceTiling) -> TiledFace:
     if tiling.tile is not None:
         faces = regular_faces(stack.face, tiling.tile)
     else:
-        found = _Squares(stack, weights, tiling.side).faces(tiling)
+        found = _Squares(stack, weights, tiling.side, stack.cost).faces(tiling)
         faces = tuple(sorted(found, key=lambda f: (-f.rows, f.row, f.column)))
     first = (faces[0].rows, faces[0].columns)
-    sums = _sums(stack, Counter((f.rows, f.columns) for f in faces), first)
+    sums = _sums(stack, Counter((f.rows, f.columns) for f in faces), first, stack.cost)
     if sums is None:
         raise AssertionError("a tile of the best tiling has no cost")
     energy, cycles = (sums[0] - sums[1][:, list(tiling.units)].sum(axis=1)).tolist()

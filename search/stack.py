@@ -6,7 +6,7 @@ costs the same wherever it stands on the face. The first tile, one of the larges
 weights; later ones only those that are not cached.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -18,11 +18,14 @@ from ..evaluators.group_shape import GroupShape
 from ..space.fusion import FusionGroup
 from ..space.layer import Layer
 from .stack_extents import tile_extents
-from .tile_benchmark import TileBenchmark
+from .tile_benchmark import Run, TileBenchmark
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Tile = tuple[int, int]
+
+#: a layer, rows and columns of its result, and whether its weights are cached, to what that costs
+RunOf = Callable[[int, int, int, bool], Run | None]
 
 
 @dataclass(frozen=True)
@@ -49,7 +52,7 @@ class Stack:
         shape: its maps and edges.
         extents: int64[M, L + 1] for rows and columns, as of :func:`tile_extents`.
         bench: costs of single tiles.
-        known: costs of tiles that were asked for.
+        known, bounds: costs of tiles that were asked for, and what they cost at least.
         margin: words of the buffer that it must do without.
     """
 
@@ -60,6 +63,7 @@ class Stack:
     extents: tuple[Ints, Ints]
     bench: TileBenchmark
     known: dict[Tile, TileCost | None] = field(default_factory=dict)
+    bounds: dict[Tile, TileCost | None] = field(default_factory=dict)
     margin: int = 0
 
     @property
@@ -99,10 +103,21 @@ class Stack:
     def cost(self, tile: Tile) -> TileCost | None:
         """Return the cost of a tile; None if a layer has no mapping for it."""
         if tile not in self.known:
-            self.known[tile] = self._cost(tile)
+            self.known[tile] = self._cost(tile, self.bench.run)
         return self.known[tile]
 
-    def _cost(self, tile: Tile) -> TileCost | None:
+    def least(self, tile: Tile) -> TileCost | None:
+        """Return what a tile costs at least, whichever weights are cached; no mapping is searched.
+
+        None if it is known that a layer has no mapping for it.
+        """
+        if tile in self.known:
+            return self.known[tile]
+        if tile not in self.bounds:
+            self.bounds[tile] = self._cost(tile, self.bench.least)
+        return self.bounds[tile]
+
+    def _cost(self, tile: Tile, run_of: RunOf) -> TileCost | None:
         bench, shape = self.bench, self.shape
         rows, columns = (self.extents[a][:, tile[a]].tolist() for a in (0, 1))
         unit = {i: n for n, members in enumerate(self.units) for i in members}
@@ -114,9 +129,9 @@ class Stack:
                 if self._first_reader[u] == m
             ]
             moved = sum(fetched) + self._stored(m, tile)
-            runs = [bench.run(i, rows[m], columns[m], False)]
+            runs = [run_of(i, rows[m], columns[m], False)]
             if i in unit:
-                runs.append(bench.run(i, rows[m], columns[m], True))
+                runs.append(run_of(i, rows[m], columns[m], True))
             figures = []
             for run in runs:
                 if run is None:

@@ -3,20 +3,26 @@
 Layers are mapped by the mapper that prices plans, with all of the buffer to themselves, and
 remembered by kind of layer, size and residency. Maps of a stack lie in the buffer; what comes
 from DRAM or goes there is added for the layers that read or make it. Weights lie in the buffer
-or stream from DRAM. Sizes are asked for as stacks need them.
+or stream from DRAM. Sizes are asked for as stacks need them; before a size is measured it has
+bounds (docs/bounds.md).
 """
 
 from dataclasses import dataclass
 from math import ceil
+from typing import Final
 
 from ..evaluators.hardware_cost import access_costs
 from ..evaluators.layer_cost import LayerCost
 from ..evaluators.tile_cost import Mapper, tile_cost
-from ..space.dims import INPUTS, OUTPUTS
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS
 from ..space.hardware import Hardware
 from ..space.infeasible import Infeasible
 from ..space.network import Network
 from .group_kinds import layer_kinds
+from .tile_estimates import LayerTile, TileEstimates
+
+#: costs are rounded, bounds are not
+_BELOW: Final = 1 - 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,9 @@ class TileBenchmark:
         self._mapper = mapper
         self._prices = access_costs(hardware)
         self._kinds = layer_kinds(network)
-        self._runs: dict[tuple[int, int, int, bool], Run | None] = {}
+        self._runs: dict[LayerTile, Run | None] = {}
+        self._bounds: dict[LayerTile, Run] = {}
+        self._estimates = TileEstimates(network, hardware)
 
     @property
     def measured(self) -> int:
@@ -62,6 +70,20 @@ class TileBenchmark:
             found = tile_cost(kind, resident, rows, columns, self.hardware, None, self._mapper)
             self._runs[key] = None if isinstance(found, Infeasible) else _run(found)
         return self._runs[key]
+
+    def least(self, layer: int, rows: int, columns: int, resident: bool) -> Run | None:
+        """Return what :meth:`run` returns if that is known, else what no mapping goes below."""
+        key, of = (self._kinds[layer], rows, columns, resident), self.network.layers[layer]
+        if key in self._runs or not of.uses_macs:
+            return self.run(layer, rows, columns, resident)
+        if key not in self._bounds:
+            ((energy, cycles),) = self._estimates.of([(layer, rows, columns, resident)], cut=True)
+            words = 0 if resident or of.multiplies_maps else of.weight_words
+            width = self.hardware.levels[-1].width_words
+            energy += words * float(self._prices.read_pj[-1, WEIGHTS]) / width
+            run = Run(_BELOW * energy, _BELOW * cycles, self.dram_cycles(words))
+            self._bounds[key] = run
+        return self._bounds[key]
 
     def fetch_pj(self, words: int) -> float:
         """Energy of bringing words of a map into the buffer, in whole accesses."""

@@ -6,17 +6,18 @@ layers, then the best partition into ranges. What the paper enumerates is exact 
 path over range ends instead of partitions (O(n^2) ranges), a knapsack instead of caching patterns.
 Ours: a layer alone that streams all operands is a choice too (the layer model); ranges are of
 layers that share data; ranges from one start are no longer looked at after :data:`PATIENCE` ends in
-a row for which no tile fits.
+a row for which no tile fits. Tilings are worked out where a path that takes what they cost at least
+goes along, until the best path has nothing but tilings that are worked out.
 """
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from math import ceil, inf
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 from ..space.fusion import FusionGroup, FusionPlan, connected
 from ..space.infeasible import Infeasible
-from .face_tiling import FaceTiling, Weights, best_tiling, fits, realised
+from .face_tiling import FaceTiling, Weights, best_tiling, fits, least_score, realised
 from .group_kinds import group_kind
 from .least_product import Corner, least_product
 from .planned import Planned
@@ -31,6 +32,9 @@ Objective = Literal["edp", "energy", "latency"]
 PATIENCE: Final = 12
 
 Range = tuple[int, int]
+
+#: kind of range, words of the buffer that it must do without, weights of energy and cycles
+_Key: TypeAlias = tuple[int, int, Weights]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +62,11 @@ class TilePlanner:
         self._pricer = pricer
         self._network = pricer.network
         self.benchmark = TileBenchmark(pricer.network, pricer.hardware, pricer.mapper)
-        self._stacks: dict[Hashable, Stack | None] = {}
-        self._tilings: dict[tuple[Hashable, int, Weights], FaceTiling | None] = {}
+        # by kind of range
+        self._stacks: list[Stack | None] = []
+        self._tilings: dict[_Key, FaceTiling | None] = {}
+        # what no tiling costs less than
+        self._bounds: dict[_Key, float] = {}
         # words that the common price asks for beyond DeepFrack's count; None if it takes nothing
         self._margins: dict[Range, int | None] = {}
         self._ranges = list(self._find_ranges())
@@ -106,19 +113,20 @@ class TilePlanner:
             raise AssertionError("a path for some weights is a path for all")
         return Corner(steps, sum(s.energy_pj for s in steps), sum(s.cycles for s in steps))
 
-    def _find_ranges(self) -> Iterator[tuple[Range, Hashable]]:
+    def _find_ranges(self) -> Iterator[tuple[Range, int]]:
         """Ranges of layers that share data and that some tile fits, with their kinds."""
         count = len(self._network.layers)
+        numbers: dict[Hashable, int] = {}
         for start in range(count):
             misses = 0
             for end in range(start + 1, count + 1):
                 layers = tuple(range(start, end))
                 if not connected(self._network, layers):
                     continue
-                kind = group_kind(self._network, layers)
-                if kind not in self._stacks:
+                kind = numbers.setdefault(group_kind(self._network, layers), len(numbers))
+                if kind == len(self._stacks):
                     stack = stack_of(self.benchmark, layers)
-                    self._stacks[kind] = stack if stack is not None and fits(stack) else None
+                    self._stacks.append(stack if stack is not None and fits(stack) else None)
                 misses = misses + 1 if self._stacks[kind] is None else 0
                 if self._stacks[kind] is not None:
                     yield (start, end), kind
@@ -126,32 +134,62 @@ class TilePlanner:
                     break
 
     def _path(self, weights: Weights) -> tuple[Step, ...] | None:
-        """The shortest path over ends of ranges."""
+        """The shortest path over ends of ranges, all its tilings worked out."""
+        while True:
+            taken = self._shortest(weights)
+            if taken is None:
+                return None
+            fresh = [
+                (span, kind)
+                for span, kind in taken
+                if kind is not None and self._key(span, kind, weights) not in self._tilings
+            ]
+            if not fresh:
+                return tuple(self._step(span, kind, weights) for span, kind in taken)
+            for span, kind in fresh:
+                self._tiling(span, kind, weights)
+
+    def _shortest(self, weights: Weights) -> list[tuple[Range, int | None]] | None:
+        """The shortest path, of ranges as far as they are known; None stands for a layer alone."""
         count = len(self._network.layers)
-        ways: list[list[tuple[float, int, Hashable | None]]] = [[] for _ in range(count + 1)]
+        ways: list[list[tuple[float, int, int | None]]] = [[] for _ in range(count + 1)]
         for i in range(count):
             alone = self._alone(i)
             if alone is not None:
                 score = weights[0] * alone.energy_pj + weights[1] * alone.cycles
                 ways[i + 1].append((score, i, None))
         for (start, end), kind in self._ranges:
-            tiling = self._tiling((start, end), kind, weights)
-            if tiling is not None:
-                ways[end].append((tiling.score, start, kind))
+            ways[end].append((self._score((start, end), kind, weights), start, kind))
         least = [0.0] + [inf] * count
-        taken: list[tuple[int, Hashable | None]] = [(0, None)] * (count + 1)
+        taken: list[tuple[int, int | None]] = [(0, None)] * (count + 1)
         for end in range(1, count + 1):
-            for score, start, kind in ways[end]:
+            for score, start, way in ways[end]:
                 if least[start] + score < least[end]:
-                    least[end], taken[end] = least[start] + score, (start, kind)
+                    least[end], taken[end] = least[start] + score, (start, way)
         if least[count] == inf:
             return None
-        steps, end = [], count
+        found: list[tuple[Range, int | None]] = []
+        end = count
         while end:
-            start, kind = taken[end]
-            steps.append(self._step((start, end), kind, weights))
+            start, way = taken[end]
+            found.append(((start, end), way))
             end = start
-        return tuple(reversed(steps))
+        return found[::-1]
+
+    def _score(self, span: Range, kind: int, weights: Weights) -> float:
+        """What a range costs, or at least if its tiling is not worked out; inf if it cannot be."""
+        key = self._key(span, kind, weights)
+        if key in self._tilings:
+            tiling = self._tilings[key]
+            return inf if tiling is None else tiling.score
+        if key not in self._bounds:
+            stack = self._stack(span, kind)
+            self._bounds[key] = inf if stack is None else least_score(stack, weights)
+        return self._bounds[key]
+
+    def _key(self, span: Range, kind: int, weights: Weights) -> _Key:
+        margin = self._margins.get(span, 0)
+        return kind, -1 if margin is None else margin, weights
 
     def _alone(self, layer: int) -> Step | None:
         """A layer that streams all operands, as the layer model prices it."""
@@ -162,24 +200,24 @@ class TilePlanner:
         energy = cost.dynamic_pj + self.benchmark.leakage_pj * cost.latency_cycles
         return Step(group, energy, float(cost.latency_cycles))
 
-    def _stack(self, span: Range, kind: Hashable) -> Stack | None:
+    def _stack(self, span: Range, kind: int) -> Stack | None:
         margin, stack = self._margins.get(span, 0), self._stacks[kind]
         if margin is None or stack is None:
             return None
         return replace(stack, margin=margin) if margin else stack
 
-    def _tiling(self, span: Range, kind: Hashable, weights: Weights) -> FaceTiling | None:
-        stack = self._stack(span, kind)
-        if stack is None:
-            return None
-        key = (kind, stack.margin, weights)
+    def _tiling(self, span: Range, kind: int, weights: Weights) -> FaceTiling | None:
+        key = self._key(span, kind, weights)
         if key not in self._tilings:
-            self._tilings[key] = best_tiling(stack, weights)
+            stack = self._stack(span, kind)
+            self._tilings[key] = None if stack is None else best_tiling(stack, weights)
         return self._tilings[key]
 
-    def _step(self, span: Range, kind: Hashable | None, weights: Weights) -> Step:
-        alone = self._alone(span[0]) if kind is None else None
-        if alone is not None:
+    def _step(self, span: Range, kind: int | None, weights: Weights) -> Step:
+        if kind is None:
+            alone = self._alone(span[0])
+            if alone is None:
+                raise AssertionError(f"layer {span[0]} is on the path and has no price")
             return alone
         stack, tiling = self._stack(span, kind), self._tiling(span, kind, weights)
         if stack is None or tiling is None:

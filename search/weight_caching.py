@@ -8,6 +8,7 @@ that share of the room: what is found fits, and would be the best with that much
 for each unit.
 """
 
+from functools import cached_property
 from math import gcd
 from typing import Final
 
@@ -33,31 +34,43 @@ class Caching:
     def __init__(self, words: Ints, saved: Floats, room: int) -> None:
         fits = (words <= room) & (saved > 0).any(axis=0)
         self._units = np.flatnonzero(fits)
+        self._saved = saved[:, self._units]
         sizes = words[self._units]
         self._whole = int(sizes.sum())
         # all sums of words are multiples of it
         grain = gcd(*sizes.tolist()) or 1
         self._grain = max(grain, -(-min(max(0, room), self._whole) // MOST_PLACES))
         self._sizes = -(-sizes // self._grain)
-        places = self._place(max(0, room))
-        self._best = np.zeros((places + 1, len(saved)))
-        self._taken = np.zeros((len(self._units), places + 1, len(saved)), np.bool_)
-        for n, unit in enumerate(self._units):
+        self._places = self._place(max(0, room))
+
+    @cached_property
+    def _tables(self) -> tuple[Floats, NDArray[np.bool_]]:
+        """What is saved at most in each room, and which units that takes, one after another."""
+        best = np.zeros((self._places + 1, len(self._saved)))
+        taken = np.zeros((len(self._units), *best.shape), np.bool_)
+        for n in range(len(self._units)):
             size = int(self._sizes[n])
-            with_it = self._best[: places + 1 - size] + saved[:, unit]
-            self._taken[n, size:] = with_it > self._best[size:]
-            self._best[size:] = np.maximum(self._best[size:], with_it)
+            with_it = best[: self._places + 1 - size] + self._saved[:, n]
+            taken[n, size:] = with_it > best[size:]
+            best[size:] = np.maximum(best[size:], with_it)
+        return best, taken
 
     def most(self, room: int) -> Floats:
         """float64[S], the most that can be saved in ``room`` words on each tile."""
-        saved: Floats = self._best[self._place(room)]
+        saved: Floats
+        if room >= self._whole:
+            saved = np.maximum(self._saved, 0.0).sum(axis=1)
+        else:
+            saved = self._tables[0][self._place(room)]
         return saved
 
     def pattern(self, room: int, tile: int) -> tuple[int, ...]:
         """Return the units that save most in ``room`` words on a tile, ascending."""
+        if room >= self._whole:
+            return tuple(self._units[self._saved[tile] > 0].tolist())
         place, found = self._place(room), []
         for n in reversed(range(len(self._units))):
-            if self._taken[n, place, tile]:
+            if self._tables[1][n, place, tile]:
                 found.append(int(self._units[n]))
                 place -= int(self._sizes[n])
         return tuple(reversed(found))
