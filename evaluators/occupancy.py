@@ -154,11 +154,15 @@ class Tiles(ABC):
 
     def at_steps(self, states: Ints) -> Ints:
         """int64[m, I, J], words of all maps at each step, of ``states`` [3, M, I, J]."""
-        words = [
-            (self._when == now).astype(np.int64) @ states[now].reshape(len(states[now]), -1)
-            for now in (BEFORE, FULL, AFTER)
-        ]
-        total: Ints = sum(words[1:], words[0])
+        when, flat = self._when, states.reshape(*states.shape[:2], -1)
+        words = np.zeros((len(when), flat.shape[2]), np.int64)
+        words[0] = flat[when[0], np.arange(flat.shape[1])].sum(axis=0)
+        # few maps change from step to step
+        for step in range(1, len(when)):
+            then, now = when[step - 1 : step + 1]
+            maps = np.flatnonzero(then != now)
+            words[step] = (flat[now[maps], maps] - flat[then[maps], maps]).sum(axis=0)
+        total: Ints = words.cumsum(axis=0)
         return total.reshape(-1, *states.shape[2:])
 
     @cached_property
