@@ -25,6 +25,9 @@ LEAD: Final = 60
 #: Proposals in a row that bounds may exclude before the optimizer counts as done.
 REFUSALS: Final = 1000
 
+#: The same where designs out of open boxes are to follow.
+FEW_REFUSALS: Final = 64
+
 #: Tight bounds that are taken for each result of a study that proves nothing.
 TIGHTENED: Final = 64
 
@@ -71,10 +74,11 @@ class Proposals:
         chosen = list(first)
         if self._prospects.followed and not self._prospects.open:
             return chosen, []
-        if self._exact and self._told >= LEAD and not chosen:
+        if self._exact and self._whole and self._told >= LEAD and not chosen:
             return self._prospects.promising(n), []
         refused: list[Point] = []
-        while len(chosen) < n and len(refused) < REFUSALS:
+        most = REFUSALS if self._whole or not self._exact else FEW_REFUSALS
+        while len(chosen) < n and len(refused) < most:
             points = self._optimizer.ask(n - len(chosen), chosen)
             if not points:
                 break
