@@ -15,7 +15,15 @@ from ..space.dims import P
 from .exact_closing import NOTHING, end_runs, may_stay, run_of, tries
 from .exact_frame import Flags, Frame, prepare
 from .exact_hops import wire
-from .exact_lattice import Lattice, as_guessed, has_room, lattice_of, next_tile
+from .exact_lattice import (
+    Lattice,
+    as_guessed,
+    first_tile,
+    has_room,
+    last_along,
+    lattice_of,
+    next_tile,
+)
 from .exact_orders import idle
 from .exact_ports import Ports, moved
 
@@ -60,6 +68,23 @@ def priced(prices: Float, j: int, energy: float, ports: Ports, units: Float) -> 
 
 
 @inlined
+def end_of_run(
+    setup: Setup, frame: Frame, real: Int, level: int, tensor: int, stays: int, first: int,
+    run: int, room: Scratch,
+) -> float:  # fmt: skip
+    """Energy of the run of one keeper, if all loops outside stand at the next level; ``room.units``
+    is set to what moves through ports.
+    """
+    for outer in range(room.units.shape[0]):
+        room.units[outer, 0] = room.units[outer, 1] = 0.0
+    room.passing[tensor] = 0.0
+    return end_runs(
+        setup, frame, real, tensor, level, level + 1, room.tau, room.factors, run, stays, first,
+        room.extents, room.units, room.passing,
+    )  # fmt: skip
+
+
+@inlined
 def _least_of_tensor(
     setup: Setup, frame: Frame, real: Int, ports: Ports, prices: Float, level: int, tensor: int,
     stays: int, run: int, room: Scratch,
@@ -70,13 +95,7 @@ def _least_of_tensor(
         first = P + place if place < 4 else NOTHING
         if not tries(tensor, stays, first, room.factors, found, False):
             continue
-        for outer in range(room.units.shape[0]):
-            room.units[outer, 0] = room.units[outer, 1] = 0.0
-        room.passing[tensor] = 0.0
-        energy = end_runs(
-            setup, frame, real, tensor, level, level + 1, room.tau, room.factors, run, stays,
-            first, room.extents, room.units, room.passing,
-        )  # fmt: skip
+        energy = end_of_run(setup, frame, real, level, tensor, stays, first, run, room)
         for j in range(len(prices)):
             cost = priced(prices, j, energy, ports, room.units)
             if not found or cost < least[j]:
@@ -172,13 +191,9 @@ def _fill_level(
     known: Float, rest: float, found: Ahead, level: int, room: Scratch, stop: Flags,
 ) -> None:  # fmt: skip
     """Fill what runs of a level's keepers cost at least, and with what is outside it."""
-    beyond, number, line = found.beyond, 0, 0
+    beyond, number = found.beyond, 0
     found.here[:, level], found.ahead[:, level] = np.inf, np.inf
-    # the first dimension with a choice: tiles along it are neighbours
-    while line < 7 and lattice.counts[line] == 1:
-        line += 1
-    for d in range(8):
-        room.at[d], room.tau[d] = 0, lattice.values[d, 0]
+    line = first_tile(lattice, room.at, room.tau)
     while number < lattice.size:
         if stop[0]:
             return
@@ -187,8 +202,7 @@ def _fill_level(
             for d in range(8):
                 extents[0, d] = room.tau[d] * frame.inside[level, d]
             if not has_room(setup, frame, level, extents):
-                number += lattice.counts[line] - 1 - room.at[line]
-                room.at[line] = lattice.counts[line] - 1
+                number = last_along(lattice, line, number, room.at)
             elif as_guessed(setup, frame, level + 1, extents[0]):
                 for d in range(8):
                     room.factors[d] = frame.steps[d] // room.tau[d]

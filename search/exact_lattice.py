@@ -93,6 +93,29 @@ def tile_at(lattice: Lattice, number: int, tau: Int) -> None:
 
 
 @part
+def first_tile(lattice: Lattice, at: Int, tau: Int) -> int:
+    """Go to the tile of number 0; return the first dimension with a choice: tiles along it are
+    neighbours.
+    """
+    line = 0
+    while line < 7 and lattice.counts[line] == 1:
+        line += 1
+    for d in range(8):
+        at[d], tau[d] = 0, lattice.values[d, 0]
+    return line
+
+
+@part
+def last_along(lattice: Lattice, line: int, number: int, at: Int) -> int:
+    """Go on to the last of the neighbours along a dimension, for :func:`next_tile` to go on from;
+    return its number.
+    """
+    number += lattice.counts[line] - 1 - at[line]
+    at[line] = lattice.counts[line] - 1
+    return number
+
+
+@part
 def next_tile(lattice: Lattice, at: Int, tau: Int) -> None:
     """Go on to the tile of the next number: positions at[8] of its steps inside, tau[8]."""
     for d in range(8):

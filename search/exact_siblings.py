@@ -13,10 +13,10 @@ from ..evaluators.compiled import inlined, part
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
 from ..space.dims import INPUTS, P
-from .exact_ahead import Scratch
-from .exact_closing import NOTHING, end_runs, may_stay, run_of, tries
+from .exact_ahead import Scratch, end_of_run
+from .exact_closing import NOTHING, may_stay, run_of, tries
 from .exact_frame import Flags, Frame, meets
-from .exact_lattice import Lattice, has_room, next_tile
+from .exact_lattice import Lattice, first_tile, has_room, last_along, next_tile
 from .exact_orders import idle
 from .exact_ports import Ports, moved
 
@@ -97,13 +97,7 @@ def _run(
         first = P + place if place < 4 else NOTHING
         if not tries(t, stays, first, room.factors, found, False):
             continue
-        for outer in range(room.units.shape[0]):
-            room.units[outer, 0] = room.units[outer, 1] = 0.0
-        room.passing[t] = 0.0
-        energy = end_runs(
-            setup, frame, real, t, level, level + 1, room.tau, room.factors, run, stays, first,
-            room.extents, room.units, room.passing,
-        )  # fmt: skip
+        energy = end_of_run(setup, frame, real, level, t, stays, first, run, room)
         if not found or energy < least[0]:
             least[0] = energy
         for port in range(len(ports.rate)):
@@ -226,13 +220,9 @@ def fill_siblings(
     tile does not fit, or where that with ``beyond[C, 1 + K, size]``, what is outside, is not below
     rest[C, L - 1]; add what is outside to ``beyond`` for the next level inside.
     """
-    number, line = 0, 0
+    number = 0
     here[:] = np.inf
-    # the first dimension with a choice: tiles along it are neighbours
-    while line < 7 and lattice.counts[line] == 1:
-        line += 1
-    for d in range(8):
-        room.at[d], room.tau[d] = 0, lattice.values[d, 0]
+    line = first_tile(lattice, room.at, room.tau)
     while number < lattice.size:
         if stop[0]:
             return
@@ -242,8 +232,7 @@ def fill_siblings(
         some = _fitting(setup, frame, siblings, level, beyond, rest, number, extents, desk.fits)
         if some < 0:
             # nor have larger ones room
-            number += lattice.counts[line] - 1 - room.at[line]
-            room.at[line] = lattice.counts[line] - 1
+            number = last_along(lattice, line, number, room.at)
         elif some > 0:
             _find_runs(setup, frame, real, ports, siblings, level, room, desk)
             _fill_tile(siblings, level, rest, here, beyond, number, room, desk)
