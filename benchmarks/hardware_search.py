@@ -285,6 +285,25 @@ def crossings(grouped: Mapping[str, list[tuple[Run, list[float]]]]) -> str:
     return "\n".join(lines)
 
 
+def draw(grouped: Mapping[str, list[tuple[Run, list[float]]]], file: Path) -> None:
+    """Draw the medians of all optimizers against evaluations, with their ranges."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 4.5), layout="constrained")
+    axes = figure.add_subplot()
+    for i, (name, found) in enumerate(grouped.items()):
+        curves = np.array([shares for _, shares in found])
+        counts, colour = np.arange(1, curves.shape[1] + 1), f"C{i}" if i < 10 else "black"
+        axes.fill_between(
+            counts, curves.min(axis=0), curves.max(axis=0), color=colour, alpha=0.15, linewidth=0
+        )
+        axes.plot(counts, np.median(curves, axis=0), color=colour, label=f"{name} ({len(found)})")
+    axes.set(xlabel="evaluations", ylabel="hypervolume (% of the exact front)", ylim=(0, 101))
+    axes.grid(alpha=0.3)
+    axes.legend(fontsize="small", ncols=2, loc="lower right")
+    figure.savefig(file, dpi=120)
+
+
 def _band(values: Sequence[float], style: str) -> str:
     """Return a median and its range."""
     low, high = min(values), max(values)
@@ -300,6 +319,7 @@ def main() -> int:
     parser.add_argument("--optimizers", nargs="+", default=[*hardware_optimizer_names(), POOLS])
     parser.add_argument("--evaluations", type=int, help="of 'exact' or of a run, at the most")
     parser.add_argument("--out", type=Path, default=Path("runs/hardware_search"))
+    parser.add_argument("--picture", type=Path, help="of the curves, .png or .svg")
     options = parser.parse_args()
     sampled = problem_of(options.space, ENUMERATE_LIMIT)
     whole = problem_of(options.space, sampled.space.cardinality)
@@ -319,6 +339,8 @@ def main() -> int:
     print(table(grouped, [n for n in COUNTS if n <= evaluations]))
     if "mobo" in grouped:
         print("\n" + crossings(grouped))
+    if options.picture:
+        draw(grouped, options.picture)
     return 0
 
 
