@@ -26,13 +26,19 @@ from time import process_time
 
 import numpy as np
 
+from archloom.evaluators.network_cost import NetworkCost
 from archloom.search.candidates import Candidate, DesignProblem
 from archloom.search.goals import Goal, Goals
+from archloom.search.mapper import Mapper
+from archloom.search.mapping_search import MAPPING_SEARCHES
+from archloom.search.pricing import PlanPricer
 from archloom.search.protocols import Observation
 from archloom.search.registry import hardware_optimizer, hardware_optimizer_names
-from archloom.search.software import SoftwareSettings, SoftwareTask, advance
+from archloom.search.seeds import derived_seed
+from archloom.space.fusion import layer_by_layer
 from archloom.space.hardware import Hardware
 from archloom.space.hardware_space import HardwareSpace, Point
+from archloom.space.infeasible import Infeasible
 from archloom.space.networks import network
 
 NETWORK = network("efficientnet_b7")
@@ -81,7 +87,7 @@ class Curve:
 
     def __init__(self, where: DesignProblem, path: Path, evaluations: int) -> None:
         self._problem, self._path = where, path
-        self._settings = SoftwareSettings(fusion="none", mapping_evaluations=evaluations)
+        self._evaluations = evaluations
         self.trials = read(path)
 
     @property
@@ -117,13 +123,18 @@ class Curve:
         if bound > needed:
             hardware = self._problem.space.build(point)
             assert isinstance(hardware, Hardware)
-            outcome = advance(SoftwareTask(hardware, (NETWORK,), self._settings, 0), None, 1)
-            if outcome.infeasible:
-                failure = outcome.infeasible.reason
+            cost = self._mapped(hardware)
+            if isinstance(cost, Infeasible):
+                failure = cost.reason
             else:
-                cost = outcome.networks[NETWORK.name]
-                figure = cost.batch / cost.latency_s / found.tdp_w
+                figure = cost.network.batch / cost.latency_s / found.tdp_w
         return Trial(point, figure, bound, failure, process_time() - began, ask_s)
+
+    def _mapped(self, hardware: Hardware) -> NetworkCost | Infeasible:
+        """Return the price of the network layer by layer, over the design's native batch."""
+        mapper = Mapper(MAPPING_SEARCHES["auto"](), self._evaluations, derived_seed(0, "mapping"))
+        net = NETWORK.with_batch(hardware.native_batch)
+        return PlanPricer(net, hardware, mapper).plan(layer_by_layer(net))
 
     def _keep(self, batch: Sequence[Trial]) -> None:
         self.trials += batch
