@@ -39,6 +39,8 @@ class MonteCarlo:
     weights for each design (Knowles, "ParEGO", 2006). Both in the form of Ament et al.,
     "Unexpected improvements to expected improvement for Bayesian optimization" (NeurIPS 2023).
 
+    With one objective both are the logarithm of its noisy expected improvement.
+
     Attributes:
         kind: which of the two.
         belief: with a fitted process for each unknown objective.
@@ -152,4 +154,4 @@ def _acquirer(task: MonteCarlo) -> Callable[["Tensor"], Any]:
             X_pending=waiting if len(waiting) else None,
         )
 
-    return nehvi if task.kind == "qlognehvi" else parego
+    return nehvi if task.kind == "qlognehvi" and m > 1 else parego

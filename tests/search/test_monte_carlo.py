@@ -57,3 +57,20 @@ def test_a_front_of_one_design_is_improved_with_nothing_in_flight() -> None:
     belief = Belief(nehvi.belief.processes, nehvi.belief.front[[best]], nehvi.belief.reference)
     alone = MonteCarlo("qlognehvi", belief, nehvi.observed[np.array([best])], 0)
     assert len(set(alone.best(some, 3, none))) == 3
+
+
+def test_with_one_objective_both_improve_it() -> None:
+    seen, some, none = designs(12, 6), designs(40, 7), designs(0, 1)
+    process = GaussianProcess.fit(seen.inputs, 0.1 * seen.inputs[:, 0])
+    least, excess = 0.1 + 0.9 * some.ln_least[:, :1], some.least_excess
+    told, asked = Designs(seen.inputs, seen.ln_least[:, :1], seen.least_excess), some.inputs
+    truth = told.ln_least + 0.1 * seen.inputs[:, :1]
+    best = np.array([int(np.argmin(truth))])
+    least[17] = truth.min() - 0.5
+    belief = Belief((process,), truth[best], np.array([2.0]))
+    for kind in ("qlognehvi", "qlognparego"):
+        batch = MonteCarlo(kind, belief, told[best], 0).best(  # type: ignore[arg-type]
+            Designs(asked, least, excess), 3, none
+        )
+        assert batch[0] == 17
+        assert len(set(batch)) == 3
