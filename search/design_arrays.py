@@ -57,7 +57,7 @@ class DesignArrays:
         return self.of([r.candidate for r in results], fidelity)
 
     @cached_property
-    def _base_range(self) -> Array:
+    def base_range(self) -> Array:
         """Least and largest logarithms of each objective, or of its bound, in the pool's base:
         [2, m], [0, m] if it is empty.
         """
@@ -72,7 +72,7 @@ class DesignArrays:
         above every value of a known objective.
         """
         rows = [r.candidate.values for r in results]
-        least = np.vstack([self._base_range, np.log(np.array(rows).reshape(-1, found.shape[1]))])
+        least = np.vstack([self.base_range, np.log(np.array(rows).reshape(-1, found.shape[1]))])
         known = np.array(self._problem.goals.known)
         low = np.where(known, least.min(axis=0), found.min(axis=0))
         high = np.where(known, least.max(axis=0), found.max(axis=0))

@@ -63,7 +63,7 @@ class GreedyBound:
         """Return the belief that every objective is at its bound."""
         results = self._told.results
         front = self._told.logs()[[r.violation == 0 for r in results]]
-        bounds = self._arrays.of(self._pool.base).ln_least
+        bounds = self._arrays.base_range
         return Belief(
             processes=(None,) * bounds.shape[1],
             front=front,
