@@ -5,7 +5,7 @@ gives what advancing by a + b gives). So one study without halving tells what an
 have done with its batches: each trial's curve is cut where the allocator would have stopped it.
 
     archloom run full.yaml            # with  halving: {name: none, evaluations: 224}
-    python benchmarks/halving_replay.py runs/full
+    python benchmarks/halving_replay.py runs/full [--first 2]
 
 Prints, for each allocator, the share of the software evaluations that it spends, and the share
 of the full budget's hypervolume (decades cubed, below a corner 10% above the worst values) that
@@ -87,11 +87,14 @@ def outcome(
     return total, values
 
 
-def allocators(budget: int) -> dict[str, BudgetAllocator]:
-    """Return ways to halve of which a winner gets about ``budget`` evaluations."""
+def allocators(budget: int, given: int | None = None) -> dict[str, BudgetAllocator]:
+    """Return ways to halve that begin with ``given`` evaluations.
+
+    If that is None, a winner gets about ``budget`` of them in all.
+    """
     made: dict[str, BudgetAllocator] = {}
     for rounds in ROUNDS:
-        first = max(1, budget // (2**rounds - 1))
+        first = given or max(1, budget // (2**rounds - 1))
         for rank in get_args(Rank):
             for share in SHARES:
                 name = "sh" if share == 0 else f"msh {share}"
@@ -104,7 +107,9 @@ def allocators(budget: int) -> dict[str, BudgetAllocator]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("study", type=Path, help="directory of a study with halving: none")
-    folder = parser.parse_args().study
+    parser.add_argument("--first", type=int, help="evaluations of the first round")
+    options = parser.parse_args()
+    folder = options.study
     if (name := read_header(folder).config["halving"]["name"]) != "none":
         parser.error(f"{folder} was halved by {name}; its curves end where that stopped them")
     records = read_trials(folder)
@@ -116,7 +121,7 @@ def main() -> None:
     budget = max(record["evaluations"] for record in priced)
     print(f"{len(priced)} designs in {len(batches)} batches, {budget} evaluations each")
     print(f"{'allocator':28}{'evaluations %':>15}{'hypervolume %':>15}{'least EDP x':>13}")
-    for name, allocator in allocators(budget).items():
+    for name, allocator in allocators(budget, options.first).items():
         spent, values = outcome(batches, allocator)
         share = 100 * hypervolume(values, corner) / hypervolume(full, corner)
         least = min(v[0] for v in values) / min(v[0] for v in full)
