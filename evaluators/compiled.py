@@ -32,11 +32,9 @@ _SHARED = (
         _HERE.parent / "search" / f"exact_{name}.py"
         for name in (
             *("frame", "orders", "hops", "closing", "lattice", "ports", "ahead", "labels", "walk"),
+            *("pairs", "meshes", "outside", "siblings", "ends", "coupled", "goal", "bounded"),
+            *("outline", "sieve", "sweeps"),
         )
-    ),
-    *(
-        _HERE.parent / "search" / f"exact_{name}.py"
-        for name in ("pairs", "meshes", "outside", "siblings")
     ),
 )
 

@@ -1,35 +1,30 @@
 """A frame with what its mappings cost at least, and what a walk through it must stay below."""
 
-from dataclasses import dataclass, replace
-from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
+from ..evaluators.compiled import compiled, inlined
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
 from .exact_ahead import Ahead, potentials
-from .exact_choices import ROUNDING
 from .exact_frame import Flags, Frame
-from .exact_goal import Corner
+from .exact_goal import Corner, ceilings, chord_score, chords_of, convex, corner_score, most_energy
 from .exact_labels import Walk
 from .exact_lattice import Lattice
-from .exact_ports import Ports, binding, moved_at
+from .exact_outline import outline
+from .exact_outside import Outside
+from .exact_ports import Ports, binding, moved
 
 
-@dataclass(frozen=True)
-class Bounded:
-    """A frame, its tiles, and what mappings with less than some score cost at least.
+class Bounded(NamedTuple):
+    """A frame's tiles, and what its mappings with less than some score cost at least.
 
-    Attributes:
-        ports: those that can decide cycles of such mappings.
-        facts: as :func:`archloom.search.exact_outline.outline` returns them.
-        prices: float64[J, 1 + K], by which ``found`` is filled.
-        corner: energy and cycles that no such mapping is below.
-        score: nor is it below this (ln).
+    ``ports`` are those that can decide cycles of such mappings, ``facts`` as
+    :func:`archloom.search.exact_outline.outline` returns them, ``prices[J, 1 + K]`` those by which
+    ``found`` is filled. No such mapping is below the corner, nor below ``score`` (ln).
     """
 
-    setup: Setup
-    frame: Frame
     lattice: Lattice
     ports: Ports
     facts: Float
@@ -38,69 +33,85 @@ class Bounded:
     corner: Corner
     score: float
 
-    @property
-    def base(self) -> Float:
-        """Units that all mappings of the frame move at least through each port."""
-        return moved_at(self.ports, self.frame.units)
 
-    def live(self, score: float, most_cycles: float) -> Flags:
-        """Return which ports can decide cycles of mappings with less than a score."""
-        flags = np.ones(len(self.ports.rate), np.uint8)
-        if len(flags):
-            most = self.corner.ceilings(score, most_cycles, self.ports.rate)[0]
-            spare = float(most - self.facts[0] - self.facts[1])
-            binding(self.setup, self.frame, self.ports, spare, self.corner.cycles, flags)
-        return flags
-
-    def chorded(self, real: Int, stop: Flags) -> "Bounded":
-        """Return it with chords (theorem 5d of docs/exact_mapping.md); nothing holds once ``stop``
-        is set.
-        """
-        corner, shape = self.corner, self.found.here.shape
-        chords = corner.chords(self.ports.rate)
-        more = potentials(
-            self.setup, self.frame, real, self.lattice, self.ports, chords, self.found.ahead[0],
-            np.full(shape[1], inf), 0, stop,
-        )  # fmt: skip
-        least = chords[:, 0] * self.facts[0] + (chords[:, 1:] * self.base).sum(axis=1) + more.least
-        pairs = zip(self.found, more, strict=True)
-        return replace(
-            self,
-            found=Ahead(*(np.concatenate(pair) for pair in pairs)),
-            prices=np.concatenate([self.prices, chords]),
-            score=max(self.score, corner.chord_score(float(least.max()))),
-        )
-
-    def new_walk(self, score: float, most_cycles: float, stop: Flags) -> Walk:
-        """Return a walk over all tiles for mappings with less than a score."""
-        live, corner = self.live(score, most_cycles), self.corner
-        ceilings = corner.ceilings(score, most_cycles, self.ports.rate)
-        chords = np.full(len(self.prices) - len(ceilings), corner.chord_ceiling(score))
-        return Walk(
-            np.empty(self.lattice.size, np.int64),
-            self.ports,
-            self.prices,
-            np.concatenate([ceilings, chords]),
-            np.array([score, corner.cycles, corner.leakage_pj, most_cycles]),
-            np.full(3, inf),
-            np.array([-1, 0, 0]),
-            live,
-            bool(live.any()),
-            bool(self.frame.carries[0]),
-            stop,
-        )
+@inlined
+def _corner(setup: Setup, frame: Frame, facts: Float, found: Ahead, ports: Ports) -> Corner:
+    """Return energy and cycles that no mapping of an outlined frame is below."""
+    least, cycles = 1 - 1e-11, facts[2]
+    for port in range(len(ports.rate)):
+        needed = (moved(ports, port, frame.units) + found.least[1 + port]) / ports.rate[port]
+        cycles = max(cycles, np.ceil(least * needed))
+    return Corner(least * (facts[0] + found.least[0]), cycles, facts[3] + setup.leakage_pj)
 
 
-def bounded(setup: Setup, frame: Frame, outlined: tuple[Lattice, Ahead, Float, Ports]) -> Bounded:
-    """Return an outlined frame of some mappings with what these cost at least."""
-    lattice, found, facts, ports = outlined
-    least, cycles = 1 - ROUNDING, float(facts[2])
-    if len(ports.rate):
-        needed = ((moved_at(ports, frame.units) + found.least[1:]) / ports.rate).max()
-        cycles = max(cycles, float(np.ceil(least * needed)))
-    a, b = setup.weights.tolist()
-    leaked = float(facts[3]) + setup.leakage_pj
-    corner = Corner((a, b), least * float(facts[0] + found.least[0]), cycles, leaked)
-    prices = np.eye(1 + len(ports.rate))
-    score = corner.score if found.least[0] < inf else inf
-    return Bounded(setup, frame, lattice, ports, facts, found, prices, corner, score)
+@inlined
+def _live(
+    setup: Setup, frame: Frame, ports: Ports, facts: Float, corner: Corner, score: float
+) -> Flags:
+    """Return which ports can decide cycles of mappings with less than a score."""
+    flags = np.ones(len(ports.rate), np.uint8)
+    spare = most_energy(setup, corner, score) - facts[0] - facts[1]
+    binding(setup, frame, ports, spare, corner.cycles, flags)
+    return flags
+
+
+@compiled
+def bounded(
+    setup: Setup, frame: Frame, real: Int, ports: Ports, outside: Outside, kind: int,
+    score: float, stop: Flags,
+) -> Bounded:  # fmt: skip
+    """Return a frame with what its mappings with less than a score cost at least, and chords
+    (theorem 5(d) of docs/exact_mapping.md) where ports can decide; nothing holds once ``stop`` is
+    set. Arguments are those of :func:`archloom.search.exact_outline.outline`.
+    """
+    lattice, found, facts, some = outline(setup, frame, real, ports, outside, kind, score, stop)
+    prices, corner = np.eye(1 + len(some.rate)), _corner(setup, frame, facts, found, some)
+    if not found.least[0] < np.inf:
+        return Bounded(lattice, some, facts, found, prices, corner, np.inf)
+    least = corner_score(setup, corner)
+    mixed = least < score and convex(setup, corner)
+    if not mixed or not _live(setup, frame, some, facts, corner, score).any():
+        return Bounded(lattice, some, facts, found, prices, corner, least)
+    chords, levels = chords_of(setup, corner, some.rate), found.here.shape[1]
+    more = potentials(
+        setup, frame, real, lattice, some, chords, found.ahead[0], np.full(levels, np.inf), 0, stop
+    )
+    for j in range(len(chords)):
+        cost = chords[j, 0] * facts[0] + more.least[j]
+        for port in range(len(some.rate)):
+            cost += chords[j, 1 + port] * moved(some, port, frame.units)
+        least = max(least, chord_score(setup, corner, cost))
+    both = Ahead(
+        np.concatenate((found.here, more.here)),
+        np.concatenate((found.ahead, more.ahead)),
+        found.beyond,
+        found.least,
+    )
+    prices = np.concatenate((prices, chords))
+    return Bounded(lattice, some, facts, both, prices, corner, least)
+
+
+@inlined
+def new_walk(
+    setup: Setup, frame: Frame, bounds: Bounded, score: float, most_cycles: float, best: Float,
+    tally: Int, stop: Flags,
+) -> Walk:  # fmt: skip
+    """Return a walk over all tiles for mappings with less than a score."""
+    ports, corner = bounds.ports, bounds.corner
+    live = _live(setup, frame, ports, bounds.facts, corner, score)
+    chords = len(bounds.prices) - 1 - len(ports.rate)
+    limits = np.array([score, corner.cycles, corner.leakage_pj, most_cycles])
+    best[:], tally[0], tally[1], tally[2] = np.inf, -1, 0, 0
+    return Walk(
+        np.empty(bounds.lattice.size, np.int64),
+        ports,
+        bounds.prices,
+        ceilings(setup, corner, score, most_cycles, ports.rate, chords),
+        limits,
+        best,
+        tally,
+        live,
+        bool(live.any()),
+        bool(frame.carries[0]),
+        stop,
+    )

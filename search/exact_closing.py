@@ -102,26 +102,38 @@ def _input_words(
     return int(planes * (words + (run - whole) * rows * columns))
 
 
-@inlined
+@part
 def _real_words(
     setup: Setup, frame: Frame, tau: Int, factors: Int, stays: int, first: int, scratch: Int
 ) -> int:
-    """Input words without padding from DRAM into the level below it; ``scratch[2, 4, 8]``."""
-    level = frame.keep.shape[0] - 2
-    moved = ends(INPUTS, factors)
-    for d in range(8):
-        scratch[0, 0, d] = factors[d]
-        scratch[1, 0, d] = tau[d] * frame.inside[level, d]
-    extents = scratch[1]
-    words = extents[0, N] * extents[0, G] * extents[0, C]
-    words *= factors[N] * factors[G] * factors[C]
-    if moved and stays != INPUTS:
+    """Input words without padding from DRAM into the level below it.
+
+    ``scratch[3, 4, 8]`` remembers rows and columns of the tile before: most neighbours of a tile
+    have the same.
+    """
+    level, known, same = frame.keep.shape[0] - 2, scratch[2], True
+    for d in range(P, 8):
+        extent_of = tau[d] * frame.inside[level, d]
+        if known[0, d] != factors[d] or known[1, d] != extent_of:
+            known[0, d], known[1, d], same = factors[d], extent_of, False
+    words = factors[N] * factors[G] * factors[C]
+    for d in (N, G, C):
+        words *= tau[d] * frame.inside[level, d]
+    if stays != INPUTS and ends(INPUTS, factors):
         words *= factors[K]
+    if not same:
+        for slide in range(3):
+            known[2, slide] = known[3, slide] = -1
     for axis in range(2):
         slide = 0
         if first >= P and (first - P) % 2 == axis:
             slide = 1 + (first - P) // 2
-        words *= axis_words(scratch, extents, 0, setup.window, axis, slide)
+        if known[2 + axis, slide] < 0:
+            for d in range(P, 8):
+                scratch[0, 0, d], scratch[1, 0, d] = known[0, d], known[1, d]
+            found = axis_words(scratch, scratch[1], 0, setup.window, axis, slide)
+            known[2 + axis, slide] = found
+        words *= known[2 + axis, slide]
     return int(words)
 
 

@@ -3,82 +3,107 @@
 Scores are ln(H^a T^b): H the energy with leakage, T the cycles, a and b the weights.
 """
 
-from dataclasses import dataclass
-from math import exp, inf, log, log1p
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from ..evaluators.compiled import inlined, part
+from ..evaluators.setup import Setup
 from ..evaluators.words import Float
-from .exact_proof import ln_score
+from .exact_labels import score_of
 
 #: what rounding may add to a cost that is compared with a ceiling, relative
 SLACK: Final = 1e-11
 
 
-@dataclass(frozen=True)
-class Corner:
+class Corner(NamedTuple):
     """Energy (pJ) and cycles that no mapping of a frame is below, and leakage (pJ in a cycle)."""
 
-    weights: tuple[float, float]
     energy_pj: float
     cycles: float
     leakage_pj: float
 
-    @property
-    def total_pj(self) -> float:
-        """Energy with leakage."""
-        return self.energy_pj + self.leakage_pj * self.cycles
 
-    @property
-    def score(self) -> float:
-        """Ln of the objective that no mapping is below; minus infinity if it may be nothing."""
-        return ln_score(self.weights, self.total_pj, self.cycles)
-
-    @property
-    def convex(self) -> bool:
-        """Whether chords bound the objective: no weight is between 0 and 1."""
-        whole = all(weight == 0 or weight >= 1 for weight in self.weights)
-        return whole and self.total_pj > 0 and self.cycles > 0
-
-    def ceilings(self, score: float, most_cycles: float, rates: Float) -> Float:
-        """Energy, and units at each port, that mappings with less than a score stay below."""
-        a, b = self.weights
-        energy = most = inf
-        if a and score < inf:
-            energy = _exp((score - (b * _ln(self.cycles) if b else 0.0)) / a)
-            if self.leakage_pj and not b:
-                most = (energy - self.energy_pj) / self.leakage_pj
-            energy -= self.leakage_pj * self.cycles
-        if b and score < inf:
-            most = _exp((score - (a * _ln(self.total_pj) if a else 0.0)) / b)
-        units = rates * (min(most, most_cycles) * (1 + SLACK))
-        found: Float = np.concatenate([[energy * (1 + SLACK)], units])
-        return found
-
-    def chords(self, rates: Float) -> Float:
-        """Prices of energy and each port, float64[K, 1 + K]: their sums are below H^a T^b, over
-        that of the corner, plus a + b - 1 (theorem 5(d) of docs/exact_mapping.md).
-        """
-        a, b = self.weights
-        by_cycle = a * self.leakage_pj / self.total_pj + b / self.cycles
-        energy = np.full((len(rates), 1), a / self.total_pj)
-        return np.concatenate([energy, np.diag(by_cycle / rates)], axis=1)
-
-    def chord_ceiling(self, score: float) -> float:
-        """What such sums of mappings with less than a score stay below."""
-        a, b = self.weights
-        return (_exp(score - self.score) - 1 + a + b) * (1 + SLACK)
-
-    def chord_score(self, least: float) -> float:
-        """Score that no mapping is below whose sum is not."""
-        a, b = self.weights
-        return self.score + log1p(max(0.0, least * (1 - SLACK) - a - b))
+@part
+def total_pj(corner: Corner) -> float:
+    """Energy with leakage."""
+    return corner.energy_pj + corner.leakage_pj * corner.cycles
 
 
-def _ln(value: float) -> float:
-    return log(value) if value > 0 else -inf
+@part
+def corner_score(setup: Setup, corner: Corner) -> float:
+    """Ln of the objective that no mapping is below; minus infinity if it may be nothing."""
+    return float(score_of(setup, corner.energy_pj, corner.cycles, corner.leakage_pj))
 
 
-def _exp(power: float) -> float:
-    return exp(power) if power < 700 else inf
+@part
+def convex(setup: Setup, corner: Corner) -> bool:
+    """Whether chords bound the objective: no weight is between 0 and 1."""
+    for weight in setup.weights:
+        if 0 < weight < 1:
+            return False
+    return total_pj(corner) > 0 and corner.cycles > 0
+
+
+@part
+def most_energy(setup: Setup, corner: Corner, score: float) -> float:
+    """Energy (pJ) that mappings with less than a score stay below."""
+    a, b = setup.weights[0], setup.weights[1]
+    if a == 0 or score == np.inf:
+        return np.inf
+    energy = np.exp((score - (b * np.log(corner.cycles) if b > 0 else 0.0)) / a)
+    return float((energy - corner.leakage_pj * corner.cycles) * (1 + SLACK))
+
+
+@part
+def latest(setup: Setup, corner: Corner, score: float) -> float:
+    """Cycles that mappings with less than a score stay below."""
+    a, b = setup.weights[0], setup.weights[1]
+    if score == np.inf:
+        return np.inf
+    if b > 0:
+        left = score - (a * np.log(total_pj(corner)) if a > 0 else 0.0)
+        return float(np.exp(left / b) * (1 + SLACK))
+    if a > 0 and corner.leakage_pj > 0:
+        spare = np.exp(score / a) - corner.energy_pj
+        return float(spare / corner.leakage_pj * (1 + SLACK))
+    return np.inf
+
+
+@inlined
+def ceilings(
+    setup: Setup, corner: Corner, score: float, most_cycles: float, rates: Float, chords: int
+) -> Float:
+    """Return what mappings with less than a score, in so many cycles, stay below: energy, units at
+    each port, and so many chords.
+    """
+    ports = len(rates)
+    found = np.empty(1 + ports + chords)
+    found[0] = most_energy(setup, corner, score)
+    most = min(latest(setup, corner, score), most_cycles * (1 + SLACK))
+    for port in range(ports):
+        found[1 + port] = rates[port] * most
+    for chord in range(chords):
+        room = np.exp(score - corner_score(setup, corner)) - 1
+        found[1 + ports + chord] = (room + setup.weights[0] + setup.weights[1]) * (1 + SLACK)
+    return found
+
+
+@inlined
+def chords_of(setup: Setup, corner: Corner, rates: Float) -> Float:
+    """Prices of energy and each port, float64[K, 1 + K]: their sums are below H^a T^b, over that
+    of the corner, plus a + b - 1 (theorem 5(d) of docs/exact_mapping.md).
+    """
+    a, b, total = setup.weights[0], setup.weights[1], total_pj(corner)
+    prices = np.zeros((len(rates), 1 + len(rates)))
+    for port in range(len(rates)):
+        prices[port, 0] = a / total
+        prices[port, 1 + port] = (a * corner.leakage_pj / total + b / corner.cycles) / rates[port]
+    return prices
+
+
+@part
+def chord_score(setup: Setup, corner: Corner, least: float) -> float:
+    """Score that no mapping is below whose chord is at least this."""
+    more = least * (1 - SLACK) - setup.weights[0] - setup.weights[1]
+    return float(corner_score(setup, corner) + np.log1p(max(0.0, more)))

@@ -5,13 +5,17 @@ import numpy as np
 from ..evaluators.compiled import compiled, inlined
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
-from .exact_ahead import Ahead, Scratch, fill, least_inside, least_outside, scratch
+from .exact_ahead import Ahead, fill
+from .exact_closing import NONE
+from .exact_coupled import couple
+from .exact_ends import Scratch, scratch
 from .exact_frame import Flags, Frame, leakage, prepare, step_cycles
 from .exact_hops import wire
 from .exact_labels import score_of
 from .exact_lattice import Lattice, lattice_of
 from .exact_outside import Outside, numbers_of
 from .exact_ports import Ports, moved, open_ports, room_of
+from .exact_sweeps import least_apart, least_inside, least_outside
 
 
 @inlined
@@ -38,82 +42,123 @@ def _least_cycles(frame: Frame, ports: Ports, least: Float, cycles: float) -> fl
 
 
 @inlined
+def _too_much(setup: Setup, facts: Float, energy: Ahead, leaked: float, score: float) -> bool:
+    """Whether no mapping of less than a score needs so little energy."""
+    least = (1 - 1e-11) * (facts[0] + energy.least[0])
+    return bool(score_of(setup, least, facts[2], leaked) >= score)
+
+
+@inlined
 def _sketch(
     setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, outside: Outside,
-    kind: int, rows: Int, numbers: Int, rest: Float, found: Ahead, room: Scratch, stop: Flags,
+    kind: int, numbers: Int, rest: Float, energy: Ahead, room: Scratch, stop: Flags,
 ) -> None:  # fmt: skip
-    """Fill levels inside all meshes, if from there on runs cost no more than what is known outside
-    them, ``rows`` of it for ``numbers`` of tiles, or else their least.
+    """Fill levels inside all meshes, if from there on runs cost no more energy than what is known
+    outside them, for ``numbers`` of tiles, or else their least.
     """
-    level, beyond = outside.level, found.beyond
-    beyond[:] = 0.0
+    level, beyond = outside.level, energy.beyond[0]
     if outside.size > 0:
-        for j in range(len(rows)):
-            for number in range(lattice.size):
-                beyond[j, number] = outside.beyond[kind, rows[j], numbers[number]]
+        for number in range(lattice.size):
+            beyond[number] = outside.beyond[kind, 0, numbers[number]]
     else:
+        beyond[:] = 0.0
         for outer in range(level, frame.keep.shape[0]):
             for t in range(3):
                 if frame.runs[outer, t]:
-                    beyond[0] += frame.least_pj[outer, t]
+                    beyond += frame.least_pj[outer, t]
     fill(
-        setup, frame, real, lattice, ports, np.eye(len(rows)), np.zeros((level, lattice.size)),
-        rest, found, (level - 1, 0), room, stop,
+        setup, frame, real, lattice, ports, np.eye(1), np.zeros((level, lattice.size)), rest,
+        energy, (level - 1, 0), room, stop,
     )  # fmt: skip
 
 
 @inlined
 def _look_up(
-    lattice: Lattice, outside: Outside, kind: int, rows: Int, numbers: Int, rest: Float,
-    found: Ahead,
+    lattice: Lattice, outside: Outside, kind: int, row: int, numbers: Int, rest: Float,
+    known: Float, found: Ahead, j: int,
 ) -> None:  # fmt: skip
-    """Fill levels outside all meshes from what is known of them."""
+    """Fill levels outside all meshes from what is known of them, ``row`` of it as the price j, but
+    for tiles whose known[L - 1, size] is infinite.
+    """
+    beyond = found.beyond[j]
+    beyond[:] = 0.0
     for level in range(found.here.shape[1] - 1, outside.level - 1, -1):
         if level < found.here.shape[1] - 1:
-            least_outside(lattice, found.ahead[:, level + 1], found.beyond)
+            least_outside(lattice, found.ahead[j : j + 1, level + 1], found.beyond[j : j + 1])
         for number in range(lattice.size):
-            there = numbers[number]
-            first = outside.here[kind, level, 0, there] + found.beyond[0, number]
-            for j in range(len(rows)):
-                here = np.inf
-                if first < rest[level]:
-                    here = outside.here[kind, level, rows[j], there]
-                found.here[j, level, number] = here
-                found.ahead[j, level, number] = here + found.beyond[j, number]
+            here = np.inf
+            if known[level, number] < np.inf:
+                here = outside.here[kind, level, row, numbers[number]]
+            here = here if here + beyond[number] < rest[level] else np.inf
+            found.here[j, level, number] = here
+            found.ahead[j, level, number] = here + beyond[number]
 
 
 @inlined
-def _sum_up(lattice: Lattice, rest: Float, found: Ahead, level: int) -> None:
+def _sum_up(
+    setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, rest: Float,
+    energy: Ahead, level: int, room: Scratch,
+) -> None:  # fmt: skip
     """Add what is outside to what levels inside one cost, and leave out what costs too much."""
+    apart, beyond = np.empty((4, 1, lattice.size)), energy.beyond[0]
     for inner in range(level - 1, -1, -1):
-        if inner + 1 < found.here.shape[1]:
-            least_outside(lattice, found.ahead[:, inner + 1], found.beyond)
+        here, ahead, last = energy.here[0, inner], energy.ahead[0, inner], energy.here.shape[1] - 1
+        beyond[:] = 0.0
+        if inner < last:
+            least_apart(lattice, energy.ahead[:, inner + 1], apart)
+            beyond[:] = apart[NONE, 0]
         for number in range(lattice.size):
-            fits = found.here[0, inner, number] + found.beyond[0, number] < rest[inner]
-            for j in range(len(found.here)):
-                if not fits:
-                    found.here[j, inner, number] = np.inf
-                found.ahead[j, inner, number] = (
-                    found.here[j, inner, number] + found.beyond[j, number]
-                )
-    for j in range(len(found.here)):
-        found.least[j] = found.ahead[j, 0].min()
+            if not here[number] + beyond[number] < rest[inner]:
+                here[number] = np.inf
+            ahead[number] = here[number] + beyond[number]
+        if inner < last:
+            couple(
+                setup, frame, real, lattice, ports, np.eye(1), inner, rest[inner],
+                energy.here[:, inner], energy.ahead[:, inner], energy.ahead[:, inner + 1], apart,
+                room,
+            )  # fmt: skip
+    energy.least[0] = energy.ahead[0, 0].min()
 
 
 @inlined
-def _leave_out(lattice: Lattice, found: Ahead, most_pj: float) -> None:
+def _leave_out(lattice: Lattice, energy: Ahead, most_pj: float) -> None:
     """Leave out tiles that cost ``most_pj`` or more with what is outside and what is inside them
     at least.
     """
     inside = np.zeros(lattice.size)
-    for level in range(1, found.here.shape[1]):
+    for level in range(1, energy.here.shape[1]):
+        here, ahead = energy.here[0], energy.ahead[0, level]
         for number in range(lattice.size):
-            inside[number] += found.here[0, level - 1, number]
+            inside[number] += here[level - 1, number]
         least_inside(lattice, inside)
         for number in range(lattice.size):
-            if not inside[number] + found.ahead[0, level, number] < most_pj:
-                for j in range(len(found.here)):
-                    found.here[j, level, number] = found.ahead[j, level, number] = np.inf
+            if not inside[number] + ahead[number] < most_pj:
+                here[level, number] = ahead[number] = np.inf
+
+
+@inlined
+def _fill_ports(
+    setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, outside: Outside,
+    kind: int, rows: Int, numbers: Int, known: Float, found: Ahead, stop: Flags,
+) -> None:  # fmt: skip
+    """Fill what is least at each port, ``rows`` of what is known outside all meshes, but for tiles
+    whose known[L - 1, size] is infinite.
+    """
+    levels, many = frame.keep.shape[0], len(rows)
+    rest, level = np.full(levels - 1, np.inf), levels - 2
+    if outside.size > 0:
+        for j in range(many):
+            _look_up(lattice, outside, kind, rows[j], numbers, rest, known, found, j)
+        level = outside.level - 1
+        if level >= 0:
+            least_outside(lattice, found.ahead[:, level + 1], found.beyond)
+    if level >= 0:
+        fill(
+            setup, frame, real, lattice, ports, np.eye(1 + many)[1:], known, rest, found,
+            (level, 0), scratch(levels, many), stop,
+        )  # fmt: skip
+    for j in range(many):
+        found.least[j] = found.ahead[j, 0].min()
 
 
 @compiled
@@ -139,30 +184,36 @@ def outline(
     at = open_ports(setup, frame, ports, most - facts[1], cycles)
     some = Ports(ports.level[at], ports.kind[at], ports.rate[at])
     levels, many, rest = frame.keep.shape[0], 1 + len(at), _rests(frame, most)
-    rows, numbers = np.zeros(many, np.int64), np.empty(lattice.size, np.int64)
-    rows[1:] = 1 + at
+    numbers = np.empty(lattice.size, np.int64)
     if outside.size > 0:
         numbers_of(outside, frame, lattice, numbers)
-    shape, room = (many, levels - 1, lattice.size), scratch(levels, many)
-    beyond = np.zeros((many, lattice.size))
-    found = Ahead(np.empty(shape), np.empty(shape), beyond, np.empty(many))
+    shape, room = (many, levels - 1, lattice.size), scratch(levels, 1)
+    found = Ahead(np.empty(shape), np.empty(shape), np.empty((many, lattice.size)), np.empty(many))
+    energy = Ahead(found.here[:1], found.ahead[:1], found.beyond[:1], found.least[:1])
+    nothing = np.full((many, 1, 1), np.inf)
+    none = Ahead(nothing, nothing, nothing[0], nothing[:, 0, 0].copy())
     if outside.level > 0:
-        _sketch(
-            setup, frame, real, lattice, some, outside, kind, rows, numbers, rest, found, room,
-            stop,
-        )  # fmt: skip
-        late = _least_cycles(frame, some, found.least, cycles)
-        if score_of(setup, (1 - 1e-11) * (facts[0] + found.least[0]), late, leaked) >= score:
-            nothing = np.empty((many, 1, 1))
-            return lattice, Ahead(nothing, nothing, nothing[0], np.full(many, np.inf)), facts, some
-    found.beyond[:] = 0.0
+        _sketch(setup, frame, real, lattice, some, outside, kind, numbers, rest, energy, room, stop)
+        if _too_much(setup, facts, energy, leaked, score):
+            return lattice, none, facts, some
     if outside.size > 0:
-        _look_up(lattice, outside, kind, rows, numbers, rest, found)
+        known = np.zeros((levels - 1, lattice.size))
+        _look_up(lattice, outside, kind, 0, numbers, rest, known, energy, 0)
     elif outside.level < levels - 1:
+        energy.beyond[:] = 0.0
         fill(
-            setup, frame, real, lattice, some, np.eye(many), np.zeros((levels - 1, lattice.size)),
-            rest, found, (levels - 2, outside.level), room, stop,
+            setup, frame, real, lattice, some, np.eye(1), np.zeros((levels - 1, lattice.size)),
+            rest, energy, (levels - 2, outside.level), room, stop,
         )  # fmt: skip
-    _sum_up(lattice, rest, found, outside.level)
-    _leave_out(lattice, found, rest[0])
+    _sum_up(setup, frame, real, lattice, some, rest, energy, outside.level, room)
+    if _too_much(setup, facts, energy, leaked, score):
+        return lattice, none, facts, some
+    _leave_out(lattice, energy, rest[0])
+    if many > 1:
+        others = Ahead(found.here[1:], found.ahead[1:], found.beyond[1:], found.least[1:])
+        others.beyond[:] = 0.0
+        _fill_ports(
+            setup, frame, real, lattice, some, outside, kind, 1 + at, numbers, found.ahead[0],
+            others, stop,
+        )  # fmt: skip
     return lattice, found, facts, some

@@ -11,11 +11,12 @@ import numpy as np
 from ..evaluators.compiled import compiled, inlined, part
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
-from .exact_ahead import least_outside, scratch
+from .exact_ends import scratch
 from .exact_frame import Flags, Frame, prepare
 from .exact_lattice import Lattice, next_tile
 from .exact_ports import Ports
 from .exact_siblings import fill_siblings, new_desk, new_siblings, note
+from .exact_sweeps import least_outside
 
 
 class Outside(NamedTuple):

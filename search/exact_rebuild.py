@@ -4,7 +4,7 @@ import numpy as np
 
 from ..evaluators.setup import Setup
 from ..evaluators.words import Int
-from .exact_labels import Labels, Walk
+from .exact_labels import Labels
 from .exact_lattice import Lattice
 from .exact_orders import order_of
 from .exact_spread import axes_of
@@ -12,11 +12,11 @@ from .exact_wiring import Wiring
 
 
 def rebuilt(
-    setup: Setup, spread: Int, wiring: Wiring, lattice: Lattice, labels: Labels, walk: Walk
+    setup: Setup, spread: Int, wiring: Wiring, lattice: Lattice, labels: Labels, tally: Int
 ) -> Int:
     """Return the loops [L, 4, 8] of the best mapping of a walk that unrolls ``spread[L, 8]``."""
-    tiles, choices = [lattice.size - 1], [int(walk.tally[1])]
-    label = int(walk.tally[0])
+    tiles, choices = [lattice.size - 1], [int(tally[1])]
+    label = int(tally[0])
     while label >= 0:
         tiles.append(int(labels.tile[label]))
         choices.append(int(labels.how[label]))

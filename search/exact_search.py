@@ -1,26 +1,26 @@
 """One run of the exact search: choices in the order of their bounds, frame by frame."""
 
-from math import inf, log1p, prod
+from math import inf
 from typing import Final
 
 import numpy as np
 
 from ..evaluators.kernel import VALID, Int, Setup, evaluate_batch
+from ..evaluators.words import Float
 from .annealing import anneal, reset
-from .exact_bounded import Bounded, bounded
 from .exact_choices import Choices, Listed, choices_of, lowered
 from .exact_frame import Flags, new_frame
 from .exact_hops import wired_bounds
-from .exact_labels import Labels, Walk, new_labels
-from .exact_lattice import Lattice
+from .exact_labels import new_labels
+from .exact_lattice import lattice_of
 from .exact_layouts import Layouts, distances
-from .exact_outline import outline
 from .exact_ports import ports_of
 from .exact_proof import Found, Proof, Watch, ln_scores, progress_of
 from .exact_rebuild import alone, rebuilt
-from .exact_sieve import Sieve, ruled_out
-from .exact_spread import divisors, guesses_of, touched
-from .exact_walk import DONE, FULL, STOPPED, new_step, walk_outwards
+from .exact_settle import ASK, FOUND, MORE, ROOM, settle_frame, settle_listed
+from .exact_sieve import Sieve
+from .exact_spread import guesses_of, touched
+from .exact_walk import DONE, FULL, STOPPED, new_step
 from .exact_wiring import UNWIRED, Wiring, parts_of, wired, wired_least, wirings
 
 #: mappings that annealing tries first, for something to beat
@@ -29,27 +29,16 @@ WARM_UP: Final = 1000
 #: mappings annealed between two looks at whether to stop: about a millisecond
 SLICE: Final = 1000
 
-#: shares above the bound within which the best mapping of a frame is looked for first
-LADDER: Final = (0.002, 0.02, 0.2, inf)
-
-#: how far (ln) the best score may be above a limit that it is taken for instead: the walk below a
-#: limit pays where it finds a better mapping, which is rarer the closer the best score is
-NEAR: Final = log1p(0.2)
-
-#: how a bound of a frame ended that leaves it open, beside DONE, FULL and STOPPED
-MORE: Final = -1
-
 #: pairs of factors (and ways to keep tensors) that are all listed at once; of more, those within
 #: some ln of the least bound first
 FEW: Final = 2**16
 WIDER: Final = (0.05, 0.2, 0.5, 1.0, 2.0)
 
 #: room for labels that a walk starts with; it grows where that is not enough
-ROOM: Final = 2**16
+LABELS: Final = 2**16
 
-#: most tiles of a frame, and most labels of a walk: about a gigabyte each at five levels
-MOST_TILES: Final = 2**22
-MOST_LABELS: Final = 2**22
+#: frames that are settled between two reports to whoever watches
+UNWATCHED: Final = 2**30
 
 
 class MismatchError(ArithmeticError):
@@ -84,6 +73,8 @@ class Search:
         self.layouts = Layouts(setup)
         self.wiring = UNWIRED
         self.step = new_step(len(setup.fanout))
+        # of the walk that found a mapping: see exact_settle.settle_frame
+        self.walked, self.tally = np.empty(3), np.zeros(5, np.int64)
         self.real = touched(setup)
         self.ports = ports_of(setup)
         self.choices: Choices | None = None
@@ -92,7 +83,7 @@ class Search:
         # the least bound of what was given up, and of all that is left
         self.unsettled = inf
         self.bound = -inf
-        self.labels = new_labels(ROOM, len(setup.fanout), len(self.ports.rate) > 0, False)
+        self.labels = new_labels(LABELS, len(setup.fanout), len(self.ports.rate) > 0, False)
 
     @property
     def score(self) -> float:
@@ -146,34 +137,46 @@ class Search:
         bounds, at = listed.bounds.tolist(), 0
         sieve = choices.sieve(listed)
         while True:
+            ended = ASK
             if sieve is not None:
-                at = self.sift(choices, sieve, at)
+                at, ended = self.settle_sieved(choices, sieve, at)
             if at == len(bounds):
                 return DONE
-            keep, one, two = listed.chosen[at]
-            bound = bounds[at]
-            self.raise_bound(bound)
-            if bound >= self.score:
+            self.raise_bound(bounds[at])
+            if bounds[at] >= self.score:
                 return DONE
+            keep, one, two = listed.chosen[at]
             self.kept = int(keep)
-            ended = self.settle(choices.keeps[keep], choices.spread(one, two))
+            if ended == ASK:
+                ended = self.settle(choices.keeps[keep], choices.spread(one, two))
+            elif ended == DONE:
+                continue
             if ended != DONE:
-                self.unsettled = min(self.unsettled, bound)
+                self.unsettled = min(self.unsettled, bounds[at])
             if ended == STOPPED:
                 return STOPPED
             at += 1
 
-    def sift(self, choices: Choices, sieve: Sieve, at: int) -> int:
-        """Return the first choice from one on that is not ruled out by what it costs as far as
-        meshes reach.
-        """
-        left = np.array([self.left])
-        at = int(ruled_out(
-            self.plain, self.frame, self.real, self.ports, choices.outside, choices.keeps,
-            choices.kinds, choices.one, choices.two, sieve, at, self.score, left, self.stop,
-        ))  # fmt: skip
-        self.spent = self.budget - int(left[0])
-        return at
+    def settle_sieved(self, choices: Choices, sieve: Sieve, at: int) -> tuple[int, int]:
+        """Settle choices from one on, and some more; return the first that is not DONE."""
+        alone = self.watch is not None or choices.outside.size == 0
+        while True:
+            left, most = np.array([self.left]), 1 if alone else UNWATCHED
+            at, ended = settle_listed(
+                self.plain, self.frame, self.real, self.ports, choices.outside, choices.keeps,
+                choices.kinds, choices.one, choices.two, sieve, at, most, self.limits, left,
+                self.labels, self.step, self.walked, self.tally, self.stop,
+            )  # fmt: skip
+            self.spent = self.budget - int(left[0])
+            if ended == ROOM:
+                self.make_room()
+                continue
+            if choices.outside.size == 0:
+                choices.count(int(self.tally[4]))
+            if ended == FOUND:
+                ended = self.take()
+                at += ended == DONE
+            return at, ended
 
     def raise_bound(self, left: float) -> None:
         """Report the bound of all mappings where what is left raises it."""
@@ -272,93 +275,54 @@ class Search:
         return DONE
 
     def settle_frame(self, bound_alone: bool) -> int:
-        """Find the best mapping of the frame, if it is better; return how that ended.
-
-        STOPPED says that the budget ran out or that the flag was set, FULL that there are more
-        tiles or labels than any budget buys. With ``bound_alone``, a frame that may hold a better
-        one is left, and MORE returned.
+        """Find the best mapping of the frame, if it is better; return how that ended, see
+        :func:`archloom.search.exact_settle.settle_frame`.
         """
         if len(self.frame.keep) == 1:
             return MORE if bound_alone else self.settle_alone()
-        size = self.tiles()
-        if size > MOST_TILES:
-            return FULL
-        if size * (len(self.frame.keep) - 1) > self.left:
-            return STOPPED
-        self.spent += size * (len(self.frame.keep) - 1)
-        bounds = self.bounded(size)
-        if self.stop[0]:
-            return STOPPED
-        bound, settled = bounds.score, DONE
-        for share in LADDER:
-            if self.stop[0]:
-                return STOPPED
-            if bound >= self.score:
-                return settled
-            if bound_alone:
-                return MORE
-            target = bound + log1p(share)
-            if target + NEAR >= self.score:
-                target = self.score
-            ended = self.walk(bounds, bounds.new_walk(target, self.most_cycles, self.stop))
-            if ended != DONE:
-                return ended
-            if self.frame.carries[1] and self.setup.ranks.shape[1]:
-                # where words of inputs that pass are carried, permitted orders are not all tried
-                settled = FULL
-            bound = target
-        return settled
-
-    def tiles(self) -> int:
-        """Return the number of tiles of the frame."""
-        steps = self.setup.bounds // self.frame.spread.prod(axis=0)
-        return prod(len(divisors(int(n))) for n in steps[self.setup.within == 0])
-
-    def bounded(self, size: int) -> Bounded:
-        """Return the frame, of so many tiles, with what its better mappings cost at least; nothing
-        holds once ``stop`` is set.
-        """
         assert self.choices is not None
-        outside, kind = self.choices.outside, int(self.choices.kinds[self.kept])
-        found = bounded(self.plain, self.frame, outline(
-            self.plain, self.frame, self.real, self.ports, outside, kind, self.score, self.stop
-        ))  # fmt: skip
-        if outside.size == 0 and found.score < inf:
-            self.choices.count(size)
-        mixed = found.score < self.score and found.corner.convex
-        if mixed and found.live(self.score, self.most_cycles).any():
-            return found.chorded(self.real, self.stop)
-        return found
-
-    def walk(self, bounds: Bounded, walk: Walk) -> int:
-        """Walk, with more room where that is needed, and offer what was found."""
-        levels, ported = len(self.setup.fanout), len(self.ports.rate) > 0
-        if walk.carried and len(self.labels.passing) == 1:
-            self.labels = new_labels(len(self.labels.tile), levels, ported, True)
+        choices, kind = self.choices, int(self.choices.kinds[self.kept])
         while True:
-            labels = self.labels
-            walk.tally[:], walk.best[:] = (-1, 0, 0), inf
-            ended = int(walk_outwards(
-                self.plain, self.frame, self.real, bounds.lattice, bounds.found, labels, walk,
-                self.step, float(bounds.facts[0]), self.left,
+            left = np.array([self.left])
+            ended = int(settle_frame(
+                self.plain, self.frame, self.real, self.ports, choices.outside, kind, self.limits,
+                left, bound_alone, self.labels, self.step, self.walked, self.tally, self.stop,
             ))  # fmt: skip
-            if ended != FULL or len(labels.tile) >= MOST_LABELS:
+            if ended != ROOM:
                 break
-            self.labels = new_labels(4 * len(labels.tile), levels, ported, walk.carried)
-        self.spent += min(int(walk.tally[2]), self.left)
-        if walk.best[0] < inf:
-            self.take(labels, walk, bounds.lattice)
+            self.make_room()
+        self.spent = self.budget - int(left[0])
+        if ended == FOUND:
+            ended = self.take()
+        if choices.outside.size == 0:
+            choices.count(int(self.tally[4]))
         return ended
 
-    def take(self, labels: Labels, walk: Walk, lattice: Lattice) -> None:
-        """Rebuild a mapping from its labels, and have the kernel price it."""
-        frame = self.frame
-        loops = rebuilt(self.setup, frame.spread, self.wiring, lattice, labels, walk)
+    @property
+    def limits(self) -> Float:
+        """What a better mapping is below: its score, and its cycles."""
+        return np.array([self.score, self.most_cycles])
+
+    def make_room(self) -> None:
+        """Let walks have more labels, or labels that carry the words that pass."""
+        carried = bool(self.frame.carries[0])
+        more = 1 if carried and len(self.labels.passing) == 1 else 4
+        levels, ported = len(self.setup.fanout), len(self.ports.rate) > 0
+        self.labels = new_labels(more * len(self.labels.tile), levels, ported, carried)
+
+    def take(self) -> int:
+        """Rebuild the mapping that a walk found from its labels, and have the kernel price it;
+        return how the walk ended.
+        """
+        frame, best = self.frame, self.walked
+        lattice = lattice_of(frame.steps, self.setup.within)
+        loops = rebuilt(self.setup, frame.spread, self.wiring, lattice, self.labels, self.tally)
         energy, cycles = self.offer(loops, frame.keep.copy(), self.wiring)
         leaked = self.setup.used_leakage_pj @ frame.used * cycles
-        expected = walk.best[1] + leaked
-        if not abs(energy - expected) <= 1e-9 * expected or cycles != walk.best[2]:
+        expected = float(best[1] + leaked)
+        if not abs(energy - expected) <= 1e-9 * expected or cycles != best[2]:
             raise MismatchError(
-                f"the search prices {loops.tolist()} at {expected} pJ and {walk.best[2]} cycles, "
+                f"the search prices {loops.tolist()} at {expected} pJ and {best[2]} cycles, "
                 f"the kernel at {energy} pJ and {cycles}"
             )
+        return int(self.tally[3])

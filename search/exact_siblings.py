@@ -13,8 +13,8 @@ from ..evaluators.compiled import inlined, part
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
 from ..space.dims import INPUTS, P
-from .exact_ahead import Scratch, end_of_run
 from .exact_closing import NOTHING, may_stay, run_of, tries
+from .exact_ends import Scratch, end_of_run
 from .exact_frame import Flags, Frame, meets
 from .exact_lattice import Lattice, first_tile, has_room, last_along, next_tile
 from .exact_orders import idle

@@ -6,17 +6,18 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from ..evaluators.compiled import compiled, inlined
+from ..evaluators.compiled import compiled, inlined, part
 from ..evaluators.setup import Setup
 from ..evaluators.words import Float, Int
 from ..space.dims import INPUTS
-from .exact_ahead import least_outside, scratch
+from .exact_ends import scratch
 from .exact_frame import Flags, Frame, leakage, meets, prepare, step_cycles
 from .exact_labels import score_of
 from .exact_lattice import Lattice, lattice_of
 from .exact_outside import Outside, numbers_of
 from .exact_ports import Ports, binding, moved, room_of
 from .exact_siblings import fill_siblings, new_desk, new_siblings, note
+from .exact_sweeps import least_outside
 
 #: ways to keep tensors that are looked at together
 MANY: Final = 8
@@ -40,8 +41,8 @@ class Sieve(NamedTuple):
     scores: Float
 
 
-@inlined
-def _needs_guess(setup: Setup, frame: Frame) -> bool:
+@part
+def needs_guess(setup: Setup, frame: Frame) -> bool:
     """Whether costs depend on how many stretches of inputs children start."""
     for level in range(1, setup.top[INPUTS] + 1):
         if not frame.keep[level - 1, INPUTS] and meets(setup, frame.spread, level):
@@ -115,7 +116,7 @@ def _bound_family(
             for t in range(3):
                 if frame.parent[level, t] >= 0:
                     least[c] += frame.least_pj[level, t]
-        if not _needs_guess(setup, frame):
+        if not needs_guess(setup, frame):
             open_at[c] = 1
             _rests(setup, frame, ports, score, facts[c], rest[c], live)
     lattice = lattice_of(frame.steps, setup.within)
@@ -144,15 +145,18 @@ def _bound_family(
     return int(lattice.size)
 
 
-@inlined
-def _tiles(steps: Int, within: Flags) -> int:
-    """Number of tiles of so many steps."""
+@part
+def tiles_of(setup: Setup, frame: Frame) -> int:
+    """Number of tiles of a frame."""
     size = 1
     for d in range(8):
-        count, i = int(within[d]), 1
-        while not within[d] and i * i <= steps[d]:
-            if steps[d] % i == 0:
-                count += 1 if i * i == steps[d] else 2
+        steps = setup.bounds[d]
+        for level in range(frame.spread.shape[0]):
+            steps //= frame.spread[level, d]
+        count, i = int(setup.within[d]), 1
+        while not setup.within[d] and i * i <= steps:
+            if steps % i == 0:
+                count += 1 if i * i == steps else 2
             i += 1
         size *= count
     return size
@@ -168,19 +172,17 @@ def ruled_out(
     So is one with more tiles than are bounded together, or than what is left[0] of evaluations
     buys; those of choices that are ruled out are taken from it.
     """
-    levels, steps = keeps.shape[1], np.empty(8, np.int64)
+    levels = keeps.shape[1]
     for i in range(begin, len(sieve.bounds)):
         keep, family = sieve.chosen[i, 0], sieve.families[i]
         if stop[0] or not sieve.bounds[i] < score:
             return i
         if sieve.sizes[family] == 0:
             for d in range(8):
-                steps[d] = setup.bounds[d]
                 for level in range(levels):
                     factor = one[sieve.chosen[i, 1], level, d] * two[sieve.chosen[i, 2], level, d]
                     frame.spread[level, d] = factor
-                    steps[d] //= factor
-            size = _tiles(steps, setup.within)
+            size = tiles_of(setup, frame)
             if size > MOST_TOGETHER or size * (levels - 1) > left[0]:
                 return i
             low = keep // MANY * MANY

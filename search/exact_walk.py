@@ -64,7 +64,7 @@ def new_step(levels: int) -> Step:
     """Return scratch for a walk."""
     tau, outside, factors = (np.ones(8, np.int64) for _ in range(3))
     costs = np.zeros(1 + 2 * 3 * levels)
-    scratch, ended = np.zeros((2, 4, 8), np.int64), np.zeros((levels, 2))
+    scratch, ended = np.zeros((3, 4, 8), np.int64), np.zeros((levels, 2))
     known, run_pj, run_units = np.zeros((3, 10), np.uint8), np.zeros((3, 10)), (3, 10, levels, 2)
     return Step(
         *(tau, outside, factors, scratch, ended, np.zeros(3), costs, known, run_pj),

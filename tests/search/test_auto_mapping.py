@@ -54,7 +54,7 @@ def test_it_is_the_better_of_both(name: str) -> None:
 
 def test_what_the_other_finds_is_compared_with_the_bound_of_the_exact_search() -> None:
     problem = PROBLEMS["resnet on eyeriss"]
-    found, (exact, local) = after(problem, 8000), parts(problem, 8000)
+    found, (exact, local) = after(problem, 7000), parts(problem, 7000)
     assert 0 < exact.gap_percent < inf
     assert found.mapping == local.mapping != exact.mapping
     assert 0 < found.gap_percent < exact.gap_percent

@@ -1,0 +1,150 @@
+"""What runs cost at least that end at the next level, together with the tile there.
+
+Theorem 5(i) of docs/exact_mapping.md: a run is shortened by loops of the next level alone, unless
+nothing there moves its tensor.
+"""
+
+import numpy as np
+
+from ..evaluators.compiled import inlined, part
+from ..evaluators.setup import Setup
+from ..evaluators.words import Float, Int
+from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
+from .exact_closing import NONE, may_stay, run_of
+from .exact_ends import Scratch, least_of_tensor
+from .exact_frame import Frame
+from .exact_lattice import Lattice, tile_at
+from .exact_orders import idle
+from .exact_ports import Ports
+
+
+@part
+def _idle_dim(tensor: int, which: int) -> int:
+    """One of three dimensions that a tensor does not depend on, or -1."""
+    if tensor == WEIGHTS:
+        return (N, P, Q)[which]
+    if tensor == OUTPUTS:
+        return (C, R, S)[which]
+    return K if which == 0 else -1
+
+
+@part
+def rounding_of(setup: Setup, frame: Frame, level: int, tensor: int) -> float:
+    """Energy by which whole accesses of a keeper's run may exceed its words, at most."""
+    pj, parent = 0.0, frame.parent[level, tensor]
+    if setup.width[level, tensor] > 1:
+        pj += frame.active[level] * setup.fill_pj[level, tensor]
+    if setup.width[parent, tensor] > 1:
+        price = setup.read_pj[parent, tensor]
+        price += setup.update_pj[parent, tensor] if tensor == OUTPUTS else 0.0
+        pj += frame.active[parent] * price
+    return float(pj)
+
+
+@inlined
+def _least_pair(
+    lattice: Lattice, prices: Float, tensor: int, still: int, rounding: float, number: int,
+    next_ahead: Float, apart: Float, room: Scratch,
+) -> None:  # fmt: skip
+    """Set ``sums[5]`` to the least over tiles of the next level.
+
+    ``sums[3]`` is what the run of the tensor costs if it stays for ``still`` steps, ``sums[4]`` if
+    it never does; between the two it is a linear function of the steps, but for rounding.
+    """
+    best, least, full = room.sums[5], room.sums[3], room.sums[4]
+    one, two, three = _idle_dim(tensor, 0), _idle_dim(tensor, 1), _idle_dim(tensor, 2)
+    ones, twos, threes = lattice.many[one, room.at[one]], 1, 1
+    if tensor != INPUTS:
+        twos, threes = lattice.many[two, room.at[two]], lattice.many[three, room.at[three]]
+    for j in range(len(prices)):
+        best[j] = np.inf
+    for a in range(ones):
+        place_a = lattice.multiples[one, room.at[one], a]
+        share_a = room.tau[one] / lattice.values[one, place_a]
+        at_a = number + (place_a - room.at[one]) * lattice.places[one]
+        for b in range(twos):
+            share_b, at_b = share_a, at_a
+            if tensor != INPUTS:
+                place_b = lattice.multiples[two, room.at[two], b]
+                share_b = share_a * (room.tau[two] / lattice.values[two, place_b])
+                at_b = at_a + (place_b - room.at[two]) * lattice.places[two]
+            for c in range(threes):
+                share, there = share_b, at_b
+                if tensor != INPUTS:
+                    place_c = lattice.multiples[three, room.at[three], c]
+                    share = share_b * (room.tau[three] / lattice.values[three, place_c])
+                    there = at_b + (place_c - room.at[three]) * lattice.places[three]
+                # how far between staying throughout and not at all
+                way = (share * still - 1) / (still - 1)
+                for j in range(len(prices)):
+                    run = least[j] + way * (full[j] - least[j]) - prices[j, 0] * rounding
+                    ending = max(run, least[j]) + apart[tensor, j, there]
+                    passing = least[j] + next_ahead[j, there]
+                    best[j] = min(best[j], min(ending, passing))
+
+
+@inlined
+def coupled(
+    setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, prices: Float,
+    level: int, number: int, next_ahead: Float, apart: Float, room: Scratch,
+) -> None:  # fmt: skip
+    """Set ``sums[2]`` to the least cost of a tile at a level and of all that is outside.
+
+    ``room`` holds the tile. ``next_ahead[J, size]`` are costs from the next level on, ``apart``
+    the least of them (:func:`least_apart`).
+    """
+    best, sums, found, run = room.sums[2], room.sums, False, 1
+    for d in range(8):
+        run *= room.factors[d]
+    for stays in range(4):
+        still = idle(stays, room.factors)
+        if not may_stay(stays, still, found, False):
+            continue
+        held = stays < NONE and frame.runs[level, stays] > 0
+        for j in range(len(prices)):
+            sums[0, j] = sums[3, j] = sums[4, j] = 0.0
+        for which in range(4 if held else 3):
+            t = which if which < 3 else stays
+            if frame.runs[level, t]:
+                to = 4 if which == 3 else 3 if which == stays else 0
+                steps = run if which == 3 else run_of(t, stays, still, run)
+                least_of_tensor(setup, frame, real, ports, prices, level, t, stays, steps, room, to)
+        if held:
+            rounding = rounding_of(setup, frame, level, stays)
+            _least_pair(lattice, prices, stays, still, rounding, number, next_ahead, apart, room)
+        else:
+            for j in range(len(prices)):
+                sums[5, j] = apart[NONE, j, number]
+        for j in range(len(prices)):
+            cost = sums[0, j] + sums[5, j]
+            if not found or cost < best[j]:
+                best[j] = cost
+        found = True
+
+
+@part
+def couple(
+    setup: Setup, frame: Frame, real: Int, lattice: Lattice, ports: Ports, prices: Float,
+    level: int, rest: float, here: Float, ahead: Float, next_ahead: Float, apart: Float,
+    room: Scratch,
+) -> None:  # fmt: skip
+    """Raise ahead[J, size] of a level to the least of its tiles together with those of the next
+    one; tiles that then cost ``rest`` are left out, in ``here`` too.
+    """
+    for t in range(3):
+        if frame.runs[level, t] and frame.parent[level, t] < 0:
+            # words that pass over hops are no linear function of steps
+            return
+    for number in range(lattice.size):
+        if not ahead[0, number] < rest:
+            continue
+        tile_at(lattice, number, room.tau)
+        for d in range(8):
+            room.at[d] = number // lattice.places[d] % lattice.counts[d]
+            room.factors[d] = frame.steps[d] // room.tau[d]
+        coupled(setup, frame, real, lattice, ports, prices, level, number, next_ahead, apart, room)
+        for j in range(len(prices)):
+            ahead[j, number] = max(ahead[j, number], room.sums[2, j])
+        if not ahead[0, number] < rest:
+            for j in range(len(prices)):
+                here[j, number] = ahead[j, number] = np.inf
