@@ -8,7 +8,9 @@ from ..evaluators.group_shape import GroupShape
 from ..evaluators.occupancy import GroupTiles
 from ..evaluators.sweep import AxisSweep, axis_sweep
 from ..space.fusion import HaloPolicy
+from ..space.graph_facts import bits, remembered
 from ..space.layer import Layer
+from ..space.network import Network, is_input
 
 #: rows and columns on the anchor
 Tile: TypeAlias = tuple[int, int]
@@ -19,6 +21,26 @@ _COLUMNS: Final = (1, 2, 4, 8)
 
 #: columns of one row that are not halved any more
 _NARROW: Final = 7
+
+
+@remembered
+def _readers_of_parts(network: Network) -> tuple[int, ...]:
+    """For each layer, in bits, who reads some rows or columns of its map alone."""
+    found: list[list[int]] = [[] for _ in network.layers]
+    for reader, sources in enumerate(network.reads):
+        for operand, source in enumerate(sources):
+            box = network.layers[reader].slice_of(operand)
+            if not is_input(source) and box is not None and box.size[1:] != box.of[1:]:
+                found[network.index(source)].append(reader)
+    return tuple(map(bits, found))
+
+
+def leaves_out(network: Network, layers: Sequence[int]) -> bool:
+    """Whether a group may run less of its layers than they do by themselves: a member reads some
+    rows or columns of another's map alone.
+    """
+    readers, members = _readers_of_parts(network), bits(layers)
+    return any(readers[i] & members for i in layers)
 
 
 class GroupTilings:

@@ -16,8 +16,10 @@ from archloom.search.planned import ln_edp
 from archloom.search.pricing import PlanPricer
 from archloom.search.protocols import FusionSearch
 from archloom.search.unrolling import even_sides
-from archloom.space.fusion import plan_violations
+from archloom.space.catalogue.sequence import SequenceBuilder
+from archloom.space.fusion import layer_by_layer, plan_violations
 from archloom.space.infeasible import Infeasible
+from archloom.space.network import INPUT, Network
 from archloom.space.networks import network
 from archloom.space.presets import preset
 
@@ -31,12 +33,23 @@ class TestJoint(FusionSearchContract):
         return Joint(price)
 
 
+def classified() -> Network:
+    """Linear layers over 64 positions, of which the classifier reads one."""
+    net = SequenceBuilder((32, 64, 1))
+    x = net.linear("mixed", INPUT, 64)
+    x = net.linear("expanded", x, 128)
+    x = net.linear("contracted", x, 64)
+    net.linear("classes", net.position(x, 0), 10)
+    return net.network("classified")
+
+
 SMALL = {
     "chain": chain(5),
     "wide chain": chain(4, size=32, channels=16),
     "residual": network("tiny_cnn"),
     "diamond": graph([(-1,), (0,), (0,), (1, 2)], size=16),
     "two heads": graph([(-1,), (0,), (1,), (0,), (-1, 3)], size=16),
+    "one position": classified(),
 }
 
 
@@ -87,6 +100,18 @@ def test_it_finds_the_best_of_all_plans_of_a_small_network(name: str, chip: str)
     # on many cores one tiling stands for all, and a better one of a dear group is not looked at
     near = 1.03 if chip == "sixteen cores" else 1.01
     assert found.energy_pj * found.latency_cycles <= least_edp(price) * near
+
+
+def test_what_nobody_reads_is_not_run() -> None:
+    """Fused with its reader of one position, a layer runs a 64th."""
+    price = cheap_pricer(SMALL["one position"], CHIPS["one buffer"])
+    joint = Joint(price)
+    plan = joint.advance(joint.start(0), 2).best
+    assert [group.layers for group in plan.groups] == [(0, 1, 2, 3)]
+    found, alone = price.plan(plan), price.plan(layer_by_layer(price.network))
+    assert not isinstance(found, Infeasible)
+    assert not isinstance(alone, Infeasible)
+    assert found.latency_cycles < alone.latency_cycles / 10
 
 
 @pytest.mark.parametrize("name", ["resnet18", "mobilenetv2"])
