@@ -35,13 +35,14 @@ FUSION_SEARCHES: Final[dict[str, FusionFactory]] = {
 ON_CORES: Final = ("genetic", "joint")
 
 
-def suited_budgets(fusion: str) -> dict[str, int]:
-    """Return the plans of a trial by option of halving, for studies that say nothing of them.
+def suited_budgets(fusion: str, budget: str) -> dict[str, int]:
+    """Return the budgets of a trial by option of halving, for studies that say nothing of them.
 
     A population needs many plans; of ``joint`` the first that is fused is nearly its last
-    (docs/benchmarks.md, "Halving"). ``evaluations`` is what a trial gets that wins three rounds.
+    (docs/benchmarks.md, "Halving"), but units of a ``shared`` budget also pay for better mappings.
+    ``evaluations`` is what a trial gets that wins three rounds.
     """
-    first = 2 if fusion == "joint" else 64
+    first = 2 if fusion == "joint" and budget == "plans" else 64
     return {"first_budget": first, "evaluations": 7 * first}
 
 

@@ -375,18 +375,22 @@ def _range_problems(
 
 def _complete(config: StudyConfig) -> StudyConfig:
     optimizer = complete(config.optimizer, _factories("optimizer")[1](config.optimizer.name))
-    halving = with_budgets(config.halving, config.software.fusion)
+    software = config.software
+    halving = with_budgets(config.halving, software.fusion, software.budget)
     return config.model_copy(update={"optimizer": optimizer, "halving": halving})
 
 
-def with_budgets(halving: Choice, fusion: str) -> Choice:
-    """Return the choice with every default written out; budgets are those that suit the planner."""
+def with_budgets(halving: Choice, fusion: str, budget: str) -> Choice:
+    """Return the choice with every default written out; budgets suit the planner, and what a unit
+    of them buys.
+    """
     from ..search.fusion_search import suited_budgets
     from ..search.registry import option_names
 
     factory = _factories("halving")[1](halving.name)
-    suited = {k: n for k, n in suited_budgets(fusion).items() if k in option_names(factory)}
-    return complete(Choice(name=halving.name, **(suited | halving.options)), factory)
+    suited = suited_budgets(fusion, budget).items()
+    taken = {k: n for k, n in suited if k in option_names(factory)}
+    return complete(Choice(name=halving.name, **(taken | halving.options)), factory)
 
 
 def _nearby(path: Path) -> str:

@@ -64,14 +64,14 @@ def with_method(config: StudyConfig, name: str | None) -> StudyConfig:
         shared = halving.options if halving.name == "msh" else {}
         halving = Choice(name="msh", **shared | {"rank": "edp"})
     else:
-        options = with_budgets(halving, BRED).options
+        options = with_budgets(halving, BRED, config.software.budget).options
         allocator = budget_allocator(halving.name)(**options)
         share = evaluations_per_trial(allocator, config.batch_size)
         halving = Choice.model_validate({"name": "none", "evaluations": share})
     changes: dict[str, Any] = {
         "name": f"{config.name}-{name}",
         "optimizer": complete(optimizer, hardware_optimizer("mobo")),
-        "halving": with_budgets(halving, fusion),
+        "halving": with_budgets(halving, fusion, config.software.budget),
         "software": config.software.model_copy(update={"fusion": fusion}),
     }
     return config.model_copy(update=changes)

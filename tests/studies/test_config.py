@@ -141,6 +141,7 @@ def test_budgets_suit_the_planner_where_the_file_is_silent(tmp_path: Path) -> No
 
     assert options("")["first_budget"] == 2
     assert options("software: {fusion: genetic}\n")["first_budget"] == 64
+    assert options("software: {budget: shared}\n")["first_budget"] == 64
     assert options("software: {fusion: genetic}\nhalving: {name: none}\n") == {"evaluations": 448}
     assert options("mode: exact\n") == {"evaluations": 14}
     assert options("halving: {name: brackets, first_budget: 5}\n")["first_budget"] == 5
