@@ -312,21 +312,26 @@ def crossings(grouped: Mapping[str, list[tuple[Run, list[float]]]]) -> str:
 
 
 def draw(grouped: Mapping[str, list[tuple[Run, list[float]]]], file: Path) -> None:
-    """Draw the medians of all optimizers against evaluations, with their ranges."""
+    """Draw what is missing against evaluations: medians of all optimizers, with their ranges."""
+    from matplotlib import colormaps
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(7.2, 4.5), layout="constrained")
+    figure = Figure(figsize=(8.6, 4.5), layout="constrained")
     axes = figure.add_subplot()
+    colours = colormaps["tab20"].colors  # type: ignore[attr-defined]
     for i, (name, found) in enumerate(grouped.items()):
-        curves = np.array([shares for _, shares in found])
-        counts, colour = np.arange(1, curves.shape[1] + 1), f"C{i}" if i < 10 else "black"
+        missing = 100 - np.array([shares for _, shares in found])
+        counts, colour = np.arange(1, missing.shape[1] + 1), colours[(2 * i + i // 10) % 20]
         axes.fill_between(
-            counts, curves.min(axis=0), curves.max(axis=0), color=colour, alpha=0.15, linewidth=0
+            counts, missing.min(axis=0), missing.max(axis=0), color=colour, alpha=0.15, linewidth=0
         )
-        axes.plot(counts, np.median(curves, axis=0), color=colour, label=f"{name} ({len(found)})")
-    axes.set(xlabel="evaluations", ylabel="hypervolume (% of the exact front)", ylim=(0, 101))
+        axes.plot(counts, np.median(missing, axis=0), color=colour, label=f"{name} ({len(found)})")
+    axes.set(xlabel="evaluations", ylabel="hypervolume that is missing (% of the exact front)")
+    axes.set_yscale("log")
+    axes.set_ylim(0.05, 100)
+    axes.yaxis.set_major_formatter("{x:g}")
     axes.grid(alpha=0.3)
-    axes.legend(fontsize="small", ncols=2, loc="lower right")
+    axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.savefig(file, dpi=120)
 
 
