@@ -57,8 +57,9 @@ COUNTS = (10, 20, 30, 40, 60, 80, 100)
 #: Optimizers that score every design if that is affordable; the others always look at some.
 SCORING_ALL = ("mobo", "greedy_bound")
 
-#: ``mobo`` as it is where a space is too large to be assessed as a whole.
+#: ``mobo`` as it is where a space is too large to be assessed as a whole; and with CASCO's filter.
 POOLS = "mobo, pools"
+FILTERED = "mobo, pools, uul"
 
 
 def problem_of(space: str, limit: int) -> DesignProblem:
@@ -233,6 +234,14 @@ def run(
     return rows, seconds
 
 
+def _made(name: str, problem: DesignProblem, seed: int) -> HardwareOptimizer:
+    """Return the optimizer of a row."""
+    if name not in (POOLS, FILTERED):
+        return hardware_optimizer(name)(problem, seed)
+    options = {"update_filter": "uul"} if name == FILTERED else {}
+    return hardware_optimizer("mobo")(problem, seed, **options)
+
+
 def runs(
     names: Sequence[str], seeds: int, evaluations: int, problems: Mapping[bool, DesignProblem],
     evaluate: Evaluations, path: Path,
@@ -244,7 +253,7 @@ def runs(
         for seed in range(seeds):
             key = (name, seed, evaluations)
             if key not in kept:
-                optimizer = hardware_optimizer("mobo" if name == POOLS else name)(problem, seed)
+                optimizer = _made(name, problem, seed)
                 values, cpu_s = run(optimizer, evaluate, problem, evaluations)
                 kept[key] = {"name": name, "seed": seed, "evaluations": evaluations}
                 kept[key] |= {"cpu_s": round(cpu_s, 2), "values": values}
