@@ -1,5 +1,7 @@
 """What mappings of a frame cost at least: first as far as meshes reach, then level by level."""
 
+from typing import Final
+
 import numpy as np
 
 from ..evaluators.compiled import compiled, inlined
@@ -16,6 +18,9 @@ from .exact_lattice import Lattice, lattice_of
 from .exact_outside import Outside, numbers_of
 from .exact_ports import Ports, moved, open_ports, room_of
 from .exact_sweeps import least_apart, least_inside, least_outside
+
+#: tiles of a frame that are looked at in pairs, at most: of composite bounds each has hundreds
+MOST_PAIRED: Final = 2**14
 
 
 @inlined
@@ -100,18 +105,21 @@ def _sum_up(
     energy: Ahead, level: int, room: Scratch,
 ) -> None:  # fmt: skip
     """Add what is outside to what levels inside one cost, and leave out what costs too much."""
-    apart, beyond = np.empty((4, 1, lattice.size)), energy.beyond[0]
+    last, paired = energy.here.shape[1] - 1, lattice.size <= MOST_PAIRED
+    apart, beyond = np.empty((4, 1, lattice.size if paired else 0)), energy.beyond[0]
     for inner in range(level - 1, -1, -1):
-        here, ahead, last = energy.here[0, inner], energy.ahead[0, inner], energy.here.shape[1] - 1
+        here, ahead = energy.here[0, inner], energy.ahead[0, inner]
         beyond[:] = 0.0
-        if inner < last:
+        if inner < last and paired:
             least_apart(lattice, energy.ahead[:, inner + 1], apart)
             beyond[:] = apart[NONE, 0]
+        elif inner < last:
+            least_outside(lattice, energy.ahead[:, inner + 1], energy.beyond)
         for number in range(lattice.size):
             if not here[number] + beyond[number] < rest[inner]:
                 here[number] = np.inf
             ahead[number] = here[number] + beyond[number]
-        if inner < last:
+        if inner < last and paired:
             couple(
                 setup, frame, real, lattice, ports, np.eye(1), inner, rest[inner],
                 energy.here[:, inner], energy.ahead[:, inner], energy.ahead[:, inner + 1], apart,
