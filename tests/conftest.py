@@ -1,10 +1,15 @@
 """Settings that hold for every test."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+# a caller that ignores Ctrl-C, as nohup's do, must not make tests wait for one they have pressed
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Tests run side by side, and a pool of threads in each of them makes all of them slower. The
 # libraries read these when they are first imported, which no import above does.
