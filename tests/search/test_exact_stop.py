@@ -29,9 +29,11 @@ def flag(value: int = 0) -> np.ndarray:
 
 
 def long_problem() -> MappingProblem:
-    """Free bypass on four levels: far more than a second of work."""
-    product = Layer("product", "gemm", n=720, k=5040, c=5040)
-    return MappingProblem.of_layer(product, casco_edge())
+    """Bounds with so many divisors that half a minute leaves a gap."""
+    layer = Layer(
+        "composite", "conv", n=48, k=720, c=720, p=60, q=60, r=3, s=3, input_size=(62, 62)
+    )
+    return MappingProblem.of_layer(layer, casco_edge())
 
 
 def test_a_stop_before_the_start_leaves_what_was_tried() -> None:
