@@ -327,10 +327,10 @@ def draw(grouped: Mapping[str, list[tuple[Run, list[float]]]], file: Path) -> No
 
     figure = Figure(figsize=(8.6, 4.5), layout="constrained")
     axes = figure.add_subplot()
-    colours = colormaps["tab20"].colors  # type: ignore[attr-defined]
+    colours = colormaps["tab20"]
     for i, (name, found) in enumerate(grouped.items()):
         missing = 100 - np.array([shares for _, shares in found])
-        counts, colour = np.arange(1, missing.shape[1] + 1), colours[(2 * i + i // 10) % 20]
+        counts, colour = np.arange(1, missing.shape[1] + 1), colours((2 * i + i // 10) % 20)
         axes.fill_between(
             counts, missing.min(axis=0), missing.max(axis=0), color=colour, alpha=0.15, linewidth=0
         )

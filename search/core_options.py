@@ -25,7 +25,7 @@ from ..space.network import Network
 from ..space.surroundings import ALONE, Surroundings
 from .cuts import Step
 from .group_kinds import group_kind, places
-from .group_tilings import GroupTilings, Tile, least_weights, leaves_out
+from .group_tilings import GroupTilings, Tile, in_one_piece, least_weights
 from .option import Option, best_options
 from .tile_estimates import TileEstimates
 from .tiling import choose_weights, core_tile_sizes, tile_group
@@ -75,22 +75,9 @@ class CoreOptions:
             bound = layer_bound(layers[0], self._hardware)
             pj, cycles = np.array([bound.dynamic_pj]), np.array([bound.latency_cycles])
             return Option(FusionGroup(step.layers), ALONE, pj, cycles, 0.0, 0.0, 0.0)
-        sizes = [(i, layer.p, layer.q, True) for i, layer in zip(step.layers, layers, strict=True)]
         shape = shape_of(self._network, step.layers)
-        fetched, stored = (
-            sum(shape.channels[t] * shape.sizes[t][0] * shape.sizes[t][1] for t in maps)
-            for maps in (shape.arriving, shape.departing)
-        )
-        if leaves_out(self._network, step.layers):
-            tilings = self._tilings(step)
-            tiles = tilings.tiles(tilings.whole, "keep_all")
-            # a layer of which nothing is needed has a tile of one position, for the table's sake
-            made = zip(tiles.rows.new.max(axis=1), tiles.columns.new.max(axis=1), strict=True)
-            sizes = [
-                (i, max(1, int(rows)), max(1, int(columns)), True)
-                for i, (rows, columns) in zip(step.layers, made, strict=False)
-            ]
-            fetched, stored = int(tiles.fetched.sum()), int(tiles.stored.sum())
+        made, fetched, stored = in_one_piece(self._network, shape)
+        sizes = [(i, *tile, True) for i, tile in zip(step.layers, made, strict=True)]
         costs = np.array(self._estimates.of(sizes, cut=True)) * self._network.batch
         words = self._weights(step)
         maps = (fetched * self._network.batch, stored * self._network.batch)

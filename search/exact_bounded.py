@@ -12,7 +12,7 @@ from .exact_frame import Flags, Frame
 from .exact_goal import Corner, ceilings, chord_score, chords_of, convex, corner_score, most_energy
 from .exact_labels import Walk
 from .exact_lattice import Lattice
-from .exact_outline import outline
+from .exact_outline import least_cycles, outline
 from .exact_outside import Outside
 from .exact_ports import Ports, binding, moved
 
@@ -37,11 +37,9 @@ class Bounded(NamedTuple):
 @inlined
 def _corner(setup: Setup, frame: Frame, facts: Float, found: Ahead, ports: Ports) -> Corner:
     """Return energy and cycles that no mapping of an outlined frame is below."""
-    least, cycles = 1 - 1e-11, facts[2]
-    for port in range(len(ports.rate)):
-        needed = (moved(ports, port, frame.units) + found.least[1 + port]) / ports.rate[port]
-        cycles = max(cycles, np.ceil(least * needed))
-    return Corner(least * (facts[0] + found.least[0]), cycles, facts[3] + setup.leakage_pj)
+    energy = (1 - 1e-11) * (facts[0] + found.least[0])
+    cycles = least_cycles(frame, ports, found.least, facts[2])
+    return Corner(energy, cycles, facts[3] + setup.leakage_pj)
 
 
 @inlined

@@ -13,19 +13,27 @@ from ..space.dims import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
 from .exact_closing import NONE, may_stay, run_of
 from .exact_ends import Scratch, least_of_tensor
 from .exact_frame import Frame
-from .exact_lattice import Lattice, tile_at
+from .exact_lattice import Lattice
 from .exact_orders import idle
 from .exact_ports import Ports
 
 
 @part
 def _idle_dim(tensor: int, which: int) -> int:
-    """One of three dimensions that a tensor does not depend on, or -1."""
+    """One of three dimensions that a tensor does not depend on; of inputs all are one."""
     if tensor == WEIGHTS:
         return (N, P, Q)[which]
     if tensor == OUTPUTS:
         return (C, R, S)[which]
-    return K if which == 0 else -1
+    return K
+
+
+@part
+def _grown(lattice: Lattice, room: Scratch, d: int, which: int) -> tuple[float, int]:
+    """What a tile is of one that is larger along a dimension, and how far that is away."""
+    position = lattice.multiples[d, room.at[d], which]
+    share = room.tau[d] / lattice.values[d, position]
+    return share, (position - room.at[d]) * lattice.places[d]
 
 
 @part
@@ -59,21 +67,12 @@ def _least_pair(
     for j in range(len(prices)):
         best[j] = np.inf
     for a in range(ones):
-        place_a = lattice.multiples[one, room.at[one], a]
-        share_a = room.tau[one] / lattice.values[one, place_a]
-        at_a = number + (place_a - room.at[one]) * lattice.places[one]
+        share_a, more_a = _grown(lattice, room, one, a)
         for b in range(twos):
-            share_b, at_b = share_a, at_a
-            if tensor != INPUTS:
-                place_b = lattice.multiples[two, room.at[two], b]
-                share_b = share_a * (room.tau[two] / lattice.values[two, place_b])
-                at_b = at_a + (place_b - room.at[two]) * lattice.places[two]
+            share_b, more_b = _grown(lattice, room, two, b)
             for c in range(threes):
-                share, there = share_b, at_b
-                if tensor != INPUTS:
-                    place_c = lattice.multiples[three, room.at[three], c]
-                    share = share_b * (room.tau[three] / lattice.values[three, place_c])
-                    there = at_b + (place_c - room.at[three]) * lattice.places[three]
+                share_c, more_c = _grown(lattice, room, three, c)
+                share, there = share_a * share_b * share_c, number + more_a + more_b + more_c
                 # how far between staying throughout and not at all
                 way = (share * still - 1) / (still - 1)
                 for j in range(len(prices)):
@@ -138,9 +137,9 @@ def couple(
     for number in range(lattice.size):
         if not ahead[0, number] < rest:
             continue
-        tile_at(lattice, number, room.tau)
         for d in range(8):
             room.at[d] = number // lattice.places[d] % lattice.counts[d]
+            room.tau[d] = lattice.values[d, room.at[d]]
             room.factors[d] = frame.steps[d] // room.tau[d]
         coupled(setup, frame, real, lattice, ports, prices, level, number, next_ahead, apart, room)
         for j in range(len(prices)):

@@ -38,8 +38,8 @@ def _rests(frame: Frame, most_pj: float) -> Float:
 
 
 @inlined
-def _least_cycles(frame: Frame, ports: Ports, least: Float, cycles: float) -> float:
-    """Cycles, or what ports need for units beyond the compulsory, ``least[1 + K]``, if more."""
+def least_cycles(frame: Frame, ports: Ports, least: Float, cycles: float) -> float:
+    """Cycles, or what ports need for units beyond the compulsory, least[1 + K], if more."""
     for port in range(len(ports.rate)):
         needed = (moved(ports, port, frame.units) + least[1 + port]) / ports.rate[port]
         cycles = max(cycles, np.ceil((1 - 1e-11) * needed))
@@ -154,6 +154,7 @@ def _fill_ports(
     """
     levels, many = frame.keep.shape[0], len(rows)
     rest, level = np.full(levels - 1, np.inf), levels - 2
+    found.beyond[:] = 0.0
     if outside.size > 0:
         for j in range(many):
             _look_up(lattice, outside, kind, rows[j], numbers, rest, known, found, j)
@@ -185,7 +186,7 @@ def outline(
     shared, hops = wire(setup, frame, real, total)
     lattice = lattice_of(frame.steps, setup.within)
     cycles, leaked = step_cycles(setup, total), leakage(setup, frame)
-    cycles = _least_cycles(frame, ports, np.zeros(1 + len(ports.rate)), cycles)
+    cycles = least_cycles(frame, ports, np.zeros(1 + len(ports.rate)), cycles)
     facts = np.array([fixed + shared, least + hops, cycles, leaked])
     leaked += setup.leakage_pj
     most = room_of(setup, score, cycles, leaked) * (1 + 1e-9) - facts[0]
@@ -219,7 +220,6 @@ def outline(
     _leave_out(lattice, energy, rest[0])
     if many > 1:
         others = Ahead(found.here[1:], found.ahead[1:], found.beyond[1:], found.least[1:])
-        others.beyond[:] = 0.0
         _fill_ports(
             setup, frame, real, lattice, some, outside, kind, 1 + at, numbers, found.ahead[0],
             others, stop,

@@ -29,13 +29,6 @@ def ports_of(setup: Setup) -> Ports:
     return Ports(np.ascontiguousarray(level), np.ascontiguousarray(kind), rate)
 
 
-def moved_at(ports: Ports, units: Float) -> Float:
-    """Units through each port, of units[L, 2] that are read and written."""
-    both = np.concatenate([units, units.sum(axis=1, keepdims=True)], axis=1)
-    found: Float = both[ports.level, ports.kind]
-    return found
-
-
 @part
 def moved(ports: Ports, port: int, units: Float) -> float:
     """Units through a port, of units[L, 2] that are read and written."""

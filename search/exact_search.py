@@ -1,5 +1,6 @@
 """One run of the exact search: choices in the order of their bounds, frame by frame."""
 
+from collections.abc import Callable
 from math import inf
 from typing import Final
 
@@ -159,14 +160,28 @@ class Search:
 
     def settle_sieved(self, choices: Choices, sieve: Sieve, at: int) -> tuple[int, int]:
         """Settle choices from one on, and some more; return the first that is not DONE."""
-        alone = self.watch is not None or choices.outside.size == 0
-        while True:
-            left, most = np.array([self.left]), 1 if alone else UNWATCHED
+        most = 1 if self.watch is not None or choices.outside.size == 0 else UNWATCHED
+
+        def some(at: int, left: Int) -> tuple[int, int]:
             at, ended = settle_listed(
                 self.plain, self.frame, self.real, self.ports, choices.outside, choices.keeps,
                 choices.kinds, choices.one, choices.two, sieve, at, most, self.limits, left,
                 self.labels, self.step, self.walked, self.tally, self.stop,
             )  # fmt: skip
+            return int(at), int(ended)
+
+        return self.settled(choices, some, at)
+
+    def settled(
+        self, choices: Choices, settle: Callable[[int, Int], tuple[int, int]], at: int
+    ) -> tuple[int, int]:
+        """Settle frames from one on, out of left[0] evaluations; make room for labels where that
+        is needed, and take what is found. Return the first frame that is not DONE, and how it
+        ended.
+        """
+        while True:
+            left = np.array([self.left])
+            at, ended = settle(at, left)
             self.spent = self.budget - int(left[0])
             if ended == ROOM:
                 self.make_room()
@@ -282,21 +297,14 @@ class Search:
             return MORE if bound_alone else self.settle_alone()
         assert self.choices is not None
         choices, kind = self.choices, int(self.choices.kinds[self.kept])
-        while True:
-            left = np.array([self.left])
-            ended = int(settle_frame(
+
+        def one(at: int, left: Int) -> tuple[int, int]:
+            return at, int(settle_frame(
                 self.plain, self.frame, self.real, self.ports, choices.outside, kind, self.limits,
                 left, bound_alone, self.labels, self.step, self.walked, self.tally, self.stop,
             ))  # fmt: skip
-            if ended != ROOM:
-                break
-            self.make_room()
-        self.spent = self.budget - int(left[0])
-        if ended == FOUND:
-            ended = self.take()
-        if choices.outside.size == 0:
-            choices.count(int(self.tally[4]))
-        return ended
+
+        return self.settled(choices, one, 0)[1]
 
     @property
     def limits(self) -> Float:

@@ -12,7 +12,7 @@ from .exact_frame import Flags, Frame
 from .exact_labels import Labels
 from .exact_outside import Outside
 from .exact_ports import Ports
-from .exact_sieve import Sieve, needs_guess, ruled_out, tiles_of
+from .exact_sieve import Sieve, needs_guess, ruled_out, tiles_of, unroll
 from .exact_walk import DONE, FULL, STOPPED, Step, walk_outwards
 
 #: how a frame ended, beside DONE, FULL and STOPPED: open, where only bounds were asked for; with a
@@ -116,7 +116,7 @@ def settle_listed(
     Other arguments are those of :func:`settle_frame` and
     :func:`archloom.search.exact_sieve.ruled_out`.
     """
-    at = begin
+    at, tally[4] = begin, 0
     for _ in range(most):
         at = ruled_out(
             setup, frame, real, ports, outside, keeps, kinds, one, two, sieve, at, limits[0], left,
@@ -125,10 +125,8 @@ def settle_listed(
         if at == len(sieve.bounds) or not sieve.bounds[at] < limits[0]:
             return at, DONE
         keep = sieve.chosen[at, 0]
+        unroll(frame, one, two, sieve, at)
         for level in range(keeps.shape[1]):
-            for d in range(8):
-                factor = one[sieve.chosen[at, 1], level, d] * two[sieve.chosen[at, 2], level, d]
-                frame.spread[level, d] = factor
             for t in range(3):
                 frame.keep[level, t] = keeps[keep, level, t]
             frame.guess[level] = 0

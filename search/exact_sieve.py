@@ -146,6 +146,15 @@ def _bound_family(
 
 
 @part
+def unroll(frame: Frame, one: Int, two: Int, sieve: Sieve, at: int) -> None:
+    """Set what a frame unrolls to the factors of a listed choice."""
+    for level in range(frame.spread.shape[0]):
+        for d in range(8):
+            factor = one[sieve.chosen[at, 1], level, d] * two[sieve.chosen[at, 2], level, d]
+            frame.spread[level, d] = factor
+
+
+@part
 def tiles_of(setup: Setup, frame: Frame) -> int:
     """Number of tiles of a frame."""
     size = 1
@@ -178,10 +187,7 @@ def ruled_out(
         if stop[0] or not sieve.bounds[i] < score:
             return i
         if sieve.sizes[family] == 0:
-            for d in range(8):
-                for level in range(levels):
-                    factor = one[sieve.chosen[i, 1], level, d] * two[sieve.chosen[i, 2], level, d]
-                    frame.spread[level, d] = factor
+            unroll(frame, one, two, sieve, i)
             size = tiles_of(setup, frame)
             if size > MOST_TOGETHER or size * (levels - 1) > left[0]:
                 return i

@@ -8,21 +8,25 @@ from .exact_lattice import Lattice
 
 
 @part
-def lower_along(lattice: Lattice, costs: Float, d: int) -> None:
-    """Lower costs[size] to the least over all tiles that are larger along a dimension."""
+def _least_along(lattice: Lattice, costs: Float, d: int, inside: bool) -> None:
+    """Lower costs[size] to the least over all tiles that are larger along a dimension, or smaller
+    if ``inside``.
+    """
     place, count = lattice.places[d], lattice.counts[d]
     if count == 1:
         return
     for block in range(0, lattice.size, place * count):
-        for position in range(count - 2, -1, -1):
-            here, i = block + position * place, 0
+        for turn in range(count):
+            position, i = turn if inside else count - 1 - turn, 0
+            here = block + position * place
             while i < 15 and lattice.covers[d, position, i] >= 0:
                 outside = block + lattice.covers[d, position, i] * place
+                to, of = (outside, here) if inside else (here, outside)
                 # neighbours are in the inner loop
                 for n in range(place):
-                    one, other = costs[here + n], costs[outside + n]
+                    one, other = costs[to + n], costs[of + n]
                     # a plain minimum, so that it is done for several at once
-                    costs[here + n] = other if other < one else one
+                    costs[to + n] = other if other < one else one
                 i += 1
 
 
@@ -35,23 +39,14 @@ def least_outside(lattice: Lattice, ahead: Float, beyond: Float) -> None:
         for number in range(lattice.size):
             beyond[j, number] = ahead[j, number]
         for d in range(8):
-            lower_along(lattice, beyond[j], d)
+            _least_along(lattice, beyond[j], d, False)
 
 
 @part
 def least_inside(lattice: Lattice, inside: Float) -> None:
     """Lower inside[size] to the least over all tiles that each tile contains."""
     for d in range(8):
-        place, count = lattice.places[d], lattice.counts[d]
-        for block in range(0, lattice.size, place * count):
-            for position in range(count):
-                here, i = block + position * place, 0
-                while i < 15 and lattice.covers[d, position, i] >= 0:
-                    outside = block + lattice.covers[d, position, i] * place
-                    for n in range(place):
-                        one, other = inside[here + n], inside[outside + n]
-                        inside[outside + n] = one if one < other else other
-                    i += 1
+        _least_along(lattice, inside, d, True)
 
 
 @part
@@ -63,18 +58,18 @@ def least_apart(lattice: Lattice, ahead: Float, apart: Float) -> None:
         weights, inputs, outputs = apart[WEIGHTS, j], apart[INPUTS, j], apart[OUTPUTS, j]
         for number in range(lattice.size):
             weights[number] = ahead[j, number]
-        lower_along(lattice, weights, G)
+        _least_along(lattice, weights, G, False)
         for number in range(lattice.size):
             outputs[number] = weights[number]
         for d in (C, R, S):
-            lower_along(lattice, weights, d)
+            _least_along(lattice, weights, d, False)
         for number in range(lattice.size):
             inputs[number] = weights[number]
-        lower_along(lattice, weights, K)
+        _least_along(lattice, weights, K, False)
         for d in (N, P, Q):
-            lower_along(lattice, inputs, d)
-            lower_along(lattice, outputs, d)
-        lower_along(lattice, outputs, K)
+            _least_along(lattice, inputs, d, False)
+            _least_along(lattice, outputs, d, False)
+        _least_along(lattice, outputs, K, False)
         for number in range(lattice.size):
             apart[NONE, j, number] = inputs[number]
-        lower_along(lattice, apart[NONE, j], K)
+        _least_along(lattice, apart[NONE, j], K, False)

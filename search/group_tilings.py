@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from math import prod
 from typing import Final, TypeAlias, get_args
 
 from ..evaluators.group_shape import GroupShape
@@ -35,7 +36,7 @@ def _readers_of_parts(network: Network) -> tuple[int, ...]:
     return tuple(map(bits, found))
 
 
-def leaves_out(network: Network, layers: Sequence[int]) -> bool:
+def _leaves_out(network: Network, layers: Sequence[int]) -> bool:
     """Whether a group may run less of its layers than they do by themselves: a member reads some
     rows or columns of another's map alone.
     """
@@ -111,6 +112,24 @@ class GroupTilings:
                 if width == columns or height < 4 * width < 16 * height:
                     for halo in self.policies((height, width)):
                         yield (height, width), halo
+
+
+def in_one_piece(network: Network, shape: GroupShape) -> tuple[list[Tile], int, int]:
+    """Return rows and columns of each layer of a group whose anchor is made in one piece, at least
+    one of each, and words of maps that are fetched and stored.
+    """
+    members = tuple(network.layers[i] for i in shape.layers)
+    if not _leaves_out(network, shape.layers):
+        fetched, stored = (
+            sum(shape.channels[t] * prod(shape.sizes[t]) for t in maps)
+            for maps in (shape.arriving, shape.departing)
+        )
+        return [(layer.p, layer.q) for layer in members], fetched, stored
+    tilings = GroupTilings(shape, members)
+    tiles = tilings.tiles(tilings.whole, "keep_all")
+    rows, columns = (axis.new[: len(members), 0].tolist() for axis in (tiles.rows, tiles.columns))
+    made = [(max(1, height), max(1, width)) for height, width in zip(rows, columns, strict=True)]
+    return made, int(tiles.fetched.sum()), int(tiles.stored.sum())
 
 
 def least_weights(words: int, room: int, maps: int, images: int) -> int:

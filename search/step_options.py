@@ -8,7 +8,6 @@ the DRAM's pins. Whoever knows by how much layers miss that least multiplies it 
 from collections.abc import Hashable, Sequence
 from collections.abc import Mapping as Dict
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Final
 
 import numpy as np
@@ -25,7 +24,7 @@ from ..space.network import Network
 from ..space.surroundings import Surroundings
 from .cuts import Step
 from .group_kinds import group_kind, places
-from .group_tilings import GroupTilings, Tile, least_weights, leaves_out
+from .group_tilings import GroupTilings, Tile, in_one_piece, least_weights
 from .option import Option, best_options
 from .partition import Group
 from .tile_estimates import LayerTile, TileEstimates
@@ -133,19 +132,9 @@ class StepOptions:
 
     def whole(self, step: Step) -> Option:
         """Return a rough estimate for all tilings of a step: only weights are fetched again."""
-        around, layers = self.around(step), self._network.layers
-        sizes: list[list[tuple[LayerTile, int]]]
-        sizes = [[((i, layers[i].p, layers[i].q, True), 1)] for i in step.layers]
-        shape = self._shape(step.layers, around)
-        fetched, stored = (
-            sum(shape.channels[t] * prod(shape.sizes[t]) for t in maps)
-            for maps in (shape.arriving, shape.departing)
-        )
-        if leaves_out(self._network, step.layers):
-            tilings = GroupTilings(shape, tuple(layers[i] for i in step.layers))
-            tiles = tilings.tiles(tilings.whole, _KEPT)
-            sizes = [_sizes(tiles, m, i, True) for m, i in enumerate(step.layers)]
-            fetched, stored = int(tiles.fetched.sum()), int(tiles.stored.sum())
+        around = self.around(step)
+        made, fetched, stored = in_one_piece(self._network, self._shape(step.layers, around))
+        sizes = [[((i, *tile, True), 1)] for i, tile in zip(step.layers, made, strict=True)]
         words, batch = self._weights(step, around), self._network.batch
         moved = _Moved(words, 0, 0, fetched, stored, batch, 1, True)
         cut = len(step.layers) > 1
