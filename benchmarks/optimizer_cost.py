@@ -40,9 +40,10 @@ CASES = {
 
 
 def observe(problem: DesignProblem, point: Point) -> Observation:
-    """Return what a trial would tell: bounds times smooth factors of at least 1.02."""
-    candidate, hardware = problem.assess(point), problem.space.build(point)
-    assert isinstance(candidate, Candidate)
+    """Return what a trial would tell: tight bounds times smooth factors of at least 1.02."""
+    found, hardware = problem.assess(point), problem.space.build(point)
+    assert isinstance(found, Candidate)
+    candidate = problem.tightened(found)
     assert isinstance(hardware, Hardware)
     x, y = hardware.pe_mesh
     pad, buffer = (log2(level.total_bytes) for level in hardware.levels[:2])

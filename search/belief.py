@@ -46,6 +46,8 @@ class Belief:
         reference: [m] corner of the hypervolume, in the same logarithms.
         limits: for each limit what predicts ln(cost / bound) of what it limits.
         rules: for each rule that a trial ended by, what predicts 1 where it is broken, else 0.
+        doubt: what the deviations of objectives are multiplied by in the expected improvement;
+            the less, the more designs with good means are preferred to unknown ones.
     """
 
     processes: tuple[Surrogate | None, ...]
@@ -53,6 +55,7 @@ class Belief:
     reference: Array
     limits: tuple[Surrogate, ...] = ()
     rules: tuple[Surrogate, ...] = ()
+    doubt: float = 1.0
 
     @cached_property
     def corners(self) -> Corners:
@@ -71,6 +74,7 @@ class Belief:
             _all_kept(breaking, len(designs)),
             np.asarray(kept.all(axis=0)),
             self.corners,
+            self.doubt,
         )
 
     def objectives(self, designs: Designs) -> tuple[Array, Array]:
@@ -114,19 +118,15 @@ class Belief:
             limits=tuple(process.believing(designs.inputs) for process in self.limits),
         )
 
-    def best(
-        self, designs: Designs, n: int, chosen: Sequence[int] = (), least: float = -np.inf
-    ) -> list[int]:
-        """Return ``chosen`` and then the best designs, ``n`` in all.
+    def best(self, designs: Designs, n: int, least: float = -np.inf) -> list[int]:
+        """Return the ``n`` best designs.
 
         Each is chosen as if those before it had come true. Equal designs go in their order;
         where no design promises an improvement, that order decides. Designs that promise no more
         than ``least`` are left out.
         """
-        chosen = list(chosen)
+        chosen: list[int] = []
         outcomes = self.over(designs)
-        for row in chosen:
-            outcomes = outcomes.believing(row)
         while len(chosen) < min(n, len(designs)):
             scores = outcomes.score()
             scores[chosen] = -1.0
@@ -154,6 +154,7 @@ class Outcomes:
         rules: [n] probability that no rule is broken.
         rules_kept: [n] whether that is predicted.
         corners: what the front dominates.
+        doubt: of :class:`Belief`.
     """
 
     designs: Designs
@@ -162,6 +163,7 @@ class Outcomes:
     rules: Array
     rules_kept: NDArray[np.bool_]
     corners: Corners
+    doubt: float
 
     @cached_property
     def mean(self) -> Array:
@@ -185,7 +187,7 @@ class Outcomes:
         std = np.zeros_like(self.mean)
         for j, outlook in enumerate(self.objectives):
             if outlook is not None:
-                std[:, j] = outlook.std
+                std[:, j] = self.doubt * outlook.std
         return np.asarray(expected_improvement(self.corners, self.mean, std) * self.keeping())
 
     def believing(self, row: int) -> "Outcomes":

@@ -10,6 +10,7 @@ from ..space.hardware_space import Point
 from ..surrogates.gp import Array
 from .belief import Designs
 from .candidates import Candidate, DesignProblem
+from .pareto import non_dominated
 from .pool import CandidatePool
 from .told import Result
 
@@ -45,16 +46,22 @@ class DesignArrays:
             least_excess=excess,
         )
 
-    def at(self, points: Sequence[Point]) -> Designs:
-        """Return those of the points that are candidates."""
+    def at(self, points: Sequence[Point], tight: bool = False) -> Designs:
+        """Return those of the points that are candidates, with their tight bounds or the others."""
         assessed = [self._problem.assess(p) for p in points]
-        return self.of([c for c in assessed if isinstance(c, Candidate)])
+        found = [c for c in assessed if isinstance(c, Candidate)]
+        return self.of(self.tightened(found) if tight else found)
 
-    def results(self, results: Sequence[Result]) -> Designs:
+    def results(self, results: Sequence[Result], tight: bool = False) -> Designs:
         """Return the designs of results, each at the fidelity of what was spent on it."""
         spent = np.log2([r.evaluations for r in results])
         fidelity = 1.0 + (spent - spent.max()) / FIDELITY_DOUBLINGS
-        return self.of([r.candidate for r in results], fidelity)
+        found = [r.candidate for r in results]
+        return self.of(self.tightened(found) if tight else found, fidelity)
+
+    def tightened(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidates with their tight bounds (``DesignProblem.tightened``)."""
+        return [self._problem.tightened(c) for c in candidates]
 
     @cached_property
     def base_range(self) -> Array:
@@ -64,6 +71,15 @@ class DesignArrays:
         values = [c.values for c in self._pool.base]
         logs = np.log(np.array(values).reshape(len(values), len(self._problem.goals.objectives)))
         return np.stack([logs.min(axis=0), logs.max(axis=0)]) if len(logs) else logs
+
+    @cached_property
+    def promised(self) -> Array:
+        """Logarithms of the bounds of those designs of the base that no other one's dominate:
+        [k, m].
+        """
+        values = np.array([c.values for c in self._pool.base])
+        values = values.reshape(len(values), len(self._problem.goals.objectives))
+        return np.asarray(np.log(values[non_dominated(values)]))
 
     def reference(self, found: Array, results: Sequence[Result]) -> Array:
         """Return a corner of the hypervolume: [m].

@@ -2,17 +2,18 @@
 
 Area and TDP are exact, so only ln(cost / lower bound) of the other objectives is modelled, each by
 itself. So the expected hypervolume improvement has a closed form, and a pool of thousands of
-designs is scored in milliseconds.
+designs is scored in milliseconds. Those that promise most get tight bounds, and are compared again.
 """
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Final, Literal, get_args
 
 import numpy as np
 
 from ..space.hardware_space import Point
 from ..surrogates.fidelity import high_fidelity
-from ..surrogates.gp import Array, Fits, GaussianProcess, Prior, Surrogate
+from ..surrogates.gp import ROUGH, Array, Fits, GaussianProcess, Prior, Surrogate
 from ..surrogates.threads import one_thread
 from .belief import Belief
 from .candidates import Candidate, DesignProblem
@@ -31,20 +32,34 @@ Acquisition = Literal["ehvi", "qlognehvi", "qlognparego"]
 #: Fewest results that a fit is worth; before them the start goes on.
 MIN_RESULTS: Final = 3
 
-#: Deviation of ln(cost / bound) that is believed before any result.
+#: Deviation of ln(cost / bound) that is believed before any result: of loose and of tight bounds.
 START_DOUBT: Final = 0.3
+TIGHT_DOUBT: Final = 0.1
+
+#: What the model's deviations count in the expected improvement. Trials are few: what is learned
+#: by trying a design that little is known of seldom pays (docs/hardware_search.md).
+DOUBT: Final = 0.5
+
+#: Designs that get tight bounds: at first, and at the most; of the start, for each of its designs.
+SHORTLIST: Final = 256
+LONGEST: Final = 1024
+START_SHORTLIST: Final = 8
 
 
 class Mobo:
     """Proposes the designs with the largest expected hypervolume improvement.
 
-    Of the first ``initial`` designs half lie far apart in the feasible space, from a random one
-    on, for the model to learn from; the others improve the front most if the lower bounds,
-    which cost nothing, are right up to a factor. Then each call conditions a Gaussian process on
-    the results so far and picks a batch one by one as a kriging believer. Designs in flight are
-    believed as well. Hyperparameters are fitted from nothing, whenever there are a fifth more
-    results; of thousands of results some are left out (:func:`telling_rows`). ``ask`` depends on
-    the seed, on what was told and on what is pending, and on nothing else.
+    The first ``initial`` designs improve the front most if the lower bounds are right up to a
+    factor; for each that fails there is one far from all others, to learn where designs fail. Then
+    each call conditions a Gaussian process on the results so far and picks a batch one by one as a
+    kriging believer. Designs in flight are believed as well. Hyperparameters are fitted from
+    nothing, whenever there are a fifth more results; of thousands of results some are left out
+    (:func:`telling_rows`). ``ask`` depends on the seed, on what was told and on what is pending,
+    and on nothing else; where a space is scored whole the seed decides nothing but that far design.
+
+    There are two lower bounds of each design, and a model above each: the loose one is cheap, and
+    ranks the pool; the tight one takes ten times as long, and is taken of those that promise most.
+    A cost is nearly proportional to it, so its model predicts better.
 
     A trial that was stopped early has a cost that more search would have lowered: the logarithm
     of the evaluations spent is an input of the model, which is asked at the most spent so far.
@@ -123,22 +138,39 @@ class Mobo:
 
     def _start(self, n: int, known: set[str]) -> list[Candidate]:
         """Return the next ``n`` designs of the start that are not known."""
-        base = self._pool.base
-        if n < 1 or not base:
+        if n < 1 or not self._pool.base:
             return []
-        designs = self._arrays.of(base)
+        failed = len(self._told.failures)
+        apart = self._apart[:failed] if failed else []
+        some = {c.key: c for c in (*apart, *self._opening) if c.key not in known}
+        return list(some.values())[:n]
+
+    @cached_property
+    def _apart(self) -> list[Candidate]:
+        """Designs far apart in the feasible space, from a random one on."""
+        base = self._pool.base
         first = derived_seed(self._seed, "start") % len(base)
-        apart = farthest(designs.inputs, (self._initial + 1) // 2, [first]).tolist()
-        doubt = Prior(START_DOUBT)
+        inputs = self._pool.inputs(base)
+        return [base[i] for i in farthest(inputs, self._initial, [first])]
+
+    @cached_property
+    def _opening(self) -> list[Candidate]:
+        """Designs that promise most, in the order of what each adds to those before it."""
+        base, wanted = self._pool.base, START_SHORTLIST * self._initial
+        promising = self._unlearned(START_DOUBT).best(self._arrays.of(base), wanted)
+        few = self._arrays.tightened([base[i] for i in promising])
+        best = self._unlearned(TIGHT_DOUBT).best(self._arrays.of(few), len(few))
+        return [few[i] for i in best]
+
+    def _unlearned(self, doubt: float) -> Belief:
+        """Return the belief that bounds are right up to a factor."""
         goals = self._problem.goals
-        belief = Belief(
-            processes=tuple(None if known else doubt for known in goals.known),
+        return Belief(
+            processes=tuple(None if known else Prior(doubt) for known in goals.known),
             front=np.empty((0, len(goals.objectives))),
-            reference=self._arrays.reference(designs.ln_least, ()),
-            limits=(doubt,) * len(goals.limits),
+            reference=self._arrays.reference(self._arrays.promised, ()),
+            limits=(Prior(doubt),) * len(goals.limits),
         )
-        order = belief.best(designs, n + len(known), apart)
-        return [base[i] for i in order if base[i].key not in known][:n]
 
     def _improve(
         self, n: int, believed: Sequence[Point], known: set[str], rng: np.random.Generator
@@ -147,21 +179,39 @@ class Mobo:
         pool = self._told.prospects(self._pool.around(self._told.front(), rng, known))
         if not pool:
             return []
-        fitted, waiting = self._belief(), self._arrays.at(believed)
-        belief = fitted.believing(waiting)
+        belief = self._belief(tight=False).believing(self._arrays.at(believed))
         pool = self._pool.refined(pool, known, lambda some: belief.score(self._arrays.of(some)))
-        designs, front = self._arrays.of(pool), self._told.front_rows()
+        promise = belief.score(self._arrays.of(pool))
+        pool = [pool[i] for i in np.argsort(-promise, kind="stable")]
+        fitted, waiting = self._belief(tight=True), self._arrays.at(believed, tight=True)
+        few, best = self._compared(pool, n, fitted.believing(waiting))
+        front = self._told.front_rows()
         if self._acquisition == "ehvi" or not front:
-            return [pool[i] for i in belief.best(designs, n)]
-        observed = self._arrays.results(self._told.results)[np.array(front)]
+            return [few[i] for i in best]
+        observed = self._arrays.results(self._told.results, tight=True)[np.array(front)]
         seed = int(rng.integers(2**62))
         sampled = MonteCarlo(self._acquisition, fitted, observed, seed)
-        return [pool[i] for i in sampled.best(designs, n, waiting)]
+        return [few[i] for i in sampled.best(self._arrays.of(few), n, waiting)]
 
-    def _belief(self) -> Belief:
-        """Fit the models to the results."""
+    def _compared(
+        self, pool: list[Candidate], n: int, belief: Belief
+    ) -> tuple[list[Candidate], list[int]]:
+        """Return the first designs of a pool with tight bounds, and which ``n`` are best.
+
+        They are so many that the best are in the first quarter, where that can be had.
+        """
+        count = SHORTLIST
+        while True:
+            few = self._arrays.tightened(pool[:count])
+            best = belief.best(self._arrays.of(few), n)
+            if max(best) < count // 4 or count >= min(LONGEST, len(pool)):
+                return few, best
+            count *= 2
+
+    def _belief(self, tight: bool = True) -> Belief:
+        """Fit the models to the results, above tight bounds or the others."""
         results = self._told.results
-        logs, designs = self._told.logs(), self._arrays.results(results)
+        logs, designs = self._told.logs(), self._arrays.results(results, tight)
         front = logs[np.array(self._told.front_rows(), dtype=np.int64)]
         train = np.arange(len(logs))
         if self._update_filter == "uul":
@@ -174,7 +224,7 @@ class Mobo:
 
         def process(targets: Array) -> GaussianProcess:
             first = slice(renewed(len(train)))
-            found = self._fits(designs.inputs[train[first]], targets[first])
+            found = self._fits(designs.inputs[train[first]], targets[first], ROUGH)
             return GaussianProcess(designs.inputs[train[rows]], targets[rows], found)
 
         return Belief(
@@ -183,10 +233,21 @@ class Mobo:
                 for j, known in enumerate(self._problem.goals.known)
             ),
             front=front,
-            reference=self._arrays.reference(logs, results),
+            reference=self._reference(logs),
             limits=tuple(process(more) for more in excess.T),
             rules=self._rules([results[i].candidate for i in train[rows]]),
+            doubt=DOUBT,
         )
+
+    def _reference(self, logs: Array) -> Array:
+        """Return a corner above all results, and above the front that bounds promise, raised by as
+        much as results are above their bounds. Else what is cheapest of all, and slowest, would be
+        beyond the corner as long as nothing like it was tried.
+        """
+        results = self._told.results
+        above = np.median(logs - self._arrays.results(results).ln_least, axis=0)
+        expected = self._arrays.promised + above
+        return self._arrays.reference(np.concatenate([logs, expected]), results)
 
     def _rules(self, kept: Sequence[Candidate]) -> tuple[Surrogate, ...]:
         """Return a process of each rule that a trial ended by: 1 where it was broken.

@@ -27,6 +27,13 @@ MAX_FIT_ROWS: Final = 256
 #: whose EDPs agree within 5% say nothing about the spread of the others.
 MIN_SCALE: Final = 0.05
 
+#: Location and scale of the log-normal prior of the noise's variance: BoTorch's own, and that of a
+#: cost over its bound. That one jumps between neighbours, where a tile stops fitting, by about as
+#: much as it varies at all; a process that has to go through each result predicts it less well
+#: than its mean does (docs/hardware_search.md).
+SMOOTH: Final = (-4.0, 1.0)
+ROUGH: Final = (0.0, 1.0)
+
 
 @contextmanager
 def torch_at_work() -> Iterator[None]:
@@ -265,7 +272,12 @@ class GaussianOutlook:
         return replace(self, variance=variance, believed=(*self.believed, learned))
 
 
-def fitted(inputs: Array, targets: Array, max_steps: int = MAX_FIT_STEPS) -> Hyperparameters:
+def fitted(
+    inputs: Array,
+    targets: Array,
+    max_steps: int = MAX_FIT_STEPS,
+    noise: tuple[float, float] = SMOOTH,
+) -> Hyperparameters:
     """Fit the hyperparameters from their prior modes; draws no random number.
 
     Of more than ``MAX_FIT_ROWS`` rows some are fitted to, evenly over their order.
@@ -274,6 +286,7 @@ def fitted(inputs: Array, targets: Array, max_steps: int = MAX_FIT_STEPS) -> Hyp
         inputs: [n, d] in [0, 1], n at least 1.
         targets: [n], finite.
         max_steps: cap on the optimizer's steps.
+        noise: prior of the noise, ``SMOOTH`` or ``ROUGH``.
 
     Raises:
         ValueError: shapes that do not fit, no row, or a value that is not finite.
@@ -285,7 +298,7 @@ def fitted(inputs: Array, targets: Array, max_steps: int = MAX_FIT_STEPS) -> Hyp
         from botorch.optim.fit import fit_gpytorch_mll_scipy
         from gpytorch.mlls import ExactMarginalLogLikelihood
 
-        model = untrained_model(inputs[rows], (targets[rows] - centre) / scale)
+        model = untrained_model(inputs[rows], (targets[rows] - centre) / scale, noise=noise)
         likelihood = ExactMarginalLogLikelihood(model.likelihood, model)
         likelihood.train()
         fit_gpytorch_mll_scipy(likelihood, options={"maxiter": max_steps})
@@ -309,29 +322,48 @@ class Fits:
         self._most = most
         self._found: dict[bytes, Hyperparameters] = {}
 
-    def __call__(self, inputs: Array, targets: Array) -> Hyperparameters:
+    def __call__(
+        self, inputs: Array, targets: Array, noise: tuple[float, float] = SMOOTH
+    ) -> Hyperparameters:
         """Return :func:`fitted` of the data."""
-        key = sha256(inputs.tobytes() + targets.tobytes()).digest()
+        key = sha256(inputs.tobytes() + targets.tobytes() + str(noise).encode()).digest()
         if key not in self._found:
             if len(self._found) >= self._most:
                 del self._found[next(iter(self._found))]
-            self._found[key] = fitted(inputs, targets)
+            self._found[key] = fitted(inputs, targets, noise=noise)
         return self._found[key]
 
 
-def untrained_model(inputs: Array, targets: Array, used: tuple[int, ...] | None = None) -> Any:
+def untrained_model(
+    inputs: Array,
+    targets: Array,
+    used: tuple[int, ...] | None = None,
+    noise: tuple[float, float] = SMOOTH,
+) -> Any:
     """Return BoTorch's model of the data as it is before a fit, in double precision.
 
-    ``used`` are the columns of the inputs that it looks at; None for all.
+    ``used`` are the columns of the inputs that it looks at, None for all; ``noise`` is the prior
+    of the noise.
     """
     import torch
     from botorch.models import SingleTaskGP
-    from botorch.models.utils.gpytorch_modules import get_covar_module_with_dim_scaled_prior
+    from botorch.models.utils.gpytorch_modules import (
+        MIN_INFERRED_NOISE_LEVEL,
+        get_covar_module_with_dim_scaled_prior,
+    )
+    from gpytorch.constraints import GreaterThan
+    from gpytorch.likelihoods import GaussianLikelihood
+    from gpytorch.priors import LogNormalPrior
 
     x = torch.from_numpy(np.array(inputs, dtype=np.float64, order="C"))
     y = torch.from_numpy(np.array(targets, dtype=np.float64, order="C")).unsqueeze(-1)
     kernel = used and get_covar_module_with_dim_scaled_prior(len(used), active_dims=used)
-    return SingleTaskGP(x, y, covar_module=kernel or None, outcome_transform=None)
+    prior = LogNormalPrior(*noise)
+    above = GreaterThan(MIN_INFERRED_NOISE_LEVEL, transform=None, initial_value=prior.mode)
+    return SingleTaskGP(
+        x, y, covar_module=kernel or None, outcome_transform=None,
+        likelihood=GaussianLikelihood(noise_prior=prior, noise_constraint=above),
+    )  # fmt: skip
 
 
 def _check(inputs: Array, targets: Array) -> None:

@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from archloom.search.belief import Belief, Designs
+from archloom.search.pareto import hypervolume
 from archloom.surrogates.gp import GaussianProcess, Prior
 
 REFERENCE = np.ones(3)
@@ -46,15 +49,6 @@ def test_believing_adds_the_mean_to_the_front() -> None:
     assert (after.score(some) < belief.score(some)).all()
 
 
-def test_a_chosen_start_is_kept_and_counts_as_believed() -> None:
-    belief = Belief((Prior(0.3), None, None), np.empty((0, 3)), REFERENCE)
-    some = designs(20, 2)
-    alone = belief.best(some, 5)
-    started = belief.best(some, 5, chosen=alone[:2])
-    assert started == alone
-    assert belief.best(some, 3, chosen=[7, 3])[:2] == [7, 3]
-
-
 def test_no_more_are_chosen_than_there_are() -> None:
     assert sorted(fitted().best(designs(3, 0), 8)) == [0, 1, 2]
     assert fitted().best(designs(3, 0), 0) == []
@@ -81,3 +75,14 @@ def test_nothing_is_chosen_that_promises_no_more_than_the_least() -> None:
     chosen = belief.best(some, 40, least=0.0)
     assert 0 < len(chosen) < 40
     assert (some.ln_least[chosen] < 0.3).any(axis=1).all()
+
+
+def test_without_doubt_an_improvement_is_that_of_the_means() -> None:
+    belief, some = fitted(), designs(30, 0)
+    mean, _ = belief.objectives(some)
+    sure = replace(belief, doubt=0.0).score(some)
+    corner = np.exp(belief.reference).tolist()
+    before = hypervolume(np.exp(belief.front), corner)
+    gains = [hypervolume(np.exp(np.vstack([belief.front, row])), corner) - before for row in mean]
+    assert sure == pytest.approx(np.array(gains) * np.log(10) ** mean.shape[1], abs=1e-9)
+    assert (belief.score(some) > sure - 1e-9).all()

@@ -23,6 +23,13 @@ class TestMobo(HardwareOptimizerContract):
     def make(self, problem: DesignProblem, seed: int) -> HardwareOptimizer:
         return Mobo(problem, seed, initial=6, pool=300)
 
+    def test_the_seed_matters(self, problem: DesignProblem) -> None:
+        """Where every design is scored there is nothing to draw."""
+        first, second = (
+            self.play(self.make(problem, seed), problem, batches=4, size=4) for seed in (0, 1)
+        )
+        assert (first == second) == problem.enumerable
+
 
 class TestMoboWithFilter(HardwareOptimizerContract):
     def make(self, problem: DesignProblem, seed: int) -> HardwareOptimizer:
@@ -162,6 +169,31 @@ def test_it_learns_where_trials_fail_and_by_which_rule(tmp_path: Path) -> None:
     )
     assert chances[0] > 0.8
     assert (chances[1:] < 0.4).all()
+
+
+def test_the_start_is_best_by_tight_bounds_and_far_from_it_once_a_design_fails() -> None:
+    problem = edge_problem()
+    optimizer = Mobo(problem, 0, initial=6, pool=200)
+    first = optimizer.ask(4, [])
+    assert all(c == problem.tightened(c) for c in optimizer._opening)
+    assert first == [c.point for c in optimizer._opening[:4]]
+    apart = optimizer._apart[0].point
+    assert apart not in first
+    optimizer.tell([Observation(first[0], None, 0, failure="small")])
+    optimizer.tell(observe(problem, first[1:]))
+    assert optimizer.ask(1, []) == [apart]
+
+
+def test_the_corner_is_above_what_bounds_promise_though_nothing_like_it_was_tried() -> None:
+    """The slowest designs are the cheapest ones: part of the front from the start."""
+    problem = edge_problem()
+    optimizer = Mobo(problem, 0, pool=400)
+    promised = optimizer._arrays.promised
+    fast = np.argsort([c.values[0] for c in optimizer._pool.base])[:8]
+    optimizer.tell(observe(problem, [optimizer._pool.base[i].point for i in fast]))
+    above = optimizer._told.logs() - optimizer._arrays.results(optimizer._told.results).ln_least
+    assert optimizer._told.logs()[:, 0].max() < promised[:, 0].max()
+    assert optimizer._belief().reference[0] > promised[:, 0].max() + above[:, 0].min()
 
 
 def test_without_failures_no_rule_is_learned() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from archloom.surrogates.gp import MAX_FIT_ROWS, GaussianProcess, untrained_model
+from archloom.surrogates.gp import MAX_FIT_ROWS, ROUGH, GaussianProcess, fitted, untrained_model
 
 
 def smooth(x):
@@ -115,3 +115,20 @@ def test_a_long_history_is_fitted_in_part_and_believed_whole() -> None:
     mean, std = whole.predict(inputs[left])
     assert np.abs(mean - targets[left]).max() < 0.01
     assert std.max() < 0.05
+
+
+def test_of_a_function_that_jumps_the_rough_prior_predicts_better_than_the_smooth_one() -> None:
+    """Half of what varies is a slope; the other half differs from design to design."""
+    x = sample(400, 0)
+    jumps = np.random.default_rng(1).normal(0, 0.3, len(x))
+    y = x[:, 0] + jumps
+    errors = {}
+    for name, noise in (("smooth", None), ("rough", ROUGH)):
+        squares = []
+        for start in range(0, 100, 20):
+            some = slice(start, start + 20)
+            found = fitted(x[some], y[some], **({"noise": noise} if noise else {}))
+            mean, _ = GaussianProcess(x[some], y[some], found).predict(x[200:])
+            squares.append(np.mean((x[200:, 0] - mean) ** 2))
+        errors[name] = float(np.mean(squares))
+    assert errors["rough"] < 0.8 * errors["smooth"]
