@@ -37,7 +37,8 @@ START_DOUBT: Final = 0.3
 TIGHT_DOUBT: Final = 0.1
 
 #: What the model's deviations count in the expected improvement. Trials are few: what is learned
-#: by trying a design that little is known of seldom pays (docs/hardware_search.md).
+#: by trying a design that little is known of seldom pays (docs/hardware_search.md); but where
+#: limits are to be kept they count in full.
 DOUBT: Final = 0.5
 
 #: Designs that get tight bounds: at first, and at the most; of the start, for each of its designs.
@@ -50,10 +51,11 @@ class Mobo:
     """Proposes the designs with the largest expected hypervolume improvement.
 
     The first ``initial`` designs improve the front most if the lower bounds are right up to a
-    factor; for each that fails there is one far from all others, to learn where designs fail. Then
-    each call conditions a Gaussian process on the results so far and picks a batch one by one as a
-    kriging believer. Designs in flight are believed as well. Hyperparameters are fitted from
-    nothing, whenever there are a fifth more results; of thousands of results some are left out
+    factor. To learn where designs fail, there is one far from all others for each that failed, and
+    where software decides whether a limit is kept, half of the start is such. Then each call
+    conditions a Gaussian process on the results so far and picks a batch one by one as a kriging
+    believer. Designs in flight are believed as well. Hyperparameters are fitted from nothing,
+    whenever there are a fifth more results; of thousands of results some are left out
     (:func:`telling_rows`). ``ask`` depends on the seed, on what was told and on what is pending,
     and on nothing else; where a space is scored whole the seed decides nothing but that far design.
 
@@ -140,8 +142,9 @@ class Mobo:
         """Return the next ``n`` designs of the start that are not known."""
         if n < 1 or not self._pool.base:
             return []
-        failed = len(self._told.failures)
-        apart = self._apart[:failed] if failed else []
+        limited = (self._initial + 1) // 2 if self._problem.goals.limits else 0
+        some_apart = max(limited, len(self._told.failures))
+        apart = self._apart[:some_apart] if some_apart else []
         some = {c.key: c for c in (*apart, *self._opening) if c.key not in known}
         return list(some.values())[:n]
 
@@ -236,7 +239,7 @@ class Mobo:
             reference=self._reference(logs),
             limits=tuple(process(more) for more in excess.T),
             rules=self._rules([results[i].candidate for i in train[rows]]),
-            doubt=DOUBT,
+            doubt=1.0 if self._problem.goals.limits else DOUBT,
         )
 
     def _reference(self, logs: Array) -> Array:
