@@ -16,6 +16,7 @@ import numpy as np
 
 from ..space.hardware_space import Point
 from ..space.parameter import Parameter
+from ..surrogates.threads import one_thread
 from .candidates import DesignProblem
 from .nearby import propose
 from .protocols import Observation
@@ -61,6 +62,8 @@ def gp_sampler(seed: int) -> "BaseSampler":
     Ament et al., "Unexpected improvements to expected improvement for Bayesian optimization"
     (NeurIPS 2023).
     """
+    # Optuna imports it when it first fits: too late for the limit of threads to find it
+    import torch  # noqa: F401
     from optuna.samplers import GPSampler
 
     return GPSampler(n_startup_trials=MIN_RESULTS, seed=seed)
@@ -153,7 +156,8 @@ class OptunaSearch:
 
 def _ask(study: "Study", axes: "Axes") -> Point:
     """Return the next proposal; it stays in the study as a running trial."""
-    trial = study.ask({p.name: axis for p, axis in axes})
+    with one_thread():
+        trial = study.ask({p.name: axis for p, axis in axes})
     return {p.name: p.values[int(trial.params[p.name])] for p, _ in axes}
 
 

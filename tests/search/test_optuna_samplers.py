@@ -1,8 +1,11 @@
 import logging
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from optuna.samplers import BaseSampler, GPSampler
 
 from archloom.search.candidates import Candidate, DesignProblem
 from archloom.search.goals import EDP, TDP, Goal, Goals, Limit
@@ -75,6 +78,32 @@ def test_optuna_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.INFO, logger="optuna"):
         assert len(optimizer.ask(2, [])) == 2
     assert not caplog.records
+
+
+def test_the_process_runs_on_one_thread() -> None:
+    """Small matrices on all cores took six times the CPU time, and a sum has many orders there."""
+    seen: list[int] = []
+
+    class Watched(GPSampler):
+        def sample_relative(self, *given: Any) -> dict[str, Any]:
+            seen.append(torch.get_num_threads())
+            return super().sample_relative(*given)
+
+    def sampler(seed: int) -> BaseSampler:
+        gp_sampler(seed)
+        return Watched(n_startup_trials=4, seed=seed)
+
+    before = torch.get_num_threads()
+    problem = edge_problem()
+    optimizer = OptunaSearch(problem, 0, sampler, tries=1, initial=4)
+    optimizer.tell(observe(problem, optimizer.ask(6, [])))
+    torch.set_num_threads(2)
+    try:
+        optimizer.ask(1, [])
+        assert seen == [1]
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_bad_options_are_named() -> None:
