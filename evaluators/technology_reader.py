@@ -124,7 +124,7 @@ def _entries(path: Path, derived: tuple[Path, ...]) -> Entries:
 def _load(path: Path) -> Entries:
     try:
         data = yaml.load(path.read_text("utf-8"), Loader=_LOADER)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, RecursionError) as error:
+    except (OSError, ValueError, yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"{path.name}: {unreadable(error)}") from None
     if not isinstance(data, dict):
         raise ValueError(f"{path.name}: must be a mapping of entries")

@@ -24,7 +24,7 @@ from .template_switches import (
     Fields,
     LevelSwitches,
 )
-from .yaml_faults import unreadable
+from .yaml_faults import PlainLoader, unreadable
 
 _TOP: Final = {
     "required": ("technology", "dram", "frequency_mhz", "word_bits", "pe_mesh", "levels"),
@@ -64,7 +64,7 @@ def read_template(path: Path) -> Template:
     return template
 
 
-class _UniqueKeys(yaml.SafeLoader):
+class _UniqueKeys(PlainLoader):
     """YAML in which a key that stands twice is an error."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:

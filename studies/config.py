@@ -21,13 +21,14 @@ from pydantic import (
     model_serializer,
 )
 
-from ..search.goals import AREA, EDP, TDP, Goal, Goals, Limit
+from ..search.goals import AREA, EDP, TDP, Goals, Limit
 from ..space.mapping_constraints import UNCONSTRAINED, MappingConstraints
 from ..space.suggest import did_you_mean
 from .choices import Choice, complete, option_problems
 from .config_errors import ConfigError, Document, Problem, dotted, problems_of, read_document
 from .errors import UserError
-from .goal_rules import LIMITED, Limits, Objectives, check_limits, check_objectives
+from .goal_rules import LIMITED, Limits, Objectives
+from .goal_workloads import OF_KNOWN_LIMITS, OF_KNOWN_OBJECTIVES
 from .mapping_rules import Readable, refused, unfit
 from .pick_rules import Pick
 from .quantities import plain_number
@@ -106,16 +107,6 @@ def _obeyable(software: "Software", info: ValidationInfo) -> "Software":
         below = [(("constraints", *keys), message) for keys, message in faults]
         raise refused(below, software)
     return software
-
-
-def _of_known_workloads(goals: tuple[Goal, ...], info: ValidationInfo) -> tuple[Goal, ...]:
-    check_objectives(goals, [w.network for w in info.data.get("workloads", ())])
-    return goals
-
-
-def _limiting_known_workloads(constraints: "Constraints", info: ValidationInfo) -> "Constraints":
-    check_limits(constraints.limits, [w.network for w in info.data.get("workloads", ())])
-    return constraints
 
 
 def _to_the_end(halving: Choice, info: ValidationInfo) -> Choice:
@@ -253,9 +244,9 @@ class StudyConfig(_Section):
     validation: Annotated[Validation, BeforeValidator(_with_key)] = Validation()
     density: Density = Density()
     space: Annotated[str, AfterValidator(_readable_space)]
-    objectives: Annotated[Objectives, AfterValidator(_of_known_workloads)] = (EDP, AREA, TDP)
+    objectives: Annotated[Objectives, OF_KNOWN_OBJECTIVES] = (EDP, AREA, TDP)
     pick: Pick = {"name": "ideal"}
-    constraints: Annotated[Constraints, AfterValidator(_limiting_known_workloads)] = Constraints()
+    constraints: Annotated[Constraints, OF_KNOWN_LIMITS] = Constraints()
     start_from: Annotated[tuple[StartSource, ...], Field(strict=False)] = ()
     # left out of the identity of studies that do without, which are older than the choice
     enumerate: Annotated[Count | None, Field(exclude_if=lambda n: n is None)] = None

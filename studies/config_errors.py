@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import yaml
 
 from ..space.suggest import did_you_mean
+from ..space.yaml_faults import PlainLoader
 from .errors import UserError
 
 if TYPE_CHECKING:
@@ -76,8 +77,11 @@ def read_document(path: Path, text: str) -> Document:
         ConfigError: it is empty, is no YAML, or is no mapping.
     """
     try:
-        node = yaml.compose(text, Loader=yaml.SafeLoader)
-        data = yaml.safe_load(text)
+        loader = PlainLoader(text)
+        node = loader.get_single_node()
+        data = None if node is None else loader.construct_document(node)
+    except RecursionError:
+        raise ConfigError(path, [Problem(None, "", "is nested too deeply")]) from None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         raise ConfigError(path, [Problem(line, "", f"is no YAML: {error.problem}")]) from None

@@ -6,14 +6,13 @@ which workloads, or a list of these.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Annotated, Any, Final, get_args
 
 from pydantic import PlainSerializer, PlainValidator, ValidationError, ValidationInfo
 from pydantic_core import InitErrorDetails
 
 from ..search.goals import METRICS, Aggregate, Goal, Goals, Limit
-from ..space.network import Network
 from ..space.suggest import did_you_mean
 from .config_errors import KeyPath
 from .quantities import positive
@@ -69,8 +68,8 @@ def read_limits(entries: Any, info: ValidationInfo) -> tuple[Limit, ...]:
     metric = LIMITED[info.field_name or ""]
     faults: list[Fault] = []
     limits: list[Limit] = []
-    whole = isinstance(entries, list | tuple)
-    for i, entry in enumerate(entries if whole else [entries]):
+    whole = listed(entries) is entries
+    for i, entry in enumerate(listed(entries)):
         with _noting(faults, *([i] if whole else [])):
             limit = _limit(metric, entry)
             if limit.goal in [other.goal for other in limits]:
@@ -94,24 +93,18 @@ Objectives = Annotated[
 Limits = Annotated[tuple[Limit, ...], PlainValidator(read_limits), PlainSerializer(limits_data)]
 
 
-def check_objectives(goals: Sequence[Goal], networks: Sequence[Network]) -> None:
-    """Refuse objectives of workloads that the study does not have.
-
-    Raises:
-        ValidationError: all of them.
-    """
-    wrong = ((i, goal.fault(networks)) for i, goal in enumerate(goals))
-    _sound((), [((i,), message) for i, message in wrong if message], list(goals))
+def sound_objective(entry: Any) -> Goal | None:
+    """Return the objective of an entry, or None if anything is wrong with it."""
+    with suppress(_FaultsError):
+        return _objective(entry)
+    return None
 
 
-def check_limits(limits: Sequence[Limit], networks: Sequence[Network]) -> None:
-    """Refuse limits of workloads that the study does not have.
-
-    Raises:
-        ValidationError: all of them.
-    """
-    wrong = ((limit.goal.facts.key, limit.goal.fault(networks)) for limit in limits)
-    _sound((), [((key,), message) for key, message in wrong if message], list(limits))
+def sound_limit(metric: str, entry: Any) -> Limit | None:
+    """Return the limit of an entry under a metric's key, or None if anything is wrong with it."""
+    with suppress(_FaultsError):
+        return _limit(metric, entry)
+    return None
 
 
 def stored_goals(config: Mapping[str, Any]) -> Goals:
@@ -120,15 +113,16 @@ def stored_goals(config: Mapping[str, Any]) -> Goals:
     limits = [
         _limit(metric, entry)
         for key, metric in LIMITED.items()
-        for entry in _listed(constraints.get(key, []))
+        for entry in listed(constraints.get(key, []))
     ]
     if "objectives" not in config:
         return Goals(limits=tuple(limits))
     return Goals(tuple(map(_objective, config["objectives"])), tuple(limits))
 
 
-def _listed(data: Any) -> list[Any]:
-    return data if isinstance(data, list) else [data]
+def listed(data: Any) -> Sequence[Any]:
+    """Return the entries of a key: of a list its items, else the one that it is."""
+    return data if isinstance(data, list | tuple) else [data]
 
 
 def _objective(entry: Any) -> Goal:
@@ -138,7 +132,7 @@ def _objective(entry: Any) -> Goal:
         raise _FaultsError([((), f"{entry!r} must be a metric's name or a mapping with 'metric'")])
     _check_keys(entry, ("metric", *_OF_WHICH))
     metric = entry.get("metric")
-    if metric not in METRICS:
+    if not isinstance(metric, str) or metric not in METRICS:
         what = "metric is missing" if metric is None else f"metric {metric!r} is unknown"
         where: KeyPath = ("metric",) if metric is not None and len(entry) > 1 else ()
         raise _FaultsError([(where, f"{what}; {did_you_mean(str(metric), METRICS)}")])
@@ -160,20 +154,21 @@ def _limit(metric: str, entry: Any) -> Limit:
 
 def _goal(metric: Any, entry: Mapping[str, Any]) -> Goal:
     """Return the goal of an entry whose keys are sound; weights alone mean a weighted sum."""
+    faults: list[Fault] = []
     weights = entry.get("weights", {})
     if not isinstance(weights, dict) or ("weights" in entry and not weights):
-        raise _FaultsError([(("weights",), "must be a mapping of workloads to numbers")])
-    aggregate = entry.get("aggregate", "weighted_sum" if weights else "geomean")
-    if aggregate not in (known := get_args(Aggregate)):
-        near = did_you_mean(str(aggregate), known)
-        raise _FaultsError([(("aggregate",), f"{aggregate!r} is unknown; {near}")])
-    faults: list[Fault] = []
+        faults.append((("weights",), "must be a mapping of workloads to numbers"))
+        weights = {}
     numbers = []
     for name, weight in weights.items():
         try:
             numbers.append((str(name), positive(weight, "")))
         except ValueError as error:
             faults.append((("weights", str(name)), str(error)))
+    aggregate = entry.get("aggregate", "weighted_sum" if weights else "geomean")
+    if aggregate not in (known := get_args(Aggregate)):
+        near = did_you_mean(str(aggregate), known)
+        faults.append((("aggregate",), f"{aggregate!r} is unknown; {near}"))
     workload = entry.get("workload")
     if workload is not None and not isinstance(workload, str):
         faults.append((("workload",), f"{workload!r} must be a workload's label"))

@@ -32,9 +32,11 @@ def read_pick(entry: Any, info: ValidationInfo) -> dict[str, Any]:
     rule = entry if isinstance(entry, dict) else {"name": entry}
     unknown = [key for key in rule if key not in _KEYS]
     if unknown:
-        raise ValueError(f"{unknown[0]!r} is an unknown key; {did_you_mean(unknown[0], _KEYS)}")
+        raise ValueError(
+            f"{unknown[0]!r} is an unknown key; {did_you_mean(str(unknown[0]), _KEYS)}"
+        )
     name = rule.get("name")
-    if name not in PICKED:
+    if not isinstance(name, str) or name not in PICKED:
         raise ValueError(f"{name!r} is unknown; {did_you_mean(str(name), PICKED)}")
     if name != "lexicographic" and len(rule) > 1:
         raise ValueError(f"{name!r} has no options; order and tolerance are of 'lexicographic'")

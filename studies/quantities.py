@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable
-from math import isfinite
+from math import inf, isfinite
 from typing import Any, Final
 
 _QUANTITY: Final = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*?)\s*")
@@ -45,9 +45,13 @@ def positive(value: Any, unit: str) -> float:
         number = _number(value)
         hint = "" if number is None else f"; YAML reads this as a text, write {number:.15g}"
         raise ValueError(f"{value!r} must be {_named(unit)}{hint}")
-    if not (isfinite(value) and value > 0):
+    try:
+        found = float(value)
+    except OverflowError:  # YAML has integers of any length
+        found = inf
+    if not (isfinite(found) and found > 0):
         raise ValueError(f"{value!r} must be greater than 0 and finite")
-    return float(value)
+    return found
 
 
 def _named(unit: str) -> str:

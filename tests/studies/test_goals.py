@@ -222,6 +222,30 @@ def test_mistakes_are_named_with_the_nearest_choice(
     assert message in found
 
 
+def test_unknown_workloads_are_named_beside_other_mistakes(tmp_path: Path) -> None:
+    text = """\
+objectives: [{metric: edp, workload: tiny}, latncy]
+constraints: {area: 3, latency_s: [-1, {limit: 1, workload: tiny}], edp_js: {limit: 1, weights: 3}}
+"""
+    found = errors_of(tmp_path, TINY + text)
+    for start in (
+        "line 11: objectives[0]: workload 'tiny' is unknown; did you mean tiny_cnn",
+        "line 11: objectives[1]: metric 'latncy' is unknown",
+        "line 12: constraints.area: is an unknown key",
+        "line 12: constraints.edp_js.weights: must be a mapping",
+        "line 12: constraints.latency_s[0]: -1 must be greater than 0",
+        "line 12: constraints.latency_s[1]: workload 'tiny' is unknown; did you mean tiny_cnn",
+    ):
+        assert sum(message.startswith(start) for message in found) == 1
+    assert len(found) == 6
+
+
+def test_of_wrong_workloads_nothing_else_is_said(tmp_path: Path) -> None:
+    text = TINY.replace("tiny_cnn", "tiny_cn") + "objectives: [{metric: edp, workload: tiny_cnn}]\n"
+    (found,) = errors_of(tmp_path, text)
+    assert "network 'tiny_cn' is unknown" in found
+
+
 SEVERAL = """\
 objectives: [latency, energy]
 constraints: {utilisation: 0.4}
