@@ -133,6 +133,7 @@ def test_neighbours_are_new_points_that_lead_back(name: str, seed: int) -> None:
     assert space.point_key(point) not in keys
     switches = {name for p in space.parameters if p.when for name in p.when.names}
     for other in near:
+        assert list(space.canonical(other).items()) == list(other.items())
         if all(other[s] == point[s] for s in switches):
             assert point in space.neighbours(other)
 
