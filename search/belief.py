@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,12 @@ class Designs:
 
     def __getitem__(self, rows: NDArray[np.int64]) -> "Designs":
         return Designs(self.inputs[rows], self.ln_least[rows], self.least_excess[rows])
+
+
+#: Share of what the front might gain at all that a design has to promise, or doubts are doubled:
+#: at most so many times.
+LEAST_PROMISE: Final = 1e-5
+MOST_DOUBLINGS: Final = 4
 
 
 @dataclass(frozen=True)
@@ -98,6 +105,21 @@ class Belief:
         Constraints", ICML 2014, equation 6).
         """
         return self.over(designs).score()
+
+    def roused(self, designs: Designs) -> "Belief":
+        """Return the belief with deviations doubled until one of the designs promises something.
+
+        With small deviations all that is worse than the front by many of them promises exactly
+        nothing, and there would be no telling designs apart.
+        """
+        corner = self.reference - np.min(self.front, axis=0, initial=np.inf)
+        least = LEAST_PROMISE * float(np.prod(np.maximum(corner, 0.0)))
+        belief = self
+        for _ in range(MOST_DOUBLINGS if len(designs) else 0):
+            if belief.score(designs).max() >= least:
+                break
+            belief = replace(belief, doubt=2 * belief.doubt)
+        return belief
 
     def believing(self, designs: Designs) -> "Belief":
         """Return the belief after the designs came out as predicted (kriging believer)."""

@@ -38,7 +38,7 @@ TIGHT_DOUBT: Final = 0.1
 
 #: What the model's deviations count in the expected improvement. Trials are few: what is learned
 #: by trying a design that little is known of seldom pays (docs/hardware_search.md); but where
-#: limits are to be kept they count in full.
+#: limits are to be kept they count in full, and more where nothing is promised.
 DOUBT: Final = 0.5
 
 #: Designs that get tight bounds: at first, and at the most; of the start, for each of its designs.
@@ -183,6 +183,7 @@ class Mobo:
         if not pool:
             return []
         belief = self._belief(tight=False).believing(self._arrays.at(believed))
+        belief = belief.roused(self._arrays.of(pool))
         pool = self._pool.refined(pool, known, lambda some: belief.score(self._arrays.of(some)))
         promise = belief.score(self._arrays.of(pool))
         pool = [pool[i] for i in np.argsort(-promise, kind="stable")]
@@ -206,7 +207,8 @@ class Mobo:
         count = SHORTLIST
         while True:
             few = self._arrays.tightened(pool[:count])
-            best = belief.best(self._arrays.of(few), n)
+            designs = self._arrays.of(few)
+            best = belief.roused(designs).best(designs, n)
             if max(best) < count // 4 or count >= min(LONGEST, len(pool)):
                 return few, best
             count *= 2

@@ -49,6 +49,26 @@ def test_believing_adds_the_mean_to_the_front() -> None:
     assert (after.score(some) < belief.score(some)).all()
 
 
+def test_doubts_double_until_designs_can_be_told_apart() -> None:
+    """All are some 40 deviations above the only result, and would promise exactly nothing."""
+    front = np.full((1, 1), -1.0)
+    belief = Belief((Prior(0.025),), front, np.ones(1), doubt=0.5)
+    some = Designs(np.zeros((3, 2)), np.array([[-0.5], [-0.6], [-0.4]]), np.empty((3, 0)))
+    assert (belief.score(some) == 0).all()
+    roused = belief.roused(some)
+    assert roused.doubt > 1
+    assert np.log2(roused.doubt / belief.doubt) == int(np.log2(roused.doubt / belief.doubt))
+    assert roused.best(some, 1) == [1]
+
+
+def test_doubts_stay_where_something_is_promised_or_nothing_is_known() -> None:
+    belief, some = fitted(), designs(50, 0)
+    assert belief.roused(some) is belief
+    empty = replace(belief, front=np.empty((0, 3)))
+    assert empty.roused(some) is empty
+    assert belief.roused(designs(0, 0)) is belief
+
+
 def test_no_more_are_chosen_than_there_are() -> None:
     assert sorted(fitted().best(designs(3, 0), 8)) == [0, 1, 2]
     assert fitted().best(designs(3, 0), 0) == []
