@@ -12,7 +12,7 @@ BASE := $(VENV)/.stamp-base
 TEST := $(VENV)/.stamp-test
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart install install-test test lint format clean
+.PHONY: help quickstart install install-test test lint format architecture clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,8 +25,11 @@ install: $(BASE) ## Make .venv with archloom in it (editable)
 
 install-test: $(TEST) ## The same with what tests and linters need
 
-test: $(TEST) ## Run the tests
+test: $(TEST) ## Run the tests; of long sweeps a sample of their cases
 	$(BIN)/pytest -n $(JOBS) --dist loadfile
+
+test-all: $(TEST) ## Run the tests and every case of all sweeps
+	$(BIN)/pytest -n $(JOBS) --dist loadfile -m ""
 
 lint: $(TEST) ## Check style, format and types
 	$(BIN)/ruff check .
@@ -36,6 +39,9 @@ lint: $(TEST) ## Check style, format and types
 format: $(TEST) ## Put files into the project's format
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+
+architecture: $(TEST) ## Draw the packages again in docs/architecture.md
+	$(BIN)/python -m docs.draw_architecture
 
 clean: ## Remove .venv and everything that tools left behind; keeps runs/
 	rm -rf $(VENV) build dist archloom.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,29 +1,40 @@
-"""Our counts, energy and cycles of a case beside those that were recorded for it."""
+"""Conformance check: counts, energy and cycles of a case against those recorded for it."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..space.case_problem import CASE_TENSORS
-from ..space.cases import Case
-from .kernel import OVER_CAPACITY, TEMPORAL, VALID, evaluate_one
-from .layer_cost import energy_by_level, setup_for
-from .problem import MappingProblem
-from .setup import FILLS, MAX_LEVELS, READS, UPDATES, Setup
-from .words import Float, Int, tile_words
+from archloom.space.importers.cases import CASE_TENSORS, Case
+
+from .arrays import Floats, Ints
+from .loopnest import (
+    FILLS,
+    OVER_CAPACITY,
+    READS,
+    TEMPORAL,
+    UPDATES,
+    VALID,
+    KernelInputs,
+    MappingProblem,
+    energy_by_level,
+    evaluate_one,
+    new_workspace,
+    setup_for,
+    tile_words,
+)
 
 #: our counts by the recorded names
 COUNTS = ("reads_per_instance", "fills_per_instance", "updates_per_instance")
-CAPACITY = "utilized_capacity_words"
+_CAPACITY = "utilized_capacity_words"
 
 #: a recorded count may be one word short where that is less than this share of it: Timeloop
 #: computes counts in floating point and cuts them to integers
-TRUNCATION = 1e-6
+_TRUNCATION = 1e-6
 
 
 class MisfitError(ValueError):
-    """A mapping that the hardware has no room for; with the numbers."""
+    """A mapping that does not fit the hardware; with the numbers."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,7 @@ class Difference:
     @property
     def truncated(self) -> bool:
         """Whether the record is a count that was cut to the integer below."""
-        return self.ours - self.theirs == 1 and TRUNCATION * self.ours > 1
+        return self.ours - self.theirs == 1 and _TRUNCATION * self.ours > 1
 
     @property
     def relative(self) -> float:
@@ -46,8 +57,8 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Evaluated:
-    """What the kernel says about the mapping of a case.
+class EvaluatedCase:
+    """Figures of the kernel for the mapping of a case.
 
     Attributes:
         counts: int64[L, 3, 3], reads, fills and updates of each tensor in one used instance.
@@ -64,17 +75,17 @@ class Evaluated:
         dearest_pj: of one access, over all instances in use, at the dearest level.
     """
 
-    counts: Int
-    tiles: Int
-    used: Int
-    level_pj: Float
-    leaked_pj: Float
+    counts: Ints
+    tiles: Ints
+    used: Ints
+    level_pj: Floats
+    leaked_pj: Floats
     mac_pj: float
     chip_leakage_pj: float
     energy_pj: float
     cycles: float
     compute_cycles: int
-    port_cycles: Float
+    port_cycles: Floats
     dearest_pj: float
 
 
@@ -110,36 +121,36 @@ class Agreement:
         return not self.failure and not self.differences
 
 
-def evaluated(case: Case) -> Evaluated:
+def evaluated(case: Case) -> EvaluatedCase:
     """Evaluate the mapping of a case.
 
     Raises:
         MisfitError: the mapping does not fit.
-        ValueError: it has no mapping, or the hardware is none that can be priced.
+        ValueError: it has no mapping, or the hardware is none that can be evaluated.
     """
     if case.mapping is None:
         raise ValueError("the case has no mapping")
     problem = MappingProblem.of_layer(case.layer, case.hardware)
     setup, levels = setup_for(problem, case.mapping), len(case.hardware.levels)
+    found = new_workspace(levels)
     loops, keep = case.mapping.arrays()
-    counts, used = np.zeros((levels, 3, 3), np.int64), np.zeros(levels, np.int64)
-    scratch = np.zeros((2 * MAX_LEVELS + 2, 8), np.int64)
-    status, energy, chip, dram = evaluate_one(setup, loops, keep, counts, used, scratch)
+    status, energy, chip, dram = evaluate_one(setup, loops, keep, found)
+    counts, used = found.counts, found.used
     tiles = np.array(
-        [[tile_words(t, scratch, v + 1, setup.window) for t in range(3)] for v in range(levels)],
+        [[tile_words(t, found.cum, v + 1, setup.window) for t in range(3)] for v in range(levels)],
         np.int64,
     )
     tiles *= keep
     if status != VALID:
         raise MisfitError(_misfit(case, setup, loops, tiles, status))
     cycles = max(chip, dram)
-    level_pj = energy_by_level(setup, loops, keep, counts, used, scratch, cycles)
+    level_pj = energy_by_level(setup, loops, keep, found, cycles)
     # reports spread the leakage of a level over the tensors, as the kernel does
     leaked = setup.used_leakage_pj * cycles * used
     level_pj -= leaked[:, None] / len(CASE_TENSORS)
-    prices = np.maximum(np.maximum(setup.read_pj, setup.fill_pj), setup.update_pj)
-    dearest = float((used[:, None] * prices * keep)[:-1].max(initial=0.0))
-    return Evaluated(
+    per_access = np.maximum(np.maximum(setup.read_pj, setup.fill_pj), setup.update_pj)
+    dearest = float((used[:, None] * per_access * keep)[:-1].max(initial=0.0))
+    return EvaluatedCase(
         counts=counts,
         tiles=tiles,
         used=used,
@@ -155,18 +166,18 @@ def evaluated(case: Case) -> Evaluated:
     )
 
 
-def _port_cycles(setup: Setup, counts: Int) -> Float:
+def _port_cycles(setup: KernelInputs, counts: Ints) -> Floats:
     """Cycles that each level needs to read and write its words, as the kernel counts them."""
     units = counts * setup.unit[:, :, None]
     read = units[:, :, READS].sum(axis=1)
     written = units[:, :, FILLS].sum(axis=1) + units[:, :, UPDATES].sum(axis=1)
     asked = np.stack([read, written, read + written], axis=1)
-    cycles: Float = np.ceil((asked / setup.bandwidth).max(axis=1))
+    cycles: Floats = np.ceil((asked / setup.bandwidth).max(axis=1))
     return cycles
 
 
-def _misfit(case: Case, setup: Setup, loops: Int, tiles: Int, status: int) -> str:
-    for level, fanout, rows, kept, room in zip(
+def _misfit(case: Case, setup: KernelInputs, loops: Ints, tiles: Ints, status: int) -> str:
+    for level, fanout, rows, kept, capacity in zip(
         case.hardware.levels, setup.fanout, loops, tiles, setup.shared, strict=True
     ):
         across = tuple(int(rows[axis].prod()) for axis in (1, 2))
@@ -175,8 +186,8 @@ def _misfit(case: Case, setup: Setup, loops: Int, tiles: Int, status: int) -> st
                 f"{level.name}: unrolls over {across[0]} x {across[1]} children, "
                 f"has {fanout[0]} x {fanout[1]}"
             )
-        if status == OVER_CAPACITY and 0 <= room < kept.sum():
-            return f"{level.name}: needs {kept.sum()} words, has {room}"
+        if status == OVER_CAPACITY and 0 <= capacity < kept.sum():
+            return f"{level.name}: needs {kept.sum()} words, has {capacity}"
     return "the mapping does not fit"
 
 
@@ -218,7 +229,7 @@ def _figure(where: Any, key: str) -> float:
     return float(value)
 
 
-def _count_differences(case: Case, ours: Evaluated) -> list[Difference]:
+def _count_differences(case: Case, ours: EvaluatedCase) -> list[Difference]:
     recorded = case.result.get("levels") if case.result else None
     if not isinstance(recorded, list) or len(recorded) != len(case.hardware.levels):
         raise ValueError("result.levels: must have an entry for each level of the architecture")
@@ -229,7 +240,7 @@ def _count_differences(case: Case, ours: Evaluated) -> list[Difference]:
             raise ValueError(f"result.levels[{v}].tensors is missing")
         for t, tensor in enumerate(CASE_TENSORS):
             kept = tensors.get(tensor)
-            pairs = [*zip(COUNTS, ours.counts[v, t], strict=True), (CAPACITY, ours.tiles[v, t])]
+            pairs = [*zip(COUNTS, ours.counts[v, t], strict=True), (_CAPACITY, ours.tiles[v, t])]
             for key, mine in pairs:
                 theirs = 0.0 if kept is None else _figure(kept, key)
                 if int(mine) != theirs:

@@ -1,175 +1,217 @@
-"""Names of hardware optimizers and budget allocators, and how third parties add theirs.
+"""Registry of the interchangeable parts of a search, by the names that study files use.
 
-An installed package adds a hardware optimizer with an entry point in the group
-``archloom.hardware_optimizers``, and an allocator in ``archloom.budget_allocators``: the name is
-what users write in a study file, the object is a factory with the signature of
-:data:`OptimizerFactory` or :data:`AllocatorFactory`.
+There are four families: hardware optimizers, budget allocators, fusion searches and mapping
+searches. Each part is an entry point: a name, and ``module:attribute`` of its factory. Packages
+register theirs in the family's group (docs/extending.md). The built-in ones are written down here
+in the same form and loaded by the same function, but are not taken from the metadata of the
+installed package: that of an editable installation is as old as the installation, so that a part
+which was added since would be missing. And reading it takes 30 ms, which a study of built-in parts
+is spared.
+
+A list of names imports nothing; a factory is imported when it is asked for.
 """
 
 import inspect
-from collections.abc import Callable, Mapping
-from functools import partial
-from importlib.metadata import entry_points
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, get_type_hints
 
-from ..space.suggest import did_you_mean
+from archloom.space import did_you_mean
 
 if TYPE_CHECKING:
-    from .protocols import BudgetAllocator, HardwareOptimizer
-
-#: ``factory(problem, seed, **options)``
-OptimizerFactory: TypeAlias = "Callable[..., HardwareOptimizer]"
-
-#: ``factory(**options)``
-AllocatorFactory: TypeAlias = "Callable[..., BudgetAllocator]"
-
-OPTIMIZER_GROUP: Final = "archloom.hardware_optimizers"
-ALLOCATOR_GROUP: Final = "archloom.budget_allocators"
-
-
-def _mobo() -> OptimizerFactory:
-    from .mobo import Mobo
-
-    return Mobo
-
-
-def _random() -> OptimizerFactory:
-    from .random_search import RandomSearch
-
-    return RandomSearch
-
-
-def _sobol() -> OptimizerFactory:
-    from .sequences import SequenceSearch, sobol_points
-
-    return partial(SequenceSearch, sequence=sobol_points)
-
-
-def _grid() -> OptimizerFactory:
-    from .sequences import SequenceSearch, grid_points
-
-    return partial(SequenceSearch, sequence=grid_points)
-
-
-def _greedy_bound() -> OptimizerFactory:
-    from .greedy_bound import GreedyBound
-
-    return GreedyBound
-
-
-def _lcs() -> OptimizerFactory:
-    from .swarm import Swarm
-
-    return Swarm
-
-
-def _nsga2() -> OptimizerFactory:
-    from .nsga2 import Nsga2
-
-    return Nsga2
-
-
-def _tpe() -> OptimizerFactory:
-    from .optuna_samplers import OptunaSearch, tpe_sampler
-
-    return partial(OptunaSearch, sampler=tpe_sampler, tries=16)
-
-
-def _qnehvi() -> OptimizerFactory:
-    from .black_box import BlackBoxNehvi
-
-    return BlackBoxNehvi
-
-
-def _gp() -> OptimizerFactory:
-    from .optuna_samplers import OptunaSearch, gp_sampler
-
-    return partial(OptunaSearch, sampler=gp_sampler, tries=1)
-
-
-def _msh() -> AllocatorFactory:
-    from .halving import SuccessiveHalving
-
-    return SuccessiveHalving
-
-
-def _sh() -> AllocatorFactory:
-    return partial(_msh(), auc_share=0.0)
-
-
-def _brackets() -> AllocatorFactory:
-    from .brackets import Brackets
-
-    return Brackets
-
-
-def _none() -> AllocatorFactory:
-    from .halving import NoHalving
-
-    return NoHalving
-
-
-# A loader each, as an entry point has, so that a list of names imports nothing.
-_OPTIMIZERS: Final = {
-    "mobo": _mobo,
-    "random": _random,
-    "sobol": _sobol,
-    "grid": _grid,
-    "greedy_bound": _greedy_bound,
-    "lcs": _lcs,
-    "nsga2": _nsga2,
-    "tpe": _tpe,
-    "gp": _gp,
-    "qnehvi": _qnehvi,
-}
-_ALLOCATORS: Final = {"msh": _msh, "sh": _sh, "brackets": _brackets, "none": _none}
+    from .budget import AllocatorFactory
+    from .fusion import FusionFactory
+    from .hardware import OptimizerFactory
+    from .mapping import MappingFactory
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-
-def hardware_optimizer_names() -> list[str]:
-    """Return the known names of hardware optimizers, sorted."""
-    return _names(_OPTIMIZERS, OPTIMIZER_GROUP)
-
-
-def budget_allocator_names() -> list[str]:
-    """Return the known names of budget allocators, sorted."""
-    return _names(_ALLOCATORS, ALLOCATOR_GROUP)
-
-
-def hardware_optimizer(name: str) -> OptimizerFactory:
-    """Return the factory called ``name``; raises ValueError, with the nearest, if unknown."""
-    return _find(name, _OPTIMIZERS, OPTIMIZER_GROUP, "hardware optimizer")
-
-
-def budget_allocator(name: str) -> AllocatorFactory:
-    """Return the factory called ``name``; raises ValueError, with the nearest, if unknown."""
-    return _find(name, _ALLOCATORS, ALLOCATOR_GROUP, "budget allocator")
+#: values of a study file that had another name once: by key, the name today of each old one; both
+#: mean the same wherever a value is read
+RENAMED: Final[Mapping[str, Mapping[str, str]]] = {
+    "fusion": {
+        "genetic": "casco",
+        "genetic_full": "casco_tilings",
+        "dynamic": "optimus",
+        "tiled": "deepfrack",
+        "integer": "fast",
+        "integer_printed": "fast_printed",
+    },
+    "factors": {"clipped": "imperfect"},
+}
 
 
-def option_names(factory: Callable[..., Any]) -> list[str]:
-    """Return the options of a factory: what it takes beyond ``problem`` and ``seed``.
+def renamed(key: str, value: str) -> str:
+    """Return today's name of a value of ``software.<key>``; most have it already."""
+    return RENAMED.get(key, {}).get(value, value)
 
-    A bound option (the share of ``sh``) is fixed by the name and is no option.
+
+def first_name(key: str, value: str) -> str:
+    """Return the oldest name of a value, which identities of studies are made from."""
+    return next((old for old, new in RENAMED.get(key, {}).items() if new == value), value)
+
+
+class Family(Collection[str], Generic[F]):
+    """The parts of one kind: a collection of names that gives the factory of each.
+
+    Args:
+        kind: the word for one of them.
+        group: entry points of this group are parts of the family.
+        given: how many arguments a factory always gets, before its options.
+        built_in: ``module:attribute`` by name; a module's name is relative to this package.
+        key: of ``software`` in study files, where it has one.
     """
-    fixed = set(factory.keywords) if isinstance(factory, partial) else set()
-    parameters = inspect.signature(factory).parameters.values()
-    named = (p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD))
-    return [name for name in named if name not in {"problem", "seed", *fixed}]
+
+    def __init__(
+        self, kind: str, group: str, given: int, built_in: Mapping[str, str], key: str = ""
+    ) -> None:
+        self.kind = kind
+        self.group = group
+        self._given = given
+        self._key = key
+        self.built_in: Final = {
+            name: EntryPoint(name, f"{__package__}.{value}", group)
+            for name, value in built_in.items()
+        }
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield today's names, sorted."""
+        return iter(sorted({*self.built_in, *(entry.name for entry in _installed(self.group))}))
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
+
+    def __contains__(self, name: object) -> bool:
+        return self.today(name) in self.built_in or name in list(self)
+
+    def __getitem__(self, name: str) -> F:
+        """Return the factory of that name.
+
+        Raises:
+            ValueError: there is none, with the nearest name; several packages have one; or it
+                cannot be imported.
+        """
+        name = self.today(name)
+        built_in = self.built_in.get(name)
+        found = [built_in] if built_in else [e for e in _installed(self.group) if e.name == name]
+        if not found:
+            raise ValueError(f"unknown {self.kind} {name!r}; {did_you_mean(name, list(self))}")
+        if len({entry.value for entry in found}) > 1:
+            values = " and ".join(sorted(entry.value for entry in found))
+            raise ValueError(f"{self.kind} {name!r} is registered by several packages: {values}")
+        try:
+            factory: F = found[0].load()
+        except (ImportError, AttributeError) as error:
+            where = found[0].value
+            raise ValueError(f"{self.kind} {name!r} ({where}) cannot be loaded: {error}") from error
+        return factory
+
+    def today(self, name: Any) -> Any:
+        """Return today's name of a part that may have had another one."""
+        return renamed(self._key, name) if isinstance(name, str) else name
+
+    def options(self, name: str) -> dict[str, inspect.Parameter]:
+        """Return the options of a part: what its factory takes beyond what it always gets.
+
+        Raises:
+            ValueError: as of looking it up.
+        """
+        parameters = list(inspect.signature(self[name]).parameters.values())[self._given :]
+        variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+        return {p.name: p for p in parameters if p.kind not in variadic}
+
+    def option_types(self, name: str, options: Collection[str]) -> dict[str, Any]:
+        """Return the types of some options of a part, of those that say one.
+
+        Names in its other annotations may be imported for type checkers alone.
+
+        Raises:
+            ValueError: as of looking it up, or the type of an option has no meaning at run time.
+        """
+        factory: Any = self[name]
+        while hasattr(factory, "func"):
+            factory = factory.func
+        target = factory.__init__ if inspect.isclass(factory) else factory
+        wanted = _Annotated(
+            {k: t for k, t in target.__annotations__.items() if k in options},
+            getattr(target, "__globals__", {}),
+        )
+        try:
+            return get_type_hints(wanted)
+        except NameError as error:
+            raise ValueError(f"the type of an option of {name!r} cannot be read: {error}") from None
 
 
-def _names(built_in: Mapping[str, object], group: str) -> list[str]:
-    return sorted({*built_in, *entry_points(group=group).names})
+class _Annotated:
+    """Some annotations of a function, with the names that they may use."""
+
+    def __init__(self, annotations: dict[str, Any], names: dict[str, Any]) -> None:
+        self.__annotations__ = annotations
+        self.__globals__ = names
 
 
-def _find(name: str, built_in: Mapping[str, Callable[[], F]], group: str, kind: str) -> F:
-    if name in built_in:
-        return built_in[name]()
-    for entry in entry_points(group=group, name=name):
-        loaded: F = entry.load()
-        return loaded
-    raise ValueError(_unknown(kind, name, _names(built_in, group)))
+@cache
+def _installed(group: str) -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=group))
 
 
-def _unknown(kind: str, name: str, valid: list[str]) -> str:
-    return f"unknown {kind} {name!r}; {did_you_mean(name, valid)}"
+HARDWARE_OPTIMIZERS: Final["Family[OptimizerFactory]"] = Family(
+    "hardware optimizer",
+    "archloom.hardware_optimizers",
+    2,
+    {
+        "gp": "hardware.optuna_samplers:GpSearch",
+        "greedy_bound": "hardware.bayesian.greedy_bound:GreedyBound",
+        "grid": "hardware.quasi_random:GridSearch",
+        "lcs": "hardware.lcs:LinearCombinationSwarm",
+        "mobo": "hardware.bayesian.mobo:Mobo",
+        "nsga2": "hardware.nsga2:Nsga2",
+        "qnehvi": "hardware.bayesian.black_box:BlackBoxNehvi",
+        "random": "hardware.random_search:RandomSearch",
+        "sobol": "hardware.quasi_random:SobolSearch",
+        "tpe": "hardware.optuna_samplers:TpeSearch",
+    },
+)
+
+BUDGET_ALLOCATORS: Final["Family[AllocatorFactory]"] = Family(
+    "budget allocator",
+    "archloom.budget_allocators",
+    0,
+    {
+        "brackets": "budget.hyperband:HyperbandBrackets",
+        "msh": "budget.successive_halving:SuccessiveHalving",
+        "none": "budget.successive_halving:NoHalving",
+        "sh": "budget.successive_halving:plain_halving",
+    },
+)
+
+FUSION_SEARCHES: Final["Family[FusionFactory]"] = Family(
+    "fusion search",
+    "archloom.fusion_searches",
+    1,
+    {
+        "casco": "fusion.casco.genetic:GeneticPlanner",
+        "casco_tilings": "fusion.casco.genetic_tilings:GeneticTilingPlanner",
+        "deepfrack": "fusion.deepfrack.planner:DeepFrackPlanner",
+        "fast": "fusion.fast.planner:LiveFastPlanner",
+        "fast_printed": "fusion.fast.planner:PrintedFastPlanner",
+        "joint": "fusion.joint.planner:JointPlanner",
+        "none": "fusion.one_shot:LayerByLayer",
+        "optimus": "fusion.optimus.planner:OptimusPlanner",
+    },
+    "fusion",
+)
+
+MAPPING_SEARCHES: Final["Family[MappingFactory]"] = Family(
+    "mapping search",
+    "archloom.mapping_searches",
+    0,
+    {
+        "auto": "mapping.auto:auto_mapping",
+        "exact": "mapping.exact.search:ExactMapping",
+        "genetic": "mapping.simd.searches:GeneticMapping",
+        "local": "mapping.simd.searches:LocalMapping",
+        "random": "mapping.random_sampling:RandomMapping",
+    },
+)

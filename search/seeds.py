@@ -1,4 +1,4 @@
-"""Seeds that depend only on what they are for, never on time or on global state."""
+"""Derivation of seeds from what they are for, never from time or global state."""
 
 from hashlib import blake2b
 

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 
-from .cli_compare import COMPARE_EXAMPLES, compare
-from .cli_options import NETWORK_SETTINGS, AsJson, HardwareSettings, Seed, Technology, WordBits
-from .cli_schedule import SCHEDULE_EXAMPLES, schedule
+from .commands import NETWORK_SETTINGS, AsJson, HardwareSettings, Seed, Technology, WordBits
+from .commands.compare import COMPARE_EXAMPLES, compare
+from .commands.schedule import SCHEDULE_EXAMPLES, schedule
 from .errors import UserError
-from .new_console import new_console
+from .rendering.text import new_console
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -75,7 +75,7 @@ def run(
     ] = None,
 ) -> None:
     """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe."""
-    from .session import Overrides, start
+    from .commands import Overrides, start
 
     raise typer.Exit(start(study, out, Overrides(executor, workers), new_console(), method))
 
@@ -83,8 +83,7 @@ def run(
 @app.command(epilog="Example: archloom resume runs/quickstart --executor inline")
 def resume(folder: StudyDir, executor: ExecutorName = None, workers: Workers = None) -> None:
     """Go on with a study that was stopped or killed; the result is as if it never had been."""
-    from .session import Overrides
-    from .session import resume as resume_study
+    from .commands import Overrides, resume as resume_study
 
     raise typer.Exit(resume_study(folder, Overrides(executor, workers), new_console()))
 
@@ -97,8 +96,10 @@ def pareto(
     pick: Pick = None,
 ) -> None:
     """Print the Pareto front of a study in its objectives; also while it runs."""
-    from .certificate_text import certificate_text
-    from .front import front_csv, front_json, front_table, read_front
+    from archloom.search.hardware.certify import certificate_text
+
+    from .analysis import read_front
+    from .commands import front_csv, front_json, front_table
 
     if as_csv and as_json:
         raise UserError("--csv and --json exclude each other; say one of them")
@@ -121,7 +122,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Take one trial apart: hardware, costs by level and layer, fusion groups, mappings."""
-    from .show import show as show_trial
+    from .commands import show_trial
 
     show_trial(folder, trial, as_json, new_console())
 
@@ -129,7 +130,7 @@ def show(
 @app.command(epilog="Example: archloom report runs/quickstart")
 def report(folder: StudyDir, pick: Pick = None) -> None:
     """Write a study's report: one HTML file that works offline, and a picture of it."""
-    from .report import write_report
+    from .rendering.report import write_report
 
     for path in write_report(folder, pick):
         typer.echo(path)
@@ -159,8 +160,7 @@ def evaluate(
 
     What is read, and what is refused by name, is in docs/timeloop.md.
     """
-    from .evaluate import Files
-    from .evaluate import evaluate as evaluate_files
+    from .commands import Files, evaluate_files
 
     files = Files(arch, problem, mapping, ert, component or [], technology)
     evaluate_files(files, as_json, new_console())
@@ -188,11 +188,11 @@ def validate(
     if as_json and as_markdown:
         raise UserError("--json and --markdown exclude each other; say one of them")
     if cases is None:
-        from .published_view import show_published
+        from .commands import show_published
 
         sound = show_published(as_json, as_markdown, new_console())
     else:
-        from .validate import validate as validate_cases
+        from .commands import validate_cases
 
         sound = validate_cases(cases, as_json, rows, new_console())
     if not sound:
@@ -271,8 +271,7 @@ def map_(
     left out. Ctrl-C ends with what was found so far. docs/mapping.md
     explains the options and what is printed.
     """
-    from .map_cases import Sought, constraints_of
-    from .map_command import Output, effort_of, map_cases
+    from .commands.map import Output, Sought, constraints_of, effort_of, map_cases
 
     sought = Sought(objective, bypass, constraints_of(constraints, dataflow, both_axes))
     effort = effort_of(search, seconds, evaluations, seed)
@@ -298,8 +297,8 @@ def hardware(
     as_json: AsJson = False,
 ) -> None:
     """Show a design: levels, energy of each access, area, TDP, and where the prices come from."""
-    from .hardware_source import find_hardware
-    from .hardware_view import show_hardware
+    from .commands import show_hardware
+    from .config import find_hardware
 
     found = find_hardware(source, settings or [], technology, word_bits)
     show_hardware(found, as_json, new_console())
@@ -339,9 +338,10 @@ def networks(
     as_json: AsJson = False,
 ) -> None:
     """Show a network: layers, shapes, MACs, bytes, intensity; or a picture of its graph."""
-    from .networks_view import Asked, show_network, show_networks
+    from .commands import show_network, show_networks
+    from .config import WorkloadOptions
 
-    asked = Asked(tuple(settings or ()), batch, word_bits)
+    asked = WorkloadOptions(tuple(settings or ()), batch, word_bits)
     if source is not None:
         show_network(source, asked, as_json, out, new_console())
     elif out is not None:
@@ -358,7 +358,7 @@ def technology(
     as_json: AsJson = False,
 ) -> None:
     """Show a technology table: entries, DRAMs, error of the SRAM fit, and every source."""
-    from .technology_view import show_technologies, show_technology
+    from .commands import show_technologies, show_technology
 
     if name is None:
         show_technologies(as_json, new_console())

@@ -1,4 +1,4 @@
-"""What an architect would look at first, as inputs of the surrogate.
+"""Derived hardware quantities that are inputs of the surrogates beside the parameters.
 
 Spotlight (Sakhuja et al., HPCA 2023) shows that a surrogate learns faster from quantities such
 as total PEs and total buffer bytes than from the raw parameters alone.
@@ -7,7 +7,7 @@ as total PEs and total buffer bytes than from the raw parameters alone.
 from math import log2
 from typing import Final
 
-from ..space.hardware import Hardware
+from archloom.space.hardware import Hardware
 
 FEATURES: Final = ("macs", "pes", "on_chip_bytes", "dram_bytes_per_s", "macs_per_dram_word")
 

@@ -2,12 +2,11 @@
 
 import ast
 import re
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from tomllib import loads
 
-import pytest
-
-from .source_tree import AROUND, LAYERS, ROOT, files, modules
+from .source_tree import AROUND, LAYERS, ROOT, all_statements, files, modules, tree
 
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
@@ -41,30 +40,51 @@ def broad_handlers(source: str) -> list[int]:
     """Return the lines of ``except`` clauses that catch every exception."""
     return [
         node.lineno
-        for node in ast.walk(ast.parse(source))
+        for node in all_statements(ast.parse(source))
         if isinstance(node, ast.ExceptHandler)
         and (node.type is None or re.search(r"\b(Base)?Exception\b", ast.unparse(node.type)))
     ]
 
 
-@pytest.mark.parametrize("path", modules(*LAYERS, *AROUND), ids=relative)
-def test_files_and_functions_are_short(path: Path) -> None:
-    source = path.read_text()
-    assert len(source.splitlines()) <= MAX_FILE_LINES
-    long = {
-        f"{node.name} at line {node.lineno}": body_lines(node)
-        for node in ast.walk(ast.parse(source))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        and body_lines(node) > MAX_FUNCTION_LINES
-    }
-    assert long == {}
+def too_long(source: str) -> Iterator[str]:
+    """Yield what is longer than a file or a function may be."""
+    if (count := len(source.splitlines())) > MAX_FILE_LINES:
+        yield f"{count} lines"
+    for node in all_statements(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            count = body_lines(node)
+            if count > MAX_FUNCTION_LINES:
+                yield f"{node.name} at line {node.lineno}: {count} lines"
 
 
-@pytest.mark.parametrize("path", TEXT, ids=relative)
-def test_nothing_is_unfinished_or_bound_to_one_machine(path: Path) -> None:
-    for number, line in enumerate(path.read_text().splitlines(), start=1):
-        assert not UNFINISHED.search(line), f"line {number} is unfinished: {line}"
-        assert not PRIVATE_PATH.search(line), f"line {number} has a private path: {line}"
+def unfit(text: str) -> Iterator[str]:
+    """Yield the lines that are unfinished or work on one machine only."""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if UNFINISHED.search(line):
+            yield f"line {number} is unfinished: {line}"
+        if PRIVATE_PATH.search(line):
+            yield f"line {number} has a private path: {line}"
+
+
+def faults(paths: Iterable[Path], found_in: Callable[[str], Iterable[str]]) -> list[str]:
+    """Return what is found in all the files, each with the name of its file."""
+    return [f"{relative(path)}: {what}" for path in paths for what in found_in(path.read_text())]
+
+
+def test_files_and_functions_are_short() -> None:
+    assert faults(modules(*LAYERS, *AROUND), too_long) == []
+
+
+def test_nothing_is_unfinished_or_bound_to_one_machine() -> None:
+    assert faults(TEXT, unfit) == []
+
+
+def test_every_oracle_says_what_it_is_independent_of() -> None:
+    """Otherwise nobody knows which fault it cannot share with the code under test."""
+    oracles = [path for path in modules("tests/oracles") if path.name != "__init__.py"]
+    docstrings = {path.name: ast.get_docstring(tree(path)) or "" for path in oracles}
+    assert docstrings
+    assert [name for name, text in docstrings.items() if "\nIndependent of: " not in text] == []
 
 
 def test_one_place_turns_a_crash_into_data() -> None:
@@ -87,13 +107,18 @@ def test_every_folder_of_modules_is_packaged() -> None:
     """A sub-package that pyproject.toml does not list would be missing from the wheel."""
     listed = loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
     names = {f"archloom.{'.'.join(p.parent.relative_to(ROOT).parts)}" for p in modules(*LAYERS)}
-    assert set(listed["packages"]) == set(listed["package-dir"]) == names
+    assert set(listed["packages"]) == names
+    assert listed["package-dir"] == {f"archloom.{layer}": layer for layer in LAYERS}
 
 
 def test_the_checks_find_what_they_look_for() -> None:
     assert UNFINISHED.search("# TO" + "DO: later")
     assert PRIVATE_PATH.search("open('/ho" + "me/me/x')")
     assert not PRIVATE_PATH.search("see docs/home/page")
+    assert list(unfit("one\n# TO" + "DO: later")) == ["line 2 is unfinished: # TO" + "DO: later"]
+    assert list(too_long("x = 1\n" * 401)) == ["401 lines"]
+    assert list(too_long("def f():\n" + "    x = 1\n" * 61)) == ["f at line 1: 61 lines"]
+    assert list(too_long("def f():\n" + "    x = 1\n" * 60)) == []
     assert broad_handlers("try: ...\nexcept Exception: ...") == [2]
     assert broad_handlers("try: ...\nexcept (ValueError, BaseException): ...") == [2]
     assert broad_handlers("try: ...\nexcept: ...") == [2]

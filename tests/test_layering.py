@@ -1,14 +1,35 @@
-"""Imports point left only: space <- evaluators <- surrogates <- search <- studies."""
+"""Imports go one way: between the five layers, between packages, and between modules."""
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import CycleError, TopologicalSorter
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from .source_tree import AROUND, LAYERS, imported, module_name, modules, statements
+from .source_tree import (
+    AROUND,
+    LAYERS,
+    PACKAGES,
+    ROOT,
+    all_statements,
+    exports,
+    imported,
+    imports,
+    inside,
+    module_name,
+    modules,
+    package_name,
+    package_of,
+    packages,
+    sources,
+    statements,
+    targets,
+    tree,
+)
 
 HEAVY = ("torch", "botorch", "gpytorch", "optuna", "ray", "plotly", "matplotlib")
 """Packages that take seconds to import: functions that need them import them."""
@@ -16,26 +37,36 @@ HEAVY = ("torch", "botorch", "gpytorch", "optuna", "ray", "plotly", "matplotlib"
 SLOW_START = (*HEAVY, "numba", "scipy", "deap", "moocore")
 """What `archloom --help` must not load."""
 
-
-def package_of(path: Path) -> str:
-    name = module_name(path)
-    return name if path.stem == "__init__" else name.rpartition(".")[0]
+MOST_AT_THE_TOP, MOST_INSIDE = 12, 15
+"""Entries of a folder that can be taken in at a glance."""
 
 
-def layering_errors(source: str, package: str) -> list[str]:
-    """Return the imports of a module in ``package`` that point right or out of the package."""
+def import_errors(source: str, package: str) -> list[str]:
+    """Return the imports of a module in ``package`` that it should not make.
+
+    A module may use the modules of its own package and of those around it, and of all others
+    what their ``__init__.py`` names. It says the former relatively, and other packages by name.
+    """
     layer = package.split(".")[1]
     errors = []
-    for node in ast.walk(ast.parse(source)):
-        for name in imported(node, package):
-            root, *rest = name.split(".")
+    for node in all_statements(ast.parse(source)):
+        for base, name in imports(node, package):
+            root, *rest = base.split(".")
             if root in LAYERS:
-                errors.append(f"line {node.lineno}: bare import of {name}")
-            elif root == "archloom" and isinstance(node, ast.Import | ast.ImportFrom):
-                if not isinstance(node, ast.ImportFrom) or not node.level:
-                    errors.append(f"line {node.lineno}: {name} must be imported relatively")
-                elif rest[0] not in LAYERS or LAYERS.index(rest[0]) > LAYERS.index(layer):
-                    errors.append(f"line {node.lineno}: {layer} imports {name}")
+                errors.append(f"line {node.lineno}: bare import of {base}")
+            if root != "archloom" or not isinstance(node, ast.Import | ast.ImportFrom):
+                continue
+            top = rest[0] if rest else name
+            if top not in LAYERS or LAYERS.index(top) > LAYERS.index(layer):
+                errors.append(f"line {node.lineno}: {layer} imports {base}")
+                continue
+            where = base if base in PACKAGES else base.rpartition(".")[0]
+            near = inside(package, where)
+            if isinstance(node, ast.Import) or bool(node.level) != near | inside(where, package):
+                how = "relatively" if near else "by its name"
+                errors.append(f"line {node.lineno}: {base} must be imported {how}")
+            elif not near and (base != where or name not in exports(where)):
+                errors.append(f"line {node.lineno}: {where} does not offer {base}.{name}")
     return errors
 
 
@@ -50,65 +81,156 @@ def heavy_errors(source: str) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", modules(*LAYERS), ids=module_name)
-def test_imports_point_left_and_are_light(path: Path) -> None:
-    source = path.read_text()
-    assert layering_errors(source, package_of(path)) + heavy_errors(source) == []
-
-
-@pytest.mark.parametrize("path", modules(*AROUND), ids=lambda p: f"{p.parent.name}.{p.stem}")
-def test_code_around_the_package_imports_it_by_its_name(path: Path) -> None:
-    names = {
-        name.split(".")[0]
-        for node in ast.walk(ast.parse(path.read_text()))
-        for name in imported(node, f"around.{path.parent.name}")
-    }
-    assert names & set(LAYERS) == set()
-
-
-def test_no_module_imports_itself_through_others() -> None:
-    paths = {module_name(path): path for path in modules(*LAYERS)}
-    graph: dict[str, set[str]] = {}
-    for name, path in paths.items():
-        nodes = statements(ast.parse(path.read_text()), into_functions=True, into_types=False)
-        targets = {target for node in nodes for target in imported(node, package_of(path))}
-        graph[name] = {n for t in targets for n in (t, t.rpartition(".")[0]) if n in paths}
+def cycle(graph: dict[str, set[str]]) -> str | None:
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
-        pytest.fail("import cycle: " + " -> ".join(error.args[1]))
+        return " -> ".join(error.args[1])
+    return None
+
+
+def test_imports_point_left_are_light_and_keep_to_what_packages_offer() -> None:
+    errors = {
+        module_name(path): found
+        for path in sources()
+        if (
+            found := import_errors(path.read_text(), package_of(path))
+            + heavy_errors(path.read_text())
+        )
+    }
+    assert errors == {}
+
+
+def test_code_around_the_package_imports_it_by_its_name() -> None:
+    errors = {
+        str(path.relative_to(ROOT)): bare
+        for path in modules(*AROUND)
+        if (
+            bare := {
+                name
+                for node in all_statements(tree(path))
+                for name in imported(node, f"around.{path.parent.name}")
+                if name.split(".")[0] in LAYERS
+            }
+        )
+    }
+    assert errors == {}
+
+
+def test_no_module_imports_itself_through_others() -> None:
+    assert cycle({module_name(path): set(targets(path, False)) for path in sources()}) is None
+
+
+@pytest.mark.parametrize("folder", packages(), ids=package_name)
+def test_entries_of_a_package_import_one_way(folder: Path) -> None:
+    """Sub-packages never import each other, not even for types; modules only for types."""
+    package = package_name(folder)
+    entries: dict[str, set[str]] = {}
+    typed: dict[str, set[str]] = {}
+    for path in sources():
+        name = module_name(path)
+        if inside(name, package):
+            entry = entry_of(name, package)
+            for graph, types in ((entries, False), (typed, True)):
+                found = {entry_of(t, package) for t in targets(path, types) if inside(t, package)}
+                graph.setdefault(entry, set()).update(found - {entry, package})
+    folders = {name for name in typed if name in PACKAGES}
+    between = {name: typed[name] & folders for name in folders}
+    assert [cycle(entries), cycle(between)] == [None, None]
+
+
+def entry_of(name: str, package: str) -> str:
+    depth = package.count(".") + 2
+    return ".".join(name.split(".")[:depth])
+
+
+@pytest.mark.parametrize("folder", packages(), ids=package_name)
+def test_a_package_says_what_it_is_and_offers_what_it_has(folder: Path) -> None:
+    package = package_name(folder)
+    source = (folder / "__init__.py").read_text()
+    doc = ast.get_docstring(ast.parse(source))
+    assert doc is not None
+    assert len(doc) > 40
+    entries = [path for path in folder.iterdir() if path.name != "__pycache__"]
+    assert len(entries) <= (MOST_AT_THE_TOP if folder.parent == ROOT else MOST_INSIDE)
+    module = import_module(package)
+    offered = exports(package)
+    for name, home in offered.items():
+        whole = getattr(module, name)
+        assert home == f"{package}.{name}" or getattr(import_module(home), name) is whole
+        # else importing the module would hide the name
+        assert home == f"{package}.{name}" or not (folder / f"{name}.py").exists()
+        assert home == f"{package}.{name}" or not (folder / name).exists()
+        assert not name.startswith("_")
+
+
+def test_what_a_package_offers_is_used_by_others() -> None:
+    used = {
+        (base, name)
+        for path in [*modules(*LAYERS, *AROUND)]
+        if path.name != "__init__.py"
+        for node in all_statements(tree(path))
+        for base, name in imports(
+            node, package_of(path) if path.parts[len(ROOT.parts)] in LAYERS else "x"
+        )
+    }
+    pages = "".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
+    examples = ast.parse("".join(re.findall(r"^from archloom.* import \w.*\n", pages, re.M)))
+    used |= {pair for node in examples.body for pair in imports(node, "x")}
+    listed = {(package, name) for package in PACKAGES for name in exports(package)}
+    assert listed - used == set()
 
 
 def test_the_command_line_starts_without_slow_packages() -> None:
-    code = "import archloom.studies.cli, sys; print(*sys.modules)"
-    loaded = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    ).stdout.split()
-    assert "archloom.studies.cli" in loaded
-    assert [name for name in SLOW_START if name in loaded] == []
+    assert [name for name in SLOW_START if name in loaded_by("archloom.studies.cli")] == []
+
+
+def test_a_search_loads_no_other_family() -> None:
+    """Random search of hardware needs neither the exact mapper nor a Gaussian process."""
+    loaded = loaded_by("archloom.search.hardware.random_search")
+    others = ("archloom.search.mapping", "archloom.search.fusion", "archloom.surrogates")
+    assert [name for name in loaded if inside(name, others[0]) or inside(name, others[1])] == []
+    assert [name for name in loaded if inside(name, f"{others[2]}.gp")] == []
+
+
+def loaded_by(module: str) -> list[str]:
+    code = f"import {module}, sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert module in done.stdout.split()
+    return done.stdout.split()
 
 
 @pytest.mark.parametrize(
     ("source", "error"),
     [
-        ("from ..search import pareto", "evaluators imports archloom.search.pareto"),
-        ("def f():\n    from ..studies.store import Store", "line 2: evaluators imports"),
-        ("from .. import search", "evaluators imports archloom.search"),
-        ("from archloom.space.dims import DIMS", "must be imported relatively"),
-        ("import archloom.space", "must be imported relatively"),
+        ("from archloom.search import Objective", "evaluators imports archloom.search"),
+        ("def f():\n    from archloom.studies.storage import Store", "line 2: evaluators imports"),
+        ("from archloom import search", "evaluators imports archloom"),
+        ("from archloom.space.workload.dims import DIMS", "does not offer"),
+        ("from archloom.space.workload import no_such", "does not offer"),
+        ("from archloom.evaluators.fusion.group import GroupCost", "must be imported relatively"),
+        ("from ...space.workload import DIMS", "must be imported by its name"),
+        ("import archloom.space", "must be imported"),
         ("from space.dims import DIMS", "bare import of space.dims"),
         ("import space", "bare import of space"),
     ],
 )
-def test_the_check_of_layers_finds(source: str, error: str) -> None:
-    assert error in "; ".join(layering_errors(source, "archloom.evaluators"))
+def test_the_check_of_imports_finds(source: str, error: str) -> None:
+    assert error in "; ".join(import_errors(source, "archloom.evaluators.fusion"))
 
 
 @pytest.mark.parametrize(
-    "source", ["from ..space.dims import DIMS", "from .kernel import price", "import numpy as np"]
+    "source",
+    [
+        "from archloom.space.workload import DIMS",
+        "from .group import group_cost",
+        "from ..jit import compiled",
+        "from .buffer import streams",
+        "import numpy as np",
+    ],
 )
-def test_the_check_of_layers_allows(source: str) -> None:
-    assert layering_errors(source, "archloom.evaluators") == []
+def test_the_check_of_imports_allows(source: str) -> None:
+    assert import_errors(source, "archloom.evaluators.fusion") == []
 
 
 def test_the_check_of_heavy_imports_knows_what_runs_on_import() -> None:
@@ -116,3 +238,8 @@ def test_the_check_of_heavy_imports_knows_what_runs_on_import() -> None:
     assert heavy_errors("class A:\n    from botorch.models import SingleTaskGP")
     assert heavy_errors("def f():\n    import torch") == []
     assert heavy_errors("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import ray") == []
+
+
+def test_the_check_of_cycles_finds_one() -> None:
+    assert cycle({"a": {"b"}, "b": {"a"}}) is not None
+    assert cycle({"a": {"b"}, "b": set()}) is None

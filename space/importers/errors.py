@@ -1,4 +1,4 @@
-"""What is wrong with a network that comes from outside."""
+"""Error of a network that comes from outside."""
 
 from collections.abc import Sequence
 

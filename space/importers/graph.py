@@ -1,8 +1,8 @@
-"""A computation graph as every front end hands it over: operators on tensors of known shape.
+"""Computation graph as every front end delivers it: operators on tensors of known shape.
 
-Front ends (ONNX, torch.export) say what is computed; :mod:`archloom.space.importers.lowering`
-decides which layers that is. Constants are folded before: what only depends on them is a
-constant, and no operator makes it.
+Front ends (ONNX, torch.export) say what is computed;
+:mod:`archloom.space.importers.lowering.lower_graph` decides which layers that is. Constants are
+folded before: what only depends on them is a constant, and no operator makes it.
 """
 
 from collections.abc import Mapping

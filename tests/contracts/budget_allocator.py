@@ -6,7 +6,7 @@ from math import inf
 import numpy as np
 import pytest
 
-from archloom.search.protocols import BudgetAllocator, Curve, Standing
+from archloom.search.budget.protocol import BudgetAllocator, Curve, Standing
 
 
 def random_standings(seed: int, trials: int, spent: int) -> dict[int, Standing]:

@@ -4,18 +4,21 @@ from abc import ABC, abstractmethod
 
 import pytest
 
-from archloom.search.software import SoftwareSettings, advance
-from archloom.space.networks import network
-from archloom.space.presets import preset
-from archloom.studies.executors import Executor
-from archloom.studies.work import Advanced, Context, Crash, Work, decode, perform
+from archloom.search.software.search import SoftwareSettings, advance
+from archloom.space.design_space.presets import preset
+from archloom.space.networks.registry import network
+from archloom.studies.engine.trial_task import Executor, TaskContext, TrialTask, perform
+from archloom.studies.storage.history import TaskResult, decode
+from archloom.studies.storage.trial import Crash
 
 SETTINGS = SoftwareSettings(population=4, mapping="random", mapping_evaluations=30)
-CONTEXT = Context((network("tiny_cnn"),), SETTINGS, advance)
-WORK = [Work(preset("eyeriss"), seed, None, budget) for seed, budget in ((1, 3), (2, 2), (3, 5))]
+CONTEXT = TaskContext((network("tiny_cnn"),), SETTINGS, advance)
+WORK = [
+    TrialTask(preset("eyeriss"), seed, None, budget) for seed, budget in ((1, 3), (2, 2), (3, 5))
+]
 
 #: Its budget is no number, so the software search raises.
-BROKEN = Work(preset("eyeriss"), 4, None, "three")  # type: ignore[arg-type]
+BROKEN = TrialTask(preset("eyeriss"), 4, None, "three")  # type: ignore[arg-type]
 
 
 class ExecutorContract(ABC):
@@ -31,25 +34,25 @@ class ExecutorContract(ABC):
         assert sorted(index for index, _ in outcomes) == list(range(len(WORK)))
         for index, outcome in outcomes:
             alone = perform(CONTEXT, WORK[index])
-            assert isinstance(outcome, Advanced)
-            assert isinstance(alone, Advanced)
+            assert isinstance(outcome, TaskResult)
+            assert isinstance(alone, TaskResult)
             assert outcome.payload == alone.payload
             assert outcome.seconds > 0
 
     def test_work_goes_on_from_the_round_before(self, executor: Executor) -> None:
-        ((_, first),) = executor.run([Work(preset("eyeriss"), 9, None, 2)])
-        assert isinstance(first, Advanced)
-        ((_, second),) = executor.run([Work(preset("eyeriss"), 9, first.payload, 3)])
-        ((_, at_once),) = executor.run([Work(preset("eyeriss"), 9, None, 5)])
-        assert isinstance(second, Advanced)
-        assert isinstance(at_once, Advanced)
+        ((_, first),) = executor.run([TrialTask(preset("eyeriss"), 9, None, 2)])
+        assert isinstance(first, TaskResult)
+        ((_, second),) = executor.run([TrialTask(preset("eyeriss"), 9, first.payload, 3)])
+        ((_, at_once),) = executor.run([TrialTask(preset("eyeriss"), 9, None, 5)])
+        assert isinstance(second, TaskResult)
+        assert isinstance(at_once, TaskResult)
         assert decode(second.payload).curve == decode(at_once.payload).curve
         assert decode(second.payload).networks == decode(at_once.payload).networks
 
     def test_a_crash_is_a_value_and_spares_the_rest(self, executor: Executor) -> None:
         outcomes = dict(executor.run([WORK[0], BROKEN, WORK[1]]))
-        assert isinstance(outcomes[0], Advanced)
-        assert isinstance(outcomes[2], Advanced)
+        assert isinstance(outcomes[0], TaskResult)
+        assert isinstance(outcomes[2], TaskResult)
         crash = outcomes[1]
         assert isinstance(crash, Crash)
         assert crash == perform(CONTEXT, BROKEN)

@@ -7,22 +7,20 @@ from math import inf
 
 import pytest
 
-from archloom.evaluators.network_cost import NetworkCost
-from archloom.search.fusion_state import FusionState
-from archloom.search.planned import ln_edp
-from archloom.search.pricing import PlanPricer
-from archloom.search.protocols import FusionSearch
-from archloom.space.fusion import FusionPlan, layer_by_layer, plan_violations
-from archloom.space.infeasible import Infeasible
-from archloom.space.networks import network
+from archloom.evaluators.fusion.plan import NetworkCost
+from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator, ln_edp
+from archloom.search.fusion.protocol import FusionSearch, FusionState
+from archloom.space.errors import Infeasible
+from archloom.space.fusion.plan import FusionPlan, layer_by_layer, plan_violations
+from archloom.space.networks.registry import network
 
-from ..search.small_cases import casco_edge, chain, cheap_pricer
+from ..cases.small_designs import casco_edge, chain, cheap_pricer
 
 
-class Counting(PlanPricer):
+class Counting(MemoizedPlanEvaluator):
     """A real pricer that remembers which plans it was asked for."""
 
-    def __init__(self, real: PlanPricer) -> None:
+    def __init__(self, real: MemoizedPlanEvaluator) -> None:
         # one memo for both
         self.__dict__.update(real.__dict__)
         self.asked: list[FusionPlan] = []
@@ -49,7 +47,7 @@ NETWORKS = {
 
 
 @cache
-def pricer(name: str) -> PlanPricer:
+def pricer(name: str) -> MemoizedPlanEvaluator:
     """One pricer for all tests: its memo never changes a price."""
     return cheap_pricer(NETWORKS[name], casco_edge(32, pe_x=4, pe_y=4))
 
@@ -64,7 +62,7 @@ class FusionSearchContract(ABC):
     """Inherit, implement :meth:`make`, and the tests run."""
 
     @abstractmethod
-    def make(self, price: PlanPricer) -> FusionSearch:
+    def make(self, price: MemoizedPlanEvaluator) -> FusionSearch:
         """Return the search under test."""
 
     def after(self, name: str, *budgets: int, seed: int = 4, store: bool = False) -> FusionState:

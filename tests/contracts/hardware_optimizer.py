@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from archloom.search.candidates import Candidate, DesignProblem
-from archloom.search.protocols import HardwareOptimizer, Observation
-from archloom.space.hardware_space import Point
-from archloom.space.networks import network
+from archloom.search.hardware.problem import Candidate, DesignProblem
+from archloom.search.hardware.protocol import HardwareOptimizer, Observation
+from archloom.space.design_space.parameter import Point
+from archloom.space.networks.registry import network
 
 from .problems import edge_problem, observe, small_space
 

@@ -7,17 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
-from archloom.evaluators.layer_cost import mapped_cost
-from archloom.evaluators.problem import MappingProblem
-from archloom.search.protocols import MappedLayer, MappingSearch
-from archloom.space.layer import Layer
-from archloom.space.mapping import mapping_violations
-from archloom.space.presets import preset
+from archloom.evaluators.loopnest.layer_cost import mapped_cost
+from archloom.evaluators.loopnest.problem import MappingProblem
+from archloom.search.mapping.protocol import MappedLayer, MappingSearch
+from archloom.space.design_space.presets import preset
+from archloom.space.workload.layer import Layer
 
-from ..search.small_cases import casco_edge, conv, resnet_conv, three_levels, two_levels
+from ..cases.small_designs import casco_edge, conv, resnet_conv, three_levels, two_levels
+from ..oracles.mapping_rules import mapping_violations
 
 DEPTHWISE = Layer(
     "dw", "conv", g=16, p=7, q=7, r=3, s=3, stride=(2, 2), padding=(1, 1), input_size=(14, 14)

@@ -4,12 +4,13 @@ from functools import cache
 from math import exp, log2, sin
 from pathlib import Path
 
-from archloom.evaluators.hardware_cost import hardware_cost
-from archloom.search.candidates import Candidate, DesignProblem
-from archloom.search.protocols import Observation
-from archloom.space.hardware import Hardware
-from archloom.space.hardware_space import HardwareSpace, Point
-from archloom.space.networks import network
+from archloom.evaluators.hardware import hardware_cost
+from archloom.search.hardware.problem import Candidate, DesignProblem
+from archloom.search.hardware.protocol import Observation
+from archloom.space.design_space.hardware_space import HardwareSpace
+from archloom.space.design_space.parameter import Point
+from archloom.space.hardware.hardware import Hardware
+from archloom.space.networks.registry import network
 
 SMALL_TEMPLATE = """
 description: A mesh of scalar PEs below one buffer.

@@ -2,16 +2,17 @@
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from archloom.evaluators.conformance import agreement, evaluated
-from archloom.evaluators.layer_cost import mapped_cost
-from archloom.evaluators.problem import MappingProblem
-from archloom.space.cases import Case, case_of, read_cases
+from archloom.evaluators.loopnest.layer_cost import mapped_cost
+from archloom.evaluators.loopnest.problem import MappingProblem
+from archloom.space.importers.cases.reader import Case, case_of, read_cases
 
-FILE = Path(__file__).parents[1] / "data" / "timeloop_cases.jsonl"
+from ..source_tree import ROOT
+
+FILE = ROOT / "tests" / "data" / "timeloop_cases.jsonl"
 RECORDS = [json.loads(line) for line in FILE.read_text().splitlines()]
 CASES = list(read_cases(FILE))
 SOUND = [c for c in CASES if c.closed_form_agrees]

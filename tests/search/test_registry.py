@@ -1,55 +1,201 @@
+"""Registered parts: names, old names, options, and parts that other packages add."""
+
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint, EntryPoints
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 from archloom.search import registry
-from archloom.search.halving import NoHalving, SuccessiveHalving
-from archloom.search.mobo import Mobo
-from archloom.search.random_search import RandomSearch
+from archloom.search.budget.successive_halving import NoHalving, SuccessiveHalving
+from archloom.search.fusion.protocol import Abilities
+from archloom.search.hardware.bayesian.mobo import Mobo
+from archloom.search.hardware.random_search import RandomSearch
+from archloom.search.mapping.simd.searches import LocalMapping
 from archloom.search.registry import (
-    budget_allocator,
-    budget_allocator_names,
-    hardware_optimizer,
-    hardware_optimizer_names,
-    option_names,
+    BUDGET_ALLOCATORS,
+    FUSION_SEARCHES,
+    HARDWARE_OPTIMIZERS,
+    MAPPING_SEARCHES,
+    RENAMED,
+    Family,
+    first_name,
+    renamed,
 )
+from archloom.search.software.planners import (
+    abilities_of,
+    fusion_search,
+    nothing_fused,
+    suited_budgets,
+)
+from archloom.space.design_space.presets import preset
+
+from ..cases.small_designs import casco_edge, chain, cheap_pricer
+
+if TYPE_CHECKING:
+    from archloom.search.hardware.problem import DesignProblem
+
+FAMILIES: dict[str, Family[Any]] = {
+    family.kind: family
+    for family in (HARDWARE_OPTIMIZERS, BUDGET_ALLOCATORS, FUSION_SEARCHES, MAPPING_SEARCHES)
+}
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_every_registered_name_gives_a_factory_whose_options_have_types(kind: str) -> None:
+    family = FAMILIES[kind]
+    assert len(family) == len(set(family)) >= len(family.built_in) > 1
+    assert list(family) == sorted(family)
+    for name in family:
+        assert name in family
+        assert callable(family[name])
+        options = family.options(name)
+        assert set(family.option_types(name, options)) == set(options)
+        # a study file may name it and say no more
+        assert all(option.default is not option.empty for option in options.values())
 
 
 def test_built_in_names_give_their_factories() -> None:
-    assert hardware_optimizer("mobo") is Mobo
-    assert hardware_optimizer("random") is RandomSearch
-    assert budget_allocator("msh")() == SuccessiveHalving()
-    assert budget_allocator("sh")(rounds=2) == SuccessiveHalving(rounds=2, auc_share=0.0)
-    assert budget_allocator("none")(evaluations=9) == NoHalving(9)
-    assert {"mobo", "random"} <= set(hardware_optimizer_names())
-    assert {"msh", "sh", "none"} <= set(budget_allocator_names())
+    assert HARDWARE_OPTIMIZERS["mobo"] is Mobo
+    assert HARDWARE_OPTIMIZERS["random"] is RandomSearch
+    assert MAPPING_SEARCHES["local"] is LocalMapping
+    assert BUDGET_ALLOCATORS["msh"]() == SuccessiveHalving()
+    assert BUDGET_ALLOCATORS["sh"](rounds=2) == SuccessiveHalving(rounds=2, auc_share=0.0)
+    assert BUDGET_ALLOCATORS["none"](evaluations=9) == NoHalving(9)
 
 
-def test_unknown_names_are_answered_with_the_nearest() -> None:
-    with pytest.raises(ValueError, match=r"unknown hardware optimizer 'mobbo'; did you mean mobo"):
-        hardware_optimizer("mobbo")
-    with pytest.raises(ValueError, match=r"unknown budget allocator 'x'; known: .*msh"):
-        budget_allocator("x")
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_unknown_names_are_answered_with_the_nearest(kind: str) -> None:
+    family = FAMILIES[kind]
+    near = next(name for name in family if len(name) > 3)
+    assert f"{near}x" not in family
+    with pytest.raises(ValueError, match=f"unknown {kind} '{near}x'; did you mean .*{near}"):
+        family[f"{near}x"]
+    with pytest.raises(ValueError, match=f"unknown {kind} 'q-'; known: .*{near}"):
+        family["q-"]
 
 
 def test_options_are_those_that_a_study_may_set() -> None:
-    assert option_names(Mobo) == [
+    assert list(HARDWARE_OPTIMIZERS.options("mobo")) == [
         "initial",
         "pool",
         "update_filter",
         "filter_batch",
         "acquisition",
     ]
-    assert option_names(RandomSearch) == []
-    assert option_names(budget_allocator("sh")) == ["rounds", "first_budget", "rank"]
+    assert HARDWARE_OPTIMIZERS.options("random") == {}
+    assert list(HARDWARE_OPTIMIZERS.options("tpe")) == ["initial"]
+    assert list(BUDGET_ALLOCATORS.options("sh")) == ["rounds", "first_budget", "rank"]
+    assert list(FUSION_SEARCHES.options("casco")) == ["population"]
+    assert FUSION_SEARCHES.options("fast_printed") == {}
+    assert MAPPING_SEARCHES.options("auto") == {}
 
 
-def test_an_installed_package_can_add_an_optimizer(monkeypatch: pytest.MonkeyPatch) -> None:
-    added = EntryPoint("mine", f"{RandomSearch.__module__}:RandomSearch", registry.OPTIMIZER_GROUP)
+def test_old_names_mean_what_they_meant() -> None:
+    for key, names in RENAMED.items():
+        for old, new in names.items():
+            assert (renamed(key, old), renamed(key, new)) == (new, new)
+            assert (first_name(key, old), first_name(key, new)) == (old, old)
+    for old, new in RENAMED["fusion"].items():
+        assert old in FUSION_SEARCHES
+        assert old not in list(FUSION_SEARCHES)
+        assert FUSION_SEARCHES[old] is FUSION_SEARCHES[new]
+    # the mapping search of that name is another one
+    assert renamed("mapping", "genetic") == "genetic"
 
-    def installed(**query: str) -> EntryPoints:
-        return EntryPoints([added]).select(**query)
 
-    monkeypatch.setattr(registry, "entry_points", installed)
-    assert hardware_optimizer("mine") is RandomSearch
-    assert "mine" in hardware_optimizer_names()
+def test_a_planner_says_what_it_is_able_to_do() -> None:
+    assert [n for n in FUSION_SEARCHES if abilities_of(n).several_cores] == ["casco", "joint"]
+    assert {
+        n: abilities_of(n).plans for n in FUSION_SEARCHES if abilities_of(n).plans != "any"
+    } == {
+        "fast_printed": "steady",
+        "none": "layer_by_layer",
+    }
+    assert suited_budgets("joint", "plans") == {"first_budget": 2, "evaluations": 14}
+    assert suited_budgets("joint", "shared") == suited_budgets("fast", "plans")
+    with pytest.raises(ValueError, match="first_budget is 0"):
+        Abilities(first_budget=0)
+    assert nothing_fused("joint", preset("tpu_v3")) is None
+    assert nothing_fused("none", preset("tpu_v3")) is None
+    assert "optimus fuses nothing on tpu_v3" in (nothing_fused("dynamic", preset("tpu_v3")) or "")
+    assert "only casco and joint" in (nothing_fused("fast", preset("tpu_v3")) or "")
+
+
+def test_a_population_is_for_searches_that_breed() -> None:
+    price = cheap_pricer(chain(3), casco_edge(32, pe_x=4, pe_y=4))
+    bred = fusion_search("casco", price, 3)
+    assert len(bred.advance(bred.start(0), 12).population) == 3
+    fusion_search("none", price, 3)
+
+
+class Strange:
+    """An optimizer whose first arguments have types for type checkers only, as plug-ins may."""
+
+    def __init__(
+        self, problem: "DesignProblem", seed: int, width: int, mode: Literal["a", "b"] = "a"
+    ) -> None:
+        self.made = problem, seed, width, mode
+
+
+def untyped(problem, seed, depth: "Missing" = 1, *rest, free=2, **more):  # type: ignore[no-untyped-def]  # noqa: F821
+    """An optimizer whose option has a type that nobody knows."""
+
+
+@pytest.fixture
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
+    """Entry points of other packages; tests append theirs."""
+    added: list[EntryPoint] = []
+
+    def entry_points(**query: str) -> EntryPoints:
+        return EntryPoints(added).select(**query)
+
+    monkeypatch.setattr(registry, "entry_points", entry_points)
+    registry._installed.cache_clear()
+    yield added
+    registry._installed.cache_clear()
+
+
+def test_an_installed_package_can_add_a_part(installed: list[EntryPoint]) -> None:
+    for kind, family in FAMILIES.items():
+        installed.append(EntryPoint(f"my {kind}", f"{__name__}:Strange", family.group))
+    for kind, family in FAMILIES.items():
+        assert family[f"my {kind}"] is Strange
+        assert f"my {kind}" in family
+        assert set(family) == {*family.built_in, f"my {kind}"}
+
+
+def test_options_of_other_packages_are_found(installed: list[EntryPoint]) -> None:
+    group = HARDWARE_OPTIMIZERS.group
+    installed += [
+        EntryPoint("strange", f"{__name__}:Strange", group),
+        EntryPoint("untyped", f"{__name__}:untyped", group),
+    ]
+    assert list(HARDWARE_OPTIMIZERS.options("strange")) == ["width", "mode"]
+    found = HARDWARE_OPTIMIZERS.option_types("strange", ["width", "mode", "unknown"])
+    assert found == {"width": int, "mode": Literal["a", "b"]}
+    assert list(HARDWARE_OPTIMIZERS.options("untyped")) == ["depth", "free"]
+    assert HARDWARE_OPTIMIZERS.option_types("untyped", ["free"]) == {}
+    with pytest.raises(
+        ValueError, match=r"type of an option of 'untyped' cannot be read: .*Missing"
+    ):
+        HARDWARE_OPTIMIZERS.option_types("untyped", ["depth"])
+
+
+def test_what_cannot_be_used_is_named(installed: list[EntryPoint]) -> None:
+    group = HARDWARE_OPTIMIZERS.group
+    installed += [
+        EntryPoint("gone", "no_such_package:Search", group),
+        EntryPoint("typo", f"{__name__}:Strang", group),
+        EntryPoint("twice", f"{__name__}:Strange", group),
+        EntryPoint("twice", f"{__name__}:untyped", group),
+        # a built-in part cannot be replaced
+        EntryPoint("mobo", f"{__name__}:Strange", group),
+    ]
+    with pytest.raises(ValueError, match=r"'gone' \(no_such_package:Search\) cannot be loaded"):
+        HARDWARE_OPTIMIZERS["gone"]
+    with pytest.raises(ValueError, match=r"cannot be loaded: .*Strang"):
+        HARDWARE_OPTIMIZERS["typo"]
+    with pytest.raises(ValueError, match=r"'twice' is registered by several packages: .*:Strange"):
+        HARDWARE_OPTIMIZERS["twice"]
+    assert HARDWARE_OPTIMIZERS["mobo"] is Mobo

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner
 
 from archloom.studies.cli import app, main
-from archloom.studies.store import STUDY, TRIALS, Store
+from archloom.studies.storage.store import STUDY, TRIALS, Store
 
-from .samples import TINY, archloom, run_here, tiny_config, write_study
+from ..cases.studies import TINY, archloom, run_here, tiny_config, write_study
 
 COMMANDS = [c.name or c.callback.__name__ for c in app.registered_commands if c.callback]
 

@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 import torch
 
-from archloom.surrogates.gp import MAX_FIT_ROWS, ROUGH, GaussianProcess, fitted, untrained_model
+from archloom.surrogates.gp import GaussianProcess
+from archloom.surrogates.gp_fit import (
+    MAX_FIT_ROWS,
+    ROUGH_NOISE_PRIOR,
+    fit_hyperparameters,
+    untrained_model,
+)
 
 
 def smooth(x):
@@ -26,7 +32,7 @@ def test_it_predicts_a_smooth_function_and_knows_how_well():
 def test_the_posterior_is_botorchs() -> None:
     x, unseen = sample(15, 0), sample(20, 1)
     process = GaussianProcess.fit(x, smooth(x))
-    found = process.found
+    found = process.hyperparameters
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = untrained_model(x, (smooth(x) - found.centre) / found.scale)
@@ -71,7 +77,7 @@ def test_believing_removes_doubt_and_keeps_the_mean():
     x, unseen = sample(8, 0), sample(30, 2)
     process = GaussianProcess.fit(x, smooth(x))
     mean, std = process.predict(unseen)
-    mean_after, std_after = process.believing(unseen[:3]).predict(unseen)
+    mean_after, std_after = process.condition_on_mean(unseen[:3]).predict(unseen)
     np.testing.assert_allclose(mean_after, mean, atol=1e-6)
     assert (std_after <= std + 1e-9).all()
     assert (std_after[:3] < 0.9 * std[:3]).all()
@@ -80,7 +86,7 @@ def test_believing_removes_doubt_and_keeps_the_mean():
 
 def test_believing_nothing_changes_nothing():
     process = GaussianProcess.fit(sample(5, 0), smooth(sample(5, 0)))
-    assert process.believing(np.empty((0, 2))) is process
+    assert process.condition_on_mean(np.empty((0, 2))) is process
 
 
 def test_one_result_and_equal_results_can_be_fitted():
@@ -123,11 +129,11 @@ def test_of_a_function_that_jumps_the_rough_prior_predicts_better_than_the_smoot
     jumps = np.random.default_rng(1).normal(0, 0.3, len(x))
     y = x[:, 0] + jumps
     errors = {}
-    for name, noise in (("smooth", None), ("rough", ROUGH)):
+    for name, noise in (("smooth", None), ("rough", ROUGH_NOISE_PRIOR)):
         squares = []
         for start in range(0, 100, 20):
             some = slice(start, start + 20)
-            found = fitted(x[some], y[some], **({"noise": noise} if noise else {}))
+            found = fit_hyperparameters(x[some], y[some], **({"noise": noise} if noise else {}))
             mean, _ = GaussianProcess(x[some], y[some], found).predict(x[200:])
             squares.append(np.mean((x[200:, 0] - mean) ** 2))
         errors[name] = float(np.mean(squares))

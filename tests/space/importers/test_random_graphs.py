@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from archloom.space.importers.errors import ImportProblem
-from archloom.space.importers.lowering import lower
-from archloom.space.importers.patterns import simplify
+from archloom.space.importers.lowering.lower_graph import lower
+from archloom.space.importers.patterns.rewrite import simplify
 
-from .graph_maker import GraphMaker
+from ...cases.graph_maker import GraphMaker
 
 KINDS = (
     *("reshape", "transpose", "slice", "concat", "expand", "copy"),

@@ -15,11 +15,11 @@ import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
-from archloom.space.fingerprint import explain_difference
-from archloom.space.importers.onnx_reader import read_onnx
-from archloom.space.importers.torch_reader import network_of
-from archloom.space.network import Network
-from archloom.space.networks import network
+from archloom.space.importers.onnx.reader import read_onnx
+from archloom.space.importers.torch.reader import network_of
+from archloom.space.networks.registry import network
+from archloom.space.workload.isomorphism import explain_difference
+from archloom.space.workload.network import Network
 
 from .models import convolutional, sequences, upsampling
 
@@ -114,7 +114,14 @@ def counted(model: nn.Module, inputs: tuple[torch.Tensor, ...]) -> int:
     return int(counter.get_total_flops()) // 2
 
 
-@pytest.mark.parametrize("name", CASES)
+#: models whose operators are those of others here
+REPEATED = ("alexnet", "resnet50", "densenet161")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=pytest.mark.exhaustive) if n in REPEATED else n for n in CASES],
+)
 def test_all_routes_meet(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     model, inputs = built(case), case.inputs()

@@ -1,0 +1,31 @@
+"""Costs of choices: what a mapping, a fused group, a plan and a piece of hardware cost.
+
+Read :mod:`.technology` and ``hardware.py`` (energy per access, area, TDP), then :mod:`.loopnest`
+(one layer under one mapping), :mod:`.fusion` (groups and plans) and :mod:`.bounds` (what nothing
+gets below). ``jit.py`` compiles the kernels, ``arrays.py`` names array types, ``conformance.py``
+holds recorded cases of Timeloop against the model.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .arrays import Flags as Flags, Floats as Floats, Ints as Ints, Words as Words
+    from .conformance import (
+        Agreement as Agreement,
+        EvaluatedCase as EvaluatedCase,
+        MisfitError as MisfitError,
+        agreement as agreement,
+        evaluated as evaluated,
+    )
+    from .hardware import (
+        AccessCosts as AccessCosts,
+        HardwareCost as HardwareCost,
+        access_costs as access_costs,
+        edp_js as edp_js,
+        hardware_cost as hardware_cost,
+    )
+    from .jit import compiled as compiled, helper as helper, inlined as inlined, lean as lean
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

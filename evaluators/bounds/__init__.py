@@ -1,0 +1,30 @@
+"""Lower bounds on energy, latency and traffic, with proofs in ``docs/bounds.md``.
+
+``compulsory.py`` holds for every plan and mapping, ``layer.py`` (compiled in ``layer_kernel.py``,
+``traffic.py``, ``level_capacity.py``) for one layer on one hardware, ``network.py`` for a network,
+``box_relaxation.py`` for all designs of a box at once. ``gaps.py`` says how far a result is from
+its bound.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .box_relaxation import Relaxation as Relaxation, Relaxed as Relaxed
+    from .compulsory import compute_cycles as compute_cycles, pass_bounds as pass_bounds
+    from .gaps import mapping_gaps as mapping_gaps
+    from .layer import (
+        design_and_prices as design_and_prices,
+        layer_bound as layer_bound,
+        problem_bound as problem_bound,
+    )
+    from .layer_kernel import layer_costs as layer_costs
+    from .network import (
+        NetworkBound as NetworkBound,
+        Plans as Plans,
+        any_plan_bound as any_plan_bound,
+        tight_pass_bounds as tight_pass_bounds,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

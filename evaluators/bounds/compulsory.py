@@ -1,0 +1,230 @@
+"""Lower bounds on energy and latency that hold for every fusion plan and every mapping.
+
+They rest on three facts that no search choice can change: each operation whose result is read
+later runs at least once (halos can only repeat it), each weight and each network input that is
+read comes from DRAM at least once, and each network output goes there once. Maps between
+layers may stay on the chip, so they count for nothing. Steady weights, which are in the buffer
+before the pass begins, break the second fact: for plans with them the bounds are to be asked for.
+"""
+
+from collections.abc import Sequence
+from math import exp, fsum, log, prod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archloom.evaluators.fusion.buffer import buffer_words
+from archloom.space.hardware import Cores, Hardware, fusion_cores, pass_batch
+from archloom.space.workload import DIMS, TENSORS, Network, Tensor, remembered
+
+from ..hardware import access_costs, edp_js
+from .needed_outputs import needed
+
+
+class Demand(NamedTuple):
+    """Operations and words that one pass of a network takes, whatever runs it.
+
+    Attributes:
+        macs: int64[layers] of the layers that run on MACs, whose results are read.
+        loops: int64[layers, 8], their loop bounds (order of DIMS).
+        density: float64[layers, 2], their shares of nonzero weights and inputs.
+        vector_ops: operations on the vector unit.
+        weight_words: words of all weights.
+        dram_words: words that DRAM moves at the least, weights with them.
+    """
+
+    macs: NDArray[np.int64]
+    loops: NDArray[np.int64]
+    density: NDArray[np.float64]
+    vector_ops: int
+    weight_words: int
+    dram_words: int
+
+    def with_steady(self, hardware: Hardware) -> "Demand":
+        """Return what a pass takes if as many weights as fit never leave the fusion level."""
+        buffer = hardware.fusion_level
+        if buffer is None or "weights" not in hardware.levels[buffer].keeps:
+            return self
+        steady = min(self.weight_words, buffer_words(hardware))
+        return self._replace(dram_words=self.dram_words - steady)
+
+
+def energy_bound_pj(network: Network, hardware: Hardware, steady: bool = False) -> float:
+    """Return an energy that no plan and mapping of one pass of ``network`` can go below, in pJ.
+
+    Arithmetic, compulsory DRAM traffic, the accesses that every MAC makes to the innermost
+    buffers, and leakage over the latency bound. ``steady`` says whether plans may have steady
+    weights.
+    """
+    return _bounds(demanded(network, hardware, steady), hardware)[0]
+
+
+def latency_bound_cycles(network: Network, hardware: Hardware, steady: bool = False) -> float:
+    """Return cycles that no plan and mapping of one pass of ``network`` can go below.
+
+    The larger of compute (layers one after another, each on as many MACs as its loops can
+    occupy) and compulsory DRAM traffic at full bandwidth. ``steady`` says whether plans may have
+    steady weights.
+    """
+    return _bounds(demanded(network, hardware, steady), hardware)[1]
+
+
+def demanded(network: Network, hardware: Hardware, steady: bool) -> Demand:
+    """Return what one pass takes on ``hardware``, by plans that may have steady weights or not."""
+    need = demand(network)
+    return need.with_steady(hardware) if steady else need
+
+
+def edp_bound(networks: Sequence[Network], hardware: Hardware) -> float:
+    """Return a lower bound on the EDP of ``hardware``, in J*s: geometric mean over networks.
+
+    Of plans without steady weights.
+
+    A pass works on as many inferences as :func:`pass_batch` says.
+
+    Raises:
+        ValueError: no networks.
+    """
+    if not networks:
+        raise ValueError("edp_bound needs at least one network, got none")
+    logs = [
+        log(edp_js(*pass_bounds(network, hardware), hardware, pass_batch(network, hardware)))
+        for network in networks
+    ]
+    return exp(fsum(logs) / len(logs))
+
+
+def pass_bounds(network: Network, hardware: Hardware, steady: bool = False) -> tuple[float, float]:
+    """Return energy (pJ) and latency (cycles) that no pass over :func:`pass_batch` inferences
+    goes below. ``steady`` says whether plans may have steady weights.
+    """
+    network = network.with_batch(pass_batch(network, hardware))
+    return _bounds(demanded(network, hardware, steady), hardware)
+
+
+def compute_cycles(
+    network: Network, hardware: Hardware, macs: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return float64[k], cycles that no pass goes below if at most so many MACs may work at once.
+
+    A pass as in :func:`pass_bounds`; layers run one after another.
+    """
+    need = demand(network, pass_batch(network, hardware))
+    busy, _ = nonzero(need.density, hardware)
+    at_once = np.minimum.outer(macs, occupied(need.loops, hardware))
+    cycles: NDArray[np.float64] = (need.macs * busy / at_once).sum(axis=1)
+    return cycles + need.vector_ops / hardware.vector_lanes
+
+
+def demand(network: Network, batch: int | None = None) -> Demand:
+    """Return what one pass takes, at the network's batch or at another."""
+    return _demand(network if batch is None else network.with_batch(batch))
+
+
+@remembered
+def _demand(network: Network) -> Demand:
+    least = needed(network)
+    pairs = list(zip(network.layers, least.outputs, strict=True))
+    macs = [(la.macs // (la.p * la.q) * out, la) for la, out in pairs if la.uses_macs]
+    # layers that share weights may share one fetch of them
+    weights = sum(layer.weight_words for layer in network.layers if not layer.weights_of)
+    words = weights + least.input_words
+    words += sum(layer.output_words for layer in network.layers if layer.name in network.leaving)
+    return Demand(
+        np.array([count for count, _ in macs], dtype=np.int64),
+        np.array([layer.bounds for _, layer in macs], dtype=np.int64).reshape(-1, len(DIMS)),
+        np.array([layer.density for _, layer in macs], dtype=np.float64).reshape(-1, 2),
+        sum(layer.vector_ops // (layer.p * layer.q) * out for layer, out in pairs),
+        weights,
+        words,
+    )
+
+
+def _bounds(need: Demand, hardware: Hardware) -> tuple[float, float]:
+    """Return (energy_pj, latency_cycles)."""
+    costs = access_costs(hardware)
+    busy, working = nonzero(need.density, hardware)
+    compute = float((need.macs / occupied(need.loops, hardware) * busy).sum())
+    compute += need.vector_ops / hardware.vector_lanes
+    narrow = least_dram_bits(hardware) / hardware.word_bits
+    cycles = max(compute, need.dram_words * narrow / hardware.levels[-1].bandwidth_words)
+    energy = float((need.macs * working).sum()) * (costs.mac_pj + operands_pj(hardware))
+    energy += need.vector_ops * costs.vector_op_pj
+    energy += need.dram_words * dram_word_pj(hardware) + cycles * costs.leakage_pj_per_cycle
+    return energy, cycles
+
+
+def nonzero(
+    density: NDArray[np.float64], hardware: Hardware
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Shares of cycles and of energy, float64[layers] each, that zeros leave at the least."""
+    zeros = (hardware.effects.weight_zeros, hardware.effects.input_zeros)
+    skipped, spared = ([z == "skipped" for z in zeros], [z != "computed" for z in zeros])
+    busy = np.where(skipped, density, 1.0).prod(axis=1)
+    working = np.where(spared, density, 1.0).prod(axis=1)
+    return busy, working
+
+
+def occupied(loops: NDArray[np.int64], hardware: Hardware) -> NDArray[np.float64]:
+    """MACs that each layer can occupy at once, float64[layers].
+
+    On each axis of each level no more children work than there are, nor than the product of the
+    bounds that may be unrolled there. Padding a bound up does not help: it adds as many MACs as
+    it occupies. Smaller tiles of a layer occupy no more. Cores that run tiles side by side may all
+    work, whatever loops may be unrolled over them.
+    """
+    cores = fusion_cores(hardware)
+    count = cores.count if isinstance(cores, Cores) else 1
+    parallel = np.full(len(loops), float(count))
+    inside = len(hardware.levels) - (count > 1)
+    for level, fanout in zip(hardware.levels[:inside], hardware.fanouts[:inside], strict=True):
+        for allowed, children in zip((level.spatial_x, level.spatial_y), fanout, strict=True):
+            if children > 1:
+                columns = [DIMS.index(d) for d in allowed]
+                parallel *= np.minimum(children, loops[:, columns].prod(axis=1, dtype=np.float64))
+    at_most: NDArray[np.float64] = np.minimum(parallel, loops.prod(axis=1, dtype=np.float64))
+    return at_most
+
+
+def operands_pj(hardware: Hardware) -> float:
+    """Energy of the innermost accesses that each MAC makes, at the least.
+
+    A tensor's innermost buffer serves each of its MACs in every cycle, and one access can serve
+    all MACs of an instance at best, with a full vector of words. A first partial sum is not read,
+    so outputs count their writes alone. A tensor whose innermost buffer may be bypassed, or is
+    DRAM, counts for nothing here.
+    """
+    costs = access_costs(hardware)
+    total = 0.0
+    for t, tensor in enumerate(TENSORS):
+        i = _innermost(hardware, tensor)
+        level = hardware.levels[i]
+        if level.optional or level.storage == "dram":
+            continue
+        pj = costs.write_pj[i, t] if tensor == "outputs" else costs.read_pj[i, t]
+        served = prod(f for fanout in hardware.fanouts[: i + 1] for f in fanout)
+        width = _words_per_access(hardware, i, hardware.bits(i, tensor))
+        total += float(pj) / (served * width * level.cluster_size)
+    return total
+
+
+def least_dram_bits(hardware: Hardware) -> int:
+    """Bits of the narrowest words in DRAM."""
+    return min(hardware.bits(-1, tensor) for tensor in TENSORS)
+
+
+def dram_word_pj(hardware: Hardware) -> float:
+    """Energy of moving one of those words over DRAM at the least."""
+    costs = access_costs(hardware)
+    access_pj = min(costs.read_pj[-1].min(), costs.write_pj[-1].min())
+    return float(access_pj) / _words_per_access(hardware, -1, least_dram_bits(hardware))
+
+
+def _words_per_access(hardware: Hardware, level: int, bits: int) -> int:
+    """Words of so many bits in one access to a level."""
+    return max(1, hardware.levels[level].width_words * hardware.word_bits // bits)
+
+
+def _innermost(hardware: Hardware, tensor: Tensor) -> int:
+    return next(i for i, level in enumerate(hardware.levels) if tensor in level.keeps)

@@ -1,0 +1,91 @@
+"""Optimality gaps of a plan's mappings, as far as the searches that found them could prove."""
+
+from dataclasses import dataclass
+from math import inf, sqrt
+
+from archloom.evaluators.fusion import GroupCost, NetworkCost
+from archloom.evaluators.fusion.buffer import streams
+from archloom.evaluators.loopnest import LayerCost
+from archloom.space import Infeasible
+from archloom.space.hardware import fusion_cores
+
+from ..hardware import access_costs
+from .compulsory import latency_bound_cycles
+
+
+@dataclass(frozen=True, slots=True)
+class MappingGaps:
+    """Summary of a plan's mappings.
+
+    Attributes:
+        mappings: one for each layer on MACs and each distinct tile of it.
+        proven: of them, how many are proven to be the best.
+        unknown: of them, of how many nothing is proven.
+        worst_percent: the largest gap of the others; 0 if there are none.
+        plan_percent: no other choice of mappings gives the plan less than its EDP divided by
+            (1 + plan_percent / 100).
+    """
+
+    mappings: int
+    proven: int
+    unknown: int
+    worst_percent: float
+    plan_percent: float
+
+
+def mapping_gaps(cost: NetworkCost) -> MappingGaps:
+    """Return what is known of a plan's mappings."""
+    shares = [share for group in cost.groups for share in group.layers]
+    found = [c for s in shares for _, c in s.evaluations if c.mapping is not None]
+    gaps = [c.gap_percent for c in found]
+    known = [gap for gap in gaps if gap < inf]
+    edp = cost.energy_pj * cost.latency_cycles
+    least = least_edp(cost)
+    return MappingGaps(
+        mappings=len(gaps),
+        proven=gaps.count(0.0),
+        unknown=len(gaps) - len(known),
+        worst_percent=max(known, default=0.0),
+        plan_percent=100.0 * (edp / least - 1.0) if least else inf,
+    )
+
+
+def least_edp(cost: NetworkCost) -> float:
+    """Return an EDP (pJ cycles) that the plan has at least, whatever the mappings.
+
+    From the least EDP of each tile and from the energy and the cycles that no mapping changes
+    (docs/exact_mapping.md, what proofs of layers say of a network).
+    """
+    leaking = cost.leakage_pj / cost.latency_cycles
+    fixed_pj, fixed_cycles, roots = 0.0, 0, 0.0
+    shares = [(group, share) for group in cost.groups for share in group.layers]
+    for group, share in shares:
+        fixed_pj += float(share.energy_pj.sum()) + share.compute_pj
+        # mappings of tiles on cores are proven for the leakage of one
+        leaks = min(leaking, _core_leakage(cost, group, leaking))
+        for times, tile in share.evaluations:
+            # tiles that run side by side take the cycles of one
+            turns = -(-times // group.cores)
+            if tile.mapping is None:
+                fixed_cycles += turns * tile.latency_cycles
+            else:
+                fixed_pj -= times * tile.dynamic_pj
+                roots += turns * sqrt(_least_of(tile, leaks))
+    fixed_pj = max(0.0, fixed_pj)
+    steady = any(group.group.steady for group in cost.groups)
+    longest = latency_bound_cycles(cost.network, cost.hardware, steady)
+    together = (roots + sqrt((fixed_pj + leaking * fixed_cycles) * fixed_cycles)) ** 2
+    return float(max(together, roots**2 + fixed_pj * longest))
+
+
+def _core_leakage(cost: NetworkCost, group: GroupCost, whole: float) -> float:
+    """Leakage per cycle that the mappings of a group were searched with; ``whole`` of the chip."""
+    cores = fusion_cores(cost.hardware)
+    if streams(group.group) or isinstance(cores, Infeasible) or cores.count == 1:
+        return whole
+    return access_costs(cores.one).leakage_pj_per_cycle
+
+
+def _least_of(tile: LayerCost, leaking: float) -> float:
+    cycles = tile.latency_cycles
+    return (tile.dynamic_pj + leaking * cycles) * cycles / (1 + tile.gap_percent / 100)

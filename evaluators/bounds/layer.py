@@ -1,0 +1,146 @@
+"""Lower bounds of one layer on one hardware, and how far DRAM lets it run: the roofline.
+
+No valid mapping moves fewer words, needs less energy or takes fewer cycles. docs/bounds.md has
+the theorems and how near mappings come.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from archloom.evaluators.loopnest import STREAMED, MappingProblem, Residency, vector_cost
+from archloom.space.hardware import Hardware
+from archloom.space.mapping import UNCONSTRAINED
+from archloom.space.workload import TENSORS, Layer
+
+from ..arrays import Floats
+from ..hardware import access_costs, edp_js
+from .layer_kernel import ACROSS, MOVED, Prices, dram_words, layer_costs, layer_words, prices_of
+from .layer_work import work_of
+from .level_capacity import Design, design_of, limits_of
+
+
+@dataclass(frozen=True, eq=False)
+class LayerBound:
+    """Figures that no valid mapping of one layer goes below.
+
+    Attributes:
+        hardware: on which it runs.
+        operations: multiply-accumulates or vector operations.
+        compute_cycles: on all units that its loops can occupy.
+        compulsory_words: weights, inputs, outputs over DRAM, each word once; 0 for an operand
+            that lives in the buffer.
+        moved_words: float64[L], words that each level reads and writes, over all instances.
+        crossing_words: float64[L], words that fill each level from outside, and results that
+            leave it; 0 for DRAM.
+        dram_bytes: of the words that DRAM reads and writes, given the capacity on the chip.
+        dynamic_pj: energy without the chip's leakage.
+        latency_cycles: compute, or a level's words through its ports.
+    """
+
+    hardware: Hardware
+    operations: int
+    compute_cycles: float
+    compulsory_words: tuple[float, float, float]
+    moved_words: Floats
+    crossing_words: Floats
+    dram_bytes: float
+    dynamic_pj: float
+    latency_cycles: float
+
+    @property
+    def energy_pj(self) -> float:
+        """Energy with leakage over the latency."""
+        leakage = access_costs(self.hardware).leakage_pj_per_cycle
+        return self.dynamic_pj + leakage * self.latency_cycles
+
+    @property
+    def edp_js(self) -> float:
+        """Energy times latency of the layer, in J s."""
+        return edp_js(self.energy_pj, self.latency_cycles, self.hardware, 1)
+
+
+@lru_cache(maxsize=1024)
+def design_and_prices(
+    hardware: Hardware, density: tuple[float, float], staged: Residency = STREAMED
+) -> tuple[Design, Prices]:
+    """Return what bounds need of a hardware, whatever the layer but for its density."""
+    window = ((1, 1), (1, 1), (0, 0), (1, 1))
+    one = MappingProblem((1,) * 8, *window, hardware, staged, density=density)
+    return design_of(one.setup), prices_of(one.setup)
+
+
+def layer_bound(layer: Layer, hardware: Hardware) -> LayerBound:
+    """Return the bound of a layer that runs by itself, all operands in DRAM.
+
+    Operators on the vector unit have one way to run: their bound is their cost.
+    """
+    if not layer.uses_macs:
+        return _vector_bound(layer, hardware)
+    problem = MappingProblem.of_layer(layer, hardware)
+    return _bound(problem, *design_and_prices(hardware, layer.density))
+
+
+def problem_bound(problem: MappingProblem) -> LayerBound:
+    """Return the bound of any mapping problem: a layer or a tile of one, some operands staged.
+
+    It is that of all mappings, whatever constraints the problem has: what they prescribe to be
+    unrolled is no choice of the kernel inputs, and bounds do not know it.
+    """
+    free = problem
+    if problem.constraints != UNCONSTRAINED:
+        free = replace(problem, constraints=UNCONSTRAINED)
+    return _bound(free, design_of(free.setup), prices_of(free.setup))
+
+
+def _vector_bound(layer: Layer, hardware: Hardware) -> LayerBound:
+    cost = vector_cost(layer, hardware, layer.p, layer.q, staged=False)
+    words = cost.words.astype(np.float64)
+    into, buffer = np.zeros(len(words)), hardware.fusion_level
+    if buffer is not None:
+        # what DRAM sends fills the buffer, and results leave it
+        into[buffer] = words[-1] @ [t in hardware.levels[buffer].keeps for t in TENSORS]
+    weights, inputs, outputs = words[-1]
+    return LayerBound(
+        hardware,
+        cost.operations,
+        cost.operations / hardware.vector_lanes,
+        (float(weights), float(inputs), float(outputs)),
+        words.sum(axis=1),
+        into,
+        float(words[-1] @ word_bytes(hardware)),
+        cost.dynamic_pj,
+        float(cost.latency_cycles),
+    )
+
+
+def _bound(problem: MappingProblem, design: Design, prices: Prices) -> LayerBound:
+    bounds, window = nest_arrays(problem)
+    work, limits = work_of(bounds, window), limits_of(design, bounds)
+    energy_pj, cycles = layer_costs(design, prices, bounds[None], window[None])[0]
+    words = layer_words(design, bounds, window)
+    dram = len(design.shared) - 1
+    weights, inputs, outputs = np.where(design.top == dram, work.words[int(design.alone)], 0.0)
+    return LayerBound(
+        problem.hardware,
+        problem.macs,
+        float(work.macs / limits.at_once * prices.busy),
+        (float(weights), float(inputs), float(outputs)),
+        words[:, MOVED],
+        words[:, ACROSS],
+        float(dram_words(design, word_bytes(problem.hardware), bounds[None], window[None])[0]),
+        float(energy_pj),
+        float(cycles),
+    )
+
+
+def word_bytes(hardware: Hardware) -> Floats:
+    """Return float64[3], bytes of a word of each tensor in DRAM."""
+    return np.array([hardware.bits(-1, tensor) / 8 for tensor in TENSORS])
+
+
+def nest_arrays(nest: MappingProblem | Layer) -> tuple[np.ndarray, np.ndarray]:
+    """Return int64[8], loop bounds, and int64[2, 4], the window as compiled code reads it."""
+    window = zip(nest.stride, nest.dilation, nest.padding, nest.input_size, strict=True)
+    return np.array(nest.bounds, np.int64), np.array(list(window), np.int64)

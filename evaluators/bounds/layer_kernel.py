@@ -1,0 +1,384 @@
+"""Lower bounds on words, cycles and energy of one layer on one hardware.
+
+Each level serves what is inside it and is filled from outside. Both have a bound of their own
+(:mod:`archloom.evaluators.bounds.traffic`), and a sum of bounds is a bound.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from archloom.evaluators.loopnest import BOTH_PORTS, READ_PORT, WRITE_PORT, KernelInputs
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
+
+from ..arrays import Floats, Ints
+from ..jit import compiled, helper
+from .layer_work import PADDED, REAL, SCATTERED, Work, work_of
+from .level_capacity import ANY, Design, Limits, limits_of
+from .traffic import AGAIN, TOGETHER, WAITING, TileCapacity, least_cost, least_shared
+
+#: who takes or brings the words that have a price: MACs, levels inside, or the level outside
+BY_MACS, BY_INNER, FILLED = range(3)
+
+#: columns of :func:`layer_costs`
+ENERGY_PJ, CYCLES = range(2)
+
+#: columns of :func:`layer_words`: moved by a level, and across its outer border
+MOVED, ACROSS = range(2)
+
+#: where a tensor is kept next inside a level, if only the MACs are there
+_MACS: Final = -1
+
+#: bounds stay below the truth by this much, against rounding
+_SLACK: Final = 1.0 - 1e-11
+
+
+class Prices(NamedTuple):
+    """Costs to bound: prices of words are float64[L, 3, 4] by level, :data:`BY_MACS` and so on, and
+    :data:`archloom.evaluators.bounds.traffic.AGAIN`.
+
+    Attributes:
+        accesses_pj: energy of moving a word.
+        ports: float64[3, L, 3, 4], units through the ports of a level (reads, writes, both).
+        rates: float64[3, L], units per cycle of one instance.
+        busy: share of the cycles that zeros leave.
+        macs_pj: one multiply-accumulate.
+        leakage_pj: float64[L], one instance in use, per cycle.
+    """
+
+    accesses_pj: Floats
+    ports: Floats
+    rates: Floats
+    busy: float
+    macs_pj: float
+    leakage_pj: Floats
+
+
+def prices_of(setup: KernelInputs) -> Prices:
+    """Return the prices of a problem."""
+    levels = len(setup.shared)
+    words, units = np.zeros((levels, 3, 4)), np.zeros((3, levels, 3, 4))
+    cluster = setup.cluster[:, None]
+    address = setup.address_pj[:, None] / cluster
+    read, fill, update = (
+        pj / (setup.width * cluster) for pj in (setup.read_pj, setup.fill_pj, setup.update_pj)
+    )
+    for who in (BY_MACS, BY_INNER):
+        # zeros spare what MACs ask for
+        share = setup.served if who == BY_MACS else np.ones(3)
+        words[:, who, :OUTPUTS] = (share * read + address)[:, :OUTPUTS]
+        words[:, who, OUTPUTS] = (share * update + address)[:, OUTPUTS]
+        words[:, who, AGAIN] = (share * read)[:, OUTPUTS]
+        units[READ_PORT, :, who, :OUTPUTS] = (share * setup.unit)[:, :OUTPUTS]
+        units[READ_PORT, :, who, AGAIN] = (share * setup.unit)[:, OUTPUTS]
+        units[WRITE_PORT, :, who, OUTPUTS] = (share * setup.unit)[:, OUTPUTS]
+    fills = [WEIGHTS, INPUTS, AGAIN]
+    words[:, FILLED, fills] = fill + address
+    units[WRITE_PORT, :, FILLED, fills] = setup.unit.T
+    units[BOTH_PORTS] = units[READ_PORT] + units[WRITE_PORT]
+    return Prices(
+        words,
+        units,
+        setup.bandwidth.T.copy(),
+        setup.busy,
+        setup.working * setup.mac_pj,
+        setup.used_leakage_pj,
+    )
+
+
+class _Task(NamedTuple):
+    """One bound to find: J kinds of cost of a layer on a design.
+
+    Attributes:
+        work, design, limits: the layer, the hardware, and what that leaves to the layer.
+        prices: float64[J, L, 3, 4].
+        per: float64[J, L], factor of each kind at each level; 0 leaves it out.
+        summed: whether costs of levels add up; if not, the largest counts.
+    """
+
+    work: Work
+    design: Design
+    limits: Limits
+    prices: Floats
+    per: Floats
+    summed: bool
+
+
+class _Scratch(NamedTuple):
+    """Arrays that are overwritten: ``kept[3]`` says what a level keeps, ``inner[3]`` which level
+    keeps each tensor next inside it; prices are float64[4]; ``fills[8, J]`` by set of kept tensors;
+    of ``ends`` see :func:`archloom.evaluators.bounds.traffic.least_cost`.
+    """
+
+    kept: Ints
+    inner: Ints
+    by_macs: Floats
+    by_inner: Floats
+    capacity: TileCapacity
+    ends: Floats
+    fills: Floats
+
+
+@helper
+def _capacity_inside(
+    design: Design, limits: Limits, p: int, inner: Ints, capacity: TileCapacity
+) -> int:
+    """Fill the capacity for tiles inside one instance of level ``p``; return how inputs come.
+
+    The tile is all that is inside the level. Only where nothing is kept next to the level is it
+    that of the outermost level which keeps anything, in all its instances (docs/bounds.md, lemma
+    3): their positions may be far apart.
+    """
+    near, top = max(inner[0], inner[1], inner[2]), design.top
+    if min(inner[0], inner[1], inner[2]) == _MACS or p > min(top[0], top[1], top[2]):
+        near = p - 1
+    capacity.units[TOGETHER] = np.inf
+    for t in range(3):
+        v = inner[t]
+        capacity.stays[t] = capacity.passes[t] = np.inf
+        capacity.units[t] = 0.0
+        if p > design.top[t] or v == _MACS:
+            continue
+        capacity.stays[t] = limits.apart[v, p, t] * limits.stays[v, t]
+        if v == near:
+            # no temporal loop of the tile stands between: it is what is kept
+            capacity.passes[t] = limits.apart[v, p, t] * limits.passes[v, t]
+            capacity.units[t] = design.unit[v, t]
+            capacity.units[TOGETHER] = design.shared[v] * limits.apart[v, p, ANY]
+    if near + 1 < p and limits.apart[near + 1, p, ANY] > 1:
+        return SCATTERED
+    last = len(limits.used) - 1
+    return REAL if design.alone and p == last and inner[INPUTS] == last - 1 else PADDED
+
+
+@helper
+def _owned(task: _Task, p: int) -> float:
+    """Words of results whose first arrival at level ``p`` elides a read, at the most."""
+    return float(min(task.work.macs, task.work.words[PADDED, OUTPUTS] * task.limits.copies[p]))
+
+
+@helper
+def _serving(
+    task: _Task, scratch: _Scratch, j: int, p: int, enough: float, useless: float
+) -> float:
+    """Return the least cost of the words that level ``p`` reads and takes from inside."""
+    by_macs, by_inner = scratch.by_macs, scratch.by_inner
+    some_macs, some_inner = False, False
+    for i in range(4):
+        t = min(i, OUTPUTS)
+        by_macs[i] = by_inner[i] = 0.0
+        if scratch.kept[t] and scratch.inner[t] == _MACS:
+            by_macs[i] = task.prices[j, p, BY_MACS, i]
+            some_macs = some_macs or by_macs[i] > 0
+        elif scratch.kept[t]:
+            by_inner[i] = task.prices[j, p, BY_INNER, i]
+            some_inner = some_inner or by_inner[i] > 0
+    owned, cost, limits = _owned(task, p), 0.0, task.limits
+    if some_macs:
+        cost = least_shared(task.work.macs, by_macs, owned, limits.shares[p], limits.shared[p])
+    if some_inner:
+        capacity = scratch.capacity
+        real = _capacity_inside(task.design, limits, p, scratch.inner, capacity)
+        enough, useless, ends = enough - cost, useless - cost, scratch.ends
+        cost += least_cost(task.work, real, by_inner, owned, capacity, enough, useless, ends)
+    return cost
+
+
+@helper
+def _filling(task: _Task, scratch: _Scratch, j: int, p: int, mask: int) -> float:
+    """Return the least cost of the words that all instances of level ``p`` get from outside.
+
+    Bit t of ``mask`` says that the level keeps tensor t.
+    """
+    design, limits, price, capacity = task.design, task.limits, scratch.by_inner, scratch.capacity
+    some = False
+    for i in range(4):
+        t = min(i, OUTPUTS)
+        price[i] = capacity.units[i] = 0.0
+        capacity.stays[t] = capacity.passes[t] = np.inf
+        if mask >> t & 1 and design.tiled[p, t]:
+            price[i] = task.prices[j, p, FILLED, i]
+            some = some or price[i] > 0
+    if not some:
+        return 0.0
+    for t in range(3):
+        if mask >> t & 1 and design.tiled[p, t]:
+            capacity.stays[t], capacity.passes[t] = limits.stays[p, t], limits.passes[p, t]
+            capacity.units[t] = design.unit[p, t]
+    capacity.units[TOGETHER] = design.shared[p]
+    real = REAL if design.alone and p == len(limits.used) - 2 else PADDED
+    owned, ends = _owned(task, p), scratch.ends
+    return least_cost(task.work, real, price, owned, capacity, 0.0, np.inf, ends)
+
+
+@helper
+def _fill_all(task: _Task, scratch: _Scratch, p: int) -> None:
+    """Fill ``scratch.fills``: the least cost of filling level ``p`` for each set of kept tensors.
+
+    Infinite for a set that no mapping may keep.
+    """
+    design, per = task.design, task.per
+    for mask in range(8):
+        allowed = True
+        for t in range(3):
+            kept = mask >> t & 1
+            allowed = allowed and design.must[p, t] <= kept <= design.may[p, t]
+        for j in range(len(per)):
+            scratch.fills[mask, j] = 0.0 if allowed else np.inf
+            if allowed and per[j, p] > 0:
+                scratch.fills[mask, j] = _filling(task, scratch, j, p, mask)
+
+
+@helper
+def _decode(state: int, mask: int, p: int, levels: int, scratch: _Scratch) -> int:
+    """Fill what level ``p`` keeps and what is kept next inside it; return the state outside it.
+
+    A state says for each tensor which level (or the MACs) keeps it outermost so far.
+    """
+    kept, inner = scratch.kept, scratch.inner
+    following, place = 0, 1
+    for t in range(3):
+        kept[t], inner[t] = mask >> t & 1, state % (levels + 1) - 1
+        following += place * ((p if kept[t] else inner[t]) + 1)
+        state //= levels + 1
+        place *= levels + 1
+    return following
+
+
+@helper
+def _with_level(
+    task: _Task, scratch: _Scratch, mask: int, p: int, cost: float, limit: float
+) -> float:
+    """Return ``cost`` and that of level ``p``, or about ``limit`` or more if it exceeds that."""
+    for j in range(len(task.per)):
+        if cost >= limit:
+            return np.inf
+        factor, filled = task.per[j, p], scratch.fills[mask, j]
+        if factor > 0:
+            before = cost if task.summed else 0.0
+            enough = 0.0 if task.summed else cost / factor - filled
+            useless = (limit - before) / factor - filled
+            units = filled + _serving(task, scratch, j, p, enough, useless)
+            cost = max(cost, before + factor * units)
+    return cost
+
+
+@compiled
+def _least(task: _Task, start: float) -> float:
+    """Return the least cost over all ways to bypass optional levels, added to ``start``.
+
+    Dynamic programming from the inside: what a level costs depends on where each tensor is kept
+    next inside it, and on what the level keeps.
+    """
+    levels = len(task.limits.used)
+    scratch = _Scratch(
+        np.empty(3, np.int64),
+        np.empty(3, np.int64),
+        np.empty(4),
+        np.empty(4),
+        TileCapacity(np.empty(3), np.empty(3), np.empty(4)),
+        np.empty((WAITING, 4)),
+        np.empty((8, len(task.per))),
+    )
+    least = np.full((levels + 1) ** 3, np.inf)
+    after = np.empty((levels + 1) ** 3)
+    least[0] = start
+    for p in range(levels):
+        after[:] = np.inf
+        _fill_all(task, scratch, p)
+        # tensors that are kept far outside cost least, so their states come first
+        for state in range(len(least) - 1, -1, -1):
+            if least[state] == np.inf:
+                continue
+            for mask in range(8):
+                if scratch.fills[mask, 0] == np.inf:
+                    continue
+                following = _decode(state, mask, p, levels, scratch)
+                limit = after[following]
+                cost = _with_level(task, scratch, mask, p, least[state], limit)
+                after[following] = min(limit, cost)
+        least, after = after, least
+    return float(least.min())
+
+
+@compiled
+def layer_costs(design: Design, prices: Prices, bounds: Ints, windows: Ints) -> Floats:
+    """Return float64[B, 2], none lower: :data:`ENERGY_PJ` without leakage of the chip, and
+    :data:`CYCLES`.
+
+    ``bounds[B, 8]`` are the loop bounds of each layer, ``windows[B, 2, 4]`` its window as in
+    :class:`archloom.evaluators.loopnest.kernel_inputs.KernelInputs`.
+    """
+    costs, levels = np.empty((len(bounds), 2)), len(design.shared)
+    accesses = np.empty((1, levels, 3, 4))
+    accesses[0] = prices.accesses_pj
+    every, per = np.ones((1, levels)), np.empty((3, levels))
+    for i in range(len(bounds)):
+        work, limits = work_of(bounds[i], windows[i]), limits_of(design, bounds[i])
+        for p in range(levels):
+            per[:, p] = 1.0 / (limits.used[p] * prices.rates[:, p])
+        steps = work.macs / limits.at_once * prices.busy
+        ports = _Task(work, design, limits, prices.ports, per, False)
+        cycles = np.ceil(_least(ports, steps) * _SLACK)
+        energy = work.macs * prices.macs_pj
+        energy += _least(_Task(work, design, limits, accesses, every, True), 0.0)
+        for p in range(levels):
+            # instances in use: all MACs that ever work stand below them
+            running = max(cycles, work.macs * prices.busy / limits.below[p])
+            energy += prices.leakage_pj[p] * running
+        costs[i, ENERGY_PJ], costs[i, CYCLES] = energy * _SLACK, cycles
+    return costs
+
+
+@compiled
+def _prices_of_words(sizes: Floats, across: bool) -> Floats:
+    """Return float64[1, L, 3, 4]: each word of level and tensor counts ``sizes[L, 3]``.
+
+    Either all words that a level moves count, or those across its outer border: what fills it,
+    and results that leave it.
+    """
+    prices = np.zeros((1, len(sizes), 3, 4))
+    for who in range(3):
+        if across and who != FILLED:
+            continue
+        prices[0, :, who, :3] = sizes
+        prices[0, :, who, AGAIN] = sizes[:, OUTPUTS]
+        if who == FILLED and not across:
+            prices[0, :, who, OUTPUTS] = 0.0
+    return prices
+
+
+@compiled
+def layer_words(design: Design, bounds: Ints, window: Ints) -> Floats:
+    """Return float64[L, 2] words of all tensors, none lower: :data:`MOVED` and :data:`ACROSS`.
+
+    Moved are words read, filled and updated. Those across are words that fill a level and
+    results that leave it, over all its instances; 0 for DRAM.
+    """
+    levels = len(design.shared)
+    work, limits = work_of(bounds, window), limits_of(design, bounds)
+    words, per = np.empty((levels, 2)), np.empty((1, levels))
+    for kind in (MOVED, ACROSS):
+        prices = _prices_of_words(np.ones((levels, 3)), kind == ACROSS)
+        for p in range(levels):
+            per[:] = 0.0
+            per[0, p] = 1.0
+            words[p, kind] = _least(_Task(work, design, limits, prices, per, True), 0.0)
+    return words * _SLACK
+
+
+@compiled
+def dram_words(design: Design, sizes: Floats, bounds: Ints, windows: Ints) -> Floats:
+    """Return float64[B], words that DRAM moves for each layer, none lower.
+
+    Each word of a tensor counts ``sizes[3]``; ``bounds`` and ``windows`` as in
+    :func:`layer_costs`.
+    """
+    words, levels = np.empty(len(bounds)), len(design.shared)
+    per, all_sizes = np.zeros((1, levels)), np.ones((levels, 3))
+    per[0, levels - 1], all_sizes[levels - 1] = 1.0, sizes
+    prices = _prices_of_words(all_sizes, False)
+    for i in range(len(bounds)):
+        work, limits = work_of(bounds[i], windows[i]), limits_of(design, bounds[i])
+        words[i] = _least(_Task(work, design, limits, prices, per, True), 0.0)
+    return words * _SLACK

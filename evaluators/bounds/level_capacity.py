@@ -1,0 +1,204 @@
+"""Limits of one hardware on the mappings of one layer: sharing, replication and capacity.
+
+Everything here is an upper limit that every valid mapping respects; bounds divide by it.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from archloom.evaluators.loopnest import INPUT_DIMS, OUTPUT_DIMS, WEIGHT_DIMS, KernelInputs
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
+
+from ..arrays import Floats, Ints
+from ..jit import compiled, helper, lean
+
+#: place of what holds for any word, after those of the three tensors
+ANY: Final = 3
+
+_ALL = 255
+_SHARING_WEIGHTS = 1 << N | 1 << P | 1 << Q
+_SUMMING = 1 << C | 1 << R | 1 << S
+
+
+class Design(NamedTuple):
+    """Part of :class:`KernelInputs` that bounds need: L levels, tensors in the order of TENSORS.
+
+    Attributes:
+        fanout: int64[L, 2], children along x and y.
+        dims: int64[L, 2], bit d says whether dimension d may be unrolled over them.
+        multicast: int64[4, L], by tensor; last, ones.
+        must, may: int64[L, 3], whether a mapping must, or may, keep a tensor in a level.
+        tiled: int64[L, 3], whether a tensor is cut in tiles there.
+        private, shared: float64[L, 3] and [L], units of capacity; infinite if unlimited.
+        unit: float64[L, 3], units of one word.
+        top: int64[3], outermost level with a part in a tensor.
+        alone: whether DRAM feeds a single instance.
+    """
+
+    fanout: Ints
+    dims: Ints
+    multicast: Ints
+    must: Ints
+    may: Ints
+    tiled: Ints
+    private: Floats
+    shared: Floats
+    unit: Floats
+    top: Ints
+    alone: bool
+
+
+class Limits(NamedTuple):
+    """Figures that no mapping of a layer exceeds.
+
+    Attributes:
+        at_once: MACs that work in a cycle.
+        used: float64[L], instances of each level that work.
+        below: float64[L], MACs below one instance.
+        copies: float64[L], instances with a part of the same sum.
+        shares: float64[L, 3], MACs that one word read from a level serves in a cycle.
+        shared: float64[L], most that the three shares of a level can multiply to.
+        apart: float64[L, L, 4], [inner, outer]: instances of the inner level below one of the
+            outer that hold different words of each tensor; last, those that work at all.
+        stays: float64[L, 3], words of a tensor that one instance holds while the others change.
+        passes: float64[L, 3], words of a tensor that one instance holds at all.
+    """
+
+    at_once: float
+    used: Floats
+    below: Floats
+    copies: Floats
+    shares: Floats
+    shared: Floats
+    apart: Floats
+    stays: Floats
+    passes: Floats
+
+
+def design_of(setup: KernelInputs) -> Design:
+    """Return what bounds need of a problem, the layer aside."""
+    levels = np.arange(len(setup.shared))[:, None]
+    taking_part = (setup.allowed > 0) & (levels <= setup.top)
+    private = np.where(setup.capacity < 0, np.inf, setup.capacity)
+    return Design(
+        fanout=setup.fanout,
+        dims=(setup.spatial.astype(np.int64) << np.arange(8)).sum(axis=2),
+        multicast=np.pad(setup.multicast.T.astype(np.int64), ((0, 1), (0, 0)), constant_values=1),
+        must=(taking_part & (setup.optional == 0)).astype(np.int64),
+        may=taking_part.astype(np.int64),
+        tiled=(taking_part & (levels < setup.top)).astype(np.int64),
+        private=private.astype(np.float64),
+        shared=np.where(setup.shared < 0, np.inf, setup.shared).astype(np.float64),
+        unit=setup.unit.astype(np.float64),
+        top=setup.top,
+        alone=bool(setup.fanout[-1].prod() == 1),
+    )
+
+
+@lean
+def unrolled(
+    bounds: Ints, dims: int, fanout: Ints, allowed: Ints, multicast: Ints, first: int, last: int
+) -> float:
+    """Return the largest product of spatial factors of ``dims`` at levels first to last.
+
+    In logarithms it is a flow, from axes with so many children to dimensions with such bounds.
+    So it is the least cut (Ford and Fulkerson, 1956): over all sets of dimensions, their bounds
+    times the children along axes that may unroll any other.
+
+    ``dims`` are bits, of dimensions with a bound above 1; others only cost time. Levels where
+    ``multicast[L]`` is zero count as if they had one child.
+    """
+    some, least = 0, 1.0
+    for level in range(first, last + 1):
+        for axis in range(2):
+            usable = allowed[level, axis] & dims
+            if usable and multicast[level]:
+                some |= usable
+                least *= fanout[level, axis]
+    cut = some
+    while cut:
+        product = 1.0
+        for d in range(8):
+            if cut >> d & 1:
+                product *= bounds[d]
+        for level in range(first, last + 1):
+            for axis in range(2):
+                if allowed[level, axis] & dims & ~cut and multicast[level]:
+                    product *= fanout[level, axis]
+        least = min(least, product)
+        cut = (cut - 1) & some
+    return least
+
+
+@helper
+def _served(bounds: Ints, long: int, design: Design, level: int, shares: Floats) -> float:
+    """Fill ``shares[3]`` of one level; return the most that they can multiply to.
+
+    Without multicast each child takes a word of its own.
+    """
+    dims, fanout, sent = design.dims, design.fanout, design.multicast
+    weights, inputs, outputs = sent[WEIGHTS], sent[INPUTS], sent[OUTPUTS]
+    shares[WEIGHTS] = unrolled(bounds, long & _SHARING_WEIGHTS, fanout, dims, weights, 0, level)
+    shares[OUTPUTS] = unrolled(bounds, long & _SUMMING, fanout, dims, outputs, 0, level)
+    shares[INPUTS] = unrolled(bounds, long & 1 << K, fanout, dims, inputs, 0, level)
+    windows = 1.0
+    for axis in range(2):
+        # a outputs and b taps along one axis read at least a + b - 1 rows
+        a = unrolled(bounds, long & 1 << P + axis, fanout, dims, inputs, 0, level)
+        b = unrolled(bounds, long & 1 << R + axis, fanout, dims, inputs, 0, level)
+        windows *= a * b / (a + b - 1.0)
+    shares[INPUTS] *= windows
+    return unrolled(bounds, long, fanout, dims, sent[ANY], 0, level) * windows
+
+
+@helper
+def _largest_tiles(design: Design, level: int, stays: Floats, passes: Floats) -> None:
+    """Fill the largest tiles of one instance.
+
+    If tensor t stays, the tiles of the others hold at least a and b words with a b >= t, so
+    they take 2 sqrt(a b) units or more.
+    """
+    for t in range(3):
+        stays[t] = passes[t] = np.inf
+        if not design.tiled[level, t]:
+            continue
+        others, product, least = 0, 1.0, 0.0
+        for o in range(3):
+            if o != t and design.must[level, o] and design.tiled[level, o]:
+                others += 1
+                product *= design.unit[level, o]
+                least += design.unit[level, o]
+        own, shared = design.unit[level, t], design.shared[level]
+        private = np.floor(design.private[level, t] / own)
+        passes[t] = stays[t] = min(private, (shared - least) / own)
+        if others == 2 and shared < np.inf:
+            root = np.sqrt(product)
+            stays[t] = ((np.sqrt(product + own * shared) - root) / own) ** 2
+
+
+@compiled
+def limits_of(design: Design, bounds: Ints) -> Limits:
+    """Return the limits of a design for a layer with loop bounds ``bounds[8]``."""
+    levels = len(design.shared)
+    fanout, dims, last = design.fanout, design.dims, len(design.shared) - 1
+    used, below, copies = np.empty(levels), np.empty(levels), np.empty(levels)
+    shares, shared = np.empty((levels, 3)), np.empty(levels)
+    apart = np.ones((levels, levels, 4))
+    stays, passes = np.empty((levels, 3)), np.empty((levels, 3))
+    long, every = 0, design.multicast[ANY]
+    for d in range(8):
+        long |= int(bounds[d] > 1) << d
+    for level in range(levels):
+        outside = level + 1
+        used[level] = unrolled(bounds, long, fanout, dims, every, outside, last)
+        below[level] = unrolled(bounds, long, fanout, dims, every, 0, level)
+        copies[level] = unrolled(bounds, long & _SUMMING, fanout, dims, every, outside, last)
+        shared[level] = _served(bounds, long, design, level, shares[level])
+        _largest_tiles(design, level, stays[level], passes[level])
+        for outer in range(outside, levels):
+            for i, bits in enumerate((WEIGHT_DIMS, INPUT_DIMS, OUTPUT_DIMS, _ALL)):
+                most = unrolled(bounds, long & bits, fanout, dims, every, outside, outer)
+                apart[level, outer, i] = most
+    at_once = unrolled(bounds, long, fanout, dims, every, 0, last)
+    return Limits(at_once, used, below, copies, shares, shared, apart, stays, passes)

@@ -1,0 +1,247 @@
+"""Lower bounds on what a network costs: layer by layer, and under any fusion plan."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archloom.evaluators.loopnest import vector_cost, vector_least
+from archloom.space import Infeasible
+from archloom.space.hardware import Cores, Hardware, fusion_cores, pass_batch
+from archloom.space.workload import Layer, Network, remembered
+
+from ..arrays import Ints
+from ..hardware import access_costs, edp_js
+from .compulsory import (
+    demanded,
+    dram_word_pj,
+    energy_bound_pj,
+    latency_bound_cycles,
+    least_dram_bits,
+    nonzero,
+    occupied,
+    operands_pj,
+)
+from .layer import design_and_prices, layer_bound, word_bytes
+from .layer_kernel import CYCLES, ENERGY_PJ, Prices, dram_words, layer_costs
+from .level_capacity import Design
+from .needed_outputs import needed
+
+#: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
+#: steady weights, or all
+Plans = Literal["layer_by_layer", "any", "steady"]
+
+
+@dataclass(frozen=True)
+class NetworkBound:
+    """Figures that one pass of a network never goes below.
+
+    Attributes:
+        energy_pj: with leakage.
+        latency_cycles: of the whole pass.
+        dram_bytes: over DRAM.
+        edp_js: energy per image times latency of the pass, in J s.
+    """
+
+    energy_pj: float
+    latency_cycles: float
+    dram_bytes: float
+    edp_js: float
+
+
+class _Nests(NamedTuple):
+    """Distinct layers on MACs that have the same density.
+
+    Attributes:
+        bounds, windows: int64[B, 8] and int64[B, 2, 4].
+        times: int64[B], how often each runs.
+        whole: int64[B], how often each runs and every result is read.
+        owned: int64[B], how often it then brings weights of its own.
+        weights: int64[B], words of its weights.
+    """
+
+    bounds: Ints
+    windows: Ints
+    times: Ints
+    whole: Ints
+    owned: Ints
+    weights: Ints
+
+
+class _Work(NamedTuple):
+    """Work of one pass of a network.
+
+    Attributes:
+        nests: layers on MACs, by density.
+        partly: bool, over all layers on MACs: only a part of the result is read.
+        vector: distinct layers on the vector unit, how often each runs, and how often it runs and
+            every result is read.
+    """
+
+    nests: dict[tuple[float, float], _Nests]
+    partly: NDArray[np.bool_]
+    vector: tuple[tuple[Layer, int, int], ...]
+
+
+@remembered
+def _work(network: Network) -> _Work:
+    read = needed(network).outputs
+    # what makes a nest, as often as it runs, as all of it is read, and as it has its own weights
+    counts: dict[tuple[float, float], dict[tuple[Any, ...], list[int]]] = {}
+    partly = []
+    for layer, outputs in zip(network.layers, read, strict=True):
+        if layer.uses_macs:
+            window = zip(layer.stride, layer.dilation, layer.padding, layer.input_size, strict=True)
+            count = counts.setdefault(layer.density, {}).setdefault(
+                (layer.bounds, tuple(window), layer.weight_words), [0, 0, 0]
+            )
+            partly.append(outputs < layer.p * layer.q)
+            count[0] += 1
+            count[1] += int(not partly[-1])
+            count[2] += int(not partly[-1] and not layer.weights_of)
+    nests = {}
+    for density, found in counts.items():
+        bounds, windows, weights = (np.array(part, np.int64) for part in zip(*found, strict=True))
+        times, whole, owned = np.array(list(found.values()), np.int64).T
+        nests[density] = _Nests(bounds, windows, times, whole, owned, weights)
+    return _Work(nests, np.array(partly, np.bool_), _operators(network, read))
+
+
+def _operators(network: Network, read: Sequence[int]) -> tuple[tuple[Layer, int, int], ...]:
+    """Operators of the vector unit: each costs the same wherever it stands."""
+    runs, whole = Counter[Layer](), Counter[Layer]()
+    for layer, outputs in zip(network.layers, read, strict=True):
+        if not layer.uses_macs:
+            operator = replace(layer, name="operator", weights_of="")
+            runs[operator] += 1
+            whole[operator] += int(outputs == layer.p * layer.q)
+    return tuple((operator, times, whole[operator]) for operator, times in runs.items())
+
+
+def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
+    """Return what no mappings go below if every layer runs by itself, its maps in DRAM."""
+    work, sizes = _work(network), word_bytes(hardware)
+    dram_bytes = 0.0
+    for density, nests in work.nests.items():
+        design, _ = design_and_prices(hardware, density)
+        moved = dram_words(design, sizes, nests.bounds, nests.windows)
+        dram_bytes += float(nests.times @ moved)
+    for layer, times, _ in work.vector:
+        dram_bytes += times * layer_bound(layer, hardware).dram_bytes
+    energy_pj, cycles = layer_by_layer_pass(network, hardware)
+    edp = edp_js(energy_pj, cycles, hardware, network.batch)
+    return NetworkBound(energy_pj, cycles, dram_bytes, edp)
+
+
+def layer_by_layer_pass(network: Network, hardware: Hardware) -> tuple[float, float]:
+    """Return energy (pJ) and cycles of :func:`layer_by_layer_bound`, which take half its time."""
+    work = _work(network)
+    energy_pj = cycles = 0.0
+    for density, nests in work.nests.items():
+        design, prices = design_and_prices(hardware, density)
+        costs = nests.times @ layer_costs(design, prices, nests.bounds, nests.windows)
+        energy_pj += float(costs[0])
+        cycles += float(costs[1])
+    for layer, times, _ in work.vector:
+        cost = vector_cost(layer, hardware, layer.p, layer.q, staged=False)
+        energy_pj += times * cost.dynamic_pj
+        cycles += times * cost.latency_cycles
+    return energy_pj + cycles * access_costs(hardware).leakage_pj_per_cycle, cycles
+
+
+def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tuple[float, float]:
+    """Return energy (pJ) and cycles that no pass over
+    :func:`archloom.space.hardware.hardware.pass_batch` inferences goes below by any of the plans.
+
+    They take ten times as long as those of
+    :func:`archloom.evaluators.bounds.compulsory.pass_bounds`.
+    """
+    network = network.with_batch(pass_batch(network, hardware))
+    if plans == "layer_by_layer":
+        return layer_by_layer_pass(network, hardware)
+    bound = any_plan_bound(network, hardware, plans == "steady")
+    return bound.energy_pj, bound.latency_cycles
+
+
+def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -> NetworkBound:
+    """Return what no fusion plan and no mappings go below; plans with steady weights only if
+    ``steady`` is true.
+
+    Maps between layers may stay in the buffer, and weights may live there: what DRAM and
+    that buffer exchange counts only where each word must pass once. What the buffer serves counts
+    as if all operands lived in it, or not at all if they may bypass it. Where each of several
+    cores has such a buffer, a layer runs on them or by itself on the whole chip, whichever costs
+    less. Without such buffers layers run one by one. Steady weights need not come from DRAM, as far
+    as one buffer holds them.
+    """
+    cores = fusion_cores(hardware)
+    if isinstance(cores, Infeasible):
+        return layer_by_layer_bound(network, hardware)
+    work, need, costs = _work(network), demanded(network, hardware, steady), access_costs(hardware)
+    narrow = min(1.0, hardware.bits(-1, "weights") / hardware.word_bits)
+    weight_cycles = narrow / hardware.levels[-1].bandwidth_words
+    energy_pj = cycles = 0.0
+    for density, nests in work.nests.items():
+        inside = _inside(hardware, cores, density, nests)
+        energy_pj += float(nests.whole @ inside[:, ENERGY_PJ])
+        cycles += float(nests.whole @ inside[:, CYCLES])
+        if not steady:
+            # a layer waits for its own weights (docs/bounds.md, networks)
+            waits = np.maximum(0.0, nests.weights * weight_cycles - inside[:, CYCLES])
+            cycles += float(nests.owned @ waits)
+    for layer, _, whole in work.vector:
+        # the unit works from the buffer, whose ports may take longer than it does
+        access_pj, port_cycles = vector_least(layer, hardware)
+        energy_pj += whole * access_pj
+        cycles += whole * max(0.0, port_cycles - layer.vector_ops / hardware.vector_lanes)
+    busy, working = nonzero(need.density[work.partly], hardware)
+    macs, parallel = need.macs[work.partly], occupied(need.loops[work.partly], hardware)
+    cycles += float((macs / parallel * busy).sum()) + need.vector_ops / hardware.vector_lanes
+    cycles = max(cycles, latency_bound_cycles(network, hardware, steady))
+    energy_pj += float((macs * working).sum()) * (costs.mac_pj + operands_pj(hardware))
+    energy_pj += need.vector_ops * costs.vector_op_pj
+    energy_pj += need.dram_words * dram_word_pj(hardware) + cycles * costs.leakage_pj_per_cycle
+    energy_pj = max(energy_pj, energy_bound_pj(network, hardware, steady))
+    dram_bytes = need.dram_words * least_dram_bits(hardware) / 8
+    edp = edp_js(energy_pj, cycles, hardware, network.batch)
+    return NetworkBound(energy_pj, cycles, dram_bytes, edp)
+
+
+def _inside(
+    hardware: Hardware, cores: Cores, density: tuple[float, float], nests: _Nests
+) -> NDArray[np.float64]:
+    """float64[B, 2], energy and cycles of each nest without DRAM."""
+    fused = layer_costs(*_in_buffer(cores.one, density), nests.bounds, nests.windows)
+    if cores.count == 1:
+        return fused
+    # at best all cores work on it all the time
+    fused[:, CYCLES] /= cores.count
+    alone = layer_costs(*_without_dram(hardware, density), nests.bounds, nests.windows)
+    return np.minimum(fused, alone)
+
+
+@lru_cache(maxsize=1024)
+def _without_dram(hardware: Hardware, density: tuple[float, float]) -> tuple[Design, Prices]:
+    """Design and prices of a layer by itself, as if DRAM cost nothing."""
+    design, prices = design_and_prices(hardware, density)
+    accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
+    accesses[-1] = ports[:, -1] = 0.0
+    return design, prices._replace(accesses_pj=accesses, ports=ports)
+
+
+@lru_cache(maxsize=1024)
+def _in_buffer(hardware: Hardware, density: tuple[float, float]) -> tuple[Design, Prices]:
+    """Design and prices as if all operands lived in the fusion level, and DRAM cost nothing."""
+    level = hardware.levels[-2]
+    staged = ("weights" in level.keeps, True, True)
+    design, prices = design_and_prices(hardware, density, staged)
+    accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
+    if level.optional:
+        # operands of a layer that runs by itself may pass the buffer, and cost nothing there
+        accesses[-2] = ports[:, -2] = 0.0
+    accesses[-1] = ports[:, -1] = 0.0
+    return design, prices._replace(accesses_pj=accesses, ports=ports)

@@ -1,0 +1,258 @@
+"""Cost of one fused group: traffic, energy and latency, tile by tile.
+
+Each layer of each distinct tile is evaluated by the layer model with the operands that live in
+the shared buffer staged there; the group adds what moves between DRAM and that buffer.
+"""
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from archloom.evaluators.loopnest import Counts, Energies, LayerCost
+from archloom.space import Infeasible
+from archloom.space.fusion import ALONE, FusionGroup, Residents
+from archloom.space.hardware import Cores, Hardware, fusion_cores
+from archloom.space.workload import Network
+
+from .buffer import (
+    BufferFit,
+    BufferNeeds,
+    buffer_needs,
+    buffer_words,
+    fusion_blocked,
+    group_name,
+    kept_on_cores,
+    overflow,
+    peak_demand,
+    pinned_overflow,
+    resident_loads,
+    streams,
+    tiles_of,
+)
+from .core_rounds import Rounds, rounds_of
+from .latency import group_cycles, no_work, round_cycles
+from .tile import ProblemMapper, tiled_layer, transfers, weight_load
+from .tiling import Tiles
+from .unfused_layer import naming, streamed_buffer_use, streamed_layer
+
+#: free words of the buffer to a key of the group's behaviour; see :func:`buffer_use_of`
+BufferUseOf = Callable[[int], Hashable]
+
+
+@dataclass(frozen=True)
+class LayerShare:
+    """What one layer contributes to its group over a whole pass.
+
+    Attributes:
+        layer: position in the network.
+        words, energy_pj: [L, 3], as in LayerCost, over all tiles and with the transfers
+            between DRAM and buffer that serve the layer.
+        compute_pj: of its operations.
+        latency_cycles: time that it holds the array.
+        operations: multiply-accumulates or vector operations, repeated ones included.
+        evaluations: the distinct tiles, as (how many, cost of one).
+    """
+
+    layer: int
+    words: Counts
+    energy_pj: Energies
+    compute_pj: float
+    latency_cycles: int
+    operations: int
+    evaluations: tuple[tuple[int, LayerCost], ...]
+
+
+@dataclass(frozen=True)
+class GroupCost:
+    """Cost of one group over a whole pass.
+
+    Attributes:
+        group: what was evaluated.
+        layers: a share for each layer, in order.
+        wait_cycles: time in which the array waits for DRAM or the buffer's ports.
+        dram_reads, dram_writes: words.
+        own_words: most words of the shared buffer (of one core's) that the group itself has in
+            use; 0 if it streams.
+        tiles: tiles of one image.
+        prefetch: whether transfers of neighbouring tiles overlap with compute.
+        residents: what else its plan keeps in the buffer.
+        cores: on which tiles run side by side; 1 if they share one buffer.
+    """
+
+    group: FusionGroup
+    layers: tuple[LayerShare, ...]
+    wait_cycles: int
+    dram_reads: int
+    dram_writes: int
+    own_words: int
+    tiles: int
+    prefetch: bool
+    residents: Residents = ALONE
+    cores: int = 1
+
+    @property
+    def peak_words(self) -> int:
+        """Most words of the shared buffer in use, pinned maps and steady weights with them."""
+        return self.own_words + self.residents.words
+
+    # every plan with the group adds these up
+
+    @cached_property
+    def latency_cycles(self) -> int:
+        """Time of the group."""
+        return sum(s.latency_cycles for s in self.layers) + self.wait_cycles
+
+    @cached_property
+    def dynamic_pj(self) -> float:
+        """Energy without leakage."""
+        return float(sum(s.energy_pj.sum() + s.compute_pj for s in self.layers))
+
+
+def group_cost(
+    network: Network,
+    group: FusionGroup,
+    hardware: Hardware,
+    mapper: ProblemMapper,
+    residents: Residents = ALONE,
+) -> GroupCost | Infeasible:
+    """Evaluate one group of ``network`` on ``hardware``, among what its plan keeps in the buffer.
+
+    A group of one layer without tile or faces streams all operands that are not in the buffer:
+    alone, it costs what the layer model says, on the whole chip. Any other group holds its maps
+    in the shared buffer, or runs its tiles side by side on cores with a buffer each.
+    """
+    if streams(group):
+        return _single(network, group, hardware, mapper, residents)
+    cores, tiles = fusion_cores(hardware), tiles_of(network, group, hardware, residents)
+    if isinstance(tiles, Infeasible):
+        return tiles
+    assert isinstance(cores, Cores), "without cores there are no tiles"
+    rounds = rounds_of(tiles, cores.count)
+    needs = buffer_needs(network, rounds, group, cores.one)
+    fit = needs.fit(buffer_words(cores.one) - residents.words)
+    if fit is None:
+        return _overflow(network, tiles, needs, group, residents, cores.one)
+    return _fused(rounds, group, resident_loads(network, group), cores, mapper, fit, residents)
+
+
+def buffer_use_of(
+    network: Network, group: FusionGroup, hardware: Hardware, residents: Residents
+) -> BufferUseOf:
+    """Return how a group uses the buffer, as a function of the words that ``residents`` takes of
+    it.
+
+    All else in ``residents`` is fixed. Where the function returns the same, so does
+    :func:`group_cost`, but for the words themselves; None where they are too many.
+    """
+    capacity = buffer_words(hardware)
+    if hardware.fusion_level is None:
+        return lambda _: None
+    if streams(group):
+        position = group.layers[0]
+        steady = position in group.steady
+        streamed = streamed_buffer_use(network, position, steady, hardware, residents)
+        return lambda words: streamed(capacity - words)
+    tiles = tiles_of(network, group, hardware, residents)
+    if isinstance(tiles, Infeasible):
+        return lambda _: None
+    needs = buffer_needs(network, rounds_of(tiles, 1), group, hardware)
+    return lambda words: needs.fit(capacity - words)
+
+
+def _single(
+    network: Network,
+    group: FusionGroup,
+    hardware: Hardware,
+    mapper: ProblemMapper,
+    residents: Residents,
+) -> GroupCost | Infeasible:
+    if group.steady or residents != ALONE:
+        blocked = kept_on_cores(network, group, hardware, residents)
+        blocked = blocked or fusion_blocked(network, group, hardware)
+        if blocked is not None:
+            return blocked
+    position = group.layers[0]
+    steady, capacity = position in group.steady, buffer_words(hardware)
+    run = streamed_layer(network, position, steady, hardware, mapper, capacity, residents)
+    if isinstance(run, Infeasible):
+        return run
+    cost = run.cost
+    share = LayerShare(
+        position,
+        cost.words + run.moved.words,
+        cost.energy_pj + run.moved.energy_pj,
+        cost.compute_pj,
+        cost.chip_cycles,
+        cost.operations,
+        ((1, cost),),
+    )
+    wait = run.latency_cycles - cost.chip_cycles
+    writes = cost.dram_writes + run.moved.dram_writes
+    return GroupCost(group, (share,), wait, cost.dram_reads, writes, 0, 1, True, residents)
+
+
+def _overflow(
+    network: Network,
+    tiles: Tiles,
+    needs: BufferNeeds,
+    group: FusionGroup,
+    residents: Residents,
+    hardware: Hardware,
+) -> Infeasible:
+    """Return what is missing at the peak, neighbouring tiles left out."""
+    capacity = buffer_words(hardware)
+    peak = peak_demand(network, tiles, resident_loads(network, group), needs.least)
+    if needs.fit(capacity) is not None:
+        name = f"{group_name(network, group.layers)}, layer {tiles.layers[peak.layer].name}"
+        return pinned_overflow(network, name, residents, peak.words, capacity, hardware)
+    hint = "use a smaller tile, stream weights, cut the group, or enlarge the buffer"
+    return overflow(network, tiles, peak, capacity, hardware, hint)
+
+
+def _fused(
+    rounds: Rounds,
+    group: FusionGroup,
+    loads: Mapping[int, int],
+    cores: Cores,
+    mapper: ProblemMapper,
+    fit: BufferFit,
+    residents: Residents,
+) -> GroupCost | Infeasible:
+    tiles, hardware, work = rounds.tiles, cores.one, no_work(rounds)
+    shares: list[LayerShare] = []
+    reads, writes = 0, 0
+    for m, position in enumerate(group.layers):
+        resident = position in group.resident or position in group.steady
+        done = tiled_layer(rounds, m, resident, cores, fit.left[m], mapper)
+        if isinstance(done, Infeasible):
+            return naming(tiles.layers[m], done)
+        load = weight_load(loads.get(position, 0), rounds, cores)
+        moved = transfers(tiles, m, load, hardware)
+        work.add(done.activity, load, hardware)
+        reads += done.dram_reads + moved.dram_reads
+        writes += done.dram_writes + moved.dram_writes
+        shares.append(
+            LayerShare(
+                position,
+                done.words + moved.words,
+                done.energy_pj + moved.energy_pj,
+                done.compute_pj,
+                int(done.activity.busy.sum()) * rounds.repeats,
+                done.operations,
+                done.evaluations,
+            )
+        )
+    time = group_cycles(rounds, round_cycles(rounds, hardware, fit.prefetch, work))
+    wait, own = time - sum(s.latency_cycles for s in shares), fit.peak
+    return GroupCost(
+        group,
+        tuple(shares),
+        wait,
+        reads,
+        writes,
+        own,
+        tiles.count,
+        fit.prefetch,
+        residents,
+        rounds.working,
+    )

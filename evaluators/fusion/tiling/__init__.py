@@ -1,0 +1,17 @@
+"""Geometry of fused tiles: receptive fields, halos, and the words of every map at every step.
+
+``receptive_field.py`` first, then ``sweep.py`` (one axis), ``geometry.py`` (regular tiles) and
+``irregular.py`` (tiles of any sizes).
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .geometry import GroupTiles as GroupTiles, Tiles as Tiles, group_tiles as group_tiles
+    from .irregular import face_tiles as face_tiles
+    from .receptive_field import Interval as Interval, needs as needs
+    from .sweep import AxisSweep as AxisSweep, axis_sweep as axis_sweep
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

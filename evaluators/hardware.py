@@ -1,0 +1,324 @@
+"""Costs that follow from the hardware alone: energy per access, area, thermal design power."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import inf
+from typing import Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archloom.space.hardware import Hardware, Storage, StorageLevel
+from archloom.space.workload import OUTPUTS, TENSORS, Tensor
+
+from .technology import BufferCost, Technology, technology
+
+#: words that a MAC moves in a cycle: weight, input, partial sum read and written
+MAC_WORDS: Final[dict[Tensor, float]] = {"weights": 1.0, "inputs": 1.0, "outputs": 2.0}
+_MACS, _VECTOR, _CONTROL, _PHY = "macs", "vector unit", "control", "dram phy"
+_DRAM, _LEAKAGE = "dram", "leakage"
+_RESERVED: Final = frozenset({_MACS, _VECTOR, _CONTROL, _PHY, _DRAM, _LEAKAGE})
+
+
+@dataclass(frozen=True, eq=False)
+class AccessCosts:
+    """Energy of everything that a mapping can make happen.
+
+    Arrays have a row for each level, innermost first, and are read-only.
+
+    Attributes:
+        read_pj, fill_pj, update_pj: float64[L, 3], energy of one access of ``width_words`` words
+            to one instance (read; written from the level outside; written from inside), by
+            tensor (order of TENSORS); 0 where the level does not keep the tensor.
+        hop_pj, router_pj: float64[L], a word over one hop, or through one router, of the network
+            to the children.
+        address_pj: float64[L], making one address.
+        used_leakage_pj: float64[L], one instance in use, per cycle: leakage that the design
+            gives by level.
+        mac_pj: one multiply-accumulate.
+        vector_op_pj: one operation of the vector unit.
+        leakage_pj_per_cycle: the whole chip, per clock cycle, besides ``used_leakage_pj``.
+    """
+
+    read_pj: NDArray[np.float64]
+    fill_pj: NDArray[np.float64]
+    update_pj: NDArray[np.float64]
+    hop_pj: NDArray[np.float64]
+    router_pj: NDArray[np.float64]
+    address_pj: NDArray[np.float64]
+    used_leakage_pj: NDArray[np.float64]
+    mac_pj: float
+    vector_op_pj: float
+    leakage_pj_per_cycle: float
+
+    @cached_property
+    def write_pj(self) -> NDArray[np.float64]:
+        """float64[L, 3], the write that a tensor arrives by: operands are filled from outside,
+        results updated from inside."""
+        write = self.fill_pj.copy()
+        write[:, OUTPUTS] = self.update_pj[:, OUTPUTS]
+        write.flags.writeable = False
+        return write
+
+
+@dataclass(frozen=True)
+class HardwareCost:
+    """Area and thermal design power of one design, with the parts that add up to them."""
+
+    area_mm2: float
+    tdp_w: float
+    area_breakdown_mm2: Mapping[str, float]
+    tdp_breakdown_w: Mapping[str, float]
+
+
+class _LevelCost(NamedTuple):
+    """What one group of instances of an on-chip level that are accessed together is made of.
+
+    Attributes:
+        energies: (read, fill, update) of an access, by tensor.
+        buffers: each buffer once.
+        groups: how many such groups the chip has.
+        own_leakage_mw: leakage of one instance that the design gives; None for its buffers'.
+    """
+
+    energies: dict[Tensor, tuple[float, float, float]]
+    buffers: tuple[BufferCost, ...]
+    groups: int
+    own_leakage_mw: float | None
+
+    @property
+    def area_mm2(self) -> float:
+        """Silicon area of all of the level."""
+        return self.groups * sum(buffer.area_mm2 for buffer in self.buffers)
+
+    @property
+    def dearest_pj(self) -> float:
+        """Energy of the access that takes most."""
+        return max(max(pj) for pj in self.energies.values())
+
+
+@lru_cache(maxsize=4096)
+def buffer_cost(name: str, storage: Storage, size_bytes: float, width_bytes: float) -> BufferCost:
+    """Return the cost of one buffer of a technology; see :meth:`Technology.buffer`."""
+    return technology(name).buffer(storage, size_bytes, width_bytes)
+
+
+def _level(hardware: Hardware, i: int) -> _LevelCost:
+    level = hardware.levels[i]
+    if level.name in _RESERVED:
+        raise ValueError(
+            f"level {level.name!r} of {hardware.name}: the name stands for a part of the chip; "
+            f"names to avoid are {', '.join(sorted(_RESERVED))}"
+        )
+    # a cluster is one memory as wide and large as its instances together
+    many = level.cluster_size
+    widths = {t: many * _access_bits(hardware, i, t) / 8 for t in level.keeps}
+    widest = max(widths.values())
+    name, storage = hardware.technology, level.storage
+    if isinstance(level.capacity_bytes, tuple):
+        made = {t: buffer_cost(name, storage, many * b, widths[t]) for t, b in level.capacity_bytes}
+        buffers = tuple(made.values())
+    else:
+        # one buffer, as wide as its widest access
+        size = many * level.total_bytes
+        built = buffer_cost(name, storage, size, widest)
+        made = {
+            t: built if width == widest else buffer_cost(name, storage, size, width)
+            for t, width in widths.items()
+        }
+        buffers = (built,)
+    groups = level.instances // many
+    energies = {t: (cost.read_pj, cost.write_pj, cost.write_pj) for t, cost in made.items()}
+    if level.energy is None:
+        return _LevelCost(energies, buffers, groups, None)
+    own = (level.energy.read_pj, level.energy.fill_pj, level.energy.update_pj)
+    # pJ per cycle times MHz is uW
+    leakage_mw = level.energy.leakage_pj * hardware.frequency_mhz * 1e-3
+    return _LevelCost(dict.fromkeys(made, own), buffers, groups, leakage_mw)
+
+
+def _access_bits(hardware: Hardware, level: int, tensor: Tensor) -> int:
+    """Return the bits of one access: a line, or one word that is wider than that."""
+    line = hardware.levels[level].width_words * hardware.word_bits
+    if not hardware.levels[level].tensor_bits:
+        return line
+    return max(line, hardware.bits(level, tensor))
+
+
+def _levels(hardware: Hardware) -> list[_LevelCost]:
+    return [_level(hardware, i) for i in range(len(hardware.levels) - 1)]
+
+
+def _dram_pj(hardware: Hardware, tech: Technology) -> dict[Tensor, tuple[float, float, float]]:
+    """Return (read, fill, update) of one access to DRAM, by tensor."""
+    dram = hardware.levels[-1]
+    if dram.energy is not None:
+        own = (dram.energy.read_pj, dram.energy.fill_pj, dram.energy.update_pj)
+        return dict.fromkeys(dram.keeps, own)
+    outermost = len(hardware.levels) - 1
+    per_bit = tech.dram(hardware.dram).pj_per_bit
+    return {t: (_access_bits(hardware, outermost, t) * per_bit,) * 3 for t in dram.keeps}
+
+
+def _mac_pj(hardware: Hardware, tech: Technology) -> float:
+    return tech.mac_pj(hardware.operand_bits) if hardware.mac_pj is None else hardware.mac_pj
+
+
+def _static_mw(hardware: Hardware, tech: Technology, levels: list[_LevelCost]) -> float:
+    """Return what the chip takes whether or not it works, levels with their own leakage apart."""
+    if tech.idle_mw_per_mm2 is not None:
+        area = _area_mm2(hardware, tech, levels)
+        core = sum(mm2 for part, mm2 in area.items() if part not in (_PHY, _CONTROL))
+        power = tech.idle_mw_per_mm2 * core
+    else:
+        logic_mm2 = hardware.macs * tech.mac_mm2(hardware.operand_bits)
+        logic_mm2 += hardware.vector_lanes * tech.vector_lane_mm2
+        power = tech.logic_mw(logic_mm2) + sum(
+            level.groups * sum(buffer.leakage_mw for buffer in level.buffers)
+            for level in levels
+            if level.own_leakage_mw is None
+        )
+    # control and test logic leak like the rest of the chip, in proportion to their area
+    return power * tech.control_factor * tech.test_factor
+
+
+@lru_cache(maxsize=1024)
+def access_costs(hardware: Hardware) -> AccessCosts:
+    """Return the energy of every event on ``hardware``.
+
+    A level with energies of its own takes those, and leaks only what they say. If every level has
+    its own, the technology gives the energy of nothing that a mapping does but the vector unit. The
+    network costs what the technology says where it is a mesh and its level gives no energies.
+
+    Raises:
+        ValueError: a technology, DRAM or word width that the table does not have.
+    """
+    tech = technology(hardware.technology)
+    levels = _levels(hardware)
+    count = len(hardware.levels)
+    read, fill, update = (np.zeros((count, len(TENSORS))) for _ in range(3))
+    hop, router, address, used_leakage = (np.zeros(count) for _ in range(4))
+    energies = [*(level.energies for level in levels), _dram_pj(hardware, tech)]
+    for i, (level, by_tensor) in enumerate(zip(hardware.levels, energies, strict=True)):
+        for tensor, (read_pj, fill_pj, update_pj) in by_tensor.items():
+            t = TENSORS.index(tensor)
+            read[i, t], fill[i, t], update[i, t] = read_pj, fill_pj, update_pj
+        hop[i], router[i] = _network_pj(hardware, tech, level)
+        if level.energy is not None:
+            address[i], used_leakage[i] = level.energy.address_pj, level.energy.leakage_pj
+    arrays = (read, fill, update, hop, router, address, used_leakage)
+    for array in arrays:
+        array.flags.writeable = False
+    own = hardware.mac_pj is not None and all(level.energy for level in hardware.levels)
+    # mW over MHz is nJ
+    leakage_pj = 0.0 if own else _static_mw(hardware, tech, levels) / hardware.frequency_mhz * 1e3
+    return AccessCosts(*arrays, _mac_pj(hardware, tech), tech.vector_op_pj, leakage_pj)
+
+
+def _network_pj(hardware: Hardware, tech: Technology, level: StorageLevel) -> tuple[float, float]:
+    """Return the energy of a word over a hop and through a router below a level."""
+    if hardware.effects.network != "mesh":
+        return 0.0, 0.0
+    if level.energy is not None:
+        return level.energy.hop_pj, level.energy.router_pj
+    bits = hardware.word_bits
+    return bits * tech.hop_pj_per_bit, bits * tech.router_pj_per_bit
+
+
+def area_mm2(hardware: Hardware) -> dict[str, float]:
+    """Return the silicon area of each part of the chip, in mm2.
+
+    Keys: ``macs``, each on-chip level by name, ``vector unit``, ``dram phy`` (with the memory
+    controller) and ``control`` (with design for test). Arithmetic and SRAM macros are multiplied
+    by the post-layout factor, and control and test are a share of everything, as in Gemini
+    (HPCA 2024). The on-chip network has no area of its own.
+    """
+    return _area_mm2(hardware, technology(hardware.technology), _levels(hardware))
+
+
+def _area_mm2(hardware: Hardware, tech: Technology, levels: list[_LevelCost]) -> dict[str, float]:
+    layout = tech.layout_factor
+    parts = {_MACS: hardware.macs * tech.mac_mm2(hardware.operand_bits) * layout}
+    for level, costs in zip(hardware.levels, levels, strict=False):
+        parts[level.name] = costs.area_mm2
+    parts[_VECTOR] = hardware.vector_lanes * tech.vector_lane_mm2 * layout
+    if hardware.dram_gbytes_per_s == inf:
+        raise ValueError(
+            f"DRAM of {hardware.name} has no limit, so it has no area and no power; give the level "
+            f"{hardware.levels[-1].name} its bandwidth_words"
+        )
+    phy = tech.dram(hardware.dram).phy_mm2_per_gbytes_per_s
+    parts[_PHY] = phy * hardware.dram_gbytes_per_s
+    parts[_CONTROL] = sum(parts.values()) * (tech.control_factor * tech.test_factor - 1)
+    return parts
+
+
+def tdp_w(hardware: Hardware) -> dict[str, float]:
+    """Return the power of each part with every unit busy at its peak rate, in W.
+
+    Keys: ``macs``, each on-chip level by name, ``vector unit``, ``dram`` (reading or writing at
+    full bandwidth; the DRAM's own chips are in it) and ``leakage`` of the chip (idle power, where
+    the technology knows it). A level moves at most ``bandwidth_words`` and never more than the
+    units below can take: four words per MAC and cycle, and what the levels in between move. Its
+    accesses cost the dearest of its tensors' reads and writes.
+    """
+    return _tdp_w(hardware, technology(hardware.technology), _levels(hardware))
+
+
+def _tdp_w(hardware: Hardware, tech: Technology, levels: list[_LevelCost]) -> dict[str, float]:
+    # pJ per cycle times MHz is uW
+    watts = hardware.frequency_mhz * 1e-6
+    parts = {_MACS: hardware.macs * _mac_pj(hardware, tech) * watts}
+    # words per cycle that the units below can take, over the whole chip
+    demand = {tensor: hardware.macs * words for tensor, words in MAC_WORDS.items()}
+    for level, costs in zip(hardware.levels, levels, strict=False):
+        asked = sum(demand[tensor] for tensor in level.keeps)
+        moved = min(level.bandwidth_words * level.instances, asked)
+        for tensor in level.keeps:
+            demand[tensor] *= moved / asked
+        words = level.width_words * level.cluster_size
+        parts[level.name] = moved / words * costs.dearest_pj * watts
+    parts[_VECTOR] = hardware.vector_lanes * tech.vector_op_pj * watts
+    dram = hardware.levels[-1]
+    accesses = dram.bandwidth_words / dram.width_words
+    dearest = max(max(pj) for pj in _dram_pj(hardware, tech).values())
+    parts[_DRAM] = accesses * dearest * watts
+    own = sum(
+        level.instances * (costs.own_leakage_mw or 0.0)
+        for level, costs in zip(hardware.levels, levels, strict=False)
+    )
+    parts[_LEAKAGE] = (_static_mw(hardware, tech, levels) + own) * 1e-3
+    return parts
+
+
+@lru_cache(maxsize=16384)
+def hardware_cost(hardware: Hardware) -> HardwareCost:
+    """Return area and TDP; both depend on the hardware alone.
+
+    Raises:
+        ValueError: a technology, DRAM or word width that the table does not have, a level with
+            the name of another part of the chip, or DRAM of unlimited bandwidth.
+    """
+    tech = technology(hardware.technology)
+    levels = _levels(hardware)
+    area = _area_mm2(hardware, tech, levels)
+    power = _tdp_w(hardware, tech, levels)
+    return HardwareCost(sum(area.values()), sum(power.values()), area, power)
+
+
+def edp_js(energy_pj: float, latency_cycles: float, hardware: Hardware, batch: int) -> float:
+    """Return the energy-delay product of one pass, in J*s: lower is better.
+
+    Energy is per inference (a pass works on ``batch`` of them), latency is that of the whole
+    pass: an inference is not done before its batch is. So a larger batch pays only where it
+    saves more energy than it adds waiting. Seconds, not cycles: designs with different clocks
+    compare.
+
+    Args:
+        energy_pj: energy of the whole pass.
+        latency_cycles: clock cycles of the whole pass.
+        hardware: gives the clock.
+        batch: inferences in the pass.
+    """
+    return energy_pj * 1e-12 / batch * latency_cycles / (hardware.frequency_mhz * 1e6)

@@ -1,0 +1,114 @@
+"""A hardware's limits, prices and effects as the kernel's arrays."""
+
+from math import gcd
+from typing import Any
+
+import numpy as np
+
+from archloom.space.hardware import Hardware, StorageLevel
+from archloom.space.workload import INPUTS, OUTPUTS, TENSORS, WEIGHTS
+
+from ..hardware import AccessCosts
+from .kernel_inputs import EXPOSED, NO_FILL, OVERLAPPED
+
+#: more units than any mapping that is counted needs
+_UNLIMITED = 2.0**62
+
+_FILL_DRAIN = {"none": NO_FILL, "overlapped": OVERLAPPED, "exposed": EXPOSED}
+
+
+def storage_arrays(hardware: Hardware, free_words: int | None) -> dict[str, Any]:
+    """Capacities, widths and bandwidths in units: the largest share of a bit count that all
+    words of a level are multiples of.
+
+    ``free_words`` of maps are left in the fusion level, if it is not None.
+    """
+    count = len(hardware.levels)
+    shared = np.full(count, -1, np.int64)
+    capacity, unit = np.full((count, 3), -1, np.int64), np.ones((count, 3), np.int64)
+    width, bandwidth = np.ones((count, 3), np.int64), np.empty((count, 3))
+    for i, level in enumerate(hardware.levels):
+        bits = [hardware.bits(i, tensor) for tensor in TENSORS]
+        unit_bits = gcd(*(bits[TENSORS.index(tensor)] for tensor in level.keeps))
+        unit[i] = [max(1, b // unit_bits) for b in bits]
+        line = level.width_words * hardware.word_bits
+        width[i] = [max(1, line // b) for b in bits]
+        ports = (
+            level.read_bandwidth_words,
+            level.write_bandwidth_words,
+            level.bandwidth_words,
+        )
+        bandwidth[i] = [words * hardware.word_bits / unit_bits for words in ports]
+        # copies of each tile share the capacity (Timeloop: size over multiple buffering, floored)
+        if level.private:
+            sizes = [(level.buffer_bytes(tensor) or 0) * 8 for tensor in TENSORS]
+            capacity[i] = [_units(s, unit_bits, level) for s in sizes]
+        elif level.capacity_bytes is not None:
+            shared[i] = _units(level.total_bytes * 8, unit_bits, level)
+    buffer = hardware.fusion_level
+    if free_words is not None and buffer is not None:
+        shared[buffer] = free_words * unit[buffer, INPUTS]
+    return {
+        "shared": shared,
+        "capacity": capacity,
+        "unit": unit,
+        "width": width,
+        "bandwidth": bandwidth,
+    }
+
+
+def _units(bits: float, unit_bits: int, level: StorageLevel) -> int:
+    """Units that one of the copies of all tiles has in a buffer of so many bits."""
+    return int(min(bits // unit_bits // level.multiple_buffering, _UNLIMITED))
+
+
+def price_arrays(costs: AccessCosts) -> dict[str, Any]:
+    """Energies of everything that a mapping can make happen."""
+    levels = (costs.hop_pj, costs.router_pj, costs.address_pj, costs.used_leakage_pj)
+    return {
+        "read_pj": costs.read_pj,
+        "fill_pj": costs.fill_pj,
+        "update_pj": costs.update_pj,
+        "hop_pj": costs.hop_pj,
+        "router_pj": costs.router_pj,
+        "address_pj": costs.address_pj,
+        "used_leakage_pj": costs.used_leakage_pj,
+        "mac_pj": costs.mac_pj,
+        "leakage_pj": costs.leakage_pj_per_cycle,
+        "extras": 1 if any(bool(np.any(prices)) for prices in levels) else None,
+    }
+
+
+def effect_arrays(hardware: Hardware, density: tuple[float, float]) -> dict[str, Any]:
+    """Switched effects: what zeros spare, and the array that fills and drains.
+
+    A gated or skipped zero spares the MAC and what it would access, but for the reads of a
+    gated operand itself, which must be read to be known (Sparseloop, Wu et al., MICRO 2022).
+    """
+    effects = hardware.effects
+    zeros = (effects.weight_zeros, effects.input_zeros)
+    dense = [d if z != "computed" else 1.0 for d, z in zip(density, zeros, strict=True)]
+    busy = [d if z == "skipped" else 1.0 for d, z in zip(density, zeros, strict=True)]
+    working = dense[0] * dense[1]
+    served = np.full(3, working)
+    for t in (WEIGHTS, INPUTS):
+        if zeros[t] == "gated":
+            served[t] = dense[1 - t]
+    served[OUTPUTS] = working
+    return {
+        "served": served,
+        "working": working,
+        "busy": busy[0] * busy[1],
+        "fill_drain": _FILL_DRAIN[effects.fill_drain],
+        "array": np.array([hardware.array[1], hardware.array[0], _array_levels(hardware)]),
+    }
+
+
+def _array_levels(hardware: Hardware) -> int:
+    """Innermost levels that have children inside one PE.
+
+    The outermost of them may feed several PEs as well; the kernel takes no more rows and columns
+    of its children than a PE has.
+    """
+    children = (hardware.mac_mesh, *(level.mesh for level in hardware.levels))
+    return sum(x > hardware.pe_mesh[0] or y > hardware.pe_mesh[1] for x, y in children[:-1])

@@ -1,0 +1,152 @@
+"""A mapping problem: one layer, or one tile of it, on one hardware under one residency."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from archloom.space import Infeasible, InfeasibleError
+from archloom.space.hardware import Hardware
+from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
+from archloom.space.workload import TENSORS, Layer
+
+from ..hardware import access_costs
+from .constraint_arrays import conflict, constraint_arrays
+from .hardware_arrays import effect_arrays, price_arrays, storage_arrays
+from .kernel_inputs import KernelInputs, unlimited
+from .validation import impossible, shortages, too_large, wrong_place, wrong_sizes
+
+Residency = tuple[bool, bool, bool]
+STREAMED: Residency = (False, False, False)
+
+
+@dataclass(frozen=True)
+class MappingProblem:
+    """One layer, or one tile of it, to be mapped on one hardware.
+
+    Attributes:
+        bounds: loop bounds in the order of DIMS.
+        stride, dilation, padding, input_size: window geometry (rows, columns).
+        hardware: where it runs.
+        staged: for weights, inputs, outputs: does the operand live whole in the fusion level?
+            Then DRAM has no part in it (fusion model, section 4).
+        free_words: words left in the fusion level for the tiles of the other operands; None
+            for the whole level.
+        density: share of weights and of inputs that are not zero.
+        loop_bounds: what the factors of a mapping multiply to, where that is more than
+            ``bounds``; None for the bounds themselves. Searches evaluate all of that nest;
+            :func:`archloom.evaluators.loopnest.layer_cost.mapped_cost` only what lies inside
+            ``bounds``.
+        constraints: what every mapping that a search proposes must satisfy.
+        weights: exponents of energy and of latency in the objective: (1, 1) for EDP.
+
+    Raises:
+        ValueError: numbers that are no sizes or shares, a staged operand on hardware without a
+            fusion level or one that the fusion level cannot keep, more levels than the kernel is
+            compiled for, loop bounds that are less than the bounds, constraints of a level that
+            the hardware does not have, or more to count than the kernel's numbers hold.
+    """
+
+    bounds: tuple[int, ...]
+    stride: tuple[int, int]
+    dilation: tuple[int, int]
+    padding: tuple[int, int]
+    input_size: tuple[int, int]
+    hardware: Hardware
+    staged: Residency = STREAMED
+    free_words: int | None = None
+    density: tuple[float, float] = (1.0, 1.0)
+    loop_bounds: tuple[int, ...] | None = None
+    constraints: MappingConstraints = UNCONSTRAINED
+    weights: tuple[float, float] = (1.0, 1.0)
+
+    def __post_init__(self) -> None:
+        # each line takes for granted what the one before it found right
+        for wrong in (wrong_sizes, wrong_place, too_large):
+            message = "; ".join(wrong(self))
+            if message:
+                raise ValueError(f"{self.hardware.name}: {message}")
+
+    @classmethod
+    def of_layer(cls, layer: Layer, hardware: Hardware) -> "MappingProblem":
+        """Return the problem of a whole layer with every operand in DRAM."""
+        window = (layer.stride, layer.dilation, layer.padding, layer.input_size)
+        return cls(layer.bounds, *window, hardware, density=layer.density)
+
+    @property
+    def covered(self) -> tuple[int, ...]:
+        """Products of the factors of a mapping."""
+        return self.loop_bounds or self.bounds
+
+    @property
+    def macs(self) -> int:
+        """Multiply-accumulates."""
+        return prod(self.bounds)
+
+    @cached_property
+    def key(self) -> str:
+        """Everything but the hardware, as one canonical string: the memo key of a trial.
+
+        Seeds derive from it too, so what is not the plain case is named only where it is there.
+        """
+        window = (self.stride, self.dilation, self.padding, self.input_size)
+        special = () if self.density == (1.0, 1.0) else (("density", self.density),)
+        if self.covered != self.bounds:
+            special = (*special, ("covered", self.covered))
+        if self.constraints != UNCONSTRAINED:
+            special = (*special, ("constraints", repr(self.constraints)))
+        if self.weights != (1.0, 1.0):
+            special = (*special, ("weights", self.weights))
+        return repr((self.bounds, *window, self.staged, self.free_words, *special))
+
+    @cached_property
+    def setup(self) -> KernelInputs:
+        """The arrays that the kernel and the searches read.
+
+        Raises:
+            InfeasibleError: constraints that no mapping on the hardware can obey.
+        """
+        hardware = self.hardware
+        broken = conflict(self.constraints, hardware)
+        if broken is not None:
+            raise InfeasibleError(broken)
+        levels, costs = hardware.levels, access_costs(hardware)
+        dram, buffer = len(levels) - 1, hardware.fusion_level
+        top = [dram if buffer is None or not staged else buffer for staged in self.staged]
+        allowed = np.array([[t in lv.keeps for t in TENSORS] for lv in levels], np.uint8)
+        optional = np.array([[lv.optional] * 3 for lv in levels], np.uint8) & allowed
+        for t in range(3):
+            optional[top[t], t] = 0
+        window = [
+            [self.stride[a], self.dilation[a], self.padding[a], self.input_size[a]] for a in (0, 1)
+        ]
+        bounds = np.array(self.covered, np.int64)
+        base = unlimited(bounds, np.array(window, np.int64), len(levels))
+        return base._replace(
+            fanout=np.array(hardware.fanouts, np.int64),
+            top=np.array(top, np.int64),
+            staged=np.array(self.staged, np.uint8),
+            multicast=np.array([[t in lv.multicast for t in TENSORS] for lv in levels], np.uint8),
+            cluster=np.array([lv.cluster_size for lv in levels], np.int64),
+            instances=np.array([lv.instances for lv in levels], np.int64),
+            weights=np.array(self.weights, np.float64),
+            **storage_arrays(hardware, self.free_words),
+            **price_arrays(costs),
+            **effect_arrays(hardware, self.density),
+            **constraint_arrays(
+                self.constraints, hardware, bounds, allowed, optional, np.array(top)
+            ),
+        )
+
+    def impossible(self) -> Infeasible | None:
+        """Return why not even the smallest tiles fit, with bytes and remedies, or which
+        constraint the hardware cannot obey; None if there is a mapping.
+
+        A mapping with the smallest tiles everywhere, single words but for what constraints
+        unroll, exists for every problem, so there are no other reasons.
+        """
+        broken = conflict(self.constraints, self.hardware)
+        if broken is not None:
+            return broken
+        return impossible(shortages(self.hardware, self.setup, self.free_words))

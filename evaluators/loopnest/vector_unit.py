@@ -1,0 +1,192 @@
+"""Cost of one operator on the vector unit, or of one tile of it."""
+
+from functools import lru_cache
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archloom.space.hardware import Hardware
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Layer, VectorOperator
+
+from ..hardware import access_costs
+from .hardware_arrays import storage_arrays
+from .layer_cost import Counts, LayerCost, whole_grains, whole_pj
+
+_READ, _WRITE = 0, 1
+
+
+def vector_cost(
+    layer: Layer,
+    hardware: Hardware,
+    rows: int,
+    columns: int,
+    staged: bool,
+    resident: bool = False,
+) -> LayerCost:
+    """Return the cost of making ``rows`` x ``columns`` of a vector operator's output.
+
+    The vector unit reads every tap of its window from the shared buffer, on every pass of the
+    operator, and writes its results to it; what is the same for a whole channel (a learned
+    value, a broadcast one) is read once. Unless ``staged``, the maps come from DRAM and the
+    result goes there, each word once, through that buffer; so do learned words unless they are
+    ``resident``. Hardware without a shared buffer streams between DRAM and the unit, whose own
+    registers then hold the window; there, and where one vector of an operator that needs all of
+    it exceeds the buffer, every pass goes to DRAM.
+    """
+    vector = layer.vector
+    if vector is None:
+        raise ValueError(f"layer {layer.name}: {layer.operator} runs on the MAC array")
+    images = 1 if staged else layer.n
+    made = images * layer.output_channels * rows * columns
+    moved = np.zeros((len(hardware.levels), 3, 2), np.int64)
+    _move_maps(moved, layer, vector, hardware, images, made)
+    if not staged:
+        _move_far(moved, vector, hardware, layer.read_words, made, vector_fits(layer, hardware))
+    if layer.weight_words:
+        _move_learned(moved, layer.weight_words, hardware, images, resident)
+    return _cost_of(moved, hardware, made * layer.vector_ops_per_word)
+
+
+def pinned_vector_cost(
+    layer: Layer,
+    hardware: Hardware,
+    held: tuple[bool, ...],
+    kept: bool,
+    steady: bool,
+    free_words: int,
+) -> LayerCost:
+    """Return what a whole vector operator costs, some of its maps in the shared buffer.
+
+    As :func:`vector_cost` without stages, but that these maps have no words in DRAM.
+
+    Args:
+        layer, hardware: what runs where; the hardware has a fusion level.
+        held: for each map that it reads, whether the buffer holds it.
+        kept: whether its result stays there.
+        steady: whether its learned words are there.
+        free_words: words of the buffer for what passes through it.
+    """
+    vector = layer.vector
+    if vector is None:
+        raise ValueError(f"layer {layer.name}: {layer.operator} runs on the MAC array")
+    made = layer.output_words
+    moved = np.zeros((len(hardware.levels), 3, 2), np.int64)
+    _move_maps(moved, layer, vector, hardware, layer.n, made)
+    far = sum(w for w, near in zip(layer.map_read_words, held, strict=True) if not near)
+    fits = vector_fits(layer, hardware, free_words)
+    _move_far(moved, vector, hardware, far, 0 if kept else made, fits)
+    if layer.weight_words:
+        _move_learned(moved, layer.weight_words, hardware, layer.n, steady)
+    return _cost_of(moved, hardware, made * layer.vector_ops_per_word)
+
+
+def _move_maps(
+    moved: Counts,
+    layer: Layer,
+    vector: VectorOperator,
+    hardware: Hardware,
+    images: int,
+    made: int,
+) -> None:
+    """Count words of maps that the unit reads from the buffer and writes there."""
+    buffer = hardware.fusion_level
+    # a broadcast value is read once for its channel, not for every word
+    windowed = layer.taps - (1 if layer.broadcast else 0)
+    # what is gathered is read once for each word that it makes
+    whole = 0 if vector.gathers else layer.whole_words
+    taken = made * windowed + images * whole
+    if buffer is not None:
+        moved[buffer, INPUTS, _READ] = taken * vector.passes
+        moved[buffer, OUTPUTS, _WRITE] = made * vector.writes
+
+
+def _move_far(
+    moved: Counts, vector: VectorOperator, hardware: Hardware, read: int, made: int, fits: bool
+) -> None:
+    """Count words of maps that come from DRAM, ``read`` on each pass, and of results that go."""
+    buffer = hardware.fusion_level
+    fetched = read * (1 if fits else vector.passes)
+    moved[-1, INPUTS, _READ] = fetched
+    moved[-1, OUTPUTS, _WRITE] = made * (1 if fits else vector.writes)
+    if buffer is not None:
+        moved[buffer, INPUTS, _WRITE] = fetched
+
+
+def vector_least(layer: Layer, hardware: Hardware) -> tuple[float, float]:
+    """Return energy (pJ) and cycles that the shared buffer takes for a vector operator at least.
+
+    Of all images, however they are cut in tiles and wherever maps come from and go to: the unit
+    reads every tap in that buffer and writes results there. Operations are not counted, nor are
+    accesses rounded up.
+    """
+    vector, buffer = layer.vector, hardware.fusion_level
+    if vector is None or buffer is None:
+        return 0.0, 0.0
+    moved = np.zeros((len(hardware.levels), 3, 2), np.int64)
+    _move_maps(moved, layer, vector, hardware, layer.n, layer.output_words)
+    if "weights" in hardware.levels[buffer].keeps:
+        moved[buffer, WEIGHTS, _READ] = layer.weight_words * layer.n
+    costs, (width, unit, bandwidth) = access_costs(hardware), _ports(hardware)
+    read, written = moved[buffer].T / width[buffer]
+    energy = read @ costs.read_pj[buffer] + written @ costs.write_pj[buffer]
+    units = moved[buffer].T @ unit[buffer]
+    needs = np.array([units[_READ], units[_WRITE], units.sum()])
+    return float(energy), float((needs / bandwidth[buffer]).max())
+
+
+def vector_fits(layer: Layer, hardware: Hardware, free_words: int | None = None) -> bool:
+    """Whether the buffer holds one vector, and its results, from the first pass to the last.
+
+    ``free_words`` of it are free; None for all.
+    """
+    buffer, vector = hardware.fusion_level, layer.vector
+    if buffer is None or vector is None:
+        return False
+    if not vector.whole_vectors:
+        return True
+    bits = hardware.levels[buffer].total_bytes * 8
+    if free_words is not None:
+        bits = min(bits, free_words * hardware.word_bits)
+    return 2 * layer.c * hardware.word_bits <= bits
+
+
+def _move_learned(
+    moved: Counts, words: int, hardware: Hardware, images: int, resident: bool
+) -> None:
+    buffer = hardware.fusion_level
+    kept = buffer is not None and "weights" in hardware.levels[buffer].keeps
+    if not resident:
+        moved[-1, WEIGHTS, _READ] = words * (1 if kept else images)
+    if kept:
+        moved[buffer, WEIGHTS, _READ] = words * images
+        moved[buffer, WEIGHTS, _WRITE] = 0 if resident else words
+
+
+@lru_cache(maxsize=256)
+def _ports(hardware: Hardware) -> tuple[Counts, Counts, NDArray[np.float64]]:
+    """Words in an access and units in a word [L, 3], units in a cycle [L, 3] by port."""
+    arrays = storage_arrays(hardware, None)
+    return arrays["width"], arrays["unit"], arrays["bandwidth"]
+
+
+def _cost_of(moved: Counts, hardware: Hardware, operations: int) -> LayerCost:
+    """Return the cost of words [L, 3, 2] and operations."""
+    costs, (width, unit, bandwidth) = access_costs(hardware), _ports(hardware)
+    accesses = -(-moved // width[:, :, None])
+    energy = accesses[..., _READ] * costs.read_pj + accesses[..., _WRITE] * costs.write_pj
+    units = (moved * unit[:, :, None]).sum(axis=1)
+    # ports that only read, that only write, and that are shared
+    needs = np.stack([units[:, _READ], units[:, _WRITE], units.sum(axis=1)], axis=1)
+    cycles = [int(c) for c in np.ceil(needs / bandwidth).max(axis=1)]
+    return LayerCost(
+        mapping=None,
+        words=moved.sum(axis=2),
+        energy_pj=whole_grains(energy),
+        compute_pj=whole_pj(operations * costs.vector_op_pj),
+        chip_cycles=max(ceil(operations / hardware.vector_lanes), *cycles[:-1]),
+        dram_cycles=cycles[-1],
+        dram_reads=int(moved[-1, :, _READ].sum()),
+        dram_writes=int(moved[-1, :, _WRITE].sum()),
+        operations=operations,
+    )

@@ -1,0 +1,355 @@
+"""Exact search for the best tiling of a stack's face together with the weights to cache.
+
+DeepFrack's space (sections IV-B and IV-C) and what we add where it says nothing:
+
+- squares of sides 2 and more, of different sizes, that cover the face by guillotine cuts;
+- where no tiling has a largest square of some side, that side's grid instead, with rectangles for
+  what remains; the whole face as one tile;
+- any set of cached weights that fits beside what the largest tile holds.
+
+A tiling costs the sum of its tiles, so for fixed weights the best one is found by dynamic
+programming over boxes. Without them fixed, every size of tile may cache what is best for it: that
+is a lower bound, for many sides of the largest square at once, and where all tiles of its tiling
+agree and fit it is the answer; otherwise the sides are split, or one unit is decided both ways
+(branch and bound).
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from math import inf
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archloom.evaluators import Floats, Ints
+from archloom.space.fusion import TileRect
+
+from .guillotine import SMALLEST, coverable, least_costs, regular_faces, squares
+from .knapsack import WeightCaching
+from .stack import Stack, Tile, TileCost
+
+#: longest side of a face that is covered with different squares; longer ones get grids
+_MOST_SIDE: Final = 256
+
+#: energy (pJ) and cycles
+CostWeights = tuple[float, float]
+
+#: what a tile costs, or at least
+_CostOf = Callable[[Tile], TileCost | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FaceTiling:
+    """A tiling of a stack's face.
+
+    Attributes:
+        score: weighted sum of its energy and cycles.
+        tile: of a grid, the remainder last; None for squares of different sizes.
+        side: of the largest square, if there is no grid.
+        units: whose weights are cached.
+    """
+
+    score: float
+    tile: Tile | None
+    side: int
+    units: tuple[int, ...]
+
+
+def best_tiling(stack: Stack, weights: CostWeights) -> FaceTiling | None:
+    """Return the tiling with the least weighted energy and cycles; None if no tile fits.
+
+    Tiles are measured only as far as bounds leave it open whether a tiling with them is the best.
+    """
+    best: FaceTiling | None = None
+    for bound, tile in sorted((_least_grid(stack, weights, tile), tile) for tile in _grids(stack)):
+        if best is not None and bound > best.score:
+            break
+        best = _better(best, _gridded(stack, weights, tile))
+    sides = _sides(stack)
+    return _squared(stack, weights, best, sides) if sides else best
+
+
+def _squared(
+    stack: Stack, weights: CostWeights, best: FaceTiling | None, sides: list[int]
+) -> FaceTiling | None:
+    """Return the best covering with largest squares of ``sides``, or ``best``."""
+    while True:
+        coverings = _SquareCoverings(stack, weights, sides[-1], stack.least)
+        found = coverings.improve(best, sides)
+        if found is None or found is best:
+            return best
+        used = {(face.rows, face.columns) for face in coverings.faces(found)}
+        if used <= stack.known.keys():
+            return found
+        for tile in sorted(used):
+            stack.cost(tile)
+
+
+def least_score(stack: Stack, weights: CostWeights) -> float:
+    """Return what no tiling costs less than: each weight that fits by itself may be cached.
+
+    No mapping is searched for it.
+    """
+    least = min((_least_grid(stack, weights, tile) for tile in _grids(stack)), default=inf)
+    sides = _sides(stack)
+    if not sides:
+        return least
+    return min(least, _SquareCoverings(stack, weights, sides[-1], stack.least).least(sides))
+
+
+def _least_grid(stack: Stack, weights: CostWeights, tile: Tile) -> float:
+    """What a grid does not cost less than, as far as its tiles are measured."""
+    sums = _sums(stack, grid_counts(stack.face, tile), tile, stack.least)
+    if sums is None:
+        return inf
+    streamed, saved = (np.array(weights) @ figure for figure in sums)
+    (free,) = stack.free_words([tile]).tolist()
+    return float(streamed - np.maximum(saved[stack.words <= free], 0.0).sum())
+
+
+def fits(stack: Stack) -> bool:
+    """Whether any tile of the face fits the buffer."""
+    return bool(_grids(stack) or _sides(stack))
+
+
+def _better(one: FaceTiling | None, other: FaceTiling | None) -> FaceTiling | None:
+    if one is None or other is None:
+        return one or other
+    return other if other.score < one.score else one
+
+
+@lru_cache(maxsize=2**16)
+def has_largest(face: Tile, side: int) -> bool:
+    """Whether some covering of the face by squares has a largest one of this side."""
+    return max(face) <= _MOST_SIDE and side <= min(face) and coverable(side, *face)
+
+
+def _fitting(stack: Stack, tiles: list[Tile]) -> list[Tile]:
+    free = stack.free_words(tiles).tolist()
+    return [t for t, words in zip(tiles, free, strict=True) if words >= stack.streaming_words]
+
+
+def _sides(stack: Stack) -> list[int]:
+    """Sides of largest squares that fit, ascending."""
+    fitting = _fitting(stack, [(s, s) for s in range(SMALLEST, min(stack.face) + 1)])
+    return [side for side, _ in fitting if has_largest(stack.face, side)]
+
+
+def _grids(stack: Stack) -> list[Tile]:
+    """Tiles of grids that fit: of sides that no largest square can have, and the whole face."""
+    rows, columns = face = stack.face
+    sides = range(SMALLEST, max(face))
+    fitting = _fitting(stack, [(min(s, rows), min(s, columns)) for s in sides])
+    tiles = {tile for tile in fitting if not has_largest(face, max(tile))}
+    return sorted(tiles | set(_fitting(stack, [face])))
+
+
+def _gridded(stack: Stack, weights: CostWeights, tile: Tile) -> FaceTiling | None:
+    """A grid with the best weights to cache."""
+    sums = _sums(stack, grid_counts(stack.face, tile), tile, stack.cost)
+    if sums is None:
+        return None
+    streamed, saved = (np.array(weights) @ figure for figure in sums)
+    (free,) = stack.free_words([tile]).tolist()
+    capacity = free - stack.streaming_words
+    units = WeightCaching(stack.words, saved[None], capacity).pattern(capacity, 0)
+    score = float(streamed - saved[list(units)].sum())
+    every = float(streamed - saved.sum())
+    if stack.words.sum() <= free and every < score:
+        # nothing streams if all weights are cached
+        score, units = every, tuple(range(len(stack.words)))
+    return FaceTiling(score, tile, 0, units)
+
+
+def grid_counts(face: Tile, tile: Tile) -> Counter[Tile]:
+    """Tiles of each size of a grid."""
+    (rows, below), (columns, beside) = (divmod(n, t) for n, t in zip(face, tile, strict=True))
+    heights, widths = {tile[0]: rows}, {tile[1]: columns}
+    heights.update({below: 1} if below else {})
+    widths.update({beside: 1} if beside else {})
+    return Counter({(h, w): m * n for h, m in heights.items() for w, n in widths.items()})
+
+
+def _sums(
+    stack: Stack, counts: Counter[Tile], first: Tile, cost_of: _CostOf
+) -> tuple[Floats, Floats] | None:
+    """Energy and cycles float64[2] with no weights cached, and float64[2, U] saved by each unit."""
+    streamed, saved = np.zeros(2), np.zeros((2, len(stack.units)))
+    streamed[0] = stack.leaving_pj
+    for tile, count in counts.items():
+        cost = cost_of(tile)
+        if cost is None:
+            return None
+        times = count * stack.images
+        streamed += times * cost.streamed
+        # the first tile fetches all weights
+        saved += (times - (tile == first)) * cost.saved
+    return streamed, saved
+
+
+class _SquareCoverings:
+    """Coverings of a face by squares up to ``largest``, with weights cached."""
+
+    def __init__(self, stack: Stack, weights: CostWeights, largest: int, cost_of: _CostOf) -> None:
+        self._stack = stack
+        self._words = stack.words
+        tiles = [(s, s) for s in range(largest + 1)]
+        costs = [cost_of(t) if t[0] >= SMALLEST else None for t in tiles]
+        none = np.zeros((2, len(stack.units)))
+        w = np.array(weights)
+        self._streamed = np.array([inf if c is None else w @ c.streamed for c in costs])
+        self._saved = np.array([w @ (none if c is None else c.saved) for c in costs])
+        self._free = stack.free_words(tiles)
+        self._leaving = weights[0] * stack.leaving_pj
+
+    @cached_property
+    def _any(self) -> WeightCaching:
+        """Whatever is cached."""
+        most = int(self._free[SMALLEST:].max()) - self._stack.streaming_words
+        return WeightCaching(self._words, self._saved, most)
+
+    def least(self, sides: list[int]) -> float:
+        """Return what no covering with largest squares of ``sides`` costs less than."""
+        size, able = sides[-1] + 1, self._words <= self._free[sides].max()
+        saved = np.maximum(self._saved[:size, able], 0.0).sum(axis=1)
+        first = np.full(size, inf)
+        first[sides] = saved[sides]
+        return self._cheapest(self._streamed[:size] - saved, first)[0]
+
+    def improve(self, best: FaceTiling | None, sides: list[int]) -> FaceTiling | None:
+        """Return the best covering of those with largest squares of ``sides``, or ``best``."""
+        words, streaming = int(self._words.sum()), self._stack.streaming_words
+        for side in sides:
+            if self._free[side] - streaming < words <= self._free[side]:
+                # only with all weights cached nothing streams
+                best = _better(best, self._covering(side, tuple(range(len(self._words)))))
+        nodes = [_SearchNode(tuple(sides))]
+        while nodes:
+            best, more = self._expand(best, nodes.pop())
+            nodes += more
+        return best
+
+    def _expand(
+        self, best: FaceTiling | None, node: "_SearchNode"
+    ) -> tuple[FaceTiling | None, list["_SearchNode"]]:
+        """Look for better coverings in a part of the space; return what is left of it in parts."""
+        sides, size = list(node.sides), node.sides[-1] + 1
+        # the smallest of the largest squares leaves most of the buffer
+        capacity = int(self._free[sides[0]]) - self._stack.streaming_words
+        spare = capacity - int(self._words[list(node.kept)].sum())
+        if spare < 0:
+            return best, []
+        caching = self._caching(node.kept, node.left, spare)
+        saved = caching.most(spare)[:size] + self._saved[:size, sorted(node.kept)].sum(axis=1)
+        first = np.full(size, inf)
+        first[sides] = saved[sides]
+        bound, found = self._cheapest(self._streamed[:size] - saved, first)
+        if bound == inf or _reached(best, bound):
+            return best, []
+        counts = Counter(found[:, 2].tolist())
+        patterns = {node.kept | set(caching.pattern(spare, s)) for s in sorted(counts)}
+        for pattern in sorted(patterns, key=sorted):
+            best = _better(best, self._counted(counts, tuple(sorted(pattern))))
+        if _reached(best, bound):
+            return best, []
+        return best, node.parts(patterns, self._words)
+
+    def _counted(self, counts: Counter[int], units: tuple[int, ...]) -> FaceTiling | None:
+        """A covering by so many squares of each side, with some weights cached."""
+        largest, words = max(counts), int(self._words[list(units)].sum())
+        if words > self._free[largest] - self._stack.streaming_words:
+            return None
+        saved = self._saved[:, list(units)].sum(axis=1)
+        cost = sum(n * (self._streamed[s] - saved[s]) for s, n in counts.items())
+        score = float(self._stack.images * cost + saved[largest] + self._leaving)
+        return FaceTiling(score, None, largest, units)
+
+    def _caching(self, kept: frozenset[int], left: frozenset[int], spare: int) -> WeightCaching:
+        if not kept and not left:
+            return self._any
+        saved = self._saved.copy()
+        saved[:, list(kept | left)] = 0
+        return WeightCaching(self._words, saved, spare)
+
+    def _covering(self, side: int, units: tuple[int, ...]) -> FaceTiling | None:
+        """The best covering with a largest square and some weights cached."""
+        score, _ = self._with(side, units)
+        return FaceTiling(score, None, side, units) if score < inf else None
+
+    def _with(self, side: int, units: tuple[int, ...]) -> tuple[float, NDArray[np.int64]]:
+        saved = self._saved[: side + 1, list(units)].sum(axis=1)
+        first = np.full(side + 1, inf)
+        first[side] = saved[side]
+        return self._cheapest(self._streamed[: side + 1] - saved, first)
+
+    def _cheapest(self, cost: Floats, first: Floats) -> tuple[float, NDArray[np.int64]]:
+        """Least cost with tiles of these costs, ``first`` more for the first one; the squares."""
+        face, images = self._stack.face, self._stack.images
+        _, least, any_cut, with_cut = least_costs(cost, first / images, *face)
+        score = float(images * least[face] + self._leaving)
+        found = squares(any_cut, with_cut) if score < inf else np.zeros((0, 3), np.int64)
+        return score, found
+
+    def faces(self, tiling: FaceTiling) -> Iterator[TileRect]:
+        """Return the squares of a covering."""
+        _, found = self._with(tiling.side, tiling.units)
+        return (TileRect(row, column, s, s) for row, column, s in found.tolist())
+
+
+def _reached(best: FaceTiling | None, bound: float) -> bool:
+    """Whether nothing that costs at least ``bound`` is better, but for rounding."""
+    return best is not None and best.score <= bound * (1 + 1e-12)
+
+
+@dataclass(frozen=True, slots=True)
+class _SearchNode:
+    """A part of the space: sides of the largest square, ascending; units cached and not cached."""
+
+    sides: tuple[int, ...]
+    kept: frozenset[int] = frozenset()
+    left: frozenset[int] = frozenset()
+
+    def parts(self, patterns: set[frozenset[int]], words: Ints) -> list["_SearchNode"]:
+        """Split the sides or, of one side, decide a unit on which squares of a tiling differ."""
+        if len(self.sides) > 1:
+            half = len(self.sides) // 2
+            ends = (self.sides[:half], self.sides[half:])
+            return [_SearchNode(sides, self.kept, self.left) for sides in ends]
+        argued = frozenset.union(*patterns) - frozenset.intersection(*patterns)
+        unit = max(argued, key=lambda u: (int(words[u]), u))
+        return [
+            _SearchNode(self.sides, self.kept, self.left | {unit}),
+            _SearchNode(self.sides, self.kept | {unit}, self.left),
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class TiledFace:
+    """A tiling with its rectangles, the largest first, and what they cost.
+
+    Attributes:
+        faces: that cut the face exactly.
+        energy_pj, cycles: of a pass, leakage included.
+    """
+
+    faces: tuple[TileRect, ...]
+    energy_pj: float
+    cycles: float
+
+
+def tiled_face(stack: Stack, weights: CostWeights, tiling: FaceTiling) -> TiledFace:
+    """Return what :func:`best_tiling` found, tile by tile."""
+    if tiling.tile is not None:
+        faces = regular_faces(stack.face, tiling.tile)
+    else:
+        found = _SquareCoverings(stack, weights, tiling.side, stack.cost).faces(tiling)
+        faces = tuple(sorted(found, key=lambda f: (-f.rows, f.row, f.column)))
+    first = (faces[0].rows, faces[0].columns)
+    sums = _sums(stack, Counter((f.rows, f.columns) for f in faces), first, stack.cost)
+    if sums is None:
+        raise AssertionError("a tile of the best tiling has no cost")
+    energy, cycles = (sums[0] - sums[1][:, list(tiling.units)].sum(axis=1)).tolist()
+    return TiledFace(faces, energy, cycles)

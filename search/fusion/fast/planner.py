@@ -1,0 +1,194 @@
+"""FAST's fusion planner: layers run one by one, and an integer program pins data on the chip."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+from archloom.space import Infeasible
+from archloom.space.fusion import FusionGroup, FusionPlan, Pin, Residents, plan_residents
+from archloom.space.workload import Network
+
+from ..one_shot import OneShotPlanner
+from ..parametric_search import HullVertex, least_product
+from ..plan_evaluator import MemoizedPlanEvaluator
+from ..protocol import Abilities
+from .coefficients import pinning_problem
+from .ilp import IlpSolution, IntegerProgram
+from .model import Form, LinearCost, PinnedData, PinningProblem, linear_cost
+
+
+@dataclass(frozen=True)
+class PinningPlan:
+    """Solution of the integer program as a plan.
+
+    Attributes:
+        plan: one-layer groups with pins.
+        solved: the program's answer, with its own cost and gap.
+        dropped: what was given up since the layers beside it did not fit: (maker, first reader
+            from DRAM) of maps, (layer, layer) of weights.
+        own: cost of what is left under the linear model; the common cost model may differ.
+    """
+
+    plan: FusionPlan
+    solved: IlpSolution
+    dropped: tuple[tuple[int, int], ...]
+    own: LinearCost
+
+    def notes(self, network: Network) -> tuple[str, ...]:
+        """Say what the linear model expects of the plan, and what was given up for it."""
+        expected = (
+            f"the integer program (gap {self.solved.gap_percent:.4f}%) expects "
+            f"{self.own.cycles:,.0f} cycles, {self.own.energy_pj:,.0f} pJ and "
+            f"{self.own.dram_words:,} words over DRAM"
+        )
+        names = [layer.name for layer in network.layers]
+        given_up = (
+            f"{names[reader]} reads {names[maker]} from DRAM"
+            if maker != reader
+            else f"weights of {names[maker]} stream"
+            for maker, reader in self.dropped
+        )
+        return (expected, *(f"{what}: layers beside it found no room" for what in given_up))
+
+
+class FastPlanner(OneShotPlanner):
+    """Evaluates layer by layer, then the program's plan; the better one stays.
+
+    Args:
+        evaluator: evaluates the layers, and the plan.
+        form: ``live`` minimises EDP; ``printed`` is FAST's: least latency, steady weights.
+        steady_weights: whether the live form, too, may have weights on the chip before the pass
+            begins. They are then never read from DRAM, which plans without them cannot match.
+    """
+
+    def __init__(
+        self, evaluator: MemoizedPlanEvaluator, form: Form = "live", steady_weights: bool = False
+    ) -> None:
+        super().__init__(
+            evaluator,
+            lambda: None if isinstance(self.answer, Infeasible) else self.answer.plan,
+            lambda: _notes(self.answer, evaluator.network),
+        )
+        self._layers, self._form, self._steady = evaluator, form, steady_weights
+
+    @cached_property
+    def answer(self) -> PinningPlan | Infeasible:
+        """The solution as a plan, or why nothing can stay anywhere."""
+        if self._form == "printed":
+            return printed_plan(self._layers)
+        return live_plan(self._layers, self._steady)
+
+
+class LiveFastPlanner(FastPlanner):
+    """The planner of least EDP, whose plans fetch all weights in the pass."""
+
+    def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
+        super().__init__(evaluator)
+
+
+class PrintedFastPlanner(FastPlanner):
+    """The planner as FAST prints it: least latency, weights that stay from pass to pass."""
+
+    abilities: ClassVar[Abilities] = Abilities(plans="steady")
+
+    def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
+        super().__init__(evaluator, "printed")
+
+
+def _notes(found: PinningPlan | Infeasible, network: Network) -> tuple[str, ...]:
+    return (str(found),) if isinstance(found, Infeasible) else found.notes(network)
+
+
+def live_plan(
+    evaluator: MemoizedPlanEvaluator, steady_weights: bool = False
+) -> PinningPlan | Infeasible:
+    """Return the plan of least EDP under the live form, or why nothing can stay anywhere."""
+    problem = pinning_problem(evaluator)
+    if isinstance(problem, Infeasible):
+        return problem
+    program = IntegerProgram(problem, "live", steady_weights)
+
+    def hull_vertex(energy: float, latency: float) -> HullVertex[IlpSolution]:
+        solved = program.solve(energy, latency)
+        return HullVertex(solved, solved.cost.energy_pj, solved.cost.cycles)
+
+    return fitted_plan(evaluator, problem, least_product(hull_vertex).answer, "live")
+
+
+def printed_plan(evaluator: MemoizedPlanEvaluator) -> PinningPlan | Infeasible:
+    """Return the plan of least latency under the paper's constraints, or why there is none."""
+    problem = pinning_problem(evaluator)
+    if isinstance(problem, Infeasible):
+        return problem
+    solved = IntegerProgram(problem, "printed", steady_weights=True).solve(0.0, 1.0)
+    return fitted_plan(evaluator, problem, solved, "printed")
+
+
+def plan_of(network: Network, pinned: PinnedData) -> FusionPlan:
+    """Return the plan of one-layer groups in which so much stays in the buffer."""
+    last: dict[int, int] = {}
+    for producer, reader in pinned.reads:
+        last[producer] = max(reader, last.get(producer, 0))
+    return FusionPlan(
+        tuple(
+            FusionGroup(
+                (i,),
+                pins=(Pin(i, last[i]),) if i in last else (),
+                steady=(i,) if network.weight_owner(i) in pinned.steady else (),
+            )
+            for i in range(len(network.layers))
+        )
+    )
+
+
+def fitted_plan(
+    evaluator: MemoizedPlanEvaluator, problem: PinningProblem, solved: IlpSolution, form: Form
+) -> PinningPlan:
+    """Give up, where a layer does not fit, what saves least, until all layers fit.
+
+    B_i is of the mapping that streams; what a layer needs beside operands that lie there whole
+    may be more.
+    """
+    pinned, dropped = solved.pinned, []
+    while (stuck := _first_unplaceable(evaluator, pinned)) is not None:
+        i, residents = stuck
+        options = [*_without_maps(pinned, (*residents.held, *residents.kept), i)]
+        options += [((owner, owner), _without_weights(pinned, owner)) for owner in pinned.steady]
+        if not options:
+            raise AssertionError(f"layer {i} finds no room although nothing is pinned")
+        gone, pinned = min(options, key=lambda option: _product(problem, option[1], form))
+        dropped.append(gone)
+    own = linear_cost(problem, pinned, form)
+    return PinningPlan(plan_of(evaluator.network, pinned), solved, tuple(dropped), own)
+
+
+def _first_unplaceable(
+    evaluator: MemoizedPlanEvaluator, pinned: PinnedData
+) -> tuple[int, Residents] | None:
+    """The first layer that does not fit, and what lies in the buffer beside it."""
+    plan = plan_of(evaluator.network, pinned)
+    for group, residents in zip(plan.groups, plan_residents(evaluator.network, plan), strict=True):
+        if isinstance(evaluator.group(group, residents), Infeasible):
+            return group.layers[0], residents
+    return None
+
+
+def _without_maps(
+    pinned: PinnedData, makers: tuple[int, ...], i: int
+) -> list[tuple[tuple[int, int], PinnedData]]:
+    """What is left if one of the maps that lie there while layer ``i`` runs does so no longer."""
+    found = []
+    for maker in makers:
+        late = frozenset((u, r) for u, r in pinned.reads if u == maker and r >= i)
+        first = min(reader for _, reader in late)
+        found.append(((maker, first), PinnedData(pinned.reads - late, pinned.steady)))
+    return found
+
+
+def _without_weights(pinned: PinnedData, owner: int) -> PinnedData:
+    return PinnedData(pinned.reads, pinned.steady - {owner})
+
+
+def _product(problem: PinningProblem, pinned: PinnedData, form: Form) -> float:
+    cost = linear_cost(problem, pinned, form)
+    return cost.energy_pj * cost.cycles

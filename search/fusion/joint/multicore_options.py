@@ -1,0 +1,153 @@
+"""Ways to run one group on a chip of several cores, each with an estimate of its cost.
+
+An option is a tiling whose tiles run side by side, round by round. Nothing is pinned, and a layer
+by itself runs on the whole chip.
+"""
+
+from collections.abc import Hashable, Iterator, Mapping as Dict
+
+import numpy as np
+
+from archloom.evaluators.bounds import layer_bound
+from archloom.evaluators.fusion import rounds_of
+from archloom.evaluators.fusion.buffer import buffer_words
+from archloom.evaluators.fusion.tiling import GroupTiles
+from archloom.search.fusion.tiling import (
+    GroupTilings,
+    Tile,
+    choose_weights,
+    in_one_piece,
+    tile_group,
+    tiles_apart,
+)
+from archloom.space import Infeasible
+from archloom.space.fusion import ALONE, FusionGroup, HaloPolicy, Residents
+from archloom.space.hardware import Cores, Hardware
+from archloom.space.workload import Network
+
+from ..group_equivalence import group_kind, resident_members
+from .cut_graph import CutEdge
+from .group_options import GroupOptions
+from .option_table import GroupOption, best_options
+
+
+class MulticoreOptions(GroupOptions):
+    """Lists the options of edges on a chip of several cores.
+
+    Args:
+        network, hardware: what runs where.
+        cores: of the hardware; more than one.
+    """
+
+    def __init__(self, network: Network, hardware: Hardware, cores: Cores) -> None:
+        super().__init__(network, hardware, cores.one)
+        self._cores = cores
+
+    def residents(self, edge: CutEdge) -> Residents:  # noqa: ARG002
+        """Return what the plan keeps in the buffers: nothing."""
+        return ALONE
+
+    def kind(self, edge: CutEdge) -> Hashable:
+        """Return a key that is equal for edges with the same options at the same cost."""
+        return group_kind(self._network, edge.layers)
+
+    def group_for(
+        self,
+        option: GroupOption,
+        edge: CutEdge,
+        turns: Dict[int, int],  # noqa: ARG002
+    ) -> FusionGroup:
+        """Return the group of an option as another edge of the same kind runs it."""
+        resident = tuple(edge.layers[m] for m in resident_members(option.group))
+        return FusionGroup(edge.layers, option.group.tile, option.group.halo, resident)
+
+    def relaxation(self, edge: CutEdge) -> GroupOption:
+        """Return a rough estimate for all tilings of an edge; of one layer, its cost alone."""
+        layers = [self._network.layers[i] for i in edge.layers]
+        if len(layers) == 1:
+            bound = layer_bound(layers[0], self._hardware)
+            pj, cycles = np.array([bound.dynamic_pj]), np.array([bound.latency_cycles])
+            return GroupOption(FusionGroup(edge.layers), ALONE, pj, cycles, 0.0, 0.0, 0.0)
+        made, fetched, stored = in_one_piece(self._network, self._shape(edge))
+        sizes = [(i, *tile, True) for i, tile in zip(edge.layers, made, strict=True)]
+        costs = np.array(self._estimates.of(sizes, cut=True)) * self._network.batch
+        words = self._weights(edge)
+        maps = (fetched * self._network.batch, stored * self._network.batch)
+        return GroupOption(
+            FusionGroup(edge.layers),
+            ALONE,
+            costs[:, 0],
+            costs[:, 1] / self._cores.count,
+            maps[0] * self._fetch_pj + words * self._weight_pj + maps[1] * self._store_pj,
+            (words + sum(maps)) / self._rate,
+            0.0,
+        )
+
+    def _weights(self, edge: CutEdge) -> int:
+        """Words of weights that DRAM sends, in as many rounds of bands as serve it best."""
+        count, batch = self._cores.count, self._network.batch
+        # whole images to each core, or a part of one
+        even = batch % count == 0
+        images, share = (batch // count, 1) if even else (batch, count)
+        sent = self._banded_weights(edge.layers, images, resident_words=0, share=share)
+        return sent if self._cores.shared_weights else sent * count
+
+    def first_options(self, edge: CutEdge) -> list[GroupOption]:
+        """Return the tiling that is best by geometry alone, if any fits."""
+        if len(edge.layers) == 1:
+            return self.all_options(edge)
+        group = tile_group(self._network, edge.layers, self._hardware)
+        if isinstance(group, Infeasible) or group.tile is None:
+            return []
+        tilings = self._tilings(edge)
+        assert tilings is not None, "a group that is tiled can be fused"
+        return [self._option(group, tilings.tiles(group.tile, group.halo))]
+
+    def all_options(self, edge: CutEdge) -> list[GroupOption]:
+        """Return the options of an edge, those of the least estimated energy x latency first."""
+        if len(edge.layers) == 1:
+            return [self.relaxation(edge)]
+        tilings, found = self._tilings(edge), list[GroupOption]()
+        if tilings is None:
+            return []
+        for tile, halo in self._several(tilings):
+            tiles = tilings.tiles(tile, halo)
+            capacity = buffer_words(self._core) - int(tiles.activations.max())
+            if capacity < 1:
+                continue
+            runs = tiles.count * tiles.images
+            stay, _ = choose_weights(self._network, edge.layers, self._core, runs, capacity)
+            groups = (FusionGroup(edge.layers, tile, halo, stays) for stays in {stay: 0, (): 0})
+            found += [self._option(group, tiles) for group in groups]
+        return best_options(found)
+
+    def _several(self, tilings: GroupTilings) -> Iterator[tuple[Tile, HaloPolicy]]:
+        """Yield tiles and policies: those of one buffer where images come out even."""
+        if self._network.batch % self._cores.count == 0:
+            yield from tilings.several()
+            return
+        yield from tiles_apart(tilings, self._cores.count)
+
+    def _option(self, group: FusionGroup, tiles: GroupTiles) -> GroupOption:
+        """Estimate a tiling: layers round by round, and what moves between DRAM and buffers."""
+        rounds = rounds_of(tiles, self._cores.count)
+        totals = np.zeros((len(group.layers), 2))
+        streamed = 0
+        for m, i in enumerate(group.layers):
+            stays = i in group.resident
+            for size in rounds.sizes(m).running:
+                ran, turns = (n * rounds.repeats for n in size[:2])
+                ((energy, cycles),) = self._estimates.of([(i, size[2], size[3], stays)])
+                totals[m] += ran * energy, turns * cycles
+                if not stays:
+                    # what comes for all cores at once counts once
+                    copies = turns if self._cores.shared_weights else ran
+                    streamed += copies * self._weight_words[i]
+        loads = self._owned_words(group.resident)
+        reads = loads * (1 if self._cores.shared_weights else rounds.working)
+        fetched, stored = (int(w.sum()) * tiles.images for w in (tiles.fetched, tiles.stored))
+        moved_pj = fetched * self._fetch_pj + stored * self._store_pj
+        moved_pj += (reads + streamed) * self._weight_pj
+        moved_pj += loads * rounds.working * self._fill_pj
+        moved_cycles = (fetched + stored + reads + streamed) / self._rate
+        return GroupOption(group, ALONE, totals[:, 0], totals[:, 1], moved_pj, moved_cycles, 0.0)

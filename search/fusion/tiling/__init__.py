@@ -1,0 +1,26 @@
+"""Tilings of one group: candidates, estimates of their costs, and the default choice.
+
+``default.py`` first: the tiling of a group when nobody searches for one.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .candidates import tilings as tilings
+    from .default import (
+        choose_weights as choose_weights,
+        tile_group as tile_group,
+        tiles_apart as tiles_apart,
+    )
+    from .estimates import LayerTile as LayerTile, TileEstimates as TileEstimates
+    from .grid import (
+        GroupTilings as GroupTilings,
+        Tile as Tile,
+        in_one_piece as in_one_piece,
+        least_weights as least_weights,
+    )
+    from .mesh_utilisation import even_sides as even_sides
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

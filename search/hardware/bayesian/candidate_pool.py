@@ -1,0 +1,142 @@
+"""Pool of designs that an acquisition function scores where it cannot score all."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from archloom.evaluators import Floats
+from archloom.space.design_space import Point
+from archloom.surrogates import FEATURES, last_refresh
+
+from ...seeds import derived_seed
+from ..problem import Candidate, DesignProblem
+
+#: Draws per wanted design; a pool may stay smaller where little of the space is feasible.
+TRIES_PER_DESIGN = 4
+
+#: Moves of the longest random walk that starts at a front member.
+LONGEST_WALK = 3
+
+#: Rows of inputs that are remembered; then all are forgotten.
+MOST_ROWS = 100_000
+
+#: Best candidates whose neighbours join the pool, and how often, where the space cannot be
+#: enumerated.
+_REFINED = 8
+_REFINEMENTS = 2
+
+
+class CandidatePool:
+    """Feasible designs to score, and their inputs for a surrogate.
+
+    An enumerable space is its own pool. Else the pool has a base that is drawn once (and so is
+    assessed once), designs that are drawn anew now and then (:func:`last_refresh`), and designs
+    near the front.
+
+    Args:
+        problem: where designs come from.
+        seed: seed of the base.
+        size: designs in a pool, about.
+    """
+
+    def __init__(self, problem: DesignProblem, seed: int, size: int) -> None:
+        self._problem = problem
+        self._seed = seed
+        self._size = size
+        self._rows: dict[str, Floats] = {}
+        self._fresh: tuple[int, list[Candidate]] = (-1, [])
+        self.base = self._draw_base(np.random.default_rng(derived_seed(seed, "pool")))
+        features = np.array([c.features for c in self.base]).reshape(-1, len(FEATURES))
+        self._low = features.min(axis=0) if len(features) else np.zeros(len(FEATURES))
+        high = features.max(axis=0) if len(features) else np.ones(len(FEATURES))
+        self._span = np.where(high > self._low, high - self._low, 1.0)
+
+    def _draw_base(self, rng: np.random.Generator) -> list[Candidate]:
+        if self._problem.enumerable:
+            return self._problem.feasible()
+        wanted = self._size // 2
+        drawn = self._problem.sample(rng, wanted, (), TRIES_PER_DESIGN * wanted)
+        if drawn:
+            return drawn
+        reached = self._problem.descend(rng)
+        return (
+            [reached, *self._problem.neighbours(reached)] if isinstance(reached, Candidate) else []
+        )
+
+    def inputs(self, candidates: Sequence[Candidate]) -> Floats:
+        """Return [n, d]: encoded parameters, then domain features scaled over the base."""
+        new = {c.key: c for c in candidates if c.key not in self._rows}
+        if len(self._rows) + len(new) > MOST_ROWS:
+            self._rows, new = {}, {c.key: c for c in candidates}
+        if new:
+            fresh = list(new.values())
+            encoded = self._problem.space.encode([c.point for c in fresh])
+            features = (np.array([c.features for c in fresh]) - self._low) / self._span
+            rows = np.concatenate([encoded, features], axis=1)
+            self._rows.update(zip(new, rows, strict=True))
+        return np.array([self._rows[c.key] for c in candidates])
+
+    def drawn(
+        self, front: Sequence[Candidate], rng: np.random.Generator, known: set[str]
+    ) -> list[Candidate]:
+        """Return distinct designs to score, none of them in ``known``, which are all designs
+        that were observed or are in flight.
+        """
+        if self._problem.enumerable:
+            return [c for c in self.base if c.key not in known]
+        pool = {c.key: c for c in self.base if c.key not in known}
+        quarter = self._size // 4
+        pool.update(
+            (c.key, c) for c in self._fresh_draws(last_refresh(len(known))) if c.key not in known
+        )
+        for candidate in self._near(front, rng, quarter):
+            if candidate.key not in known:
+                pool[candidate.key] = candidate
+        return list(pool.values())
+
+    def refined(
+        self,
+        pool: list[Candidate],
+        known: set[str],
+        score: Callable[[Sequence[Candidate]], Floats],
+    ) -> list[Candidate]:
+        """Return the pool and the neighbours of its best designs, which may be better still.
+
+        Args:
+            pool: distinct designs.
+            known: keys of designs that are not wanted.
+            score: of each design, [n]; more is better.
+        """
+        pool = list(pool)
+        for _ in range(0 if self._problem.enumerable else _REFINEMENTS):
+            best = np.argsort(-score(pool), kind="stable")[:_REFINED]
+            met = known | {c.key for c in pool}
+            near = {c.key: c for i in best for c in self._problem.neighbours(pool[i])}
+            pool += [c for key, c in near.items() if key not in met]
+        return pool
+
+    def _fresh_draws(self, trials: int) -> list[Candidate]:
+        """Return the designs that are drawn when so many are known, the same each time."""
+        if self._fresh[0] != trials:
+            rng = np.random.default_rng(derived_seed(self._seed, "fresh", trials))
+            quarter = self._size // 4
+            drawn = self._problem.sample(rng, quarter, (), TRIES_PER_DESIGN * quarter)
+            self._fresh = (trials, drawn)
+        return self._fresh[1]
+
+    def _near(
+        self, front: Sequence[Candidate], rng: np.random.Generator, n: int
+    ) -> Iterator[Candidate]:
+        """Yield the feasible ends of ``n`` short random walks from front members."""
+        moves_from: dict[tuple[object, ...], list[Point]] = {}
+        for _ in range(n if front else 0):
+            point = front[int(rng.integers(len(front)))].point
+            for _ in range(1 + int(rng.integers(LONGEST_WALK))):
+                here = tuple(point.values())
+                if here not in moves_from:
+                    moves_from[here] = self._problem.space.neighbours(point)
+                moves = moves_from[here]
+                point = moves[int(rng.integers(len(moves)))] if moves else point
+            end = self._problem.assess(point)
+            if isinstance(end, Candidate):
+                yield end

@@ -1,0 +1,98 @@
+"""Encoding of designs as the arrays that surrogates predict over."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from archloom.evaluators import Floats
+from archloom.space.design_space import Point
+from archloom.surrogates import EncodedDesigns
+
+from ...pareto import non_dominated
+from ..observations import EvaluatedDesign
+from ..problem import Candidate, DesignProblem
+from .candidate_pool import CandidatePool
+
+#: The reference lies this share of the range (of a factor e at least) above the worst value, so
+#: that the extremes of the front count as well.
+REFERENCE_MARGIN: Final = 0.1
+
+#: Doublings of software search that span the fidelity input's unit interval.
+_FIDELITY_DOUBLINGS: Final = 8
+
+
+class DesignEncoder:
+    """Turns designs of a problem into arrays, scaled over a pool.
+
+    Args:
+        problem: where designs come from.
+        pool: gives the inputs, and the range of what is known.
+    """
+
+    def __init__(self, problem: DesignProblem, pool: CandidatePool) -> None:
+        self._problem = problem
+        self._pool = pool
+
+    def of(self, candidates: Sequence[Candidate], fidelity: Floats | float = 1.0) -> EncodedDesigns:
+        """Return the candidates as arrays; 1 is the highest fidelity observed."""
+        objective_set, n = self._problem.objective_set, len(candidates)
+        least = np.array([c.values for c in candidates]).reshape(n, len(objective_set.objectives))
+        excess = np.array([c.least_excess for c in candidates]).reshape(
+            n, len(objective_set.limits)
+        )
+        inputs = self._pool.inputs(candidates) if n else np.empty((0, 0))
+        return EncodedDesigns(
+            inputs=np.column_stack([inputs, np.broadcast_to(fidelity, n)]),
+            ln_least=np.log(least),
+            least_excess=excess,
+        )
+
+    def at(self, points: Sequence[Point], tight: bool = False) -> EncodedDesigns:
+        """Return those of the points that are candidates, with their tight bounds or the others."""
+        assessed = [self._problem.assess(p) for p in points]
+        found = [c for c in assessed if isinstance(c, Candidate)]
+        return self.of(self.tightened(found) if tight else found)
+
+    def results(self, results: Sequence[EvaluatedDesign], tight: bool = False) -> EncodedDesigns:
+        """Return the designs of results, each at the fidelity of what was spent on it."""
+        spent = np.log2([r.evaluations for r in results])
+        fidelity = 1.0 + (spent - spent.max()) / _FIDELITY_DOUBLINGS
+        found = [r.candidate for r in results]
+        return self.of(self.tightened(found) if tight else found, fidelity)
+
+    def tightened(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidates with their tight bounds (``DesignProblem.tightened``)."""
+        return [self._problem.tightened(c) for c in candidates]
+
+    @cached_property
+    def base_range(self) -> Floats:
+        """Least and largest logarithms of each objective, or of its bound, in the pool's base:
+        [2, m], [0, m] if it is empty.
+        """
+        values = [c.values for c in self._pool.base]
+        logs = np.log(
+            np.array(values).reshape(len(values), len(self._problem.objective_set.objectives))
+        )
+        return np.stack([logs.min(axis=0), logs.max(axis=0)]) if len(logs) else logs
+
+    @cached_property
+    def bound_front(self) -> Floats:
+        """Logarithms of the non-dominated bounds of designs of the base: [k, m]."""
+        values = np.array([c.values for c in self._pool.base])
+        values = values.reshape(len(values), len(self._problem.objective_set.objectives))
+        return np.asarray(np.log(values[non_dominated(values)]))
+
+    def reference(self, found: Floats, results: Sequence[EvaluatedDesign]) -> Floats:
+        """Return a corner of the hypervolume: [m].
+
+        It is a little above ``found`` [k, m], logarithms of the costs or of bounds of them, and
+        above every value of a known objective.
+        """
+        rows = [r.candidate.values for r in results]
+        least = np.vstack([self.base_range, np.log(np.array(rows).reshape(-1, found.shape[1]))])
+        known = np.array(self._problem.objective_set.known)
+        low = np.where(known, least.min(axis=0), found.min(axis=0))
+        high = np.where(known, least.max(axis=0), found.max(axis=0))
+        return np.asarray(high + REFERENCE_MARGIN * np.maximum(high - low, 1.0))

@@ -1,0 +1,282 @@
+"""Multi-objective Bayesian optimization over the objectives that software decides, area and TDP.
+
+Area and TDP are exact, so only ln(cost / lower bound) of the other objectives is modelled, each by
+its own Gaussian process. So the expected hypervolume improvement has a closed form
+(:mod:`archloom.surrogates.ehvi`), and a pool of thousands of designs is scored in milliseconds. The
+best of them get tight bounds, and are scored again.
+"""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Final, Literal, get_args
+
+import numpy as np
+
+from archloom.evaluators import Floats
+from archloom.space.design_space import Point
+from archloom.surrogates import (
+    MOST_ROWS,
+    ROUGH_NOISE_PRIOR,
+    GaussianProcess,
+    HyperparameterCache,
+    Posterior,
+    Prior,
+    Surrogate,
+    farthest_points,
+    high_fidelity,
+    informative_rows,
+    last_refresh,
+    one_thread,
+)
+
+from ...seeds import derived_seed
+from ..observations import ObservingOptimizer
+from ..problem import Candidate, DesignProblem
+from ..proposals import draw_new
+from .candidate_pool import CandidatePool
+from .encoding import DesignEncoder
+from .monte_carlo import MonteCarlo
+
+UpdateFilter = Literal["none", "uul"]
+Acquisition = Literal["ehvi", "qlognehvi", "qlognparego"]
+
+#: Fewest results that a fit is worth; before them the start goes on.
+MIN_RESULTS: Final = 3
+
+#: Prior standard deviation of ln(cost / bound): of loose and of tight bounds.
+_START_STD: Final = 0.3
+_TIGHT_STD: Final = 0.1
+
+#: Factor of the model's standard deviations in the expected improvement. Trials are few, so
+#: exploration seldom pays (docs/hardware_search.md); with limits it is 1, and it is doubled while
+#: no design has a score (``Posterior.with_widened_std``).
+_STD_SCALE: Final = 0.5
+
+#: Designs that get tight bounds: at first, and at the most; of the start, for each of its designs.
+SHORTLIST: Final = 256
+_LARGEST_SHORTLIST: Final = 1024
+_START_SHORTLIST: Final = 8
+
+
+class Mobo(ObservingOptimizer):
+    """Proposes the designs with the largest expected hypervolume improvement.
+
+    The first ``initial`` designs improve the front most if the lower bounds are right up to a
+    factor. To learn where designs fail, there is one far from all others for each that failed, and
+    where software decides whether a limit is kept, half of the start is such. Then each call
+    conditions a Gaussian process on the observations so far and picks a batch one by one as a
+    kriging believer (Ginsbourger et al. 2010), conditioned on the means of designs in flight as
+    well. Hyperparameters are fitted from nothing, whenever there are a fifth more results; of
+    thousands of results some are left out (:func:`informative_rows`). ``ask`` depends on the seed,
+    on the observations and on what is pending, and on nothing else; where a space is scored whole
+    the seed decides nothing but that far design.
+
+    There are two lower bounds of each design, and a model above each: the loose one is cheap, and
+    ranks the pool; the tight one takes ten times as long, and is taken of those that score best.
+    A cost is nearly proportional to it, so its model predicts better.
+
+    A trial that was stopped early has a cost that more search would have lowered: the logarithm
+    of the evaluations spent is an input of the model, which is asked at the most spent so far.
+
+    Each limit of the study has a model of its own, and so has each rule that made a trial end
+    without values. Designs that break one improve nothing.
+
+    Args:
+        problem: what to search.
+        seed: seed of the study.
+        initial: designs before the model decides.
+        pool: designs that are scored in a call, about; an enumerable space is scored whole.
+        update_filter: ``uul`` keeps low-fidelity results from the model as CASCO does.
+        filter_batch: trials in one iteration of the filter.
+        acquisition: what makes a design worth a trial: ``ehvi``, the expected hypervolume
+            improvement in closed form; or by sampling ``qlognehvi`` or ``qlognparego``.
+
+    Raises:
+        ValueError: an option outside its range.
+    """
+
+    def __init__(
+        self,
+        problem: DesignProblem,
+        seed: int,
+        initial: int = 8,
+        pool: int = 2000,
+        update_filter: UpdateFilter = "none",
+        filter_batch: int = 8,
+        acquisition: Acquisition = "ehvi",
+    ) -> None:
+        for name, value in (("initial", initial), ("pool", pool), ("filter_batch", filter_batch)):
+            if value < 1:
+                raise ValueError(f"{name} is {value}, must be at least 1")
+        for name, chosen, kinds in (
+            ("update_filter", update_filter, get_args(UpdateFilter)),
+            ("acquisition", acquisition, get_args(Acquisition)),
+        ):
+            if chosen not in kinds:
+                raise ValueError(f"{name} is {chosen!r}, must be one of {', '.join(kinds)}")
+        super().__init__(problem, seed)
+        self._initial = initial
+        self._pool = CandidatePool(problem, seed, pool)
+        self._update_filter = update_filter
+        self._filter_batch = filter_batch
+        self._acquisition = acquisition
+        self._encoder = DesignEncoder(problem, self._pool)
+        self._fits = HyperparameterCache()
+
+    @one_thread()
+    def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
+        """Return up to ``n`` new feasible points; see ``HardwareOptimizer.ask``."""
+        known = self._observations.excluded_keys(pending)
+        rng = np.random.default_rng(self._observations.draw_seed(self._seed, pending))
+        learned = len(self._observations.results) >= MIN_RESULTS
+        starting = min(n, self._initial - len(known)) if learned else n
+        chosen = self._start(max(starting, 0), known)
+        known.update(c.key for c in chosen)
+        if learned and len(chosen) < n:
+            in_flight = [*pending, *(c.point for c in chosen)]
+            chosen += self._improve(n - len(chosen), in_flight, known, rng)
+            known.update(c.key for c in chosen)
+        if len(chosen) < n:
+            chosen += draw_new(self._problem, rng, n - len(chosen), known)
+        return [c.point for c in chosen]
+
+    def _start(self, n: int, known: set[str]) -> list[Candidate]:
+        """Return the next ``n`` designs of the start that are not known."""
+        if n < 1 or not self._pool.base:
+            return []
+        limited = (self._initial + 1) // 2 if self._problem.objective_set.limits else 0
+        some_apart = max(limited, len(self._observations.failures))
+        apart = self._space_filling[:some_apart] if some_apart else []
+        some = {c.key: c for c in (*apart, *self._bound_ranked) if c.key not in known}
+        return list(some.values())[:n]
+
+    @cached_property
+    def _space_filling(self) -> list[Candidate]:
+        """Designs far apart in the feasible space, from a random one on."""
+        base = self._pool.base
+        first = derived_seed(self._seed, "start") % len(base)
+        inputs = self._pool.inputs(base)
+        return [base[i] for i in farthest_points(inputs, self._initial, [first])]
+
+    @cached_property
+    def _bound_ranked(self) -> list[Candidate]:
+        """Designs whose bounds improve the front most, in the order of what each adds."""
+        base, wanted = self._pool.base, _START_SHORTLIST * self._initial
+        shortlist = self._prior(_START_STD).best(self._encoder.of(base), wanted)
+        few = self._encoder.tightened([base[i] for i in shortlist])
+        best = self._prior(_TIGHT_STD).best(self._encoder.of(few), len(few))
+        return [few[i] for i in best]
+
+    def _prior(self, std: float) -> Posterior:
+        """Return the prior that costs are at their bounds, up to a factor."""
+        objective_set = self._problem.objective_set
+        return Posterior(
+            processes=tuple(None if known else Prior(std) for known in objective_set.known),
+            front=np.empty((0, len(objective_set.objectives))),
+            reference=self._encoder.reference(self._encoder.bound_front, ()),
+            limits=(Prior(std),) * len(objective_set.limits),
+        )
+
+    def _improve(
+        self, n: int, in_flight: Sequence[Point], known: set[str], rng: np.random.Generator
+    ) -> list[Candidate]:
+        """Return the ``n`` best designs of a pool."""
+        pool = self._observations.undominated(
+            self._pool.drawn(self._observations.front(), rng, known)
+        )
+        if not pool:
+            return []
+        posterior = self._posterior(tight=False).condition_on_mean(self._encoder.at(in_flight))
+        posterior = posterior.with_widened_std(self._encoder.of(pool))
+        pool = self._pool.refined(pool, known, lambda some: posterior.score(self._encoder.of(some)))
+        scores = posterior.score(self._encoder.of(pool))
+        pool = [pool[i] for i in np.argsort(-scores, kind="stable")]
+        fitted, waiting = self._posterior(tight=True), self._encoder.at(in_flight, tight=True)
+        few, best = self._shortlisted(pool, n, fitted.condition_on_mean(waiting))
+        front = self._observations.front_rows()
+        if self._acquisition == "ehvi" or not front:
+            return [few[i] for i in best]
+        observed = self._encoder.results(self._observations.results, tight=True)[np.array(front)]
+        seed = int(rng.integers(2**62))
+        sampled = MonteCarlo(self._acquisition, fitted, observed, seed)
+        return [few[i] for i in sampled.best(self._encoder.of(few), n, waiting)]
+
+    def _shortlisted(
+        self, pool: list[Candidate], n: int, posterior: Posterior
+    ) -> tuple[list[Candidate], list[int]]:
+        """Return the first designs of a pool with tight bounds, and which ``n`` are best.
+
+        They are so many that the best are in the first quarter, where that can be had.
+        """
+        count = SHORTLIST
+        while True:
+            few = self._encoder.tightened(pool[:count])
+            designs = self._encoder.of(few)
+            best = posterior.with_widened_std(designs).best(designs, n)
+            if max(best) < count // 4 or count >= min(_LARGEST_SHORTLIST, len(pool)):
+                return few, best
+            count *= 2
+
+    def _posterior(self, tight: bool = True) -> Posterior:
+        """Fit the models to the results, above tight bounds or the others."""
+        results = self._observations.results
+        logs, designs = self._observations.logs(), self._encoder.results(results, tight)
+        front = logs[np.array(self._observations.front_rows(), dtype=np.int64)]
+        train = np.arange(len(logs))
+        if self._update_filter == "uul":
+            seed = derived_seed(self._seed, "uul")
+            train = np.flatnonzero(high_fidelity(logs, self._filter_batch, seed))
+        over = np.array([r.violation for r in results])[:, None]
+        rows = informative_rows(designs.inputs[train], (logs + over)[train], front)
+        above = (logs - designs.ln_least)[train]
+        excess = (np.array([r.excess for r in results]) - designs.least_excess)[train]
+
+        def process(targets: Floats) -> GaussianProcess:
+            first = slice(last_refresh(len(train)))
+            fit = self._fits(designs.inputs[train[first]], targets[first], ROUGH_NOISE_PRIOR)
+            return GaussianProcess(designs.inputs[train[rows]], targets[rows], fit)
+
+        return Posterior(
+            processes=tuple(
+                None if known else process(above[:, j])
+                for j, known in enumerate(self._problem.objective_set.known)
+            ),
+            front=front,
+            reference=self._reference(logs),
+            limits=tuple(process(more) for more in excess.T),
+            rules=self._rules([results[i].candidate for i in train[rows]]),
+            std_scale=1.0 if self._problem.objective_set.limits else _STD_SCALE,
+        )
+
+    def _reference(self, logs: Floats) -> Floats:
+        """Return a corner above all results, and above the front of the bounds, raised by as
+        much as results are above their bounds. Else what is cheapest of all, and slowest, would be
+        beyond the corner as long as nothing like it was tried.
+        """
+        results = self._observations.results
+        above = np.median(logs - self._encoder.results(results).ln_least, axis=0)
+        expected = self._encoder.bound_front + above
+        return self._encoder.reference(np.concatenate([logs, expected]), results)
+
+    def _rules(self, kept: Sequence[Candidate]) -> tuple[Surrogate, ...]:
+        """Return a process of each rule that a trial ended by: 1 where it was broken.
+
+        A design with values keeps the rule; ``kept`` are the informative ones. Of one that
+        broke another rule it is not known.
+        """
+        every, processes = [r.candidate for r in self._observations.results], []
+        for rule in sorted({rule for _, rule in self._observations.failures}):
+            broken = [candidate for candidate, name in self._observations.failures if name == rule]
+            first = self._labelled(
+                every[: last_refresh(len(every))], broken[: last_refresh(len(broken))]
+            )
+            now = self._labelled(kept, broken[-MOST_ROWS // 2 :])
+            processes.append(GaussianProcess(*now, self._fits(*first)))
+        return tuple(processes)
+
+    def _labelled(
+        self, kept: Sequence[Candidate], broken: Sequence[Candidate]
+    ) -> tuple[Floats, Floats]:
+        """Return inputs and labels."""
+        labels = np.repeat([0.0, 1.0], [len(kept), len(broken)])
+        return self._encoder.of([*kept, *broken]).inputs, labels

@@ -1,0 +1,15 @@
+"""Certificates of fronts: lower bounds exclude designs that were never run.
+
+``pruning.py`` follows a space that is enumerated, ``branch_and_bound.py`` with ``box_bounds.py``
+one that is too large for that; ``certificate.py`` is what is proven in the end.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .certificate import Certificate as Certificate, certificate_text as certificate_text
+    from .pruning import DominancePruner as DominancePruner
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,138 @@
+"""Lower bounds of every objective over all designs of a box of the space."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archloom.evaluators import Floats, HardwareCost
+from archloom.evaluators.bounds import (
+    Relaxation,
+    Relaxed,
+    compute_cycles,
+    pass_bounds,
+    tight_pass_bounds,
+)
+from archloom.space.design_space import Box, BoxStructure, size
+
+from ...objectives import DesignCosts, design_costs
+from ..problem import Candidate, DesignProblem
+
+
+@dataclass(frozen=True, eq=False)
+class BoundedBox:
+    """A box of designs, in slices by their number of MACs.
+
+    Each design of the box that keeps rules, caps and limits, and is not excluded by a front that
+    the box was held against, is in one of the slices and costs no less than its bounds.
+
+    Attributes:
+        box: its runs of values.
+        slices: int64[k], which slices, ascending.
+        bounds: float64[k, m], cost of each objective.
+        tight: whether they are the tightest bounds that there are.
+        design: the only design of the box, if it has but one; then k is 1.
+    """
+
+    box: Box
+    slices: NDArray[np.int64]
+    bounds: Floats
+    tight: bool = False
+    design: Candidate | None = None
+
+    def only(self, wanted: NDArray[np.bool_]) -> "BoundedBox":
+        """Return some of the slices."""
+        return replace(self, slices=self.slices[wanted], bounds=self.bounds[wanted])
+
+
+class BoxBounds:
+    """Bounds boxes of a problem's space, in which the structure is decided.
+
+    Args:
+        problem: the space, the objectives, the networks and the caps.
+        structure: of the space.
+    """
+
+    def __init__(self, problem: DesignProblem, structure: BoxStructure) -> None:
+        self._problem = problem
+        self._boxed = structure.boxed
+        self._relaxation = Relaxation(structure)
+
+    def first(self, box: Box) -> BoundedBox | None:
+        """Return a box with its bounds; None if no design in it keeps rules, caps and limits."""
+        if size(box) == 1:
+            return self._design(box)
+        if self._relaxation.broken(box):
+            return None
+        relaxed = self._within_caps(self._relaxation.of(box))
+        steady = self._problem.plans == "steady"
+        networks = self._problem.networks if len(relaxed.slices) else ()
+        passes = [pass_bounds(network, relaxed.hardware, steady) for network in networks]
+        return self._bounded(box, relaxed, passes)
+
+    def tightened(self, found: BoundedBox) -> BoundedBox | None:
+        """Return a box with the tightest bounds; None if no design in it keeps the limits."""
+        if found.design is not None:
+            design = self._problem.tightened(found.design)
+            if any(excess > 0 for excess in design.least_excess):
+                return None
+            return replace(found, bounds=np.array([design.values]), tight=True)
+        relaxed = self._within_caps(self._relaxation.of(found.box))
+        plans, networks = self._problem.plans, self._problem.networks
+        passes = [tight_pass_bounds(network, relaxed.hardware, plans) for network in networks]
+        tight = self._bounded(found.box, relaxed, passes)
+        return None if tight is None else replace(inherited(tight, found), tight=True)
+
+    def _design(self, box: Box) -> BoundedBox | None:
+        found = self._problem.assess(self._boxed.point(box))
+        if not isinstance(found, Candidate):
+            return None
+        slices, _ = self._relaxation.slices(box)
+        return BoundedBox(box, slices, np.array([found.values]), design=found)
+
+    def _within_caps(self, relaxed: Relaxed) -> Relaxed:
+        kept = np.ones(len(relaxed.slices), np.bool_)
+        if self._problem.area_cap_mm2 is not None:
+            kept &= relaxed.area_mm2 <= self._problem.area_cap_mm2
+        if self._problem.tdp_cap_w is not None:
+            kept &= relaxed.tdp_w <= self._problem.tdp_cap_w
+        return relaxed.only(kept)
+
+    def _bounded(
+        self, box: Box, relaxed: Relaxed, passes: Sequence[tuple[float, float]]
+    ) -> BoundedBox | None:
+        """Return a box with costs of bounds of energy and cycles without leakage."""
+        objective_set, networks = self._problem.objective_set, self._problem.networks
+        compute = [compute_cycles(n, relaxed.hardware, relaxed.macs[:, 1]) for n in networks]
+        rows, kept = [], []
+        for i, leakage_pj in enumerate(relaxed.leakage_pj):
+            cost = HardwareCost(float(relaxed.area_mm2[i]), float(relaxed.tdp_w[i]), {}, {})
+            cycles = [max(c, float(own[i])) for (_, c), own in zip(passes, compute, strict=True)]
+            leaking = [
+                (pj + c * float(leakage_pj), c) for (pj, _), c in zip(passes, cycles, strict=True)
+            ]
+            least = design_costs(networks, relaxed.hardware, cost, leaking)
+            least = _used(least, float(relaxed.macs[i, 0]) / relaxed.hardware.macs)
+            kept.append(all(excess <= 0 for excess in objective_set.excess(least)))
+            rows.append(objective_set.values(least))
+        if not any(kept):
+            return None
+        return BoundedBox(box, relaxed.slices, np.array(rows)).only(np.array(kept))
+
+
+def inherited(found: BoundedBox, parent: BoundedBox) -> BoundedBox:
+    """Return a box with what is known of its parent: bounds, and slices that are left."""
+    places = np.searchsorted(parent.slices, found.slices).clip(max=len(parent.slices) - 1)
+    left = parent.slices[places] == found.slices
+    bounds = np.maximum(found.bounds, parent.bounds[places])
+    return replace(found, bounds=bounds).only(left)
+
+
+def _used(least: DesignCosts, share: float) -> DesignCosts:
+    """Count the MACs of the design, not those of the relaxed hardware: so many of them."""
+    networks = []
+    for name, costs in least.networks:
+        used = {"utilisation": costs["utilisation"] * share} if "utilisation" in costs else {}
+        networks.append((name, {**costs, **used}))
+    return DesignCosts(least.hardware, tuple(networks))

@@ -1,0 +1,255 @@
+"""Branch and bound over boxes of a space that is too large to be enumerated.
+
+Multiobjective branch and bound: boxes whose lower bounds the front dominates are pruned; of the
+others the one furthest from being dominated is cut in two, again and again. What is dropped is
+counted, so at any time every point of the space is measured, in an open box, excluded by bounds, or
+no feasible design.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from math import inf
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archloom.evaluators import Floats
+from archloom.space.design_space import Box, BoxedSpace, BoxStructure, Point, cut, size
+
+from ...pareto import dominated_by
+from ..problem import DesignProblem
+from .box_bounds import BoundedBox, BoxBounds, inherited
+
+#: Boxes in which the structure of designs is decided; a space with more is not covered.
+_MOST_ROOTS: Final = 4096
+
+#: Beyond any sum of logarithms of costs.
+_NO_FRONT: Final = 1e6
+
+#: Cuts of a parameter after which what they gained decides whether it is cut.
+TRIALS: Final = 8
+
+#: Boxes that are followed down to a single design, for each design that is asked for.
+_DIVES: Final = 16
+
+
+@dataclass(frozen=True, eq=False)
+class OpenBoxes:
+    """The boxes that are still open.
+
+    Attributes:
+        boxes: how many.
+        points: in them, those aside that were measured.
+        bounds: float64[k, m], lower bounds of all designs there.
+    """
+
+    boxes: int
+    points: int
+    bounds: Floats
+
+
+class BoxBranchAndBound:
+    """Open boxes of a space, the one furthest from being dominated first.
+
+    Nothing here depends on time: the same calls end in the same boxes.
+
+    Args:
+        problem: the space and its objectives.
+
+    Attributes:
+        infeasible: points that keep not all rules, caps and limits.
+        possible: whether the space can be covered by boxes; if not, it has none.
+    """
+
+    def __init__(self, problem: DesignProblem) -> None:
+        structure = BoxStructure(BoxedSpace(problem.space))
+        self._boxed = structure.boxed
+        self._bounds = BoxBounds(problem, structure)
+        self._front: Floats = np.empty((0, len(problem.objective_set.objectives)))
+        self._settled: list[tuple[int, ...]] = []
+        self._heap: list[tuple[float, int, BoundedBox]] = []
+        #: boxes of one design that came to the top
+        self._leaves: list[BoundedBox] = []
+        self._pushed = 0
+        #: for each parameter what cuts of it gained, and how many there were
+        self._gains: dict[int, tuple[float, int]] = {}
+        self.infeasible = 0
+        roots = structure.decided_boxes(_MOST_ROOTS)
+        self.possible = roots is not None
+        for box in roots or ():
+            self._open(box)
+
+    def settle(self, point: Point) -> None:
+        """Record that a design was measured: it is open no more."""
+        self._settled.append(self._boxed.positions(self._boxed.space.canonical(point)))
+
+    def hold_against(self, front: Floats) -> None:
+        """Take the costs of the front's members, [k, m]; later fronts dominate earlier ones."""
+        self._front = np.log(front)
+
+    def refine(self, cuts: int) -> None:
+        """Cut the best boxes, so many of them, each after its tightest bounds."""
+        while cuts and self._heap:
+            priority, _, found = heappop(self._heap)
+            if self._margins(found).max() < -priority:
+                # the front has grown since
+                self._push(found)
+            elif not found.tight:
+                tight = self._tightened(found)
+                if tight is not None:
+                    self._push(tight)
+            elif found.design is not None:
+                self._leaves.append(found)
+            else:
+                cuts -= 1
+                for part in self._parts(found):
+                    self._push(part)
+
+    def open_boxes(self) -> OpenBoxes:
+        """Drop the boxes that the front excludes by now, and return what is left."""
+        boxes = [*(entry[2] for entry in self._heap), *self._leaves]
+        if not boxes:
+            return OpenBoxes(0, 0, np.empty((0, self._front.shape[1])))
+        rows = np.vstack([found.bounds for found in boxes])
+        left = ~dominated_by(np.exp(self._front), rows)
+        lengths = [len(found.bounds) for found in boxes]
+        points = np.array([size(found.box) for found in boxes], np.int64)
+        points -= self._measured_in(boxes)
+        keep = np.logical_or.reduceat(left, np.cumsum([0, *lengths[:-1]])) & (points > 0)
+        among = len(self._heap)
+        self._heap = [e for e, k in zip(self._heap, keep[:among], strict=True) if k]
+        heapify(self._heap)
+        self._leaves = [f for f, k in zip(self._leaves, keep[among:], strict=True) if k]
+        bounds = rows[left & np.repeat(keep, lengths)]
+        return OpenBoxes(int(keep.sum()), int(points[keep].sum()), bounds)
+
+    def designs(self, n: int, known: Collection[str]) -> list[Point]:
+        """Return up to ``n`` designs that may add to the front and are not in ``known``, by key.
+
+        Each is found by following the box that is furthest from being dominated down to a single
+        design, as if the designs before it came out at their bounds.
+        """
+        taken, expected = set(known), self._front[:0]
+        points: list[Point] = []
+        for _ in range(_DIVES * n):
+            if len(points) == n:
+                break
+            found = self._dive(expected, taken)
+            if found is not None and found.design is not None:
+                taken.add(found.design.key)
+                points.append(found.design.point)
+                expected = np.vstack([expected, np.log(found.bounds)])
+        return points
+
+    def _dive(self, expected: Floats, known: Collection[str]) -> BoundedBox | None:
+        """Follow the best box; return a design that may add to the front and is not known."""
+        open_ = [entry[2] for entry in self._heap]
+        open_ += [f for f in self._leaves if f.design is not None and f.design.key not in known]
+        if not open_:
+            return None
+        best = max(range(len(open_)), key=lambda i: self._margins(open_[i], expected).max())
+        found = open_[best]
+        if best >= len(self._heap):
+            return found
+        self._heap.pop(best)
+        heapify(self._heap)
+        while found.design is None:
+            parts = self._parts(found)
+            if not parts:
+                return None
+            parts.sort(key=lambda part: float(self._margins(part, expected).max()))
+            found = parts.pop()
+            for part in parts:
+                self._push(part)
+        kept = found if found.tight else self._tightened(found)
+        if kept is None or kept.design is None:
+            return None
+        self._leaves.append(kept)
+        return kept if kept.design.key not in known else None
+
+    def _open(self, box: Box) -> None:
+        found = self._bounds.first(box)
+        if found is None:
+            self.infeasible += size(box)
+        else:
+            self._push(found)
+
+    def _push(self, found: BoundedBox) -> float:
+        """Queue a box that may add to the front; return by how much, 0 if it cannot."""
+        margins = self._margins(found)
+        most = float(margins.max(initial=0.0))
+        if most > 0:
+            self._pushed += 1
+            heappush(self._heap, (-most, self._pushed, found.only(margins > 0)))
+        return most
+
+    def _tightened(self, found: BoundedBox) -> BoundedBox | None:
+        """Return a box with its tightest bounds; None if it is excluded."""
+        tight = self._bounds.tightened(found)
+        if tight is None:
+            self.infeasible += size(found.box)
+            return None
+        return tight if self._margins(tight).max(initial=0.0) > 0 else None
+
+    def _parts(self, found: BoundedBox) -> list[BoundedBox]:
+        """Cut a box in the middle of one parameter; return the parts that are not excluded."""
+        parameter = self._parameter(found.box)
+        start, stop = found.box[parameter]
+        before = float(self._margins(found).max())
+        parts, gained = [], 0.0
+        for box in cut(found.box, parameter, (start + stop) // 2):
+            part = self._bounds.first(box)
+            if part is None:
+                self.infeasible += size(box)
+                gained += before
+                continue
+            part = inherited(part, found)
+            margin = float(self._margins(part).max(initial=0.0))
+            gained += before - margin
+            if margin > 0:
+                parts.append(part)
+        gain, count = self._gains.get(parameter, (0.0, 0))
+        self._gains[parameter] = gain + gained, count + 1
+        return parts
+
+    def _parameter(self, box: Box) -> int:
+        """Return the parameter to cut: that which gained most per cut so far.
+
+        Gains by the margin to the front of both parts (a pseudo-cost: Achterberg, Koch and
+        Martin, "Branching rules revisited", 2005); each parameter is tried a few times first.
+        """
+        best, most = -1, -inf
+        for i, (start, stop) in enumerate(box):
+            if stop - start < 2:
+                continue
+            gain, count = self._gains.get(i, (0.0, 0))
+            worth = gain / count if count >= TRIALS else inf
+            if worth > most:
+                best, most = i, worth
+        return best
+
+    def _margins(self, found: BoundedBox, expected: Floats | None = None) -> Floats:
+        """Return by how much each slice of a box is from being dominated: [k].
+
+        In the objective in which it is better than a member of the front by most (logarithms),
+        for the member for which that is least. Without a front the sum of all objectives counts.
+        """
+        logs = np.log(found.bounds)
+        front = self._front
+        if expected is not None and len(expected):
+            front = np.vstack([front, expected])
+        if not len(front):
+            return np.asarray(_NO_FRONT - logs.sum(axis=1))
+        ahead = (front[:, None] - logs).max(axis=2)
+        return np.asarray(ahead.min(axis=0))
+
+    def _measured_in(self, boxes: list[BoundedBox]) -> NDArray[np.int64]:
+        """Return how many measured designs each box has."""
+        runs = np.array([found.box for found in boxes])
+        count = np.zeros(len(boxes), np.int64)
+        for positions in self._settled:
+            at = np.array(positions)
+            count += ((runs[..., 0] <= at) & (at < runs[..., 1])).all(axis=1)
+        return count

@@ -1,0 +1,211 @@
+"""Dominance pruning: designs whose lower bounds the front dominates need not be run."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archloom.evaluators import Floats
+from archloom.space import Infeasible
+from archloom.space.design_space import Point
+
+from ...pareto import dominated_by, non_dominated
+from ..problem import Candidate, DesignProblem
+from ..protocol import Observation
+from .branch_and_bound import BoxBranchAndBound
+from .certificate import Certificate, front_certificate
+
+#: Ratio of cost to bound that is expected before any result.
+_FIRST_RATIO = 1.2
+
+#: Tight bounds of designs that take as long as cutting a box.
+PER_CUT = 4
+
+
+class DominancePruner:
+    """Prunes designs that cannot add to the front of the measured ones.
+
+    A measured design that is at least as good as another's lower bounds, in every objective, is
+    at least as good as that other one with any software; so the other one need not be run. The
+    same holds for a design whose lower bound is beyond a limit. There are two bounds: that of
+    :class:`Candidate`, which is known of every design, and :meth:`DesignProblem.tightened`, which
+    takes ten times as long and is taken only where the first one does not exclude.
+
+    Args:
+        problem: an enumerable space is covered design by design, a larger one by boxes
+            (:mod:`archloom.search.hardware.certify.branch_and_bound`).
+    """
+
+    def __init__(self, problem: DesignProblem) -> None:
+        self._problem = problem
+        self._front = np.empty((0, len(problem.objective_set.objectives)))
+        self._observed_keys: set[str] = set()
+        self.measured = 0
+        self._candidates = problem.feasible() if problem.enumerable else []
+        self._rows = {c.key: row for row, c in enumerate(self._candidates)}
+        #: [n, m] the best bounds known, and [n] whether they may still add to the front
+        bounds = np.array([c.values for c in self._candidates])
+        self._bounds = bounds.reshape(len(self._candidates), self._front.shape[1])
+        self._undominated = np.ones(len(self._candidates), dtype=np.bool_)
+        self._tight = np.zeros(len(self._candidates), dtype=np.bool_)
+        self._ratios: list[Floats] = []
+        boxes = None if problem.enumerable else BoxBranchAndBound(problem)
+        self._boxes = boxes if boxes is not None and boxes.possible else None
+
+    @property
+    def covers_space(self) -> bool:
+        """Whether all designs of the space are accounted for."""
+        return self._problem.enumerable or self._boxes is not None
+
+    @property
+    def candidates_left(self) -> int:
+        """Designs of a covered space that may still add to the front."""
+        return self._boxes.open_boxes().points if self._boxes else int(self._undominated.sum())
+
+    def tell(self, observation: Observation, settled: bool = True) -> None:
+        """Learn what became of a design.
+
+        Args:
+            observation: its result.
+            settled: whether more search would change nothing: neither stopped early nor crashed.
+        """
+        key = self._problem.space.point_key(observation.point)
+        self._observed_keys.add(key)
+        self.measured += settled
+        row = self._rows.get(key)
+        if row is not None and settled:
+            self._undominated[row] = False
+        if self._boxes and settled:
+            self._boxes.settle(observation.point)
+        if observation.values is None or not observation.kept:
+            return
+        values = np.array(observation.values)
+        if row is not None:
+            self._learn(row, values)
+        if dominated_by(self._front, values[None])[0]:
+            return
+        rows = np.vstack([self._front, values])
+        self._front = rows[non_dominated(rows)]
+        if self._boxes:
+            self._boxes.hold_against(self._front)
+        if len(self._bounds):
+            self._undominated &= ~dominated_by(values[None], self._bounds)
+
+    def pruned(self, point: Point) -> bool:
+        """Return whether a design cannot add to the front, whatever its software."""
+        candidate = self._problem.assess(point)
+        return isinstance(candidate, Infeasible) or (
+            self._excluded(candidate) or self._excluded(self._problem.tightened(candidate))
+        )
+
+    def tighten(self, most: int | None = None) -> None:
+        """Take the tight bound of the ``most`` best candidates without it; None for all.
+
+        Of a space in boxes, cut the best boxes, for about as long.
+
+        Raises:
+            ValueError: None for such a space.
+        """
+        if self._boxes:
+            if most is None:
+                raise ValueError("a space that is followed in boxes has no end of tight bounds")
+            self._boxes.refine(most // PER_CUT)
+            return
+        loose = np.flatnonzero(self._undominated & ~self._tight)
+        if most is not None and len(loose) > most:
+            loose = loose[np.argsort(-self._expected_margins(loose), kind="stable")[:most]]
+        for row in loose:
+            self._tighten(int(row))
+
+    def best_candidates(self, n: int) -> list[Point]:
+        """Return ``n`` unobserved designs that may add to the front, best first.
+
+        The first is the one that is furthest from being dominated if costs are above bounds as
+        much as those of results so far; each further one, if those before it come out so. Fewer
+        than ``n`` if there are no more.
+        """
+        if self._boxes:
+            return self._boxes.designs(n, self._observed_keys)
+        rows = np.array(
+            [
+                r
+                for r in np.flatnonzero(self._undominated)
+                if self._candidates[r].key not in self._observed_keys
+            ],
+            dtype=np.int64,
+        )
+        expected = self._expected_logs(rows)
+        margin = _margin(expected, np.log(self._front))
+        chosen: list[int] = []
+        while len(chosen) < min(n, len(rows)):
+            best = int(np.argmax(margin))
+            chosen.append(best)
+            margin = np.minimum(margin, _margin(expected, expected[best][None]))
+            margin[chosen] = -np.inf
+        return [self._candidates[rows[i]].point for i in chosen]
+
+    def certificate(self) -> Certificate | None:
+        """Return what the bounds prove of the front; None if the space is not covered."""
+        if self._boxes:
+            return self._certificate_of(self._boxes)
+        if not self._problem.enumerable:
+            return None
+        return front_certificate(
+            points=self._problem.space.cardinality,
+            feasible=len(self._candidates),
+            measured=self.measured,
+            front=self._front,
+            bounds=self._bounds[self._undominated],
+        )
+
+    def _certificate_of(self, boxes: BoxBranchAndBound) -> Certificate:
+        left, points = boxes.open_boxes(), self._problem.space.cardinality
+        return front_certificate(
+            points=points,
+            feasible=points - boxes.infeasible,
+            measured=self.measured,
+            front=self._front,
+            bounds=left.bounds,
+            in_boxes=(left.points, left.boxes),
+        )
+
+    def _excluded(self, candidate: Candidate) -> bool:
+        if any(excess > 0 for excess in candidate.least_excess):
+            return True
+        return bool(dominated_by(self._front, [candidate.values])[0])
+
+    def _tighten(self, row: int) -> None:
+        tight = self._problem.tightened(self._candidates[row])
+        self._tight[row] = True
+        self._bounds[row] = tight.values
+        if self._excluded(tight):
+            self._undominated[row] = False
+
+    def _learn(self, row: int, values: Floats) -> None:
+        """Note how far a result is above its tight bound."""
+        if not self._tight[row]:
+            self._bounds[row] = self._problem.tightened(self._candidates[row]).values
+            self._tight[row] = True
+        self._ratios.append(np.log(values / self._bounds[row]))
+
+    def _expected_logs(self, rows: NDArray[np.int64]) -> Floats:
+        """Return [n, m] logarithms of expected costs: bounds times the median ratio so far."""
+        known = np.array(self._problem.objective_set.known)
+        first = np.where(known, 0.0, np.log(_FIRST_RATIO))
+        above = np.median(self._ratios, axis=0) if self._ratios else first
+        return np.asarray(np.log(self._bounds[rows]) + above)
+
+    def _expected_margins(self, rows: NDArray[np.int64]) -> Floats:
+        return _margin(self._expected_logs(rows), np.log(self._front))
+
+
+def _margin(rows: Floats, front: Floats) -> Floats:
+    """Return by how much each of ``rows`` [n, m] is better than each member of a front, in the
+    objective in which it is better by most, over the member for which that is least: [n].
+
+    It is at most 0 for a row that is dominated. Without a front the sum of all objectives decides.
+    """
+    if not len(front):
+        return np.asarray(-rows.sum(axis=1))
+    margin = np.full(len(rows), np.inf)
+    for member in front:
+        np.minimum(margin, (member - rows).max(axis=1), out=margin)
+    return margin

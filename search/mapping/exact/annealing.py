@@ -1,0 +1,274 @@
+"""Compiled moves over mappings: annealing with restarts.
+
+It works on ``loops[L, 4, 8]`` and ``keep[L, 3]`` of the batch kernel, carries its own
+generator (splitmix64, Steele et al., OOPSLA 2014) in a one-word array, and evaluates every
+candidate with the kernel, so that nothing runs in Python per candidate.
+"""
+
+from typing import Final
+
+import numpy as np
+
+from archloom.evaluators import Flags, Floats, Ints, Words, compiled, helper
+from archloom.evaluators.loopnest import (
+    ORDER,
+    SPATIAL_X,
+    SPATIAL_Y,
+    TEMPORAL,
+    VALID,
+    KernelInputs,
+    evaluate_one,
+    ln_objective,
+    new_workspace,
+)
+
+from ..loop_orders import permit, ways_of
+from ..result import reset
+
+#: evaluations of one restart and its first and last temperature (in units of ln objective);
+#: together with the shares of the moves they are chosen by benchmarks/mapping/mapping_search.py
+RESTART: Final = 1000
+HOT: Final = 2.0
+COLD: Final = 0.02
+
+_score = helper(ln_objective)
+
+
+@helper
+def _random(rng: Words) -> float:
+    """Uniform in [0, 1)."""
+    rng[0] += np.uint64(0x9E3779B97F4A7C15)
+    z = rng[0]
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return float(z >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+
+
+@helper
+def _below(rng: Words, n: int) -> int:
+    return int(_random(rng) * n)
+
+
+@helper
+def _random_prime(rng: Words, value: int) -> int:
+    """A prime factor of ``value`` > 1; each distinct one is equally likely."""
+    chosen, seen, rest, p = 1, 0, value, 2
+    while rest > 1:
+        if p * p > rest:
+            p = rest
+        if rest % p == 0:
+            while rest % p == 0:
+                rest //= p
+            seen += 1
+            if _below(rng, seen) == 0:
+                chosen = p
+        p += 1
+    return chosen
+
+
+@helper
+def _slot_open(setup: KernelInputs, loops: Ints, level: int, kind: int, d: int) -> bool:
+    """Whether a factor of dimension ``d`` may be moved to the slot."""
+    if kind == TEMPORAL:
+        return level == 0 or not setup.within[d]
+    axis = 0 if kind == SPATIAL_X else 1
+    if not (setup.fanout[level, axis] > 1 and setup.spatial[level, axis, d]):
+        return False
+    return setup.both_axes != 0 or loops[level, SPATIAL_X + SPATIAL_Y - kind, d] == 1
+
+
+@helper
+def _movable(setup: KernelInputs, loops: Ints, slot: int, d: int) -> bool:
+    """Whether a factor above 1 stands at the slot that no constraint fixes there."""
+    level, kind = slot // 3, slot % 3
+    if loops[level, kind, d] == 1:
+        return False
+    if kind == TEMPORAL:
+        return not setup.within[d]
+    return bool(setup.spatial[level, 0 if kind == SPATIAL_X else 1, d])
+
+
+@helper
+def _pick_slot(rng: Words, setup: KernelInputs, loops: Ints, d: int, taken: int) -> int:
+    """A random slot (level * 3 + kind) that may hold ``d``, other than ``taken``."""
+    chosen, seen = taken, 0
+    for slot in range(loops.shape[0] * 3):
+        if slot != taken and _slot_open(setup, loops, slot // 3, slot % 3, d):
+            seen += 1
+            if _below(rng, seen) == 0:
+                chosen = slot
+    return chosen
+
+
+@helper
+def _move_factor(rng: Words, setup: KernelInputs, loops: Ints) -> None:
+    """Move one prime factor of one dimension to another slot."""
+    d, seen = 0, 0
+    for i in range(8):
+        if setup.bounds[i] > 1:
+            seen += 1
+            if _below(rng, seen) == 0:
+                d = i
+    if seen == 0:
+        return
+    source, seen = 0, 0
+    for slot in range(loops.shape[0] * 3):
+        if _movable(setup, loops, slot, d):
+            seen += 1
+            if _below(rng, seen) == 0:
+                source = slot
+    if seen == 0:
+        return
+    target = _pick_slot(rng, setup, loops, d, source)
+    p = _random_prime(rng, loops[source // 3, source % 3, d])
+    if target != source:
+        loops[source // 3, source % 3, d] //= p
+        loops[target // 3, target % 3, d] *= p
+
+
+@helper
+def _pick_loop(rng: Words, setup: KernelInputs, loops: Ints, other_slot: int, other_d: int) -> int:
+    """A random factor above 1 of another slot and dimension, as slot * 8 + d; -1 if none."""
+    chosen, seen = -1, 0
+    for slot in range(loops.shape[0] * 3):
+        if slot != other_slot:
+            for d in range(8):
+                if d != other_d and _movable(setup, loops, slot, d):
+                    seen += 1
+                    if _below(rng, seen) == 0:
+                        chosen = slot * 8 + d
+    return chosen
+
+
+@helper
+def _exchange(rng: Words, setup: KernelInputs, loops: Ints) -> bool:
+    """Let prime factors of two dimensions change places; False if the draw allows none.
+
+    It keeps a full mesh or buffer nearly full, where two single moves would pass through a
+    mapping that is far worse or does not fit.
+    """
+    one = _pick_loop(rng, setup, loops, -1, -1)
+    if one < 0:
+        return False
+    a, d = one // 8, one % 8
+    other = _pick_loop(rng, setup, loops, a, d)
+    if other < 0:
+        return False
+    b, e = other // 8, other % 8
+    if not _slot_open(setup, loops, b // 3, b % 3, d):
+        return False
+    if not _slot_open(setup, loops, a // 3, a % 3, e):
+        return False
+    p = _random_prime(rng, loops[a // 3, a % 3, d])
+    q = _random_prime(rng, loops[b // 3, b % 3, e])
+    loops[a // 3, a % 3, d] //= p
+    loops[b // 3, b % 3, d] *= p
+    loops[b // 3, b % 3, e] //= q
+    loops[a // 3, a % 3, e] *= q
+    return True
+
+
+@helper
+def _swap_order(rng: Words, setup: KernelInputs, loops: Ints) -> None:
+    """Swap two loops of one level; the innermost level's order never matters.
+
+    Where orders are constrained, the loops then stand in one of the ways that are permitted.
+    """
+    if loops.shape[0] == 1:
+        return
+    level = 1 + _below(rng, loops.shape[0] - 1)
+    i, j = _below(rng, 8), _below(rng, 8)
+    a, b = loops[level, ORDER, i], loops[level, ORDER, j]
+    loops[level, ORDER, i], loops[level, ORDER, j] = b, a
+    ways = ways_of(setup, level)
+    if ways > 0:
+        permit(setup, loops, level, _below(rng, ways))
+
+
+@helper
+def _toggle_keep(rng: Words, optional: Flags, keep: Flags) -> bool:
+    """Flip one bit of the bypass mask; False if no bit is free."""
+    chosen, seen = -1, 0
+    for i in range(keep.shape[0] * 3):
+        if optional[i // 3, i % 3]:
+            seen += 1
+            if _below(rng, seen) == 0:
+                chosen = i
+    if chosen < 0:
+        return False
+    keep[chosen // 3, chosen % 3] = 1 - keep[chosen // 3, chosen % 3]
+    return True
+
+
+@helper
+def _move(rng: Words, setup: KernelInputs, loops: Ints, keep: Flags) -> None:
+    """Change one thing: an order, a bypass bit, two factors against each other, or a factor."""
+    kind = _random(rng)
+    if kind < 0.2:
+        _swap_order(rng, setup, loops)
+        return
+    if kind > 0.92 and _toggle_keep(rng, setup.optional, keep):
+        return
+    if kind < 0.55 and _exchange(rng, setup, loops):
+        return
+    _move_factor(rng, setup, loops)
+    if _random(rng) < 0.3:
+        _move_factor(rng, setup, loops)
+
+
+@helper
+def _copy(loops: Ints, keep: Flags, to_loops: Ints, to_keep: Flags) -> None:
+    """Copy a mapping, element by element: copies of slices take a second to compile."""
+    for level in range(loops.shape[0]):
+        for d in range(8):
+            for kind in range(4):
+                to_loops[level, kind, d] = loops[level, kind, d]
+        for t in range(3):
+            to_keep[level, t] = keep[level, t]
+
+
+@compiled
+def anneal(
+    setup: KernelInputs,
+    loops: Ints,
+    keep: Flags,
+    best_loops: Ints,
+    best_keep: Flags,
+    scores: Floats,
+    rng: Words,
+    done: int,
+    budget: int,
+) -> None:
+    """Evaluate ``budget`` more candidates after the first ``done``, all arrays in place.
+
+    ``loops``/``keep`` are the walk, ``best_loops``/``best_keep`` the incumbent and
+    ``scores`` their objectives (ln). A restart lasts RESTART evaluations; even ones start
+    from scratch, odd ones from the incumbent and half as hot.
+    """
+    found = new_workspace(loops.shape[0])
+    trial, trial_keep = np.empty_like(loops), np.empty_like(keep)
+    for step in range(done, done + budget):
+        restart, position = step // RESTART, step % RESTART
+        warm = restart % 2 == 1
+        if position == 0 and warm:
+            _copy(best_loops, best_keep, loops, keep)
+            scores[0] = scores[1]
+        elif position == 0:
+            reset(setup, loops, keep)
+            scores[0] = np.inf
+        _copy(loops, keep, trial, trial_keep)
+        if position > 0 or warm:
+            _move(rng, setup, trial, trial_keep)
+        status, energy, chip, dram = evaluate_one(setup, trial, trial_keep, found)
+        if status != VALID:
+            continue
+        score = _score(setup.weights, setup.leakage_pj, energy, max(chip, dram))
+        hot = HOT / 2 if warm else HOT
+        heat = hot * (COLD / hot) ** (position / RESTART)
+        if score <= scores[0] or _random(rng) < np.exp((scores[0] - score) / heat):
+            _copy(trial, trial_keep, loops, keep)
+            scores[0] = score
+        if score < scores[1]:
+            _copy(trial, trial_keep, best_loops, best_keep)
+            scores[1] = score

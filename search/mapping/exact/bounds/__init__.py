@@ -1,0 +1,45 @@
+"""Lower bounds of subproblems and of families of them, from cheap to tight.
+
+``thresholds.py`` says what a mapping must stay below to matter, ``cost_to_go.py`` and
+``outer_levels.py`` what lies outside a tile costs at least, ``subproblem_bound.py`` bounds one
+subproblem and ``family_pruning.py`` with ``siblings.py`` and ``unrolling_pairs.py`` many at once.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .cost_to_go import (
+        CostToGo as CostToGo,
+        bare_lattice as bare_lattice,
+        potentials as potentials,
+    )
+    from .family_pruning import (
+        MANY as MANY,
+        FamilyPruner as FamilyPruner,
+        needs_guess as needs_guess,
+        ruled_out as ruled_out,
+        tiles_of as tiles_of,
+        unroll as unroll,
+    )
+    from .outer_levels import Outside as Outside, outside_of as outside_of
+    from .subproblem_bound import least_cycles as least_cycles, outline as outline
+    from .thresholds import (
+        Corner as Corner,
+        ceilings as ceilings,
+        chord_score as chord_score,
+        chords_of as chords_of,
+        convex as convex,
+        corner_score as corner_score,
+        most_energy as most_energy,
+    )
+    from .unrolling_pairs import (
+        Factors as Factors,
+        Window as Window,
+        least_of_pairs as least_of_pairs,
+        list_pairs as list_pairs,
+        share_out as share_out,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

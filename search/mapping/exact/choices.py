@@ -1,0 +1,238 @@
+"""All choices of kept tensors and unrolled factors, by what their mappings cost at least."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import inf
+from typing import Final
+
+import numpy as np
+
+from archloom.evaluators import Flags, Floats, Ints
+from archloom.evaluators.loopnest import KernelInputs
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, G, K, N, P, Q
+
+from ..objectives import ROUNDING
+from .bounds import (
+    MANY as SIBLINGS,
+    Factors,
+    FamilyPruner,
+    Outside,
+    Window,
+    bare_lattice,
+    least_of_pairs,
+    list_pairs,
+    outside_of,
+    share_out,
+)
+from .spatial import distances, is_mirrored, keeps_of, sides_of, unrolled_by
+from .subproblem import Ports, new_subproblem, ports_of
+
+#: choices that are listed at once
+ROOM: Final = 2**19
+
+#: tiles of all extents for which costs outside all meshes are kept, at most for all ways to keep
+#: tensors there, and for each pair
+MOST_KNOWN: Final = 2**21
+TILES_OF_A_PAIR: Final = 2
+
+#: pairs of factors that are compared in the time of one bound
+PAIRS_OF_A_BOUND: Final = 64
+
+
+@dataclass(frozen=True)
+class Listed:
+    """Choices by ascending bound.
+
+    Attributes:
+        chosen: int64[C, 3]: way to keep tensors, and the two parts of the unrolled factors.
+        bounds: float64[C], a score (ln) that no mapping of the choice is below.
+        below: all choices with a lower bound than this (and no less than was asked) are listed; it
+            is what was asked where too many have that very bound.
+        evaluations: choices that were bounded.
+    """
+
+    chosen: Ints
+    bounds: Floats
+    below: float
+    evaluations: int
+
+
+class Choices:
+    """All ways to keep tensors and to unroll loops; bounds of them are listed when asked for."""
+
+    def __init__(
+        self, setup: KernelInputs, real: Ints, parts: tuple[Ints, Ints], stop: Flags
+    ) -> None:
+        self.setup = setup
+        self.real = real
+        self.stop = stop
+        self.keeps = keeps_of(setup)
+        self.ports: Ports = ports_of(setup)
+        self.frame = new_subproblem(len(setup.fanout))._replace(near=distances(setup))
+        self.hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
+        self.one, self.two = parts
+        # what does not depend on what is kept
+        self.parts = [_factors(part) for part in parts]
+        self.pairs = len(self.one) * len(self.two) * len(self.keeps)
+        # evaluations that a look at all pairs counts as
+        self.look = self.pairs // PAIRS_OF_A_BOUND
+        self.mirrored = is_mirrored(setup)
+        # the outermost level that unrolls anything, and tiles of all extents there
+        meshes = np.flatnonzero(setup.fanout.prod(axis=1) > 1)
+        self.level = int(meshes[-1]) if len(meshes) else 0
+        self.frame.keep[:], self.frame.spread[:], self.frame.guess[:] = self.keeps[0], 1, 0
+        self.lattice = bare_lattice(setup, self.frame, real)
+        # ways to keep tensors outside all meshes
+        outer = self.keeps[:, self.level :].reshape(len(self.keeps), -1)
+        _, first, kinds = np.unique(outer, axis=0, return_index=True, return_inverse=True)
+        self.kinds: Ints = np.ascontiguousarray(kinds.reshape(-1))
+        self.kept = np.ascontiguousarray(self.keeps[first])
+        nothing = np.empty((0, 0, 0)), np.empty((0, 0, 0, 0))
+        self.outside = Outside(self.lattice, self.level, *nothing, 0)
+        # tiles of frames that were bounded without what is known there
+        self.tiles = 0
+
+    def spread(self, one: int, two: int) -> Ints:
+        """Return the unrolled factors of a choice, int64[L, 8]."""
+        found: Ints = self.one[one] * self.two[two]
+        return found
+
+    def least(self) -> float:
+        """Return a score that no mapping of any choice is below; set ``stop`` voids it."""
+        scores = [inf]
+        for i in range(len(self.keeps)):
+            one, two, prices, floors = self._terms(i)
+            scores.append(least_of_pairs(self.setup, floors, prices, one, two, self.stop))
+        return min(scores) - 1e-9
+
+    def between(self, low: float, high: float, most_cycles: float, most: int) -> Listed | None:
+        """List choices with bounds from ``low`` to below ``high``, or those nearest to ``low``.
+
+        None if that takes more than ``most`` evaluations, or ``stop`` was set.
+        """
+        spent = 0
+        while spent + self.look <= most:
+            found, pairs = np.empty(ROOM), np.empty((ROOM, 2), np.int64)
+            tally = np.zeros(3, np.int64)
+            limits, scores = np.array([most_cycles, most - spent]), np.array([low, high])
+            window = Window(scores, limits, ROUNDING, self.mirrored, found, pairs, tally)
+            kinds = self._fill(window)
+            spent += int(tally[1]) + int(tally[2]) // PAIRS_OF_A_BOUND
+            if self.stop[0] or spent >= most:
+                return None
+            # more than there is room for: the half with lower bounds next, unless all are equal
+            whole, middle = int(tally[0]) <= ROOM, low
+            if not whole:
+                middle = float(np.median(found))
+            if whole or middle <= low:
+                count = min(int(tally[0]), ROOM)
+                # of what is listed in part only what has the least bound is in its place
+                (at,) = np.nonzero(found[:count] < (inf if whole else np.nextafter(low, inf)))
+                order = at[np.argsort(found[at], kind="stable")]
+                chosen = np.concatenate([kinds[order, None], pairs[order]], axis=1)
+                return Listed(chosen, found[order], high if whole else low, spent)
+            high = middle
+        return None
+
+    def _fill(self, window: Window) -> Ints:
+        """Fill the window; return which way to keep tensors each choice has."""
+        kinds = np.zeros(len(window.found), np.int64)
+        for i, keep in enumerate(self.keeps):
+            one, two, prices, floors = self._terms(i)
+            before = int(window.tally[0])
+            list_pairs(
+                self.setup, self.frame, self.real, self.ports, keep, self.outside,
+                int(self.kinds[i]), floors, prices, one, two, window, self.stop,
+            )  # fmt: skip
+            kinds[before : int(window.tally[0])] = i
+        return kinds
+
+    def _terms(self, i: int) -> tuple[Factors, Factors, Floats, Floats]:
+        """Return both parts of the factors, prices, and floors of prefixes."""
+        self._find(TILES_OF_A_PAIR * self.pairs // len(self.kept))
+        keep, outside = self.keeps[i], self.outside
+        one, two = (part._replace(shares=np.empty((len(part.many), 4))) for part in self.parts)
+        for part in (one, two):
+            share_out(self.setup, self.frame, keep, part.spread, part.shares)
+        macs = float(np.prod(self.setup.bounds.astype(float)))
+        floors = np.full(len(self.one), macs * self.setup.working * self.setup.mac_pj)
+        if outside.size:
+            floors += outside.beyond[self.kinds[i], 0, self.numbers]
+        return one, two, prices_of(self.setup, keep), floors
+
+    @cached_property
+    def numbers(self) -> Ints:
+        """Number of the tile, among those of all extents, of what each prefix unrolls: int64[A]."""
+        lattice, taken = self.lattice, self.parts[0].taken
+        numbers = np.zeros(len(taken), np.int64)
+        for d in range(8):
+            values = lattice.values[d, : lattice.counts[d]]
+            at = np.minimum(np.searchsorted(values, taken[:, d]), len(values) - 1)
+            numbers += at * lattice.places[d]
+        return numbers
+
+    def sieve(self, listed: Listed) -> FamilyPruner | None:
+        """Return listed choices as they are ruled out together; None where each is its own."""
+        if self.hops or self.level == 0:
+            return None
+        keep, one, two = listed.chosen.T
+        _, families = np.unique(
+            (one * len(self.two) + two) * len(self.keeps) + keep // SIBLINGS, return_inverse=True
+        )
+        many = int(families.max(initial=-1)) + 1
+        sizes, scores = np.zeros(many, np.int64), np.empty((many, SIBLINGS))
+        return FamilyPruner(listed.chosen, listed.bounds, families.reshape(-1), sizes, scores)
+
+    def count(self, tiles: int) -> None:
+        """Count the tiles of a frame that was bounded without what is known outside all meshes.
+
+        Once there were as many as all extents have, that is found, for frames to come.
+        """
+        self.tiles += tiles
+        self._find(self.tiles // max(1, len(self.kept) // SIBLINGS))
+
+    def _find(self, tiles: int) -> None:
+        """Find what runs outside all meshes cost at least, if that is worth so many tiles."""
+        size, last = int(self.lattice.size), len(self.setup.fanout) - 1
+        known = self.hops or self.level >= last or self.outside.size > 0
+        if known or size > tiles or size * len(self.kept) > MOST_KNOWN:
+            return
+        found = outside_of(
+            self.setup, self.frame, self.real, self.lattice, self.ports, self.kept, self.level,
+            self.stop,
+        )  # fmt: skip
+        if not self.stop[0]:
+            self.outside = found
+
+
+def choices_of(setup: KernelInputs, real: Ints, stop: Flags) -> Choices | None:
+    """Return all choices; None if there are too many to go through, or ``stop`` was set."""
+    parts = unrolled_by(setup, stop)
+    return None if parts is None else Choices(setup, real, parts, stop)
+
+
+def _factors(spreads: Ints) -> Factors:
+    """Return unrolled factors, but for the shares, which depend on what is kept."""
+    taken = spreads.prod(axis=1)
+    return Factors(spreads, taken, taken.prod(axis=1), np.empty((0, 4)), sides_of(spreads))
+
+
+def prices_of(setup: KernelInputs, keep: Flags) -> Floats:
+    """Return what serving MACs costs at least, float64[6], as ``exact_pairs`` reads it.
+
+    Energy if every MAC asked for a word of its own: of weights, inputs, results that are read and
+    that are updated; then MACs, and results.
+    """
+    first = np.argmax(keep, axis=0)
+    macs = float(np.prod(setup.bounds.astype(float)))
+    results = float(np.prod(setup.bounds[[N, G, K, P, Q]].astype(float)))
+    # of instances that are accessed together one is paid for
+    together = (setup.instances // setup.cluster) / setup.instances
+    share = np.minimum(1.0, together)[first]
+    width, address = setup.width[first, range(3)], setup.address_pj[first]
+    reads = share * (setup.served * setup.read_pj[first, range(3)] / width)
+    updates = share * (setup.served * setup.update_pj[first, range(3)] / width + address)
+    asked = macs * (reads + share * address)
+    return np.array(
+        [asked[WEIGHTS], asked[INPUTS], reads[OUTPUTS], updates[OUTPUTS], macs, results]
+    )

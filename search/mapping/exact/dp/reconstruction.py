@@ -1,0 +1,51 @@
+"""The mapping that a walk has found, out of its labels."""
+
+import numpy as np
+
+from archloom.evaluators import Ints
+from archloom.evaluators.loopnest import KernelInputs
+from archloom.search.mapping.exact.spatial import NocLayout, axes_of
+from archloom.search.mapping.exact.subproblem import Lattice, order_of
+
+from .labels import Labels
+
+
+def rebuilt(
+    setup: KernelInputs,
+    spread: Ints,
+    wiring: NocLayout,
+    lattice: Lattice,
+    labels: Labels,
+    tally: Ints,
+) -> Ints:
+    """Return the loops [L, 4, 8] of the best mapping of a walk that unrolls ``spread[L, 8]``."""
+    tiles, choices = [lattice.size - 1], [int(tally[1])]
+    label = int(tally[0])
+    while label >= 0:
+        tiles.append(int(labels.tile[label]))
+        choices.append(int(labels.how[label]))
+        label = int(labels.parent[label])
+    loops = np.ones((len(spread), 4, 8), np.int64)
+    inner = np.ones(8, np.int64)
+    for level, (tile, how) in enumerate(zip(reversed(tiles), reversed(choices), strict=True)):
+        positions = tile // lattice.places % lattice.counts
+        tau = lattice.values[np.arange(8), positions]
+        loops[level, 0] = tau // inner
+        loops[level, 1], loops[level, 2] = _axes(setup, level, spread, wiring)
+        loops[level, 3] = order_of(setup, level, how)
+        inner = tau
+    return loops
+
+
+def alone(setup: KernelInputs, spread: Ints, wiring: NocLayout) -> Ints:
+    """Return the loops [1, 4, 8] of the mapping of one level that unrolls ``spread[1, 8]``."""
+    loops = np.ones((1, 4, 8), np.int64)
+    loops[0, 0], loops[0, 3] = setup.bounds // spread[0], np.arange(8)
+    loops[0, 1], loops[0, 2] = _axes(setup, 0, spread, wiring)
+    return loops
+
+
+def _axes(setup: KernelInputs, level: int, spread: Ints, wiring: NocLayout) -> tuple[Ints, Ints]:
+    """Return factors along x and y."""
+    placed = wiring.layouts.get(level)
+    return axes_of(setup, level, spread[level]) if placed is None else (placed.x, placed.y)

@@ -1,0 +1,69 @@
+"""One subproblem: costs of its mappings once kept tensors and unrolled factors are fixed.
+
+``subproblem.py`` first; ``tile_lattice.py`` has the tiles of a level, ``stationary_runs.py`` what
+it costs that a tensor stops being stationary, ``ports.py`` cycles, ``noc_hops.py`` hops.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .loop_orders import (
+        idle as idle,
+        may_lead as may_lead,
+        order_of as order_of,
+        staying as staying,
+    )
+    from .noc_hops import (
+        ANY as ANY,
+        BOUNDED as BOUNDED,
+        ratio_code as ratio_code,
+        wire as wire,
+        wired_bounds as wired_bounds,
+    )
+    from .ports import (
+        Ports as Ports,
+        binding as binding,
+        moved as moved,
+        open_ports as open_ports,
+        ports_of as ports_of,
+        room_of as room_of,
+    )
+    from .stationary_runs import (
+        NONE as NONE,
+        NOTHING as NOTHING,
+        Scratch as Scratch,
+        end_of_run as end_of_run,
+        end_runs as end_runs,
+        ends as ends,
+        least_end as least_end,
+        least_of_tensor as least_of_tensor,
+        may_stay as may_stay,
+        run_of as run_of,
+        scratch as scratch,
+        still_leads as still_leads,
+        tries as tries,
+    )
+    from .subproblem import (
+        Subproblem as Subproblem,
+        leakage as leakage,
+        meets as meets,
+        new_subproblem as new_subproblem,
+        port_cycles as port_cycles,
+        prepare as prepare,
+        served as served,
+        step_cycles as step_cycles,
+    )
+    from .tile_lattice import (
+        Lattice as Lattice,
+        as_guessed as as_guessed,
+        first_tile as first_tile,
+        has_room as has_room,
+        last_along as last_along,
+        lattice_of as lattice_of,
+        next_tile as next_tile,
+        tile_at as tile_at,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

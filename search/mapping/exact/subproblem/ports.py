@@ -1,0 +1,121 @@
+"""Ports with a bandwidth: what they have moved, and which of them can decide cycles."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from archloom.evaluators import Flags, Floats, Ints, compiled, helper, inlined
+from archloom.evaluators.loopnest import KernelInputs
+from archloom.space.workload import OUTPUTS
+
+from .subproblem import Subproblem
+
+#: what is counted at a port: reads, writes, or both together
+READ, WRITTEN, BOTH = range(3)
+
+
+class Ports(NamedTuple):
+    """``level[K]`` and ``kind[K]`` of ports, and units that they move in a cycle, ``rate[K]``."""
+
+    level: Ints
+    kind: Ints
+    rate: Floats
+
+
+def ports_of(setup: KernelInputs) -> Ports:
+    """Return all ports with a limit."""
+    level, kind = np.nonzero(setup.bandwidth < np.inf)
+    rate = setup.bandwidth[level, kind]
+    return Ports(np.ascontiguousarray(level), np.ascontiguousarray(kind), rate)
+
+
+@helper
+def moved(ports: Ports, port: int, units: Floats) -> float:
+    """Units through a port, of units[L, 2] that are read and written."""
+    level, kind = ports.level[port], ports.kind[port]
+    if kind == BOTH:
+        return float(units[level, READ] + units[level, WRITTEN])
+    return float(units[level, kind])
+
+
+@helper
+def _per_word(setup: KernelInputs, frame: Subproblem, level: int, width: int, pj: float) -> float:
+    """Energy that a word more costs a level at least, but for the rounding to whole accesses."""
+    return float(frame.active[level] * (pj / width + setup.address_pj[level]))
+
+
+@helper
+def _units_per_pj(
+    setup: KernelInputs, frame: Subproblem, ports: Ports, port: int, t: int, level: int
+) -> float:
+    """Most units that a keeper moves through a port for a picojoule that its fills cost."""
+    at, kind, parent = ports.level[port], ports.kind[port], frame.parent[level, t]
+    if at not in (level, parent):
+        return 0.0
+    own = _per_word(setup, frame, level, setup.width[level, t], setup.fill_pj[level, t])
+    price = setup.read_pj[parent, t]
+    price += setup.update_pj[parent, t] if t == OUTPUTS else 0.0
+    sent = _per_word(setup, frame, parent, setup.width[parent, t], price)
+    chain = frame.chain[level, t]
+    if at == level:
+        if kind == READ:
+            return 0.0
+        return float(setup.unit[level, t] / (own + sent * chain))
+    if t != OUTPUTS and kind == WRITTEN:
+        return 0.0
+    units = chain * setup.unit[parent, t] * (2 if t == OUTPUTS and kind == BOTH else 1)
+    # where children start stretches of inputs that the tile decides, there may be many
+    own = 0.0 if frame.varies[level + 1] else own
+    return float(units / (own + sent * chain))
+
+
+@helper
+def room_of(setup: KernelInputs, score: float, cycles: float, leakage_pj: float) -> float:
+    """Energy (pJ) of mappings with less than a score (ln) that take so many cycles at least."""
+    a, b = setup.weights[0], setup.weights[1]
+    left = score - (b * np.log(cycles) if b > 0 else 0.0)
+    if a == 0:
+        return np.inf if left > 0 else -np.inf
+    return float(np.exp(left / a) - leakage_pj * cycles)
+
+
+@inlined
+def open_ports(
+    setup: KernelInputs, frame: Subproblem, ports: Ports, most_pj: float, cycles: float
+) -> Ints:
+    """Return the ports that can need more than so many cycles; see :func:`binding`."""
+    live = np.ones(len(ports.rate), np.uint8)
+    binding(setup, frame, ports, most_pj, cycles, live)
+    (at,) = np.nonzero(live)
+    return at
+
+
+@compiled
+def binding(
+    setup: KernelInputs, frame: Subproblem, ports: Ports, most_pj: float, cycles: float, live: Flags
+) -> None:
+    """Set live[K]: whether a port can need more than so many cycles in a mapping that costs
+    less than an energy.
+
+    ``most_pj`` is what the fills of keepers may cost beyond the least.
+    """
+    levels = frame.keep.shape[0]
+    spare = most_pj
+    for t in range(3):
+        for level in range(levels):
+            parent = frame.parent[level, t]
+            if parent >= 0:
+                # what must enter may have been rounded up to whole accesses
+                spare += frame.active[level] * setup.fill_pj[level, t]
+                spare += frame.active[parent] * setup.read_pj[parent, t]
+                spare += frame.active[parent] * setup.update_pj[parent, t]
+    for port in range(len(live)):
+        steepest = 0.0
+        for t in range(3):
+            for level in range(levels):
+                if frame.parent[level, t] >= 0:
+                    some = _units_per_pj(setup, frame, ports, port, t, level)
+                    steepest = max(steepest, some)
+        most = moved(ports, port, frame.units)
+        most += steepest * spare if steepest > 0 else 0.0
+        live[port] = 0 if most * (1 + 1e-9) <= cycles * ports.rate[port] else 1

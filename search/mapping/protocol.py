@@ -1,0 +1,189 @@
+"""Protocol of mapping searches, and the progress that they report."""
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from math import inf, log1p
+from time import process_time
+from typing import Any, Final, Protocol, TypeAlias, TypeVar
+
+from archloom.evaluators import Flags, Ints
+from archloom.evaluators.loopnest import MappingProblem
+from archloom.space import Infeasible
+from archloom.space.mapping import Mapping
+
+from .objectives import ln_scores
+
+#: evaluations between two looks at whether to stop, at first, and CPU seconds that they grow to
+_SLICE: Final = 1000
+_SLICE_S: Final = 0.1
+
+
+@dataclass(frozen=True)
+class Found:
+    """A mapping as the kernel reads it, its score (ln), and energy and cycles from it.
+
+    ``across[L, 2, 8]`` are the orders of its unrolled loops.
+    """
+
+    loops: Ints
+    keep: Flags
+    across: Ints
+    score: float
+    energy_pj: float
+    cycles: float
+
+    @property
+    def mapping(self) -> Mapping:
+        """The mapping as reports hold it."""
+        pairs = zip(self.loops, self.keep, strict=True)
+        plain = Mapping.from_rows([[v[0], v[3], v[1], v[2], k] for v, k in pairs])
+        return Mapping(
+            tuple(
+                replace(level, order_x=tuple(x), order_y=tuple(y))
+                for level, (x, y) in zip(plain.levels, self.across.tolist(), strict=True)
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a search stands: reported whenever its best mapping or its bound gets better.
+
+    Attributes:
+        evaluations: as of :class:`Proof`, spent so far.
+        score, energy_pj, cycles: of the best mapping so far; infinite before there is one.
+        bound: no mapping has a lower score; minus infinity if nothing is known.
+    """
+
+    evaluations: int
+    score: float
+    bound: float
+    energy_pj: float
+    cycles: float
+
+
+def progress_of(evaluations: int, best: Found | None, bound: float) -> Progress:
+    """Return where a search stands."""
+    if best is None:
+        return Progress(evaluations, inf, bound, inf, inf)
+    return Progress(evaluations, best.score, min(bound, best.score), best.energy_pj, best.cycles)
+
+
+#: what is told of progress, and called between compiled parts of a search
+Watch: TypeAlias = Callable[[Progress], None]
+
+
+State = TypeVar("State")
+
+
+@dataclass(frozen=True, slots=True)
+class MappedLayer:
+    """The best mapping found for a problem, or why there is none.
+
+    ``energy_pj`` and ``latency_cycles`` are the kernel's, for the problem's own traffic. The
+    objective is at most ``gap_percent`` above the least there can be: 0 where that is proven,
+    infinite where nothing is known.
+    """
+
+    mapping: Mapping | None
+    energy_pj: float
+    latency_cycles: float
+    evaluations: int
+    infeasible: Infeasible | None = None
+    gap_percent: float = inf
+
+
+def progress_with(problem: MappingProblem, found: MappedLayer) -> Progress:
+    """Return where a search stands that has found so much."""
+    setup, energy, cycles = problem.setup, found.energy_pj, found.latency_cycles
+    if found.mapping is None:
+        return Progress(found.evaluations, inf, -inf, inf, inf)
+    score = float(ln_scores(setup.weights, energy + setup.leakage_pj * cycles, cycles))
+    bound = score - log1p(found.gap_percent / 100) if found.gap_percent < inf else -inf
+    return Progress(found.evaluations, score, bound, energy, cycles)
+
+
+@dataclass(frozen=True)
+class PaddedMapping:
+    """The best mapping over all bounds that the loops might be padded to.
+
+    Attributes:
+        nest: the problem with the bounds that its factors multiply to.
+        mapping: the mapping.
+        gap_percent: as of :class:`MappedLayer`, over all paddings.
+    """
+
+    nest: MappingProblem
+    mapping: Mapping
+    gap_percent: float
+
+
+class MappingSearch(Protocol[State]):
+    """Searches the mapping of one problem; the state is a value and can be stored.
+
+    Advancing by a and then b evaluations gives the state that advancing by a + b gives. Searches
+    inherit from this class: they define the first three methods, and the others where they can do
+    better than what stands here.
+    """
+
+    @abstractmethod
+    def start(self, problem: MappingProblem, seed: int) -> State:
+        """Return the state before anything was evaluated."""
+        ...
+
+    @abstractmethod
+    def advance(self, problem: MappingProblem, state: State, budget: int) -> State:
+        """Evaluate up to ``budget`` more mappings."""
+        ...
+
+    @abstractmethod
+    def best(self, problem: MappingProblem, state: State) -> MappedLayer:
+        """Return the best mapping found so far, re-scored by the batch kernel."""
+        ...
+
+    def until(
+        self, problem: MappingProblem, seed: int, budget: int, stop: Flags, watch: Watch
+    ) -> State:
+        """Search until nothing better can be found, the budget is spent, or ``stop`` is set.
+
+        By default it advances by slices, and looks at ``stop`` between them.
+
+        Args:
+            problem: what is mapped.
+            seed: as of ``start``.
+            budget: evaluations at most; the state says how many were spent.
+            stop: uint8[1], which another thread may set.
+            watch: told whenever the best mapping or the bound gets better.
+        """
+        state, done, size = self.start(problem, seed), 0, _SLICE
+        while True:
+            before, size = process_time(), min(size, budget - done)
+            state = self.advance(problem, state, size)
+            done += size
+            found = self.best(problem, state)
+            watch(progress_with(problem, found))
+            if stop[0] or done >= budget or found.gap_percent == 0:
+                return state
+            if process_time() - before < _SLICE_S:
+                size *= 2
+
+    def best_padding(self, problem: MappingProblem, budget: int, seed: int) -> PaddedMapping | None:
+        """Return the best mapping over all paddings of the loop bounds, as far as the budget goes.
+
+        None, the default, if the search looks at one nest at a time.
+        """
+        del problem, budget, seed
+        return None
+
+
+#: a search whose states only it looks into
+AnyMappingSearch: TypeAlias = MappingSearch[Any]
+
+
+class MappingFactory(Protocol):
+    """Makes a mapping search; what is registered as one."""
+
+    def __call__(self, **options: Any) -> AnyMappingSearch:
+        """Return a search; ValueError says what is wrong with an option."""
+        ...

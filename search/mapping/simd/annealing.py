@@ -1,0 +1,143 @@
+"""Annealing with restarts (Kirkpatrick et al., Science 1983), many walks at once.
+
+A block holds WALKS walks of TRIES lanes each. In every step each walk is changed in TRIES ways,
+the lane kernel prices the block, and the best of the changes that the walk accepts is made; the
+idea of several tries a step is that of Liu, Liang and Wong (JASA 2000), the choice of the best is
+ours. Late in a round hardly any change is accepted, so that TRIES tries do what as many steps of
+one walk would do.
+
+Evaluation i belongs to lane i % LANES of block i // LANES, and its random words are a stretch of
+one splitmix64 sequence (Steele et al., OOPSLA 2014). A budget that ends inside a block looks at
+its first lanes only and moves nothing, so that the result does not depend on how it is cut.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+
+from archloom.evaluators import Floats, Ints, compiled, helper
+from archloom.evaluators.loopnest import KernelInputs
+from archloom.evaluators.loopnest.simd import LANES, Records, simd_inputs
+
+from .candidates import Block, Hat, Stand, copied, new_hat, price, put, start, take
+from .draws import draw_words
+from .moves import NOTHING, follow, move, moves_of, undo
+
+#: lanes that try changes of the same walk; blocks of a round, and its first and last temperature
+#: (in units of ln objective). Chosen by benchmarks/mapping/mapping_search.py.
+TRIES: Final = 4
+ROUND: Final = 128
+HOT: Final = 2.0
+COLD: Final = 0.02
+
+#: -ln of the least random number that a change is accepted by
+MOST: Final = 36.0
+
+
+def annealed(setup: KernelInputs, walks: Block, seed: int, done: int, budget: int) -> Block:
+    """Return the walks after ``budget`` more evaluations than the first ``done``.
+
+    The same whether or not lanes cover the setup.
+    """
+    after = copied(walks)
+    lanes, moves = simd_inputs(setup), moves_of(setup)
+    anneal_blocks(
+        lanes,
+        setup if lanes is None else None,
+        setup.weights,
+        setup.leakage_pj,
+        moves,
+        setup.ranks,
+        start(setup, moves),
+        after,
+        new_hat(len(setup.fanout)),
+        np.uint64(seed % 2**64),
+        done,
+        budget,
+    )
+    return after
+
+
+@helper
+def _accepts(score: float, now: float, heat: float, word: Any) -> bool:
+    """Whether a walk that stands at ``now`` goes to ``score`` (Metropolis et al., 1953)."""
+    if score <= now:
+        return score < np.inf
+    if not score - now < MOST * heat:
+        return False
+    # 50 bits that no choice of a move is made by
+    chance = (np.float64(word >> np.uint64(14)) + 0.5) * 2.0**-50
+    return score < now - heat * np.log(chance)
+
+
+@helper
+def _go(moves: Any, ranks: Ints, lanes: Any, step: Any, nests: Records, heat: float) -> None:
+    """Let each walk make the best change that it accepts, and undo all others."""
+    for first in range(0, LANES, TRIES):
+        leader, now = -1, lanes.scores[first]
+        for i in range(first, first + TRIES):
+            better = leader < 0 or step.score[i] < step.score[leader]
+            if better and _accepts(step.score[i], now, heat, step.more[i]):
+                leader = i
+        for i in range(first, first + TRIES):
+            if i != leader:
+                undo(moves, ranks, lanes, step, nests, i)
+        if leader < 0:
+            continue
+        for i in range(first, first + TRIES):
+            lanes.scores[i] = step.score[leader]
+            if i != leader:
+                follow(moves, ranks, lanes, step, nests, i, leader)
+
+
+@compiled
+def anneal_blocks(
+    lanes: Any,
+    setup: Any,
+    weights: Floats,
+    leakage_pj: float,
+    all_moves: Records,
+    ranks: Ints,
+    first: Stand,
+    walks: Block,
+    hat: Hat,
+    seed: Any,
+    done: int,
+    budget: int,
+) -> None:
+    """Evaluate ``budget`` more candidates after the first ``done``, all walks in place.
+
+    Even rounds start from scratch, odd ones from the incumbent. Exactly one of ``lanes`` and
+    ``setup`` is None.
+    """
+    moves, state, step = all_moves[0], walks.lanes[0], hat.step[0]
+    nests, end = walks.nests, done + budget
+    for block in range(done // LANES, (end + LANES - 1) // LANES):
+        for i in range(LANES):
+            step.who[i] = block * LANES + i
+        draw_words(seed, 2, 0, step.who, step.words)
+        draw_words(seed, 2, 1, step.who, step.more)
+        for i in range(LANES):
+            step.kind[i] = NOTHING
+            # the very first candidate is the one that fits wherever any does
+            if step.who[i] > 0:
+                move(moves, ranks, state, step, nests, i)
+        price(lanes, setup, weights, leakage_pj, nests, hat)
+        seen, least = min(LANES, end - block * LANES), 0
+        for i in range(1, seen):
+            least = i if step.score[i] < step.score[least] else least
+        if step.score[least] < walks.least[0]:
+            take(moves, state, nests, least, walks.best)
+            walks.least[0] = step.score[least]
+        if seen < LANES:
+            for i in range(LANES):
+                undo(moves, ranks, state, step, nests, i)
+            continue
+        _go(moves, ranks, state, step, nests, HOT * (COLD / HOT) ** (block % ROUND / (ROUND - 1)))
+        if (block + 1) % ROUND == 0:
+            warm = (block + 1) // ROUND % 2 == 1
+            for i in range(LANES):
+                if warm:
+                    put(moves, state, walks.best, walks.least[0], nests, i)
+                else:
+                    put(moves, state, first, np.inf, nests, i)

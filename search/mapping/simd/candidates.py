@@ -1,0 +1,202 @@
+"""Candidates in lanes: where each stands, how it gets there, and what it costs.
+
+A :class:`Stand` is one mapping by itself; a block of them are the ``nests`` that the lane kernel
+reads and the slots of primes (``lane_moves.WALKS``).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from archloom.evaluators import Flags, Floats, Ints, compiled, helper
+from archloom.evaluators.loopnest import (
+    ORDER,
+    SPATIAL_X,
+    SPATIAL_Y,
+    TEMPORAL,
+    KernelInputs,
+    Workspace,
+    evaluate_one,
+    ln_objective,
+    new_workspace,
+)
+from archloom.evaluators.loopnest.simd import (
+    LANES,
+    VALID,
+    Records,
+    Room,
+    cost_block,
+    filter_block,
+    new_nests,
+    new_room,
+)
+
+from .moves import STEP, WALKS, moves_of
+
+_score = helper(ln_objective)
+
+
+class Stand(NamedTuple):
+    """One mapping: ``places`` of its primes, ``keys[L, 8]``, ``keep[L, 3]`` and ``ways[L]``."""
+
+    places: Flags
+    keys: Floats
+    keep: Floats
+    ways: Flags
+
+
+class Block(NamedTuple):
+    """Where all lanes stand after a number of whole blocks, and the incumbent.
+
+    ``nests[L]`` is what the lane kernel reads, ``lanes[1]`` are the slots and scores of all lanes,
+    ``best`` is the incumbent and ``least[1]`` its ln objective.
+    """
+
+    nests: Records
+    lanes: Records
+    best: Stand
+    least: Floats
+
+
+def new_block(setup: KernelInputs) -> Block:
+    """Return a block whose lanes all stand where every search begins, without a score."""
+    moves = moves_of(setup)
+    first = start(setup, moves)
+    block = Block(new_nests(len(setup.fanout)), np.zeros(1, WALKS), first, np.array([np.inf]))
+    put_all(moves, first, np.inf, block.lanes, block.nests)
+    return block
+
+
+def copied(block: Block) -> Block:
+    """Return a block that may be changed in place."""
+    places, keys, keep, ways = block.best
+    best = Stand(places.copy(), keys.copy(), keep.copy(), ways.copy())
+    return Block(block.nests.copy(), block.lanes.copy(), best, block.least.copy())
+
+
+class Hat(NamedTuple):
+    """What a thread needs: room for prices, a step, and one candidate as the kernel takes it."""
+
+    room: Room
+    step: Records
+    loops: Ints
+    keep: Flags
+    found: Workspace
+
+
+def new_hat(levels: int) -> Hat:
+    """Return what a thread needs for problems of so many levels."""
+    return Hat(
+        new_room(levels),
+        np.zeros(1, STEP),
+        np.empty((levels, 4, 8), np.int64),
+        np.empty((levels, 3), np.uint8),
+        new_workspace(levels),
+    )
+
+
+def start(setup: KernelInputs, moves: Records) -> Stand:
+    """Return the mapping that fits wherever any does: every loop at the outermost level, but for
+    those that constraints put elsewhere.
+    """
+    levels = len(setup.fanout)
+    # where bypass is free it is also what fits best
+    keep = np.where(setup.optional, 0, setup.allowed).astype(np.float64)
+    places = np.where(setup.within[moves["dim"][0]], 0, 4 * (levels - 1)).astype(np.uint8)
+    keys = np.tile(np.arange(8.0), (levels, 1))
+    if setup.ranks.shape[1]:
+        keys += 8.0 * setup.ranks[:, 0]
+    return Stand(places, keys, keep, np.zeros(levels, np.uint8))
+
+
+def mapping_of(setup: KernelInputs, one: Stand) -> tuple[Ints, Flags]:
+    """Return a mapping as ``loops[L, 4, 8]`` and ``keep[L, 3]``."""
+    moves = moves_of(setup)[0]
+    many = moves["primes"]
+    places, primes = one.places[:many], moves["prime"][:many].astype(np.int64)
+    loops = np.ones((len(one.keys), 4, 8), np.int64)
+    loops[:, SPATIAL_X:ORDER] = setup.fixed
+    np.multiply.at(loops, (places >> 2, places & 3, moves["dim"][:many]), primes)
+    loops[:, ORDER] = np.argsort(one.keys, axis=1)
+    return loops, one.keep.astype(np.uint8)
+
+
+@helper
+def put(moves: Any, lanes: Any, one: Stand, score: float, nests: Records, i: int) -> None:
+    """Let lane ``i`` stand at a mapping."""
+    for level in range(nests.shape[0]):
+        for d in range(8):
+            nests[level].factors[TEMPORAL, d, i] = 1.0
+            nests[level].factors[SPATIAL_X, d, i] = moves.fixed[level, 0, d]
+            nests[level].factors[SPATIAL_Y, d, i] = moves.fixed[level, 1, d]
+            nests[level].key[d, i] = one.keys[level, d]
+        for t in range(3):
+            nests[level].keep[t, i] = one.keep[level, t]
+        lanes.ways[level, i] = one.ways[level]
+    for j in range(moves.primes):
+        slot = one.places[j]
+        nests[slot >> 2].factors[slot & 3, moves.dim[j], i] *= moves.prime[j]
+        lanes.places[j, i] = slot
+    lanes.scores[i] = score
+
+
+@compiled
+def put_all(moves: Records, one: Stand, score: float, lanes: Records, nests: Records) -> None:
+    """Let all lanes stand at a mapping."""
+    for i in range(LANES):
+        put(moves[0], lanes[0], one, score, nests, i)
+
+
+@helper
+def take(moves: Any, lanes: Any, nests: Records, i: int, best: Stand) -> None:
+    """Let ``best`` be where lane ``i`` stands."""
+    for j in range(moves.primes):
+        best.places[j] = lanes.places[j, i]
+    for level in range(nests.shape[0]):
+        for d in range(8):
+            best.keys[level, d] = nests[level].key[d, i]
+        for t in range(3):
+            best.keep[level, t] = nests[level].keep[t, i]
+        best.ways[level] = lanes.ways[level, i]
+
+
+@helper
+def _unpack(nests: Records, i: int, loops: Ints, keep: Flags) -> None:
+    """Lay lane ``i`` out as the kernel takes it."""
+    for level in range(nests.shape[0]):
+        nest = nests[level]
+        for d in range(8):
+            for kind in range(ORDER):
+                loops[level, kind, d] = np.int64(nest.factors[kind, d, i])
+            inside = 0
+            for e in range(8):
+                inside += 1 if nest.key[e, i] < nest.key[d, i] else 0
+            loops[level, ORDER, inside] = d
+        for t in range(3):
+            keep[level, t] = np.uint8(nest.keep[t, i])
+
+
+@helper
+def price(
+    lanes: Any, setup: Any, weights: Floats, leakage_pj: float, nests: Records, hat: Hat
+) -> None:
+    """Set ln objectives of a block; inf where a candidate is not valid.
+
+    ``lanes`` or ``setup`` is None, for which numba leaves out what is not reached.
+    """
+    total, score = hat.room.total[0], hat.step[0].score
+    if lanes is not None:
+        if filter_block(lanes, nests, hat.room) > 0:
+            cost_block(lanes, nests, hat.room, True)
+        for i in range(LANES):
+            score[i] = np.inf
+            if total.status[i] == VALID:
+                cycles = max(total.cycles[0, i], total.cycles[1, i])
+                score[i] = _score(weights, leakage_pj, total.energy[i], cycles)
+    if setup is not None:
+        for i in range(LANES):
+            _unpack(nests, i, hat.loops, hat.keep)
+            status, energy, chip, dram = evaluate_one(setup, hat.loops, hat.keep, hat.found)
+            score[i] = np.inf
+            if status == 0:
+                score[i] = _score(weights, leakage_pj, energy, max(chip, dram))

@@ -1,0 +1,27 @@
+"""Software search of one trial: the best fusion plan and mappings of each network on one design.
+
+``search.py`` has :func:`~archloom.search.software.search.advance`, the pure function that a worker
+runs; ``result.py`` what it returns; ``shared_budget.py`` shares evaluations between plans and
+mappings; ``planners.py`` knows what each fusion planner can do.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .planners import (
+        fusion_search as fusion_search,
+        nothing_fused as nothing_fused,
+        plans_of as plans_of,
+        suited_budgets as suited_budgets,
+    )
+    from .result import NetworkResult as NetworkResult, SoftwareResult as SoftwareResult
+    from .search import (
+        SoftwareSettings as SoftwareSettings,
+        SoftwareTask as SoftwareTask,
+        advance as advance,
+        recorded_pricer as recorded_pricer,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,67 @@
+"""Results of software search: of one network, and of a trial."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from archloom.search.budget import Curve
+from archloom.space import Infeasible
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkResult:
+    """The best software found for one network, and layer-by-layer beside it.
+
+    ``baseline_*`` are the figures of the plan that fuses nothing, with mappings of the same
+    effort. Energies are of one pass over ``batch`` images. ``mappings`` are all that the
+    costs of both plans rest on: with them any machine takes the figures apart again without a
+    search. ``gaps`` are the percents by which they may be above the best ones, 0 where that is
+    proven to be found; a mapping of which nothing is known is not among them; None in results of
+    versions that knew no gaps. ``spent`` says on what a shared budget went, see
+    :meth:`archloom.search.software.shared_budget.SharedState.shares`.
+    """
+
+    edp_js: float
+    energy_pj: float
+    latency_cycles: int
+    latency_s: float
+    dram_bytes: float
+    baseline_edp_js: float
+    baseline_energy_pj: float
+    baseline_latency_cycles: int
+    baseline_dram_bytes: float
+    batch: int
+    plan: list[dict[str, Any]]
+    mappings: dict[str, str]
+    gaps: dict[str, float] | None = None
+    spent: dict[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; :meth:`from_dict` is the inverse."""
+        values = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        # records of older versions have no such keys, and are written as they were
+        absent = {"gaps"} if self.gaps is None else set()
+        absent |= set() if self.spent else {"spent"}
+        return {name: value for name, value in values.items() if name not in absent}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "NetworkResult":
+        """Build a result from :meth:`to_dict`."""
+        return cls(**data)
+
+
+@dataclass(frozen=True, slots=True)
+class SoftwareResult:
+    """Software of a trial after some search.
+
+    Attributes:
+        state: give it back to :func:`advance` to go on.
+        curve: best EDP (J s, geometric mean over networks) against plans evaluated for each
+            network, over the whole life of the trial.
+        networks: best result by network name; empty if infeasible.
+        infeasible: why some layer cannot run at all, or None.
+    """
+
+    state: dict[str, Any]
+    curve: Curve
+    networks: dict[str, NetworkResult]
+    infeasible: Infeasible | None

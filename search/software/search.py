@@ -1,0 +1,266 @@
+"""Software search of one trial: fusion and mapping of every workload on one hardware.
+
+``advance(task, state, budget)`` is a pure function; the state is plain JSON, so that a trial
+can go on in another process, on another machine, or after a crash.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import exp
+from typing import Any, Final, TypeAlias
+
+from archloom.evaluators.fusion import NetworkCost
+from archloom.search.budget import Curve
+from archloom.search.fusion import FusionSearch, FusionState, MemoizedPlanEvaluator
+from archloom.search.mapping import FACTORS, Mapper, RecordedMapper
+from archloom.space import Infeasible
+from archloom.space.fusion import FusionPlan, layer_by_layer
+from archloom.space.hardware import Hardware, pass_batch
+from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
+from archloom.space.workload import Network
+
+from ..registry import FUSION_SEARCHES, MAPPING_SEARCHES, RENAMED, renamed
+from ..seeds import derived_seed
+from .planners import fusion_search
+from .result import NetworkResult, SoftwareResult
+from .shared_budget import SharedSearch, SharedState
+
+#: what a unit of a trial's budget buys
+BUDGETS: Final = ("plans", "shared")
+
+#: name and value of each option of a search; values can be hashed
+Options: TypeAlias = tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SoftwareSettings:
+    """How the software of a trial is searched.
+
+    Attributes:
+        fusion: a name of :data:`archloom.search.registry.FUSION_SEARCHES`.
+        population: individuals of the searches that breed plans.
+        mapping: ``exact`` (the best one, where ``mapping_evaluations`` are enough to prove it),
+            ``auto`` (the same, and annealing beside it where they are not), ``local`` (annealing
+            with restarts), ``genetic`` or ``random``.
+        mapping_evaluations: mappings tried for each layer, tile and residency, at most.
+        factors: ``exact`` (they multiply to the loop bounds), ``padded`` (to bounds that suit
+            the meshes, and all of that runs) or ``imperfect`` (either, and the true bounds run).
+        constraints: that all mappings satisfy; levels that a hardware lacks are left out.
+        budget: ``plans`` (it is plans, whatever the mappings are) or ``shared`` (each unit of it is
+            a plan, or a better mapping of the best one:
+            :mod:`archloom.search.software.shared_budget`).
+        fusion_options, mapping_options: other options of both searches, by name.
+
+    Old names (:data:`archloom.search.registry.RENAMED`) become today's. The defaults are what
+    ``benchmarks/fusion/fusion_search.py`` found to pay.
+
+    Raises:
+        ValueError: a search or factors that are not known, or a number that is too small.
+    """
+
+    fusion: str = "joint"
+    population: int = 8
+    mapping: str = "auto"
+    mapping_evaluations: int = 100_000
+    factors: str = "exact"
+    constraints: MappingConstraints = UNCONSTRAINED
+    budget: str = "plans"
+    fusion_options: Options = ()
+    mapping_options: Options = ()
+
+    def __post_init__(self) -> None:
+        for key in RENAMED:
+            object.__setattr__(self, key, renamed(key, getattr(self, key)))
+        for name, value, known in (
+            ("fusion", self.fusion, FUSION_SEARCHES),
+            ("mapping", self.mapping, MAPPING_SEARCHES),
+            ("factors", self.factors, FACTORS),
+            ("budget", self.budget, BUDGETS),
+        ):
+            if value not in known:
+                raise ValueError(f"{name} is {value!r}, must be one of {', '.join(known)}")
+        if self.population < 2 or self.mapping_evaluations < 1:
+            raise ValueError(
+                f"population is {self.population}, must be at least 2; mapping_evaluations is "
+                f"{self.mapping_evaluations}, must be at least 1"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class SoftwareTask:
+    """One hardware, what it runs, and how its software is searched.
+
+    Networks run over the batch that they come with, those of batch 1 over the hardware's native
+    batch.
+    """
+
+    hardware: Hardware
+    networks: tuple[Network, ...]
+    settings: SoftwareSettings
+    seed: int
+
+
+def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> SoftwareResult:
+    """Price ``budget`` more fusion plans for each network of the task.
+
+    ``state`` is None for a fresh trial. Advancing by a and then by b gives what advancing by
+    a + b gives. A hardware that cannot run some layer at all is infeasible.
+
+    Raises:
+        ValueError: the budget is below 1: a trial without a single plan has no price.
+    """
+    if budget < 1:
+        raise ValueError(f"budget must be at least 1, got {budget}")
+    impossible = [why for why in (_unmappable(task, n) for n in task.networks) if why is not None]
+    if impossible:
+        return SoftwareResult({"networks": {}}, Curve((), ()), {}, impossible[0])
+    states: dict[str, Any] = {}
+    results: dict[str, NetworkResult] = {}
+    histories = []
+    for network in task.networks:
+        before = state["networks"][network.name] if state else None
+        after = _advanced(task, network, before, budget)
+        states[network.name] = after.state
+        histories.append(after.history)
+        results[network.name] = _result(after.pricer, after.best, after.spent)
+    return SoftwareResult({"networks": states}, _mean_curve(histories), results, None)
+
+
+@dataclass(frozen=True, slots=True)
+class _Advanced:
+    """What a budget has brought for one network: a state, and the figures in it."""
+
+    state: dict[str, Any]
+    history: tuple[float, ...]
+    best: FusionPlan
+    pricer: MemoizedPlanEvaluator
+    spent: dict[str, int]
+
+
+def _advanced(
+    task: SoftwareTask, network: Network, state: dict[str, Any] | None, budget: int
+) -> _Advanced:
+    settings, seed = task.settings, derived_seed(task.seed, "fusion", network.name)
+    if settings.budget == "shared":
+        both = _shared(task.hardware, network, settings, task.seed)
+        spent = SharedState.from_dict(state) if state else both.start(seed)
+        spent = both.advance(spent, budget)
+        pricer = both.evaluator(spent)
+        return _Advanced(spent.to_dict(), spent.history, spent.best, pricer, spent.shares())
+    search, pricer = _search(task.hardware, network, settings, task.seed)
+    now = search.advance(FusionState.from_dict(state) if state else search.start(seed), budget)
+    return _Advanced(now.to_dict(), now.history, now.best, pricer, {})
+
+
+def _mean_curve(histories: list[tuple[float, ...]]) -> Curve:
+    """Return the geometric mean of best EDPs after each plan, from ln EDPs of each network.
+
+    A planner may have no plans left for one network and some for another: what it found for the
+    first one stays.
+    """
+    longest = max(map(len, histories))
+    full = [history + history[-1:] * (longest - len(history)) for history in histories]
+    means = tuple(exp(sum(h) / len(h)) for h in zip(*full, strict=True))
+    return Curve(tuple(range(1, longest + 1)), means)
+
+
+@lru_cache(maxsize=32)
+def _pricer(
+    hardware: Hardware, network: Network, settings: SoftwareSettings, seed: int
+) -> MemoizedPlanEvaluator:
+    """Return the pricer of one network; a trial that goes on in this process keeps its memo."""
+    mapper = _mapper(settings, seed, settings.mapping_evaluations)
+    return MemoizedPlanEvaluator(
+        network.with_batch(pass_batch(network, hardware)), hardware, mapper
+    )
+
+
+@lru_cache(maxsize=32)
+def _search(
+    hardware: Hardware, network: Network, settings: SoftwareSettings, seed: int
+) -> tuple[FusionSearch, MemoizedPlanEvaluator]:
+    """Return the search of one network, kept as its pricer is: some know more than their state."""
+    pricer = _pricer(hardware, network, settings, seed)
+    return _planner(settings, pricer), pricer
+
+
+def _planner(settings: SoftwareSettings, pricer: MemoizedPlanEvaluator) -> FusionSearch:
+    options = dict(settings.fusion_options)
+    return fusion_search(settings.fusion, pricer, settings.population, options)
+
+
+@lru_cache(maxsize=32)
+def _shared(
+    hardware: Hardware, network: Network, settings: SoftwareSettings, seed: int
+) -> SharedSearch:
+    """Return the search of one network with one budget; its memo is kept like a pricer's."""
+    return SharedSearch(
+        network.with_batch(pass_batch(network, hardware)),
+        hardware,
+        lambda pricer: _planner(settings, pricer),
+        lambda evaluations: _mapper(settings, seed, evaluations),
+        settings.mapping_evaluations,
+        settings.factors,
+    )
+
+
+def _mapper(settings: SoftwareSettings, seed: int, evaluations: int) -> Mapper:
+    search = MAPPING_SEARCHES[settings.mapping](**dict(settings.mapping_options))
+    seed = derived_seed(seed, "mapping")
+    return Mapper(search, evaluations, seed, settings.factors, settings.constraints)
+
+
+def recorded_pricer(
+    hardware: Hardware,
+    network: Network,
+    mappings: dict[str, str],
+    factors: str = "exact",
+    gaps: dict[str, float] | None = None,
+) -> MemoizedPlanEvaluator:
+    """Return a pricer for the plans of a :class:`NetworkResult`, from its mappings and gaps.
+
+    ``factors`` is the setting that they were searched with.
+    """
+    mapper = RecordedMapper(mappings, factors, gaps)
+    return MemoizedPlanEvaluator(
+        network.with_batch(pass_batch(network, hardware)), hardware, mapper
+    )
+
+
+def _unmappable(task: SoftwareTask, network: Network) -> Infeasible | None:
+    arguments = (task.hardware, network, task.settings, task.seed)
+    shared = task.settings.budget == "shared"
+    pricer = _shared(*arguments).first_evaluator if shared else _pricer(*arguments)
+    cost = pricer.plan(layer_by_layer(pricer.network))
+    return cost if isinstance(cost, Infeasible) else None
+
+
+def _priced(pricer: MemoizedPlanEvaluator, plan: FusionPlan) -> NetworkCost:
+    cost = pricer.plan(plan)
+    if isinstance(cost, Infeasible):
+        raise ValueError(f"the best plan cannot be priced: {cost}")
+    return cost
+
+
+def _result(
+    pricer: MemoizedPlanEvaluator, plan: FusionPlan, spent: dict[str, int]
+) -> NetworkResult:
+    unfused = layer_by_layer(pricer.network)
+    best, base = _priced(pricer, plan), _priced(pricer, unfused)
+    mappings, gaps = pricer.record((plan, unfused))
+    return NetworkResult(
+        edp_js=best.edp_js,
+        energy_pj=best.energy_pj,
+        latency_cycles=best.latency_cycles,
+        latency_s=best.latency_s,
+        dram_bytes=best.dram_bytes,
+        baseline_edp_js=base.edp_js,
+        baseline_energy_pj=base.energy_pj,
+        baseline_latency_cycles=base.latency_cycles,
+        baseline_dram_bytes=base.dram_bytes,
+        batch=pricer.network.batch,
+        plan=best.plan.to_list(),
+        mappings=mappings,
+        gaps=gaps,
+        spent=spent,
+    )

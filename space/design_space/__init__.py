@@ -1,0 +1,36 @@
+"""Hardware spaces: templates with parameters, the presets, and boxes of designs.
+
+Read ``parameter.py``, ``template.py`` and ``hardware_space.py``: a point of a space is built into a
+:class:`~archloom.space.hardware.Hardware` or refused with a reason. ``template_reader.py`` reads
+the YAML files in ``templates/`` and ``accelerators/``, ``expression.py`` their arithmetic.
+``box.py``, ``box_structure.py`` and ``interval.py`` are for bounds over many designs at once.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from . import hardware_space as hardware_space
+    from .box import (
+        Box as Box,
+        BoxedSpace as BoxedSpace,
+        Formula as Formula,
+        cut as cut,
+        size as size,
+    )
+    from .box_structure import BoxStructure as BoxStructure, LevelFormulas as LevelFormulas
+    from .expression import Value as Value
+    from .hardware_space import TEMPLATES as TEMPLATES, HardwareSpace as HardwareSpace
+    from .interval import Interval as Interval
+    from .parameter import Parameter as Parameter, Point as Point
+    from .presets import (
+        PRESETS as PRESETS,
+        preset as preset,
+        preset_file as preset_file,
+        with_technology as with_technology,
+        with_word_bits as with_word_bits,
+    )
+    from .template import LevelTemplate as LevelTemplate, TemplateError as TemplateError
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

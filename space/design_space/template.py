@@ -1,0 +1,259 @@
+"""Hardware template: storage levels and rules whose numbers are expressions over parameters.
+
+:mod:`archloom.space.design_space.template_reader` reads templates from YAML.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property, lru_cache
+from typing import Any, Final, cast, get_args
+
+from archloom.space.hardware import Hardware, Pair, Storage, StorageLevel
+from archloom.space.workload import Dim, Tensor
+
+from ..errors import Infeasible, did_you_mean
+from .expression import Expression, ExpressionError, Value
+from .parameter import Parameter
+from .template_fields import NO_SWITCHES, Fields, LevelSwitches, effects_of
+
+#: whole numbers up to here are exact as floating point, too
+_LARGEST = 2**53
+
+#: levels of each kind that are remembered
+_LEVELS_KEPT: Final = 8192
+
+Field = Value | Expression
+Names = Mapping[str, Value]
+
+
+class TemplateError(ValueError):
+    """Everything that is wrong with a template, each with its file and key path.
+
+    Attributes:
+        errors: one sentence for each fault.
+    """
+
+    def __init__(self, errors: Iterable[str]) -> None:
+        self.errors = tuple(errors)
+        super().__init__("\n".join(self.errors))
+
+
+def value_of(field: Field, names: Names) -> Value:
+    """Return the value of a field: itself, or what its expression gives."""
+    return field.evaluate(names) if isinstance(field, Expression) else field
+
+
+def _number(field: Field, names: Names) -> float:
+    value = value_of(field, names)
+    if isinstance(value, str):
+        raise ExpressionError(f"{_shown(field, value)} is a text, must be a number")
+    if isinstance(value, int) and abs(value) > _LARGEST:
+        raise ExpressionError(f"a whole number beyond {_LARGEST} is out of all proportion")
+    return value
+
+
+def _integer(field: Field, names: Names) -> int:
+    value = _number(field, names)
+    if not float(value).is_integer():
+        raise ExpressionError(f"{_shown(field, value)} must be a whole number")
+    return int(value)
+
+
+def _shown(field: Field, value: Value) -> str:
+    return f"{field.source!r} = {value!r}" if isinstance(field, Expression) else repr(value)
+
+
+def _storage(field: Field, names: Names) -> Storage:
+    value = value_of(field, names)
+    if value not in get_args(Storage):
+        hint = did_you_mean(str(value), get_args(Storage))
+        raise ExpressionError(f"storage {value!r} is not known; {hint}")
+    return cast(Storage, value)
+
+
+@dataclass(frozen=True, slots=True)
+class LevelTemplate:
+    """A storage level; see :class:`archloom.space.hardware.hardware.StorageLevel` for the fields.
+
+    ``capacity_bytes`` is None for DRAM, one field, or (tensor, field) pairs. The level is
+    there when ``when`` holds.
+    """
+
+    name: str
+    storage: Field
+    keeps: tuple[Tensor, ...]
+    mesh: tuple[Field, Field]
+    capacity_bytes: Field | tuple[tuple[Tensor, Field], ...] | None
+    bandwidth_words: Field
+    width_words: Field
+    spatial_x: tuple[Dim, ...]
+    spatial_y: tuple[Dim, ...]
+    optional: bool
+    when: Expression | None
+    switches: LevelSwitches = NO_SWITCHES
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names that any of its expressions reads."""
+        capacity = self.capacity_bytes
+        by_tensor = [f for _, f in capacity] if isinstance(capacity, tuple) else [capacity]
+        numbers = [*self.mesh, *by_tensor, self.bandwidth_words, self.width_words]
+        given = [self.storage, *numbers, self.when, *self.switches.fields]
+        return tuple(sorted({n for f in given if isinstance(f, Expression) for n in f.names}))
+
+    def build(self, names: Names) -> StorageLevel | None:
+        """Return the level for the given values; None where it is left out.
+
+        Raises:
+            ValueError: a value that no level can have.
+        """
+        if self.when is not None and not self.when.evaluate(names):
+            return None
+        return StorageLevel(
+            name=self.name,
+            storage=_storage(self.storage, names),
+            keeps=self.keeps,
+            mesh=(_integer(self.mesh[0], names), _integer(self.mesh[1], names)),
+            capacity_bytes=self._capacity(names),
+            bandwidth_words=_number(self.bandwidth_words, names),
+            width_words=_integer(self.width_words, names),
+            spatial_x=self.spatial_x,
+            spatial_y=self.spatial_y,
+            optional=self.optional,
+            **self.switches.arguments(names),
+        )
+
+    def _capacity(self, names: Names) -> int | tuple[tuple[Tensor, int], ...] | None:
+        if self.capacity_bytes is None:
+            return None
+        if isinstance(self.capacity_bytes, tuple):
+            return tuple((tensor, _integer(f, names)) for tensor, f in self.capacity_bytes)
+        return _integer(self.capacity_bytes, names)
+
+
+def _remembering(level: LevelTemplate) -> Callable[[Names], StorageLevel | None]:
+    """Return what builds a level; where it reads the same values again it is the same object.
+
+    Designs have many levels in common: to build them takes a quarter of the time of a design's
+    first bound.
+    """
+    read = level.names
+
+    # 4 and 4.0 are shown differently
+    @lru_cache(maxsize=_LEVELS_KEPT, typed=True)
+    def build(*values: Value) -> StorageLevel | None:
+        return level.build(dict(zip(read, values, strict=True)))
+
+    return lambda names: build(*[names[name] for name in read])
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A limit on the points of a space: ``needed`` may not exceed ``available``."""
+
+    name: str
+    needed: Field
+    available: Field
+    unit: str
+    hint: str
+
+    def broken(self, names: Names) -> Infeasible | None:
+        """Return the record of a point that breaks the rule, or None."""
+        needed, available = _number(self.needed, names), _number(self.available, names)
+        if needed <= available:
+            return None
+        read = self.needed.names if isinstance(self.needed, Expression) else ()
+        where = ", ".join(f"{name} = {names[name]}" for name in read)
+        return Infeasible(self.name, where, needed, available, self.unit, self.hint)
+
+
+@dataclass(frozen=True)
+class Template:
+    """A family of hardware: parameters, definitions over them, rules, and the parts.
+
+    Attributes:
+        name: its name in the catalogue, or that of the user's file.
+        file: where it was read from, for messages.
+        parameters: in the order of the file.
+        define: (name, field) of values that the file derives, in order.
+    """
+
+    name: str
+    file: str
+    parameters: tuple[Parameter, ...]
+    define: tuple[tuple[str, Field], ...]
+    rules: tuple[Rule, ...]
+    technology: str
+    dram: str
+    frequency_mhz: Field
+    word_bits: Field
+    pe_mesh: tuple[Field, Field]
+    array: tuple[Field, Field]
+    vector_lanes: Field
+    native_batch: Field
+    levels: tuple[LevelTemplate, ...]
+    mac_pj: Field | None = None
+    effects: Fields = ()
+    mac_bits: Field | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave what is remembered behind."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    @cached_property
+    def _builders(self) -> tuple[Callable[[Names], StorageLevel | None], ...]:
+        """What builds each level."""
+        return tuple(map(_remembering, self.levels))
+
+    def build(self, values: Mapping[str, Value], label: str) -> Hardware | Infeasible:
+        """Return the hardware called ``label`` for one value of each parameter.
+
+        Raises:
+            TemplateError: the template has no hardware there and no rule says so.
+        """
+        names = dict(values)
+        where = ""
+        try:
+            for name, field in self.define:
+                where = f"define.{name}"
+                names[name] = value_of(field, names)
+            for rule in self.rules:
+                where = f"rule {rule.name}"
+                if (infeasible := rule.broken(names)) is not None:
+                    return infeasible
+            levels = []
+            for i, level in enumerate(self._builders):
+                where = f"levels[{i}]"
+                if (built := level(names)) is not None:
+                    levels.append(built)
+            where = "design"
+            return self._hardware(names, label, tuple(levels))
+        except ValueError as error:
+            raise TemplateError([f"{self.file}: {where} of {label}: {error}"]) from error
+
+    def word_width(self, values: Mapping[str, Value]) -> int:
+        """Return the bits of a word for one value of each parameter, whatever the rules say."""
+        names = dict(values)
+        for name, field in self.define:
+            names[name] = value_of(field, names)
+        return _integer(self.word_bits, names)
+
+    def _hardware(self, names: Names, label: str, levels: tuple[StorageLevel, ...]) -> Hardware:
+        def pair(fields: tuple[Field, Field]) -> Pair:
+            return (_integer(fields[0], names), _integer(fields[1], names))
+
+        return Hardware(
+            name=label,
+            technology=self.technology,
+            frequency_mhz=_number(self.frequency_mhz, names),
+            word_bits=_integer(self.word_bits, names),
+            pe_mesh=pair(self.pe_mesh),
+            array=pair(self.array),
+            levels=levels,
+            dram=self.dram,
+            vector_lanes=_integer(self.vector_lanes, names),
+            native_batch=_integer(self.native_batch, names),
+            mac_pj=None if self.mac_pj is None else _number(self.mac_pj, names),
+            effects=effects_of(self.effects, names),
+            mac_bits=None if self.mac_bits is None else _integer(self.mac_bits, names),
+        )

@@ -1,0 +1,342 @@
+"""Reader of hardware templates in YAML, which reports everything that is wrong with one at once.
+
+A number may be an expression over parameters and definitions: a text that starts with ``=``,
+such as ``"= 2 * pe_x"``. ``when``, ``needed`` and ``available`` are expressions without it.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, cast
+
+from archloom.space.hardware import EFFECT_CHOICES
+from archloom.space.workload import DIMS, TENSORS, Dim, Tensor
+
+from ..errors import did_you_mean
+from ..yaml_reader import Faults, Place, read_yaml
+from .expression import FUNCTIONS, Expression, ExpressionError, parse
+from .parameter import Parameter, Scale
+from .template import Field, LevelTemplate, Rule, Template, TemplateError
+from .template_fields import EFFECT_KEYS, ENERGY_KEYS, LEVEL_KEYS, NUMBERS, Fields, LevelSwitches
+
+_TOP: Final = {
+    "required": ("technology", "dram", "frequency_mhz", "word_bits", "pe_mesh", "levels"),
+    "optional": (
+        *("description", "parameters", "define", "rules"),
+        *("array", "vector_lanes", "native_batch", "mac_pj", "mac_bits", "effects"),
+    ),
+}
+_LEVEL: Final = {
+    "required": ("name", "storage", "keeps", "mesh", "bandwidth_words"),
+    "optional": (
+        *("capacity_bytes", "width_words", "spatial_x", "spatial_y", "optional", "when"),
+        *LEVEL_KEYS,
+    ),
+}
+_PARAMETER: Final = {"required": (), "optional": ("values", "low", "high", "step", "scale", "when")}
+_RULE: Final = {"required": ("name", "needed", "available", "unit", "hint"), "optional": ()}
+
+_MOST_VALUES: Final = 100_000
+"""Values of one parameter; more is a slip in ``step``."""
+
+
+def read_template(path: Path) -> Template:
+    """Read a template from a YAML file; it is called after the file.
+
+    Raises:
+        TemplateError: with every fault, its file and its key path.
+    """
+    faults = Faults()
+    document = read_yaml(path, faults)
+    if faults and document.data is None:
+        raise TemplateError(faults.sentences)
+    template = _Reader(str(path), faults).template(document.data, path.stem)
+    if faults:
+        raise TemplateError(faults.sentences)
+    return template
+
+
+class _Reader:
+    """Walks the data, collects errors, and goes on with a harmless value after each."""
+
+    def __init__(self, file: str, faults: Faults) -> None:
+        self._file = file
+        self._top = Place(file)
+        self._faults = faults
+        #: names that expressions may read, with the parameter where it is one
+        self._known: dict[str, Parameter | None] = {}
+
+    def template(self, data: Any, name: str) -> Template:
+        top = self._section(data, self._top, **_TOP)
+        at = self._top.key
+        parameters = self._parameters(top.get("parameters", {}))
+        define = self._define(top.get("define", {}))
+        levels = self._list(top.get("levels", []), at("levels"))
+        rules = self._list(top.get("rules", []), at("rules"))
+        self._text(top.get("description", "none"), at("description"))
+        return Template(
+            name=name,
+            file=self._file,
+            parameters=parameters,
+            define=define,
+            rules=tuple(self._rule(r, at("rules").item(i)) for i, r in enumerate(rules)),
+            technology=self._text(top.get("technology", ""), at("technology")),
+            dram=self._text(top.get("dram", ""), at("dram")),
+            frequency_mhz=self._number(top.get("frequency_mhz", 1), at("frequency_mhz")),
+            word_bits=self._number(top.get("word_bits", 1), at("word_bits")),
+            pe_mesh=self._pair(top.get("pe_mesh", [1, 1]), at("pe_mesh")),
+            array=self._pair(top.get("array", [1, 1]), at("array")),
+            vector_lanes=self._number(top.get("vector_lanes", 1), at("vector_lanes")),
+            native_batch=self._number(top.get("native_batch", 1), at("native_batch")),
+            levels=tuple(self._level(lv, at("levels").item(i)) for i, lv in enumerate(levels)),
+            mac_pj=self._number(top["mac_pj"], at("mac_pj")) if "mac_pj" in top else None,
+            effects=self._effects(top.get("effects", {})),
+            mac_bits=self._number(top["mac_bits"], at("mac_bits")) if "mac_bits" in top else None,
+        )
+
+    def _effects(self, data: Any) -> Fields:
+        section = self._section(data, self._top.key("effects"), (), EFFECT_KEYS)
+        return tuple((key, self._choice(key, section[key])) for key in section)
+
+    def _choice(self, key: str, data: Any) -> Field:
+        place = self._top.key("effects").key(key)
+        text = self._text(data, place)
+        if text.startswith("="):
+            return self._expression(text[1:], place) or text
+        known = EFFECT_CHOICES[key]
+        if text not in known:
+            self._faults.add(place, f"{text!r} is not known; {did_you_mean(text, known)}")
+        return text
+
+    def _section(
+        self, data: Any, place: Place, required: tuple[str, ...], optional: tuple[str, ...]
+    ) -> dict[str, Any]:
+        if not isinstance(data, dict):
+            self._faults.add(place, f"must be keys with values, got {data!r}")
+            return {}
+        known = (*required, *optional)
+        for key in data:
+            if key not in known:
+                self._faults.add(place.key(key), f"unknown key; {did_you_mean(str(key), known)}")
+        for key in required:
+            if key not in data:
+                self._faults.add(place.key(key), "is missing")
+        return {key: value for key, value in data.items() if key in known}
+
+    def _named(self, data: Any, place: Place) -> dict[str, Any]:
+        """Return a mapping from new names; drops names that cannot be used."""
+        if not isinstance(data, dict):
+            self._faults.add(place, f"must be names with values, got {data!r}")
+            return {}
+        good = {}
+        for name, value in data.items():
+            if not isinstance(name, str) or not name.isidentifier() or name in FUNCTIONS:
+                self._faults.add(place.key(name), "is no name: use letters, digits and _")
+            elif name in self._known:
+                self._faults.add(place.key(name), "is a parameter already")
+            else:
+                good[name] = value
+        return good
+
+    def _list(self, data: Any, place: Place) -> list[Any]:
+        if isinstance(data, list):
+            return data
+        self._faults.add(place, f"must be a list, got {data!r}")
+        return []
+
+    def _text(self, data: Any, place: Place) -> str:
+        if not isinstance(data, str) or not data:
+            self._faults.add(place, f"must be a text, got {data!r}")
+            return "?"
+        return data
+
+    def _number(self, data: Any, place: Place) -> Field:
+        if isinstance(data, str) and data.startswith("="):
+            return self._expression(data[1:], place) or 1
+        if isinstance(data, bool) or not isinstance(data, int | float):
+            self._faults.add(place, f"must be a number or an expression after '=', got {data!r}")
+            return 1
+        return data
+
+    def _pair(self, data: Any, place: Place) -> tuple[Field, Field]:
+        if not isinstance(data, list) or len(data) != 2:
+            self._faults.add(place, f"must be [along x, along y], got {data!r}")
+            return (1, 1)
+        return (self._number(data[0], place.item(0)), self._number(data[1], place.item(1)))
+
+    def _amount(self, data: Any, place: Place) -> Field:
+        """Return a number, or the expression that a text is."""
+        if isinstance(data, str):
+            return self._expression(data, place) or 1
+        return self._number(data, place)
+
+    def _expression(self, data: Any, place: Place) -> Expression | None:
+        if not isinstance(data, str):
+            self._faults.add(place, f"must be an expression, got {data!r}")
+            return None
+        try:
+            expression = parse(data)
+        except ExpressionError as error:
+            self._faults.add(place, str(error))
+            return None
+        for name in expression.names:
+            if name not in self._known:
+                self._faults.add(
+                    place, f"{name!r} is not defined; {did_you_mean(name, self._known)}"
+                )
+        for name, literal in expression.literals:
+            parameter = self._known.get(name)
+            if parameter is not None and literal not in parameter.values:
+                hint = did_you_mean(literal, [str(v) for v in parameter.values])
+                self._faults.add(place, f"{name} is never {literal!r}; {hint}")
+        return expression
+
+    def _when(self, section: Mapping[str, Any], place: Place) -> Expression | None:
+        if "when" not in section:
+            return None
+        return self._expression(section["when"], place.key("when"))
+
+    def _parameters(self, data: Any) -> tuple[Parameter, ...]:
+        made = []
+        for name, spec in self._named(data, self._top.key("parameters")).items():
+            place = self._top.key("parameters").key(name)
+            section = self._section(spec, place, **_PARAMETER)
+            when = self._when(section, place)
+            scale, values = self._values(section, place)
+            try:
+                parameter = Parameter(name, values, cast(Scale, scale), when)
+            except ValueError as error:
+                self._faults.add(place, str(error))
+                parameter = None
+            self._known[name] = parameter
+            made.append(parameter)
+        return tuple(p for p in made if p is not None)
+
+    def _values(self, section: dict[str, Any], place: Place) -> tuple[str, tuple[Any, ...]]:
+        """Return scale and values; after an error, values that are harmless."""
+        scale = section.get("scale", "linear")
+        harmless = ("linear", (1,))
+        if scale not in ("linear", "pow2"):
+            self._faults.add(place.key("scale"), f"{scale!r} must be linear or pow2")
+            return harmless
+        if "values" in section:
+            if odd := [k for k in ("low", "high", "step") if k in section]:
+                self._faults.add(place, f"give either values or low and high, not also {odd[0]}")
+            values = tuple(self._list(section["values"], place.key("values")))
+            if any(isinstance(v, list | dict) for v in values):
+                self._faults.add(
+                    place.key("values"), f"must be numbers or texts, got {list(values)}"
+                )
+                return harmless
+            texts = bool(values) and all(isinstance(v, str) for v in values)
+            return ("categorical" if texts and "scale" not in section else scale, values or (1,))
+        bounds = [section.get(key) for key in ("low", "high")]
+        step = section.get("step", None if scale == "linear" else 1)
+        for key, value in zip(("low", "high", "step"), (*bounds, step), strict=True):
+            if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+                self._faults.add(place.key(key), f"must be a number above 0, got {value!r}")
+                return harmless
+        if scale == "pow2" and "step" in section:
+            self._faults.add(place.key("step"), "goes with scale linear; pow2 doubles")
+        low, high = cast(list[float], bounds)
+        return scale, self._range(low, high, None if scale == "pow2" else cast(float, step), place)
+
+    def _range(self, low: float, high: float, step: float | None, place: Place) -> tuple[Any, ...]:
+        values = [low]
+        while values[-1] < high and len(values) <= _MOST_VALUES:
+            # rounded, so that steps of 0.1 meet their end
+            following = values[-1] * 2 if step is None else round(low + len(values) * step, 12)
+            values.append(following)
+        if len(values) > _MOST_VALUES:
+            self._faults.add(place, f"has more than {_MOST_VALUES} values")
+        elif values[-1] != high:
+            near = " or ".join(str(v) for v in values[-2:])
+            self._faults.add(place.key("high"), f"{high} is not reached from {low}; take {near}")
+        return tuple(values)
+
+    def _define(self, data: Any) -> tuple[tuple[str, Field], ...]:
+        made = []
+        for name, value in self._named(data, self._top.key("define")).items():
+            made.append((name, self._number(value, self._top.key("define").key(name))))
+            self._known[name] = None
+        return tuple(made)
+
+    def _rule(self, data: Any, place: Place) -> Rule:
+        section = self._section(data, place, **_RULE)
+        unit = section.get("unit", "")
+        if not isinstance(unit, str):
+            self._faults.add(place.key("unit"), f"must be a text, got {unit!r}")
+        return Rule(
+            name=self._text(section.get("name", "?"), place.key("name")),
+            needed=self._amount(section.get("needed", 0), place.key("needed")),
+            available=self._amount(section.get("available", 0), place.key("available")),
+            unit=unit,
+            hint=self._text(section.get("hint", "?"), place.key("hint")),
+        )
+
+    def _level(self, data: Any, place: Place) -> LevelTemplate:
+        section = self._section(data, place, **_LEVEL)
+        storage = section.get("storage", "sram")
+        named = self._text(storage, place.key("storage"))
+        optional = section.get("optional", False)
+        if not isinstance(optional, bool):
+            self._faults.add(place.key("optional"), f"must be true or false, got {optional!r}")
+        capacity = section.get("capacity_bytes")
+        return LevelTemplate(
+            name=self._text(section.get("name", "?"), place.key("name")),
+            storage=self._number(named, place.key("storage")) if named[0] == "=" else named,
+            keeps=cast(
+                tuple[Tensor, ...],
+                self._some(section.get("keeps", list(TENSORS)), TENSORS, place.key("keeps")),
+            ),
+            mesh=self._pair(section.get("mesh", [1, 1]), place.key("mesh")),
+            capacity_bytes=self._capacity(capacity, place.key("capacity_bytes")),
+            bandwidth_words=self._number(
+                section.get("bandwidth_words", 1), place.key("bandwidth_words")
+            ),
+            width_words=self._number(section.get("width_words", 1), place.key("width_words")),
+            spatial_x=self._spatial(section, "spatial_x", place),
+            spatial_y=self._spatial(section, "spatial_y", place),
+            optional=bool(optional),
+            when=self._when(section, place),
+            switches=self._switches(section, place),
+        )
+
+    def _switches(self, section: Mapping[str, Any], place: Place) -> LevelSwitches:
+        def fields(key: str, known: tuple[str, ...], required: tuple[str, ...] = ()) -> Fields:
+            where = place.key(key)
+            optional = tuple(k for k in known if k not in required)
+            entries = self._section(section.get(key, {}), where, required, optional)
+            return tuple((k, self._number(v, where.key(k))) for k, v in entries.items())
+
+        multicast = self._some(
+            section.get("multicast", list(TENSORS)), TENSORS, place.key("multicast")
+        )
+        return LevelSwitches(
+            numbers=tuple(
+                (key, self._number(section[key], place.key(key)))
+                for key in NUMBERS
+                if key in section
+            ),
+            multicast=cast(tuple[Tensor, ...], multicast),
+            tensor_bits=fields("tensor_bits", TENSORS),
+            energy=fields("energy", ENERGY_KEYS, ENERGY_KEYS[:3]) if "energy" in section else None,
+        )
+
+    def _capacity(self, data: Any, place: Place) -> Field | tuple[tuple[Tensor, Field], ...] | None:
+        if data is None:
+            return None
+        if not isinstance(data, dict):
+            return self._number(data, place)
+        self._some(list(data), TENSORS, place)
+        return tuple((t, self._number(data[t], place.key(t))) for t in TENSORS if t in data)
+
+    def _spatial(self, section: dict[str, Any], key: str, place: Place) -> tuple[Dim, ...]:
+        dims = self._some(section.get(key, list(DIMS)), DIMS, place.key(key))
+        return cast(tuple[Dim, ...], dims)
+
+    def _some(self, data: Any, known: tuple[str, ...], place: Place) -> tuple[str, ...]:
+        names = self._list(data, place)
+        for name in names:
+            if name not in known:
+                self._faults.add(place, f"{name!r} is not known; {did_you_mean(str(name), known)}")
+        return tuple(names)

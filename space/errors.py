@@ -1,0 +1,89 @@
+"""Faults in words: infeasible designs, numbers out of range, and the nearest valid choice."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from difflib import get_close_matches
+from math import inf
+from typing import Any
+
+import numpy as np
+
+
+def is_whole(value: object, least: int, most: int) -> bool:
+    """Whether ``value`` is a whole number between the two; true and false are none."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        return False
+    return bool(least <= value <= most)
+
+
+def is_amount(value: object, least: float, most: float) -> bool:
+    """Whether ``value`` is a number between the two."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        return False
+    return bool(least <= value <= most)
+
+
+def whole_fault(name: str, value: object, least: int, most: int) -> str:
+    """Say what is wrong with a number that should be whole; empty if nothing is."""
+    if is_whole(value, least, most):
+        return ""
+    return f"{name} must be a whole number from {least} up to {most}, got {value!r}"
+
+
+def amount_fault(
+    name: str, value: object, least: float, most: float, *, unlimited: bool = False
+) -> str:
+    """Say what is wrong with a number; empty if nothing is. ``unlimited`` lets it be infinite."""
+    if is_amount(value, least, most) or (unlimited and is_amount(value, inf, inf)):
+        return ""
+    infinite = ", or infinite" if unlimited else ""
+    return f"{name} must be a number from {least:g} up to {most:g}{infinite}, got {value!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Infeasible:
+    """Why a design, mapping or fusion group cannot be, as a record that a study keeps.
+
+    Attributes:
+        reason: name of the broken rule, such as ``glb_overflow`` or ``area_cap``.
+        where: what broke it (level, layer, parameter or group).
+        needed: the amount that it needs.
+        available: the amount that there is.
+        unit: unit of both amounts (``bytes``, ``mm2``, ``W``; empty for a count).
+        hint: what would make it feasible.
+    """
+
+    reason: str
+    where: str
+    needed: float
+    available: float
+    unit: str
+    hint: str
+
+    def __str__(self) -> str:
+        """One sentence for people."""
+        amounts = f"needs {_amount(self.needed)}, has {_amount(self.available)}"
+        return f"{self.reason} at {self.where}: {amounts} {self.unit}".rstrip() + f"; {self.hint}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the record as plain JSON values."""
+        return asdict(self)
+
+
+def _amount(value: float) -> str:
+    return f"{value:.0f}" if float(value).is_integer() else f"{value:.4g}"
+
+
+class InfeasibleError(Exception):
+    """Raised where an infeasible choice is a caller's mistake rather than a search's finding."""
+
+    def __init__(self, infeasible: Infeasible) -> None:
+        super().__init__(str(infeasible))
+        self.infeasible = infeasible
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question with the names nearest to ``name``, or a list of all that there are."""
+    names = list(known)
+    near = get_close_matches(name, names)
+    return f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"

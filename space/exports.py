@@ -1,0 +1,47 @@
+"""Lazy names of packages: each is imported from its module when it is first asked for.
+
+An ``__init__.py`` lists the names that other packages may use as imports under
+``if TYPE_CHECKING``. Type checkers and readers see ordinary imports; at run time a package loads
+a module when one of its names is used, so that nobody pays for what is not needed.
+"""
+
+import ast
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+
+
+def exported(path: Path) -> dict[str, str]:
+    """Return the names that an ``__init__.py`` lists, each with the module that defines it.
+
+    A module that is listed itself has an empty one.
+    """
+    blocks = [node for node in ast.parse(path.read_text("utf-8")).body if isinstance(node, ast.If)]
+    return {
+        alias.name: node.module or ""
+        for block in blocks
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+
+
+def lazy_exports(
+    package: str, file: str
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """Return ``__getattr__``, ``__dir__`` and ``__all__`` of a package.
+
+    Args:
+        package: ``__name__`` of the package.
+        file: ``__file__`` of the package.
+    """
+    names = exported(Path(file))
+
+    def load(name: str) -> object:
+        if name not in names:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        if not names[name]:
+            return import_module(f"{package}.{name}")
+        return getattr(import_module(f"{package}.{names[name]}"), name)
+
+    return load, lambda: sorted(names), sorted(names)

@@ -1,0 +1,25 @@
+"""Fusion plans: groups of layers that run together tile by tile, and what stays on chip.
+
+Read ``plan.py``; ``irregular_tiles.py`` has tiles of any sizes, ``residency.py`` what lies in the
+buffer beside a group while it runs.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .irregular_tiles import TileRect as TileRect, bad_cuts as bad_cuts
+    from .plan import (
+        FusionGroup as FusionGroup,
+        FusionPlan as FusionPlan,
+        HaloPolicy as HaloPolicy,
+        Pin as Pin,
+        group_order as group_order,
+        layer_by_layer as layer_by_layer,
+        plan_violations as plan_violations,
+        runnable as runnable,
+    )
+    from .residency import ALONE as ALONE, Residents as Residents, plan_residents as plan_residents
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

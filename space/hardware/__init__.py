@@ -1,0 +1,27 @@
+"""One concrete accelerator: storage levels, meshes, clock, and the effects that are modelled.
+
+Read ``hardware.py``; ``effects.py`` has the switches that are off by default, ``cores.py`` finds
+the parts of a chip that run tiles side by side, ``validation.py`` says what is wrong with one.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .cores import Cores as Cores, fusion_cores as fusion_cores
+    from .effects import (
+        EFFECT_CHOICES as EFFECT_CHOICES,
+        PLAIN as PLAIN,
+        AccessEnergy as AccessEnergy,
+        Effects as Effects,
+    )
+    from .hardware import (
+        Hardware as Hardware,
+        Pair as Pair,
+        Storage as Storage,
+        StorageLevel as StorageLevel,
+        pass_batch as pass_batch,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

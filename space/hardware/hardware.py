@@ -1,0 +1,226 @@
+"""Hardware: one concrete accelerator, as storage levels above an array of multipliers."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+from math import inf, prod
+from typing import Literal, get_args
+
+from archloom.space.workload import DIMS, TENSORS, Dim, Network, Tensor
+
+from .effects import PLAIN, AccessEnergy, Effects
+from .validation import (
+    wrong_hardware_values,
+    wrong_level_numbers,
+    wrong_level_parts,
+    wrong_levels,
+    wrong_names,
+)
+
+Storage = Literal["register", "sram", "dram"]
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StorageLevel:
+    """One level of storage, with the network below it that feeds the next inner level.
+
+    Attributes:
+        name: unique in its hardware.
+        storage: what it is built of; it decides energy and area.
+        keeps: the tensors it can hold.
+        mesh: instances along x and y.
+        capacity_bytes: capacity of one instance: one number for a buffer that its tensors
+            share, or (tensor, bytes) pairs for one private buffer per tensor. None for DRAM.
+            A part of a byte (in eighths) is allowed.
+        bandwidth_words: words that one instance can read and write together in a cycle; may be
+            infinite.
+        width_words: words of one access (a vector); energy is paid per access.
+        spatial_x, spatial_y: dimensions that may be unrolled over the children of this level
+            along x and y. A systolic array allows K along x and reductions along y.
+        optional: whether a mapping may let a tensor bypass this level.
+        read_bandwidth_words, write_bandwidth_words: words that one instance can read, and write,
+            in a cycle, where the ports are not shared.
+        multiple_buffering: copies of each tile that the capacity must hold; 2 for double
+            buffering, where the next tile arrives during the work on this one.
+        multicast: tensors that the network to the children can send to several of them at
+            once, or add up on the way.
+        cluster_size: instances that are accessed together, as one wide memory; energies are
+            those of such an access.
+        tensor_bits: (tensor, bits) of words that are not as wide as the hardware's
+            ``word_bits``, such as wide partial sums.
+        energy: energies that replace those of the technology table.
+
+    Raises:
+        ValueError: a number that is no size or rate, clusters that do not divide the mesh,
+            private buffers of other tensors than it keeps, or an unknown tensor, dimension or
+            storage; all that is wrong at once.
+    """
+
+    name: str
+    storage: Storage
+    keeps: tuple[Tensor, ...]
+    mesh: Pair
+    capacity_bytes: float | tuple[tuple[Tensor, float], ...] | None
+    bandwidth_words: float
+    width_words: int = 1
+    spatial_x: tuple[Dim, ...] = DIMS
+    spatial_y: tuple[Dim, ...] = DIMS
+    optional: bool = False
+    read_bandwidth_words: float = inf
+    write_bandwidth_words: float = inf
+    multiple_buffering: float = 1.0
+    multicast: tuple[Tensor, ...] = TENSORS
+    cluster_size: int = 1
+    tensor_bits: tuple[tuple[Tensor, int], ...] = ()
+    energy: AccessEnergy | None = None
+
+    def __post_init__(self) -> None:
+        # each line takes for granted what the one before it found right
+        self._refuse(wrong_names(self, get_args(Storage)), wrong_level_numbers(self))
+        self._refuse(wrong_level_parts(self))
+
+    def _refuse(self, *wrong: Iterable[str]) -> None:
+        message = "; ".join(filter(None, chain(*wrong)))
+        if message:
+            raise ValueError(f"level {self.name}: {message}")
+
+    @property
+    def instances(self) -> int:
+        """Number of instances."""
+        return prod(self.mesh)
+
+    @property
+    def private(self) -> bool:
+        """Whether each tensor has a buffer of its own."""
+        return isinstance(self.capacity_bytes, tuple)
+
+    @property
+    def total_bytes(self) -> float:
+        """Bytes of one instance over all its buffers; 0 for DRAM."""
+        if isinstance(self.capacity_bytes, tuple):
+            return sum(b for _, b in self.capacity_bytes)
+        return self.capacity_bytes or 0
+
+    def buffer_bytes(self, tensor: Tensor) -> float | None:
+        """Capacity of the buffer that holds ``tensor`` in one instance; None if unlimited."""
+        if isinstance(self.capacity_bytes, tuple):
+            return dict(self.capacity_bytes).get(tensor, 0)
+        return self.capacity_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Hardware:
+    """A mesh of PEs, each with an array of MACs, below a hierarchy of storage.
+
+    Attributes:
+        name: preset, or template and parameters, for people.
+        technology: name of the technology table that prices it.
+        frequency_mhz: clock of everything on chip.
+        word_bits: bits of a word of every tensor.
+        pe_mesh: PEs along x and y.
+        array: MACs in each PE along x and y: (1, 1) scalar, (1, n) vector, else systolic.
+        levels: storage from the innermost to DRAM.
+        dram: name of the DRAM in the technology table.
+        vector_lanes: operations per cycle of the unit that runs pooling and adds.
+        native_batch: images that one pass of a network without a batch of its own works on.
+        mac_pj: energy of one multiply-accumulate that the design gives; None for the
+            technology's.
+        effects: hardware effects that are switched on.
+        mac_bits: bits of the operands of a multiplier; None for ``word_bits``.
+
+    Raises:
+        ValueError: meshes that do not divide from level to level, no DRAM at the top or DRAM
+            elsewhere, or a number that is no size, rate or energy; all that is wrong at once.
+    """
+
+    name: str
+    technology: str
+    frequency_mhz: float
+    word_bits: int
+    pe_mesh: Pair
+    array: Pair
+    levels: tuple[StorageLevel, ...]
+    dram: str
+    vector_lanes: int
+    native_batch: int = 1
+    mac_pj: float | None = None
+    effects: Effects = PLAIN
+    mac_bits: int | None = None
+
+    def __post_init__(self) -> None:
+        self._refuse(wrong_hardware_values(self, StorageLevel))
+        self._refuse(wrong_levels(self))
+
+    def _refuse(self, wrong: Iterable[str]) -> None:
+        message = "; ".join(filter(None, wrong))
+        if message:
+            raise ValueError(f"hardware {self.name}: {message}")
+
+    @property
+    def mac_mesh(self) -> Pair:
+        """MACs along x and y over the whole chip."""
+        return (self.pe_mesh[0] * self.array[0], self.pe_mesh[1] * self.array[1])
+
+    @property
+    def macs(self) -> int:
+        """MACs on the chip."""
+        return prod(self.mac_mesh)
+
+    @property
+    def operand_bits(self) -> int:
+        """Bits of the operands of a multiplier."""
+        return self.mac_bits or self.word_bits
+
+    @property
+    def datapath(self) -> Literal["scalar", "vector", "systolic"]:
+        """Kind of array in a PE."""
+        if self.array == (1, 1):
+            return "scalar"
+        return "vector" if 1 in self.array else "systolic"
+
+    @property
+    def fanouts(self) -> tuple[Pair, ...]:
+        """For each level its children along x and y (MACs below the innermost)."""
+        below = (self.mac_mesh, *(level.mesh for level in self.levels))
+        return tuple(
+            (b[0] // level.mesh[0], b[1] // level.mesh[1])
+            for b, level in zip(below, self.levels, strict=False)
+        )
+
+    def bits(self, level: int, tensor: Tensor) -> int:
+        """Bits of a word of ``tensor`` at a level."""
+        return dict(self.levels[level].tensor_bits).get(tensor, self.word_bits)
+
+    @property
+    def on_chip_bytes(self) -> float:
+        """Bytes of all storage on the chip."""
+        return sum(level.total_bytes * level.instances for level in self.levels)
+
+    @property
+    def fusion_level(self) -> int | None:
+        """Position of the outermost level if all PEs share it and it keeps feature maps, else None.
+
+        Fused groups hold their maps there (fusion model, "Buffer"). Its words and those of DRAM
+        must all be ``word_bits`` wide: fused groups count words of one width.
+        """
+        i = len(self.levels) - 2
+        level = self.levels[i]
+        shared = level.instances == 1 and level.storage == "sram" and not level.private
+        if any(bits != self.word_bits for v in self.levels[i:] for _, bits in v.tensor_bits):
+            return None
+        return i if shared and {"inputs", "outputs"} <= set(level.keeps) else None
+
+    @property
+    def dram_gbytes_per_s(self) -> float:
+        """Peak DRAM bandwidth."""
+        words = self.levels[-1].bandwidth_words
+        return words * self.word_bits / 8 * self.frequency_mhz / 1e3
+
+
+def pass_batch(network: Network, hardware: Hardware) -> int:
+    """Return how many inferences one pass works on.
+
+    A network's own batch, if it has one; those of batch 1 take the hardware's native batch.
+    """
+    return network.batch if network.batch > 1 else hardware.native_batch

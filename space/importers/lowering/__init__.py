@@ -1,0 +1,21 @@
+"""Lowering of operator graphs to layers: reshapes vanish, operators become loop nests.
+
+Start at ``lower_graph.py``, the walk over the graph. ``tensor_view.py`` and ``feature_map.py`` say
+where the values of a tensor stand, ``context.py`` and ``draft_layer.py`` hold what has been made so
+far; each other file lowers one family of operators.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .lower_graph import lower as lower
+    from .pattern_matching import (
+        Matcher as Matcher,
+        Pattern as Pattern,
+        live as live,
+        rewrite as rewrite,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,267 @@
+"""Lowering of operators with sliding windows: convolutions, pools, means."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+from typing import Final, Literal
+
+from archloom.space.workload import Layer, Shape, conv_transpose2d, copy
+
+from ..graph import Op, Tensor
+from .context import Handler, Lowering
+from .contiguous_view import ContiguousView, joined
+from .feature_map import CHANNELS, COLUMNS, ROWS, BatchMismatch, CannotLower, Read, Roles
+from .layout import laid, only_images
+from .tensor_view import BATCH, Atom, Dim, Piece, View, reshape
+
+_ROLES: Final = (BATCH, CHANNELS, ROWS, COLUMNS)
+_POOLS: Final[dict[str, Literal["avgpool", "maxpool"]]] = {"mean": "avgpool", "max": "maxpool"}
+Pair = tuple[int, int]
+
+
+def as_map(piece: Piece) -> Roles:
+    """Take dimensions behind the batch for channels, rows and columns."""
+    channels, rows, columns = (*piece.dims[1:], (), ())[:3]
+    return channels, rows, columns
+
+
+def _window_pair(values: tuple[int, ...], missing: int) -> Pair:
+    """Return a number for rows and one for columns, of which there may be none."""
+    rows, columns = (*values, missing)[:2]
+    return (rows, columns)
+
+
+def _read_map(ctx: Lowering, view: View) -> tuple[View, list[Read], Shape]:
+    """Return a view of (batch, channels, positions), what is read, and its feature map's shape.
+
+    Raises:
+        CannotLower: it has more than two dimensions of positions.
+    """
+    rank = len(view.shape)
+    if not 3 <= rank <= 4:
+        raise CannotLower(
+            f"has {max(0, rank - 2)} dimensions of positions; one or two can be lowered"
+        )
+    channels, rows, columns = (*view.shape[1:], 1)[:3]
+    view, reads = ctx.take(view, as_map, _ROLES[:rank], parts_along=1)
+    return view, reads, (channels, rows, columns)
+
+
+def parts_of(reads: list[Read], positions: int) -> tuple[int, ...]:
+    """Return the channels of each feature map, if there are several."""
+    return tuple(read.words // positions for read in reads) if len(reads) > 1 else ()
+
+
+def _lower_conv(ctx: Lowering, op: Op) -> View:
+    """Lower a convolution; its bias is learned values that no loop touches."""
+    weight, bias = ctx.tensor(op.inputs[1]), ctx.given(op, 2)
+    ctx.learned(weight, bias)
+    _, _, *positions = ctx.shape(op)
+    kernel = weight.shape[2:]
+    view = ctx.view(op.inputs[0])
+    starts = _within_window(op, kernel)
+    if starts != op.attributes["start"]:
+        view = _padded(ctx, view, op)
+    view, reads, (_, rows, columns) = _read_map(ctx, view)
+    groups = op.attributes["groups"]
+    p, q = _window_pair(tuple(positions), 1)
+    r, s = _window_pair(kernel, 1)
+    layer = Layer(
+        ctx.name(),
+        "conv",
+        g=groups,
+        k=weight.shape[0] // groups,
+        c=weight.shape[1],
+        p=p,
+        q=q,
+        r=r,
+        s=s,
+        stride=_window_pair(op.attributes["stride"], 1),
+        dilation=_window_pair(op.attributes["dilation"], 1),
+        padding=_window_pair(starts, 0),
+        input_size=(rows, columns),
+        operands=len(reads),
+        parts=parts_of(reads, rows * columns),
+    )
+    return _emitted(ctx, op, view, layer, reads, weight, bias)
+
+
+def _emitted(
+    ctx: Lowering,
+    op: Op,
+    view: View,
+    layer: Layer,
+    reads: list[Read],
+    weight: Tensor,
+    bias: Tensor | None,
+) -> View:
+    name = ctx.emit(layer, reads, weights=(weight,), extra=ctx.learned(bias))
+    return ctx.map(name, only_images(view), len(ctx.shape(op)))
+
+
+def _within_window(op: Op, kernel: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the zeros at the start, or none at all if a window would lie in zeros alone."""
+    start, dilation = op.attributes["start"], op.attributes["dilation"]
+    windows = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    ends = op.attributes.get("end", start)
+    if all(max(a, b) < w for a, b, w in zip(start, ends, windows, strict=True)):
+        return tuple(start)
+    return (0,) * len(start)
+
+
+def _padded(ctx: Lowering, view: View, op: Op) -> View:
+    """Return a copy with all zeros around it."""
+    batch, channels, *sides = view.shape
+    around = zip(sides, op.attributes["start"], op.attributes["end"], strict=True)
+    rows, columns = _window_pair(tuple(n + a + b for n, a, b in around), 1)
+    return grown(ctx, view, (batch, channels, rows, columns)[: len(view.shape)])
+
+
+def grown(ctx: Lowering, view: View, shape: tuple[int, ...]) -> View:
+    """Return a copy of a view in another shape: padded, enlarged."""
+    sizes: Shape = (*shape[1:], 1, 1)[:3]  # type: ignore[assignment]
+    reads = ctx.around(view, _ROLES[: len(shape)])
+    layer = copy(ctx.name("copy"), sizes, [read.words for read in reads])
+    return ctx.map(ctx.emit(layer, reads), only_images(view), len(shape))
+
+
+def _lower_conv_transpose(ctx: Lowering, op: Op) -> View:
+    """Lower a transposed convolution to the convolution that does its work."""
+    weight, bias = ctx.tensor(op.inputs[1]), ctx.given(op, 2)
+    ctx.learned(weight, bias)
+    named = op.attributes
+    if any(d != 1 for d in named["dilation"]):
+        raise CannotLower(
+            f"has dilation {named['dilation']}; transposed, only dilation 1 can be lowered"
+        )
+    view, reads, (channels, rows, columns) = _read_map(ctx, ctx.view(op.inputs[0]))
+    cuts = zip(named["output_padding"], named["start"], named["end"], strict=True)
+    # where more is cut off at the end than at the start: its mirror image, which costs the same
+    sides = [(max(start, end - extra), extra, start + end) for extra, start, end in cuts]
+    padding = tuple(start for start, _, _ in sides)
+    more = tuple(extra + 2 * start - both for start, extra, both in sides)
+    layer = conv_transpose2d(
+        ctx.name(),
+        channels,
+        weight.shape[1] * named["groups"],
+        (rows, columns),
+        _window_pair(weight.shape[2:], 1),
+        _window_pair(named["stride"], 1),
+        _window_pair(padding, 0),
+        _window_pair(more, 0),
+        named["groups"],
+        bias=False,
+    )
+    parts = parts_of(reads, rows * columns)
+    layer = replace(layer, parts=parts, operands=len(reads))
+    return _emitted(ctx, op, view, layer, reads, weight, bias)
+
+
+def _lower_pool(ctx: Lowering, op: Op) -> View:
+    """Lower a pool; windows of one value that do not move are nothing.
+
+    An average over the whole feature map has stride 1, whatever the node says.
+    """
+    named = op.attributes
+    if all(n == 1 for n in (*named["kernel"], *named["stride"])) and not any(named["start"]):
+        return ctx.view(op.inputs[0])
+    view, reads, (channels, rows, columns) = _read_map(ctx, ctx.view(op.inputs[0]))
+    _, _, *positions = ctx.shape(op)
+    p, q = _window_pair(tuple(positions), 1)
+    r, s = _window_pair(named["kernel"], 1)
+    whole = named["mode"] == "avg" and (r, s) == (rows, columns) and (p, q) == (1, 1)
+    layer = Layer(
+        ctx.name(),
+        "avgpool" if named["mode"] == "avg" else "maxpool",
+        g=channels,
+        p=p,
+        q=q,
+        r=r,
+        s=s,
+        stride=(1, 1) if whole else _window_pair(named["stride"], 1),
+        dilation=_window_pair(named["dilation"], 1),
+        padding=_window_pair(named["start"], 0),
+        input_size=(rows, columns),
+        operands=len(reads),
+        parts=parts_of(reads, rows * columns),
+    )
+    return ctx.map(ctx.emit(layer, reads), only_images(view), len(view.shape))
+
+
+def _lower_reduction(ctx: Lowering, op: Op) -> View:
+    """Lower a mean or maximum over dimensions to a pool whose window they are."""
+    view = ctx.view(op.inputs[0])
+    axes = frozenset(op.attributes["axes"])
+    if any(atom.axis == BATCH for p in view.pieces for i in axes for atom in p.dims[i]):
+        raise BatchMismatch("reduces over the batch")
+    lie = joined(ctx, view, parts=view.axis not in axes)
+    window = _inner_window(lie, axes)
+    if window is None:
+        return reshape(_reduced_elsewhere(ctx, op, view, axes), ctx.shape(op))
+    (_, *size), taps = lie.shape, (1, *window)
+    p, q = (n // k for n, k in zip(size, window, strict=True))
+    layer = Layer(
+        ctx.name(),
+        _POOLS[op.kind],
+        g=lie.shape[0],
+        p=p,
+        q=q,
+        r=window[0],
+        s=window[1],
+        stride=(window[0] if p > 1 else 1, window[1] if q > 1 else 1),
+        input_size=lie.shape[1:],
+        operands=len(lie.reads),
+        parts=lie.parts,
+    )
+    dims = [
+        tuple(
+            Atom(a.size, a.axis, a.stride // taps[a.axis - 1] if a.axis > 0 else a.stride)
+            for a in dim
+        )
+        if i not in axes
+        else ()
+        for i, dim in enumerate(lie.dims)
+    ]
+    return reshape(ctx.made(ctx.emit(layer, lie.reads), dims), ctx.shape(op))
+
+
+def _inner_window(lie: ContiguousView, axes: frozenset[int]) -> Pair | None:
+    """Return rows and columns of the window that dimensions are, if they are one."""
+    sides = {ROWS: 1, COLUMNS: 1}
+    gone = [atom for i in axes for atom in lie.dims[i]]
+    for atom in sorted(gone, key=lambda atom: atom.stride):
+        if sides.get(atom.axis) != atom.stride:
+            return None
+        sides[atom.axis] *= atom.size
+    return sides[ROWS], sides[COLUMNS]
+
+
+def _reduced_elsewhere(ctx: Lowering, op: Op, view: View, axes: frozenset[int]) -> View:
+    """Lower a reduction over channels, or over channels and positions: to one over rows."""
+    rank = len(view.shape)
+    kept = [i for i in range(rank) if i not in axes]
+
+    def choice(piece: Piece) -> Roles:
+        return _behind_batch(piece, kept), _behind_batch(piece, sorted(axes)), ()
+
+    roles = [ROWS if i in axes else CHANNELS for i in range(rank)]
+    view, reads = ctx.take(view, choice, roles)
+    dims, (channels, _, _) = laid(
+        [() if i in axes else dim for i, dim in enumerate(view.pieces[0].dims)], roles
+    )
+    length = prod(view.shape[i] for i in axes)
+    layer = Layer(ctx.name(), _POOLS[op.kind], g=channels, r=length, input_size=(length, 1))
+    return ctx.made(ctx.emit(layer, reads), dims)
+
+
+def _behind_batch(piece: Piece, dims: Sequence[int]) -> Dim:
+    return tuple(atom for i in dims for atom in piece.dims[i] if atom.axis != BATCH)
+
+
+HANDLERS: Final[dict[str, Handler]] = {
+    "conv": _lower_conv,
+    "conv_transpose": _lower_conv_transpose,
+    "pool": _lower_pool,
+    "mean": _lower_reduction,
+    "max": _lower_reduction,
+}

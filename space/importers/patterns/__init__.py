@@ -1,0 +1,13 @@
+"""Patterns of small operators that are one operator: activations, norms, padding.
+
+``rewrite.py`` applies all of them to a graph before it is lowered.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .rewrite import simplify as simplify
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,201 @@
+"""Constraints on mappings, as architects write them: dataflow, unrolling, loop orders, bypass."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+
+from archloom.space.hardware import Hardware, StorageLevel
+from archloom.space.workload import DIMS, TENSORS, Dim, Tensor
+
+from ..errors import did_you_mean
+from .mapping import Mapping
+
+if TYPE_CHECKING:
+    from archloom.space.design_space import LevelTemplate
+
+Dataflow = Literal[
+    "any", "weight_stationary", "input_stationary", "output_stationary", "row_stationary"
+]
+DATAFLOWS: Final[tuple[Dataflow, ...]] = get_args(Dataflow)
+
+#: dimensions that may be unrolled along an axis, each by as much as suits (None) or by so many
+Unrolled: TypeAlias = tuple[tuple[Dim, int | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelConstraints:
+    """What holds at one storage level; what is left out is as free as the hardware lets it be.
+
+    Attributes:
+        level: its name.
+        unroll_x, unroll_y: the only dimensions that are unrolled over its children along an axis,
+            and by how many. A number becomes the largest divisor of what is left of the bound up
+            to it, levels from the innermost and x before y, so that small layers leave children
+            idle. None if any may be.
+        orders: loops that stand innermost, in this order from the innermost one, each a way of
+            its own (Timeloop's ``permutation``); the other loops follow outside in any order.
+            Loops of one step do not count. Empty if all orders are permitted.
+        keep, bypass: tensors that it must hold, and that must pass it. The hardware decides
+            about the others: those of an ``optional`` level are free. Where an operand of a fused
+            group lives, it is held all the same.
+
+    Raises:
+        ValueError: an unknown or repeated dimension or tensor, a number below 1, a tensor that is
+            kept and passes; all that is wrong at once.
+    """
+
+    level: str
+    unroll_x: Unrolled | None = None
+    unroll_y: Unrolled | None = None
+    orders: tuple[tuple[Dim, ...], ...] = ()
+    keep: tuple[Tensor, ...] = ()
+    bypass: tuple[Tensor, ...] = ()
+
+    def __post_init__(self) -> None:
+        wrong = "; ".join(f"{key} {message}" for key, message in self._wrong())
+        if wrong:
+            raise ValueError(f"level {self.level}: {wrong}")
+
+    def _wrong(self) -> Iterator[tuple[str, str]]:
+        for key, unrolled in (("unroll_x", self.unroll_x), ("unroll_y", self.unroll_y)):
+            yield from unroll_faults(key, unrolled or ())
+        for order in self.orders:
+            yield from name_faults("orders", order, DIMS)
+        for key, tensors in (("keep", self.keep), ("bypass", self.bypass)):
+            yield from name_faults(key, tensors, TENSORS)
+        for tensor in self.keep:
+            if tensor in self.bypass:
+                yield "bypass", f"names {tensor}, which keep names too"
+
+    def misfits(self, level: "StorageLevel | LevelTemplate") -> Iterator[tuple[str, str, str]]:
+        """Say what a level cannot do: key, dimension or tensor, and what is possible."""
+        for key, unrolled, may in (
+            ("unroll_x", self.unroll_x, level.spatial_x),
+            ("unroll_y", self.unroll_y, level.spatial_y),
+        ):
+            for d, _ in unrolled or ():
+                if d not in may:
+                    can = f"may be: {', '.join(may)}" if may else "nothing may be"
+                    axis = key[-1]
+                    yield key, d, f"{d} may not be unrolled along {axis} at {level.name}; {can}"
+        held = ", ".join(level.keeps)
+        for tensor in self.keep:
+            if tensor not in level.keeps:
+                yield "keep", tensor, f"{level.name} cannot hold {tensor}; it can hold {held}"
+        for tensor in self.bypass:
+            if tensor in level.keeps and not level.optional:
+                hint = f"{tensor} may not pass {level.name}, which is not optional in the hardware"
+                yield "bypass", tensor, hint
+
+
+def unroll_faults(key: str, unrolled: Iterable[tuple[str, object]]) -> Iterator[tuple[str, str]]:
+    """Say, with the key, what is wrong with dimensions that are to be unrolled."""
+    pairs = list(unrolled)
+    yield from name_faults(key, [d for d, _ in pairs], DIMS)
+    for d, factor in pairs:
+        if factor is not None and (type(factor) is not int or factor < 1):
+            yield key, f"unrolls {d} by {factor!r}, must be a whole number from 1 up"
+
+
+def name_faults(
+    key: str, names: Iterable[str], known: tuple[str, ...]
+) -> Iterator[tuple[str, str]]:
+    """Say, with the key, which names are unknown or stand twice."""
+    seen: set[str] = set()
+    for name in names:
+        if name not in known:
+            yield key, f"names {name!r}, which is unknown; {did_you_mean(name, known)}"
+        elif name in seen:
+            yield key, f"names {name} twice"
+        seen.add(name)
+
+
+@dataclass(frozen=True, slots=True)
+class MappingConstraints:
+    """What all mappings of a search must satisfy.
+
+    Attributes:
+        dataflow: what stays in place longest (Chen et al., ISCA 2016, section IV).
+            ``weight_stationary``, ``input_stationary``, ``output_stationary``: the innermost
+            level that can hold the tensor does hold it, and at all levels outside, loops that
+            the tensor does not depend on stand innermost. ``row_stationary``: a PE works on a
+            row of the kernel and a row of inputs at a time. S and Q are never unrolled and R is
+            unrolled nowhere but over the PEs, along y, by the largest divisor that fits; S has
+            all its loops in the innermost level; the loop over Q stands innermost where the PEs
+            are fed, and the level inside holds all that it can. The PEs are fed by the level with
+            the most children, not the innermost one; other dimensions may be unrolled there too.
+        both_axes: whether a dimension may be unrolled along x and y of one mesh at once.
+        levels: what holds at single levels.
+
+    Raises:
+        ValueError: an unknown dataflow, a level that is named twice, or a dimension that is to be
+            unrolled along both axes and must not; all that is wrong at once.
+    """
+
+    dataflow: Dataflow = "any"
+    both_axes: bool = True
+    levels: tuple[LevelConstraints, ...] = ()
+
+    def __post_init__(self) -> None:
+        wrong = "; ".join(self._wrong())
+        if wrong:
+            raise ValueError(wrong)
+
+    def _wrong(self) -> Iterator[str]:
+        if self.dataflow not in DATAFLOWS:
+            hint = did_you_mean(str(self.dataflow), DATAFLOWS)
+            yield f"dataflow {self.dataflow!r} is unknown; {hint}"
+        names = [rules.level for rules in self.levels]
+        for name in dict.fromkeys(n for n in names if names.count(n) > 1):
+            yield f"level {name} is named twice"
+        if self.both_axes:
+            return
+        for rules in self.levels:
+            along = [dict(axis or ()) for axis in (rules.unroll_x, rules.unroll_y)]
+            for d in along[0]:
+                if min(along[0][d] or 0, along[1].get(d) or 0) > 1:
+                    yield (
+                        f"level {rules.level}: {d} is to be unrolled along x and along y, which "
+                        "both_axes: false forbids"
+                    )
+
+    def of_level(self, name: str) -> LevelConstraints:
+        """Return what holds at the level of that name."""
+        return next((v for v in self.levels if v.level == name), LevelConstraints(name))
+
+    def within(self, levels: Iterable[str]) -> "MappingConstraints":
+        """Return the same without levels that have none of these names."""
+        names = set(levels)
+        kept = tuple(v for v in self.levels if v.level in names)
+        return MappingConstraints(self.dataflow, self.both_axes, kept)
+
+    def unknown_levels(self, levels: Iterable[str]) -> list[tuple[str, str]]:
+        """Return each name that is not among ``levels``, and the nearest ones in words."""
+        known = list(levels)
+        return [(v.level, did_you_mean(v.level, known)) for v in self.levels
+                if v.level not in known]  # fmt: skip
+
+
+#: every mapping that the hardware permits
+UNCONSTRAINED: Final = MappingConstraints()
+
+
+def kept_as(mapping: Mapping, hardware: Hardware) -> MappingConstraints:
+    """Return the constraint that each level holds what it holds in ``mapping``.
+
+    Raises:
+        ValueError: the mapping has other levels than the hardware.
+    """
+    levels = [
+        LevelConstraints(
+            level.name,
+            keep=tuple(t for t, held in zip(TENSORS, loops.keeps, strict=True) if held),
+            bypass=tuple(
+                t
+                for t, held in zip(TENSORS, loops.keeps, strict=True)
+                if not held and t in level.keeps
+            ),
+        )
+        for level, loops in zip(hardware.levels, mapping.levels, strict=True)
+    ]
+    return MappingConstraints(levels=tuple(levels))

@@ -1,0 +1,22 @@
+"""The catalogue of networks: every workload that a study file can name.
+
+``registry.py`` lists the names, options and sources; the networks themselves stand in ``cnn/`` and
+``transformers/``, a family a file.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .registry import (
+        NETWORKS as NETWORKS,
+        Entry as Entry,
+        Option as Option,
+        entry as entry,
+        network as network,
+        option_fault as option_fault,
+        options as options,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,31 @@
+"""Convolutional networks of the catalogue, a family a file.
+
+Each file has functions that return a :class:`~archloom.space.workload.Network`; the registry of
+:mod:`archloom.space.networks` gives them their names.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from . import (
+        alexnet as alexnet,
+        cifar10 as cifar10,
+        crnn as crnn,
+        densenet as densenet,
+        efficientnet as efficientnet,
+        googlenet as googlenet,
+        inception as inception,
+        mask_rcnn as mask_rcnn,
+        mobilenet as mobilenet,
+        resnet as resnet,
+        squeezenet as squeezenet,
+        srgan as srgan,
+        unet as unet,
+        vgg as vgg,
+    )
+    from .mobilenet import inverted_residual as inverted_residual
+    from .resnet import basic_block as basic_block
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,14 @@
+"""Transformers and other networks over sequences, a family a file.
+
+``transformer.py`` has the blocks that encoders and decoders share; read it first.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from . import bert as bert, llama as llama, vit as vit, xlnet as xlnet
+    from .transformer import SequenceBuilder as SequenceBuilder, check_option as check_option
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,255 @@
+"""Reader of all YAML that users write: values, the lines they stand on, and everything wrong.
+
+:func:`parse_yaml` never raises. It collects what is wrong in :class:`Faults`, to which the caller
+adds what is wrong with the values, so that a user reads everything at once.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+#: keys of sections and positions in lists that lead to a value
+KeyPath = tuple[str | int, ...]
+
+_MOST_VALUES: Final = 200_000
+_DEEPEST: Final = 60
+"""A file larger or deeper than these is refused; aliases count wherever they stand."""
+
+_MERGE: Final = "tag:yaml.org,2002:merge"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a value stands.
+
+    Attributes:
+        file: as messages name it; empty where they name it otherwise.
+        keys: keys and positions that lead to the value; none for the whole file.
+        line: 1-based; None if it is unknown.
+    """
+
+    file: str = ""
+    keys: KeyPath = ()
+    line: int | None = None
+
+    @property
+    def path(self) -> str:
+        """The keys as people write them: ``workloads[1]``, ``halving.rounds``."""
+        return dotted(self.keys)
+
+    def key(self, name: object) -> "Place":
+        """Return the place of one key below this one."""
+        return Place(self.file, (*self.keys, str(name)))
+
+    def item(self, index: int) -> "Place":
+        """Return the place of one item of the list that stands here."""
+        return Place(self.file, (*self.keys, index))
+
+    def __str__(self) -> str:
+        line = f"line {self.line}" if self.line else ""
+        return ": ".join(part for part in (self.file, line, self.path) if part)
+
+
+def dotted(keys: KeyPath) -> str:
+    """Return a key path as people write it: ``workloads[1]``, ``halving.rounds``."""
+    parts = (f"[{key}]" if isinstance(key, int) else f".{key}" for key in keys)
+    return "".join(parts).removeprefix(".")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing that is wrong: where, and what."""
+
+    place: Place
+    message: str
+
+    def __str__(self) -> str:
+        return ": ".join(part for part in (str(self.place), self.message) if part)
+
+
+@dataclass
+class Faults:
+    """Everything that was found wrong so far, each fault once, in the order of finding."""
+
+    _found: dict[Fault, None] = field(default_factory=dict)
+
+    def add(self, place: Place, message: str) -> None:
+        """Note one fault."""
+        self._found[Fault(place, message)] = None
+
+    def include(self, others: Iterable[Fault], *above: str | int) -> None:
+        """Note what was found elsewhere; ``above`` are keys that lead to there."""
+        for fault in others:
+            place = fault.place
+            self.add(Place(place.file, (*above, *place.keys), place.line), fault.message)
+
+    def about(self, file: str) -> bool:
+        """Whether anything was found in a file."""
+        return any(fault.place.file == file for fault in self._found)
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def __iter__(self) -> Iterator[Fault]:
+        return iter(self._found)
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """Everything that was found, as text."""
+        return tuple(map(str, self._found))
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """Content of a YAML file.
+
+    Attributes:
+        file: as messages name it.
+        data: its value, of a key that stands twice the last one; None if it is empty or no YAML.
+        lines: on which line each key and each item of a list stands.
+    """
+
+    file: str
+    data: Any
+    lines: dict[KeyPath, int]
+
+    def place(self, keys: KeyPath) -> Place:
+        """Return where a key stands; its line is that of the nearest key around it."""
+        found = keys
+        while found and found not in self.lines:
+            found = found[:-1]
+        return Place(self.file, keys, self.lines.get(found))
+
+
+class PlainLoader(yaml.SafeLoader):
+    """YAML for values that are made, printed and stored: a tree of numbers and text.
+
+    Raises:
+        yaml.MarkedYAMLError: also for a date or a number that is none, half of a character, or an
+            alias of what it stands in.
+    """
+
+    def __init__(self, stream: Any) -> None:
+        super().__init__(stream)
+        self._around: list[str] = []
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Compose the next node; see ``yaml.composer.Composer``."""
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        if isinstance(event, yaml.AliasEvent):
+            if event.anchor in self._around:
+                raise yaml_error(event, f"*{event.anchor} stands inside &{event.anchor}")
+            return super().compose_node(parent, index)
+        self._around.append(event.anchor)
+        node = super().compose_node(parent, index)
+        self._around.pop()
+        if isinstance(node, yaml.ScalarNode) and any("\ud800" <= c <= "\udfff" for c in node.value):
+            raise yaml_error(node, f"{node.value!a} has half of a surrogate pair, no character")
+        return node
+
+    def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
+        """Construct the value of a node; see ``yaml.constructor.BaseConstructor``."""
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, AttributeError, LookupError, ArithmeticError):
+            kind = node.tag.rpartition(":")[2]
+            message = f"{shown(node.value, 42)} is no {kind}; put it in quotes if it is a text"
+            raise yaml_error(node, message) from None
+
+
+def yaml_error(node: Any, message: str) -> yaml.MarkedYAMLError:
+    """Return an error at the line of a node or event."""
+    return yaml.constructor.ConstructorError(None, None, message, node.start_mark)
+
+
+def shown(value: object, most: int = 60) -> str:
+    """Return a value as a message shows it, cut short."""
+    try:
+        text = f"{value:.6g}" if isinstance(value, float) else repr(value)
+    except ValueError:  # a number of thousands of digits
+        return f"something of type {type(value).__name__}"
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def read_text(path: Path, faults: Faults, file: str | None = None) -> str | None:
+    """Return the text of a file; None after a fault. Messages name it by its path, or ``file``."""
+    place = Place(str(path) if file is None else file)
+    try:
+        return path.read_text("utf-8")
+    except OSError as error:
+        faults.add(place, f"cannot be read: {error.strerror or error}")
+    except UnicodeDecodeError as error:
+        faults.add(place, f"is not text in UTF-8: {error}")
+    return None
+
+
+def read_yaml(path: Path, faults: Faults, file: str | None = None) -> Document:
+    """Read a YAML file; messages name it by its path, or as ``file``."""
+    file = str(path) if file is None else file
+    return parse_yaml(read_text(path, faults, file) or "", file, faults)
+
+
+def parse_yaml(
+    text: str, file: str, faults: Faults, dialect: type[PlainLoader] = PlainLoader
+) -> Document:
+    """Return the content of a YAML file.
+
+    Args:
+        text: of the file.
+        file: as messages name it.
+        faults: gets what is no YAML, and keys that stand twice.
+        dialect: resolves and constructs values.
+    """
+    document = Document(file, None, {})
+    try:
+        loader = dialect(text)
+        node = loader.get_single_node()
+        if node is None or not _index(node, document, faults):
+            return document
+        return Document(file, loader.construct_document(node), document.lines)
+    except RecursionError:
+        faults.add(Place(file), "is nested too deeply")
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else None
+        what = ", ".join(part for part in (error.context, error.problem) if part)
+        faults.add(Place(file, (), line), f"is not YAML: {what}")
+    except yaml.YAMLError as error:
+        what = " ".join(re.sub(r'\s+in "<unicode string>"', "", str(error)).split())
+        faults.add(Place(file), f"is not YAML: {what}")
+    return document
+
+
+def _index(root: yaml.Node, document: Document, faults: Faults) -> bool:
+    """Note the line of every key and item, and keys that stand twice; False if it is too large."""
+    for count, (keys, line, earlier) in enumerate(_places(root, ()), start=1):
+        if count > _MOST_VALUES or len(keys) > _DEEPEST:
+            message = f"has over {_MOST_VALUES} values, or nests deeper than {_DEEPEST}"
+            faults.add(Place(document.file), message)
+            return False
+        if earlier:
+            faults.add(Place(document.file, keys, line), f"stands on line {earlier} already")
+        document.lines[keys] = line
+    return True
+
+
+def _places(node: yaml.Node, above: KeyPath) -> Iterator[tuple[KeyPath, int, int | None]]:
+    """Yield keys and line of everything below a node; of a key that stands twice, also the line
+    where it stood before.
+    """
+    if isinstance(node, yaml.MappingNode):
+        seen: dict[str, int] = {}
+        for key, value in node.value:
+            if not isinstance(key, yaml.ScalarNode):
+                raise yaml_error(key, "a key must be a plain word")
+            name, line = key.value, key.start_mark.line + 1
+            yield (*above, name), line, None if key.tag == _MERGE else seen.get(name)
+            seen[name] = line
+            yield from _places(value, (*above, name))
+    elif isinstance(node, yaml.SequenceNode):
+        for i, item in enumerate(node.value):
+            yield (*above, i), item.start_mark.line + 1, None
+            yield from _places(item, (*above, i))

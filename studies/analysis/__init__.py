@@ -1,0 +1,41 @@
+"""Results of studies as values: fronts, comparisons, one trial taken apart, published chips.
+
+``front.py`` and ``study_view.py`` first; nothing here prints.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .comparison import (
+        LABELS as LABELS,
+        MARKS as MARKS,
+        Comparison as Comparison,
+        band as band,
+        compare as compare,
+        results as results,
+    )
+    from .details import (
+        Details as Details,
+        cost_details as cost_details,
+        fit_details as fit_details,
+        hardware_details as hardware_details,
+        trial_details as trial_details,
+        trial_number as trial_number,
+    )
+    from .excluded_designs import Exclusions as Exclusions, exclusions as exclusions
+    from .front import (
+        FIELD_NAMES as FIELD_NAMES,
+        Front as Front,
+        front_of as front_of,
+        read_front as read_front,
+    )
+    from .parameter_importance import importances as importances
+    from .published import Chapter as Chapter, Figure as Figure
+    from .published_eyeriss import eyeriss as eyeriss
+    from .published_tpu_v3 import tpu_v3 as tpu_v3
+    from .study_runs import Run as Run, arms_of as arms_of, read_run as read_run
+    from .study_view import Design as Design, StudyView as StudyView, load_view as load_view
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,100 @@
+"""Pareto front of a study's trials in its objectives."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from archloom.search import Objective, ObjectiveSet
+from archloom.search.hardware.certify import Certificate
+from archloom.studies.config import held_out_goals, stored_goals, stored_pick
+from archloom.studies.storage import (
+    HeldOutTrial,
+    Trial,
+    read_certificate,
+    read_header,
+    read_trials,
+    read_validation,
+)
+
+if TYPE_CHECKING:
+    from archloom.search import PickRule
+
+#: figures that the rows of a front have had from the start
+FIELD_NAMES = ("edp_js", "area_mm2", "tdp_w")
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """The designs of a study that nothing dominates.
+
+    Attributes:
+        goals: objectives and limits.
+        members: by the first objective, the best one first.
+        rule: which of them is picked.
+        held_out: how designs do on held-out networks, if there are any.
+        proof: what lower bounds prove of it; None if the space is not followed.
+    """
+
+    goals: ObjectiveSet
+    members: tuple[Trial, ...]
+    rule: "PickRule"
+    held_out: tuple[HeldOutTrial, ...] = ()
+    proof: Certificate | None = None
+
+    @property
+    def columns(self) -> list[Objective]:
+        """Columns of tables of designs: objectives, then what else is limited."""
+        limited = [limit.objective for limit in self.goals.limits]
+        return list(dict.fromkeys([*self.goals.objectives, *limited]))
+
+    @property
+    def held_out_columns(self) -> list[Objective]:
+        """Columns of tables for the held-out networks together."""
+        known = {name for trial in self.held_out for name in trial.values}
+        return [g for g in held_out_goals(self.goals.objectives, ()) if g.name in known]
+
+    def on_held_out(self, trial: Trial) -> HeldOutTrial | None:
+        """Return how the design of a trial does on the held-out networks; None if unknown."""
+        return next((one for one in self.held_out if one.number == trial.number), None)
+
+    @property
+    def picked(self) -> Trial | None:
+        """The design that the rule picks; None if there is none."""
+        if not self.members:
+            return None
+        return self.members[self.rule.choose([trial.costs(self.goals) for trial in self.members])]
+
+
+def front_of(trials: Sequence[Trial], goals: ObjectiveSet) -> list[Trial]:
+    """Return the non-dominated trials that keep the limits, by the first objective.
+
+    A trial that halving stopped counts too: its figures were found, more search would only have
+    improved them.
+    """
+    from archloom.search import non_dominated
+
+    kept = [trial for trial in trials if trial.keeps_limits(goals)]
+    if not kept:
+        return []
+    costs = [trial.costs(goals) for trial in kept]
+    best = zip(kept, costs, non_dominated(costs), strict=True)
+    front = [(cost[0], trial.number, trial) for trial, cost, keep in best if keep]
+    return [trial for *_, trial in sorted(front, key=lambda row: row[:2])]
+
+
+def read_front(folder: Path, pick: str | None = None) -> Front:
+    """Return the front of a study's directory, which may be running.
+
+    Args:
+        folder: the directory.
+        pick: name of a pick rule; None for the study's own.
+
+    Raises:
+        UserError: the directory is no study, or there is no such rule.
+    """
+    config = read_header(folder).config
+    goals = stored_goals(config)
+    members = tuple(front_of(read_trials(folder), goals))
+    held_out, proof = tuple(read_validation(folder)), read_certificate(folder)
+    return Front(goals, members, stored_pick(config, pick), held_out, proof)

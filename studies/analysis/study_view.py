@@ -1,0 +1,241 @@
+"""View of a study for its report: a value, read from the records once."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from archloom.search import AREA, EDP, TDP, Objective, ObjectiveSet
+from archloom.search.hardware.certify import certificate_text
+from archloom.space.mapping import constraints_text, read_constraints
+from archloom.studies.config import PICKED, stored_goals, stored_pick
+from archloom.studies.storage import (
+    BASELINE,
+    HeldOutTrial,
+    Trial,
+    kept_workloads,
+    read_baseline,
+    read_certificate,
+    read_header,
+    read_trials,
+    read_validation,
+)
+
+from ..errors import UserError
+from .front import Front, front_of
+
+Facts = tuple[tuple[str, str], ...]
+"""Pairs of a label and a value, in the order in which they are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """A trial that has an EDP, or the baseline, as a report shows it.
+
+    Attributes:
+        trial: of the design.
+        on_front: whether no other trial dominates it.
+        kept: whether it keeps every limit.
+    """
+
+    trial: Trial
+    on_front: bool = False
+    kept: bool = True
+
+    @property
+    def label(self) -> str:
+        """Number of the trial, or the name of a preset."""
+        return self.trial.label
+
+    @property
+    def state(self) -> str:
+        """``complete``, ``stopped``, ``failed`` or ``baseline``."""
+        return "baseline" if self.trial.number == BASELINE else self.trial.state
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The point in the hardware space; empty for a preset."""
+        return self.trial.point or {}
+
+    @property
+    def curve(self) -> tuple[tuple[int, float], ...]:
+        """(evaluations, best EDP so far) over its life."""
+        curve = self.trial.curve
+        steps = zip(curve.evaluations, curve.edp, strict=True)
+        return tuple((n, edp) for n, edp in steps if isfinite(edp))
+
+    def figure(self, goal: Objective) -> float:
+        """Return its figure of a goal."""
+        return self.trial.figure(goal)
+
+    def costs(self, goals: Sequence[Objective]) -> tuple[float, ...]:
+        """Return its costs, all to be minimised."""
+        return tuple(goal.figure(self.figure(goal)) for goal in goals)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyView:
+    """A study as its report shows it.
+
+    Attributes:
+        name: of the study.
+        facts: the configuration, for people.
+        designs: every trial that has an EDP, in order.
+        losses: trials without an EDP, and those that crashed after they had one.
+        baseline: the preset for comparison, if the study has one and has evaluated it.
+        picked: position in ``designs`` of the front member that the rule picks.
+        rule: how it is picked, for people.
+        goals: objectives and limits.
+        held_out: how designs do on held-out networks.
+        reference: costs of the corner that hypervolumes are measured from; None if no design
+            keeps the limits.
+        hypervolume: (software evaluations so far, decades cubed) after each trial.
+    """
+
+    name: str
+    facts: Facts
+    designs: tuple[Design, ...]
+    losses: tuple[Trial, ...]
+    baseline: Design | None
+    picked: int | None
+    reference: tuple[float, ...] | None
+    hypervolume: tuple[tuple[int, float], ...]
+    rule: str = PICKED["ideal"]
+    goals: ObjectiveSet = field(default_factory=ObjectiveSet)
+    held_out: tuple[HeldOutTrial, ...] = ()
+
+    @property
+    def front(self) -> tuple[Design, ...]:
+        """Members of the Pareto front, by the first objective."""
+        members = (design for design in self.designs if design.on_front)
+        return tuple(sorted(members, key=lambda design: design.costs(self.goals.objectives)))
+
+    @property
+    def axes(self) -> tuple[Objective, Objective, Objective]:
+        """Axes of plots: the first objectives, and where there are fewer EDP, area, TDP."""
+        first, second, third, *_ = dict.fromkeys([*self.goals.objectives, EDP, AREA, TDP])
+        return first, second, third
+
+    @property
+    def columns(self) -> tuple[Objective, ...]:
+        """Columns of tables: objectives, and what else is limited."""
+        limited = [limit.objective for limit in self.goals.limits]
+        return tuple(dict.fromkeys([*self.goals.objectives, *limited]))
+
+
+def load_view(folder: Path, pick: str | None = None) -> StudyView:
+    """Read a study's directory, finished or not; ``pick`` is a rule in place of the study's.
+
+    Raises:
+        UserError: the directory is no study, or has no finished trial yet.
+    """
+    header = read_header(folder)
+    config = header.config
+    labels = [workload.label for workload in kept_workloads(folder, header)]
+    trials = read_trials(folder)
+    if not trials:
+        raise UserError(f"{folder} has no finished trial yet; 'archloom resume {folder}' goes on")
+    goals, rule = stored_goals(config), stored_pick(config, pick)
+    priced = [trial for trial in trials if trial.edp_js is not None]
+    front = Front(goals, tuple(front_of(priced, goals)), rule)
+    members = {trial.number for trial in front.members}
+    designs = tuple(Design(t, t.number in members, t.keeps_limits(goals)) for t in priced)
+    kept = [design.costs(goals.objectives) for design in designs if design.kept]
+    reference = hypervolume_reference(kept, goals, config["constraints"]) if kept else None
+    baseline = read_baseline(folder)
+    return StudyView(
+        name=config["name"],
+        facts=(*_facts(config, goals, labels, trials), *_proof(folder)),
+        designs=designs,
+        losses=tuple(t for t in trials if t.edp_js is None or t.crash is not None),
+        baseline=Design(baseline, kept=baseline.keeps_limits(goals))
+        if baseline and baseline.edp_js
+        else None,
+        picked=priced.index(front.picked) if front.picked else None,
+        reference=reference,
+        hypervolume=hypervolume_history(designs, goals.objectives, reference) if reference else (),
+        rule=PICKED[rule.name],
+        goals=goals,
+        held_out=tuple(read_validation(folder)),
+    )
+
+
+def hypervolume_reference(
+    costs: Sequence[Sequence[float]], goals: ObjectiveSet, constraints: Mapping[str, Any]
+) -> tuple[float, ...]:
+    """Return the costs of the corner that volumes are measured from.
+
+    Caps and limits of the objectives, where there are any, else 10% above the worst seen.
+    """
+    limits = {limit.objective: limit.objective.figure(limit.value) for limit in goals.limits}
+    caps = {AREA: constraints["area_mm2"], TDP: constraints["tdp_w"]}
+    worst = [1.1 * max(column) for column in zip(*costs, strict=True)]
+    return tuple(
+        limits.get(goal) or caps.get(goal) or seen
+        for goal, seen in zip(goals.objectives, worst, strict=True)
+    )
+
+
+def hypervolume_history(
+    designs: Sequence[Design], objectives: Sequence[Objective], reference: tuple[float, ...]
+) -> tuple[tuple[int, float], ...]:
+    """Return (evaluations spent, hypervolume) after each design in turn."""
+    from archloom.search import hypervolume_after
+
+    spent = list(accumulate(design.trial.evaluations for design in designs))
+    # designs that break a limit add nothing
+    kept = [design.costs(objectives) for design in designs if design.kept]
+    volumes = [0.0, *hypervolume_after(kept, reference)]
+    seen = accumulate(int(design.kept) for design in designs)
+    return tuple((evaluations, volumes[n]) for evaluations, n in zip(spent, seen, strict=True))
+
+
+def _facts(
+    config: dict[str, Any], goals: ObjectiveSet, labels: list[str], trials: Sequence[Trial]
+) -> Facts:
+    """Return the configuration and what became of it, for people."""
+    caps = config["constraints"]
+    wanted = [
+        f"{label} at most {caps[key]:g} {unit}"
+        for key, label, unit in (("area_mm2", "area", "mm²"), ("tdp_w", "TDP", "W"))
+        if caps[key] is not None
+    ]
+    wanted += [limit.text for limit in goals.limits]
+    states = Counter(trial.state for trial in trials)
+    counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
+    software = config["software"]
+    rules = constraints_text(read_constraints(software.get("constraints", {})))
+    proven, mappings = map(sum, zip(*(trial.mappings_proven for trial in trials), strict=True))
+    return (
+        ("networks", ", ".join(labels)),
+        ("hardware space", config["space"]),
+        ("objectives", ", ".join(goal.title for goal in goals.objectives)),
+        ("limits", "; ".join(wanted) or "none"),
+        ("trials", f"{len(trials)} of {config['trials']} ({counts})"),
+        ("software evaluations", f"{sum(trial.evaluations for trial in trials):,}"),
+        ("optimizer", _choice(config["optimizer"])),
+        ("halving", f"{_choice(config['halving'])}; batches of {config['batch_size']}"),
+        ("fusion search", f"{software['fusion']} (population {software['population']})"),
+        (
+            "mapping search",
+            f"{software['mapping']} ({software['mapping_evaluations']:,} per layer, "
+            f"{software.get('factors', 'exact')} factors)",
+        ),
+        *([("mapping constraints", rules)] if rules else []),
+        ("recorded mappings", f"{proven:,} of {mappings:,} proven optimal"),
+        ("seed", str(config["seed"])),
+    )
+
+
+def _proof(folder: Path) -> Facts:
+    proof = read_certificate(folder)
+    return (("what bounds prove", certificate_text(proof)),) if proof else ()
+
+
+def _choice(section: dict[str, Any]) -> str:
+    """Return a chosen part and its options, such as ``msh (rounds 3, first_budget 16)``."""
+    options = ", ".join(f"{key} {value}" for key, value in section.items() if key != "name")
+    return f"{section['name']} ({options})" if options else str(section["name"])

@@ -1,0 +1,32 @@
+"""One module or package for each command of the command line.
+
+``cli.py`` of :mod:`archloom.studies` declares the options and calls the functions here, which load
+what they need.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .evaluate import Files as Files, evaluate_files as evaluate_files
+    from .hardware import show_hardware as show_hardware
+    from .networks import show_network as show_network, show_networks as show_networks
+    from .options import (
+        NETWORK_SETTINGS as NETWORK_SETTINGS,
+        AsJson as AsJson,
+        HardwareSettings as HardwareSettings,
+        Seed as Seed,
+        Technology as Technology,
+        WordBits as WordBits,
+    )
+    from .pareto import front_csv as front_csv, front_json as front_json, front_table as front_table
+    from .run import Overrides as Overrides, resume as resume, start as start
+    from .show import show_trial as show_trial
+    from .technology import (
+        show_technologies as show_technologies,
+        show_technology as show_technology,
+    )
+    from .validate import show_published as show_published, validate_cases as validate_cases
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

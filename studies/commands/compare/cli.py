@@ -1,0 +1,35 @@
+"""The command line of ``archloom compare``."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from archloom.studies.rendering.text import new_console
+
+from ..options import AsJson
+
+COMPARE_EXAMPLES: Final = (
+    "Example: archloom compare runs/mobo-* runs/random-* --out compared.html; "
+    "archloom compare runs/first runs/second --json"
+)
+
+
+def compare(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="STUDY...",
+            help="Directories of studies. Those that differ in the seed alone are one arm.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Draw it: .html (interactive), .png or .svg."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare studies: whose front grew how fast, which parameters decide, what is excluded."""
+    from .command import compare_studies
+
+    compare_studies(folders, out, as_json, new_console())

@@ -1,0 +1,201 @@
+"""``archloom networks``: the catalogue, and one network taken apart, for a terminal or as JSON."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from archloom.space.networks import NETWORKS, Entry, network
+from archloom.space.workload import Network, alive, identical_layers, largest_working_set, ranks
+from archloom.studies.config import WorkloadOptions, find_network, normal
+from archloom.studies.rendering.text import (
+    change_text,
+    inputs_of,
+    intensity,
+    moved,
+    operator_text,
+    plain_table,
+    print_json,
+    reads_text,
+    shape_text,
+    window_text,
+)
+
+from ..errors import UserError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+Record = dict[str, str | int]
+
+_PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+_BINARY = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
+
+
+def show_networks(asked: WorkloadOptions, as_json: bool, console: "Console") -> None:
+    """Print the catalogue.
+
+    Raises:
+        UserError: settings, which belong to one network.
+    """
+    if asked.settings:
+        raise UserError(f"--set {asked.settings[0]}: say which network; options differ")
+    nets = {name: network(name) for name in NETWORKS}
+    if asked.batch is not None:
+        nets = {name: net.with_batch(asked.batch) for name, net in nets.items()}
+    if as_json:
+        print_json([record(net, asked.word_bits) for net in nets.values()], console)
+        return
+    table = plain_table(f"Networks; batch {asked.batch or 1}, words of {asked.word_bits} bits")
+    for head in ("name", "what it is", "input", "layers", "MACs", "params", "working set"):
+        left = head in ("name", "what it is", "input")
+        table.add_column(head, justify="left" if left else "right", no_wrap=head == "name")
+    for name, net in nets.items():
+        table.add_row(
+            name,
+            NETWORKS[name].about,
+            _inputs(net),
+            str(len(net.layers)),
+            amount(net.macs),
+            f"{net.params:,}",
+            size(_set_bytes(net, asked.word_bits)),
+        )
+    console.print(table)
+    console.print(
+        "archloom networks NAME takes one apart; working set: inputs and results of the layer "
+        "that has most",
+        markup=False,
+    )
+
+
+def show_network(
+    source: str, asked: WorkloadOptions, as_json: bool, out: Path | None, console: "Console"
+) -> None:
+    """Print one network, or write its picture.
+
+    Args:
+        source: name in the catalogue, or a path.
+        asked: options, batch and word width.
+        as_json: print :func:`record` instead of tables.
+        out: file of the picture; nothing is printed then but its name.
+        console: where to print.
+
+    Raises:
+        UserError: an unknown network or option, or a file that cannot be written.
+    """
+    reference = normal(source, Path.cwd())
+    net = find_network(reference, asked)
+    if out is not None:
+        from archloom.studies.rendering.pictures import save_picture
+
+        save_picture(net, out)
+    if as_json:
+        print_json(record(net, asked.word_bits), console)
+    elif out is not None:
+        console.print(str(out), markup=False, highlight=False, soft_wrap=True)
+    else:
+        known = NETWORKS[reference] if isinstance(reference, str) else None
+        for part in (_layers(net, asked.word_bits), _summary(net, asked.word_bits, known)):
+            console.print(part, markup=False, highlight=False)
+
+
+def record(net: Network, word_bits: int) -> Record:
+    """Return the figures of a network."""
+    return {
+        "name": net.name,
+        "macs": net.macs,
+        "params": net.params,
+        "layers": len(net.layers),
+        "largest_working_set_bytes": _set_bytes(net, word_bits),
+    }
+
+
+def amount(number: float) -> str:
+    """Return a count for people: ``1.81 G``."""
+    for least, prefix in _PREFIXES:
+        if number >= least:
+            return f"{number / least:,.4g} {prefix}"
+    return f"{number:,.4g}"
+
+
+def size(count: float) -> str:
+    """Return bytes for people: ``2.87 MiB``."""
+    for least, unit in _BINARY:
+        if count >= least:
+            return f"{count / least:,.4g} {unit}"
+    return f"{count:,.4g} B"
+
+
+def _inputs(net: Network) -> str:
+    names = inputs_of(net)
+    shapes = list(dict.fromkeys(shape_text(net.map_shape(name)) for name in names))
+    more = f" (+{len(names) - 1})" if len(names) > 1 else ""
+    return f"{shapes[0]}{more}"
+
+
+def _layers(net: Network, word_bits: int) -> "Table":
+    from rich.markup import escape
+
+    rows = plain_table(f"{escape(net.name)}: batch {net.batch}, words of {word_bits} bits")
+    right = ("MACs", "params", "weights", "in + out", "MAC/byte")
+    for head in ("layer", "operator", "in -> out", "window", *right, "reads"):
+        rows.add_column(
+            head,
+            justify="right" if head in right else "left",
+            no_wrap=head in right or head == "layer",
+            overflow="fold",
+        )
+    for i, layer in enumerate(net.layers):
+        bytes_ = moved(layer, word_bits)
+        macs_for_byte = intensity(layer, word_bits)
+        rows.add_row(
+            layer.name,
+            operator_text(layer),
+            change_text(net, i),
+            window_text(layer),
+            amount(layer.macs) if layer.uses_macs else "",
+            f"{layer.params:,}" if layer.params else "",
+            size(bytes_.weights) if bytes_.weights else "",
+            size(bytes_.maps),
+            "" if macs_for_byte is None else f"{macs_for_byte:,.4g}",
+            reads_text(net, i),
+        )
+    return rows
+
+
+def _summary(net: Network, word_bits: int, known: Entry | None) -> "Table":
+    from rich.table import Table
+
+    grid = Table.grid(padding=(0, 2))
+    if known is not None:
+        grid.add_row("  what it is", known.about)
+        chosen = ", ".join(f"{name}={value}" for name, value in known.options.items())
+        grid.add_row("  --set, by default", chosen or "nothing")
+        for i, note in enumerate(known.notes):
+            grid.add_row("" if i else "  what it follows", note)
+    for label, text in _totals(net, word_bits):
+        grid.add_row(f"  {label}", text)
+    return grid
+
+
+def _totals(net: Network, word_bits: int) -> list[tuple[str, str]]:
+    everything = [moved(layer, word_bits) for layer in net.layers]
+    traffic = sum(bytes_.all for bytes_ in everything)
+    problems = sum(net.layers[alike[0]].uses_macs for alike in identical_layers(net))
+    on_array = sum(layer.uses_macs for layer in net.layers)
+    held = alive(net)
+    fullest = net.layers[held.order[held.peak_step]].name
+    return [
+        ("layers", f"{len(net.layers)} in {max(ranks(net))} ranks"),
+        ("on the MAC array", f"{on_array} layers, {problems} distinct mapping problems"),
+        ("MACs", f"{net.macs:,}"),
+        ("params", f"{net.params:,}"),
+        ("weights", size(sum(bytes_.weights for bytes_ in everything))),
+        ("layer by layer", f"{size(traffic)} moved, {net.macs / traffic:,.4g} MAC/byte"),
+        ("largest working set", size(_set_bytes(net, word_bits))),
+        ("peak of live maps", f"{size(held.peak_words * word_bits / 8)}, while {fullest} runs"),
+    ]
+
+
+def _set_bytes(net: Network, word_bits: int) -> int:
+    """Return the bytes of the largest working set; the last one may be filled in part."""
+    return -(-largest_working_set(net) * word_bits // 8)

@@ -1,0 +1,133 @@
+"""The front of a study as a table, as JSON and as CSV."""
+
+import csv
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+from archloom.studies.analysis import FIELD_NAMES, Front
+from archloom.studies.storage import HeldOutTrial, Trial
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+#: columns of figures whose heads fit a terminal side by side
+_ON_ONE_LINE = 4
+
+
+def front_json(front: Front) -> str:
+    """Return ``{"front": [{"trial", "edp", "area_mm2", "tdp_w", "hardware"}, ...]}``.
+
+    Where there are other objectives or limits, each row has their figures as ``values``; where
+    there are held-out networks, what the design does there as ``held_out``. If the space is
+    followed, ``certificate`` says what bounds prove
+    (:class:`archloom.search.hardware.certify.certificate.Certificate`).
+    """
+    rows = []
+    for trial in front.members:
+        row: dict[str, Any] = {"trial": trial.number, "edp": trial.edp_js}
+        row |= {"area_mm2": trial.area_mm2, "tdp_w": trial.tdp_w}
+        if any(goal.name not in FIELD_NAMES for goal in front.columns):
+            row["values"] = {goal.name: trial.figure(goal) for goal in front.columns}
+        row["hardware"] = trial.point
+        if on_others := front.on_held_out(trial):
+            row["held_out"] = _held_out_json(on_others)
+        rows.append(row)
+    found: dict[str, Any] = {"front": rows}
+    if front.proof is not None:
+        derived = {name: getattr(front.proof, name) for name in ("proven", "excluded", "gap")}
+        found["certificate"] = front.proof.to_dict() | derived
+    return json.dumps(found, indent=2)
+
+
+def _held_out_json(trial: HeldOutTrial) -> dict[str, Any]:
+    keys, found = ("edp_js", "energy_pj", "latency_s", "batch"), trial.to_dict()
+    networks = {
+        name: {key: network[key] for key in keys} for name, network in found["networks"].items()
+    }
+    return {"values": found["values"], "networks": networks, "missing": found["missing"]}
+
+
+def front_csv(front: Front) -> str:
+    """Return one line per design: trial, objectives, what is limited, then every parameter."""
+    text = io.StringIO()
+    parameters = list(front.members[0].point or {}) if front.members else []
+    writer = csv.writer(text, lineterminator="\n")
+    held_out = front.held_out_columns
+    names = [goal.name for goal in front.columns] + [f"held_out {goal.name}" for goal in held_out]
+    writer.writerow(["trial", *names, *parameters])
+    for trial in front.members:
+        figures: list[float | None] = [trial.figure(goal) for goal in front.columns]
+        found, point = front.on_held_out(trial), trial.point or {}
+        figures += [found.values.get(goal.name) if found else None for goal in held_out]
+        writer.writerow([trial.number, *figures, *(point[p] for p in parameters)])
+    return text.getvalue()
+
+
+def front_table(front: Front) -> "Table":
+    """Return the front for a terminal; the picked design has a star.
+
+    The column ``proven`` has the recorded mappings that are proven to be the best, of all.
+    Parameters that all designs share stand below the table once.
+    """
+    from rich.table import Table
+
+    members = front.members
+    described = [_parameters(trial.hardware) for trial in members]
+    shared = [p for p in described[0] if all(p in d for d in described)] if len(members) > 1 else []
+    table = Table(
+        title=f"Pareto front: {len(members)} designs",
+        title_justify="left",
+        caption=f"All have {' '.join(shared)}" if shared else None,
+        caption_justify="left",
+    )
+    columns, held_out = front.columns, front.held_out_columns
+    heads = [goal.label for goal in columns] + [f"held-out {goal.label}" for goal in held_out]
+    if len(heads) > _ON_ONE_LINE:
+        heads = [head.replace(" (", "\n(").replace("held-out ", "held-out\n") for head in heads]
+    for name in ("trial", *heads, "proven"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("hardware", overflow="fold")
+    chosen = front.picked
+    for trial, parameters in zip(members, described, strict=True):
+        star = " *" if trial is chosen else ""
+        numbers = [goal.shown(trial.figure(goal)) for goal in columns]
+        found = front.on_held_out(trial)
+        others = found.values if found else {}
+        numbers += [goal.shown(others[goal.name]) if others else "" for goal in held_out]
+        proven = "{}/{}".format(*trial.mappings_proven)
+        own = " ".join(p for p in parameters if p not in shared)
+        table.add_row(f"{trial.number}{star}", *numbers, proven, own)
+    return table
+
+
+def _parameters(hardware: str) -> list[str]:
+    """Return what a design's name says in brackets: its parameters.
+
+    Those that count for nothing in it (FAST's private buffers in a design with shared ones) are
+    not in its name.
+    """
+    return hardware.partition("(")[2].removesuffix(")").split(", ")
+
+
+def comparison(front: Front, baseline: Trial | None) -> str | None:
+    """Return a line that compares the picked design with the baseline; None if there is none."""
+    chosen = front.picked
+    if baseline is None or chosen is None:
+        return None
+    names = f"trial {chosen.number} against {baseline.hardware}"
+    if baseline.edp_js is None:
+        why = baseline.reason or baseline.crash
+        return f"{names}: the baseline has no EDP ({baseline.state}: {why and why.to_dict()})"
+    ratios = ", ".join(
+        f"{goal.title} x {chosen.figure(goal) / baseline.figure(goal):.3g}"
+        for goal in front.goals.objectives
+    )
+    mine, theirs = map(front.on_held_out, (chosen, baseline))
+    if mine and theirs and mine.values and theirs.values:
+        ratios += "; on the held-out networks: " + ", ".join(
+            f"{goal.title} x {mine.values[goal.name] / theirs.values[goal.name]:.3g}"
+            for goal in front.held_out_columns
+        )
+    return f"{names}, on the same cost model: {ratios}"

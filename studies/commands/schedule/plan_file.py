@@ -1,0 +1,126 @@
+"""A fusion plan in a file: groups as ``archloom schedule --json`` prints them."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, PositiveInt, TypeAdapter, ValidationError
+
+from archloom.space import did_you_mean
+from archloom.space.fusion import (
+    FusionGroup,
+    FusionPlan,
+    HaloPolicy,
+    Pin,
+    TileRect,
+    group_order,
+    plan_violations,
+)
+from archloom.space.workload import Network
+
+from ...errors import UserError
+
+_Start = Annotated[int, Field(ge=0)]
+_Rectangle = tuple[_Start, _Start, PositiveInt, PositiveInt]
+
+
+class _Pin(BaseModel):
+    """A map that stays in the buffer until a reader of it has run."""
+
+    layer: str
+    reader: str
+
+
+class _Group(BaseModel):
+    """One group; figures that stand beside are left alone."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    layers: Annotated[list[str], Field(min_length=1)]
+    tile: tuple[PositiveInt, PositiveInt] | None = None
+    halo: HaloPolicy = "recompute"
+    resident: list[str] = []
+    faces: list[_Rectangle] = []
+    pins: list[_Pin] = []
+    steady: list[str] = []
+
+
+def read_plan(path: Path, network: Network) -> FusionPlan:
+    """Return the plan of a file for a network.
+
+    The file holds the JSON that ``archloom schedule --json`` prints, or its ``groups`` alone.
+    Layers that no group names run by themselves, where what they read is there.
+
+    Raises:
+        UserError: the file cannot be read, or all that is wrong with the plan.
+    """
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise UserError(f"--plan {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise UserError(f"--plan {path}: is not JSON: {error}") from None
+    groups = data.get("groups") if isinstance(data, dict) else data
+    try:
+        found = TypeAdapter(list[_Group]).validate_python(groups)
+    except ValidationError as error:
+        raise _wrong(path, [_sentence(fault) for fault in error.errors()]) from None
+    if faults := _unknown(found, network):
+        raise _wrong(path, faults)
+    try:
+        plan = _complete([_group(group, network) for group in found], network)
+    except ValueError as error:
+        raise _wrong(path, [str(error)]) from None
+    if faults := plan_violations(network, plan):
+        raise _wrong(path, faults)
+    return plan
+
+
+def _wrong(path: Path, faults: Sequence[str]) -> UserError:
+    return UserError("\n".join(f"--plan {path}: {fault}" for fault in faults))
+
+
+def _sentence(fault: Any) -> str:
+    where = ".".join(map(str, fault["loc"]))
+    return f"groups.{where}: {fault['msg']}" if where else f"groups: {fault['msg']}"
+
+
+def _unknown(groups: Sequence[_Group], network: Network) -> list[str]:
+    """Return what is wrong with names."""
+    known = [layer.name for layer in network.layers]
+    faults = []
+    for g, group in enumerate(groups):
+        pinned = [name for pin in group.pins for name in (pin.layer, pin.reader)]
+        for name in dict.fromkeys([*group.layers, *group.resident, *pinned, *group.steady]):
+            if name not in known:
+                hint = did_you_mean(name, known)
+                faults.append(f"groups.{g}: {network.name} has no layer {name!r}; {hint}")
+    return faults
+
+
+def _group(group: _Group, network: Network) -> FusionGroup:
+    def places(names: Sequence[str]) -> tuple[int, ...]:
+        return tuple(sorted(map(network.index, names)))
+
+    pins = sorted((network.index(p.layer), network.index(p.reader)) for p in group.pins)
+    return FusionGroup(
+        places(group.layers),
+        group.tile,
+        group.halo,
+        places(group.resident),
+        tuple(TileRect(*face) for face in group.faces),
+        tuple(Pin(*pin) for pin in pins),
+        places(group.steady),
+    )
+
+
+def _complete(groups: list[FusionGroup], network: Network) -> FusionPlan:
+    """Add the layers that are missing, and put the groups into an order in which they can run."""
+    there = {i for group in groups for i in group.layers}
+    missing = [FusionGroup((i,)) for i in range(len(network.layers)) if i not in there]
+    if not missing:
+        return FusionPlan(tuple(groups))
+    groups = [*groups, *missing]
+    order = group_order(network, [group.layers for group in groups])
+    return FusionPlan(tuple(groups[g] for g in order or range(len(groups))))

@@ -1,0 +1,223 @@
+"""Tables of ``archloom schedule``: groups, the plan beside others, and the search's progress."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+from archloom.studies.analysis import Details, cost_details
+from archloom.studies.rendering.text import (
+    LiveLine,
+    fused_text,
+    gaps_text,
+    group_layers,
+    kept_columns,
+    new_table,
+    percent,
+    plain,
+    print_line,
+    print_whole,
+)
+from archloom.studies.solve import FusionEffort, FusionProgress, Schedule
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from archloom.evaluators.bounds import NetworkBound
+    from archloom.evaluators.fusion import NetworkCost
+
+_KIB: Final = 1024
+_PJ_PER_UJ: Final = 1e6
+
+#: figures of a plan: name in JSON, heading, unit of the heading in units of JSON, and style
+_FIGURES: Final = (
+    ("edp", "EDP (J s)", 1.0, ".4e"),
+    ("energy_pj", "energy (uJ)", _PJ_PER_UJ, ",.2f"),
+    ("latency_cycles", "latency (cycles)", 1.0, ",.0f"),
+    ("dram_bytes", "DRAM (KiB)", _KIB, ",.1f"),
+)
+
+
+def schedule_record(found: Schedule, effort: FusionEffort) -> Details:
+    """Return all that is known of a plan, as ``--json`` prints it (docs/schedule.md)."""
+    from archloom.evaluators.bounds import any_plan_bound
+    from archloom.evaluators.fusion.buffer import buffer_words
+    from archloom.space.hardware import Cores, fusion_cores
+
+    network, hardware = found.cost.network, found.cost.hardware
+    steady = any(group.group.steady for group in found.cost.groups)
+    bound = any_plan_bound(network, hardware, steady)
+    details = cost_details(found.cost, found.unfused)
+    figures = _figures(found.cost)
+    proven, cores = found.bound_edp_js, fusion_cores(hardware)
+    capacity = buffer_words(cores.one) if isinstance(cores, Cores) else 0
+    return {
+        "network": network.name,
+        "batch": network.batch,
+        "hardware": hardware.name,
+        "planner": effort.settings.fusion if effort.plan is None else "given",
+        **figures,
+        "leakage_pj": found.cost.leakage_pj,
+        "baseline": _figures(found.unfused),
+        "lower_bound": _figures(bound),
+        "gap_percent": _gap_percent(figures["edp"], bound.edp_js),
+        "planner_bound": proven,
+        "planner_gap_percent": None if proven is None else _gap_percent(figures["edp"], proven),
+        "cpu_s": found.cpu_s,
+        "evaluations": found.evaluations,
+        "interrupted": found.interrupted,
+        "notes": list(found.notes),
+        "mapping_problems": found.mapped,
+        "mapping_gaps": details["gaps"],
+        "buffers": cores.count if isinstance(cores, Cores) else 0,
+        "buffer_bytes": capacity * hardware.word_bits / 8,
+        "groups": details["groups"],
+    }
+
+
+def _figures(cost: "NetworkCost | NetworkBound") -> dict[str, float]:
+    return {
+        "edp": cost.edp_js,
+        "energy_pj": cost.energy_pj,
+        "latency_cycles": cost.latency_cycles,
+        "dram_bytes": cost.dram_bytes,
+    }
+
+
+def _gap_percent(edp: float, bound: float) -> float:
+    """Return by how much an EDP is above a bound; rounding may put it below."""
+    return max(0.0, 100.0 * (edp / bound - 1.0))
+
+
+def print_schedule(record: Details, console: "Console") -> None:
+    """Print a record of :func:`schedule_record`."""
+    print_line(_heading(record), console)
+    print_whole(_groups(record), console)
+    print_whole(_sums(record), console)
+    for line in _remarks(record):
+        print_line(line, console)
+
+
+def _heading(record: Details) -> str:
+    fused = sum(len(group["layers"]) > 1 for group in record["groups"])
+    layers = sum(len(group["layers"]) for group in record["groups"])
+    return (
+        f"{record['network']} ({layers} layers, batch {record['batch']}) on {record['hardware']}: "
+        f"{fused_text(len(record['groups']), fused)}; planner {record['planner']}\n"
+    )
+
+
+def _groups(record: Details) -> "Table":
+    groups = record["groups"]
+    kept = kept_columns(groups)
+    heads = ["group", "layers", "tile", "halo", "resident weights", *kept]
+    numbers = ["peak KiB", "DRAM KiB", "layer by layer", "energy uJ", "cycles"]
+    capacity = record["buffer_bytes"] / _KIB
+    buffers = "buffer" if record["buffers"] == 1 else f"{record['buffers']} buffers"
+    title = "Groups, in running order"
+    title += f"; {buffers} of {capacity:,.1f} KiB" if capacity else ""
+    table = new_table(title, [*heads, *numbers], heads[1:])
+    for number, group in enumerate(groups):
+        table.add_row(
+            str(number),
+            plain(group_layers(group["layers"])),
+            tile_text(group),
+            group["halo"].replace("_", " ") if group["tiles"] > 1 else "",
+            plain(group_layers(group["resident"])),
+            *(plain(texts[number]) for texts in kept.values()),
+            _peak(group),
+            f"{group['dram_bytes'] / _KIB:,.1f}",
+            f"{group['dram_bytes_unfused'] / _KIB:,.1f}",
+            f"{group['dynamic_pj'] / _PJ_PER_UJ:,.2f}",
+            f"{group['latency_cycles']:,}",
+        )
+    table.add_section()
+    empty = [""] * (len(heads) - 2)
+    leakage = f"{record['leakage_pj'] / _PJ_PER_UJ:,.2f}"
+    table.add_row("", "leakage", *empty, "", "", "", leakage, "")
+    sums = ("dram_bytes", _KIB), ("energy_pj", _PJ_PER_UJ)
+    dram, energy = (f"{record[key] / scale:,.{2 if scale > _KIB else 1}f}" for key, scale in sums)
+    alone = f"{record['baseline']['dram_bytes'] / _KIB:,.1f}"
+    cycles = f"{record['latency_cycles']:,}"
+    table.add_row("", "all", *empty, "", dram, alone, energy, cycles)
+    return table
+
+
+def tile_text(group: Details) -> str:
+    """Return rows and columns of a tile, and how many there are; nothing for a group that streams.
+
+    Of tiles of several sizes: how many of each, the largest first.
+    """
+    if faces := group.get("faces"):
+        sizes = Counter((rows, columns) for _, _, rows, columns in faces)
+        largest = sorted(sizes.items(), key=lambda item: -item[0][0] * item[0][1])
+        return ", ".join(f"{rows}x{columns} ({times})" for (rows, columns), times in largest)
+    if group["tile"] is None:
+        return ""
+    rows, columns = group["tile"]
+    cores = f" on {group['cores']} cores" if "cores" in group else ""
+    count = f" ({group['tiles']})" if group["tiles"] > 1 else " (whole)"
+    return f"{rows}x{columns}{count}{cores}"
+
+
+def _peak(group: Details) -> str:
+    """Return the most KiB in use; of a group that streams, what the plan keeps there besides."""
+    kept = f"{group['peak_bytes'] / _KIB:,.1f}"
+    if tile_text(group):
+        return kept
+    return f"streams + {kept}" if group["peak_bytes"] else "streams"
+
+
+def _sums(record: Details) -> "Table":
+    heads = ("", "this plan", "layer by layer", "ratio", "lower bound", "above it")
+    table = new_table("One pass", heads, ("",))
+    for key, label, scale, style in _FIGURES:
+        mine, alone, bound = (
+            part[key] / scale for part in (record, record["baseline"], record["lower_bound"])
+        )
+        table.add_row(
+            label,
+            format(mine, style),
+            format(alone, style),
+            f"{mine / alone:.3f}" if alone else "",
+            format(bound, style),
+            f"{100 * (mine / bound - 1):,.1f} %" if bound else "",
+        )
+    return table
+
+
+def _remarks(record: Details) -> Iterator[str]:
+    yield "Lower bound: what no plan and no mappings go below. EDP: energy of an image x latency."
+    if record["planner_bound"] is not None:
+        yield (
+            f"{record['planner']} proves that no plan of its space has an EDP below "
+            f"{record['planner_bound']:.4e} J s: the plan is at most "
+            f"{percent(record['planner_gap_percent'])} above the least"
+        )
+    yield f"Mappings: {gaps_text(record['mapping_gaps'])}"
+    plans = "1 plan" if record["evaluations"] == 1 else f"{record['evaluations']:,} plans"
+    yield f"{plans}, {record['mapping_problems']:,} mapping problems, {record['cpu_s']:.1f} CPU-s"
+
+
+class ScheduleProgress(LiveLine):
+    """A live line on a terminal: how many plans are evaluated, and what the best one saves."""
+
+    def __init__(self, evaluations: int, console: "Console") -> None:
+        super().__init__(evaluations, console, bar=12)
+        self._evaluations = evaluations
+
+    def tell(self, stand: FusionProgress) -> None:
+        """Show where the search stands."""
+        self.show(progress_text(stand, self._evaluations), completed=stand.evaluations)
+
+
+def progress_text(stand: FusionProgress, most: int) -> str:
+    """Return where a search of at most so many plans stands; with a bar it fits 80 columns."""
+    if not stand.mapped:
+        return "compiling, which takes a while the first time"
+    mapped = f"{stand.mapped:,} mappings"
+    if not stand.evaluations:
+        return f"layer by layer: {mapped}"
+    ratio = stand.edp_js / stand.baseline_edp_js
+    plans = f"{stand.evaluations:,} of {most:,} plans"
+    return f"{plans}: {stand.edp_js:.3g} J s, x {ratio:.3f}; {mapped}"

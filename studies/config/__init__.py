@@ -1,0 +1,38 @@
+"""Study files: types, limits, defaults, and all mistakes at once.
+
+``study_config.py`` is the file as a whole; each other module reads one section of it.
+``component_choice.py`` checks the options of searches against their registered factories.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .errors import EntryError as EntryError
+    from .hardware_reference import (
+        ChosenHardware as ChosenHardware,
+        baseline_hardware as baseline_hardware,
+        find_hardware as find_hardware,
+    )
+    from .mapping_constraints import read_constraints_file as read_constraints_file
+    from .methods import with_method as with_method
+    from .objectives import held_out_goals as held_out_goals, stored_goals as stored_goals
+    from .selection import PICKED as PICKED, pick_rule as pick_rule, stored_pick as stored_pick
+    from .start_from import StartSource as StartSource
+    from .study_config import (
+        ExecutorChoice as ExecutorChoice,
+        StudyConfig as StudyConfig,
+        load_config as load_config,
+        parse_stored as parse_stored,
+        space_text as space_text,
+    )
+    from .workload_reference import is_file as is_file, normal as normal, shown as shown
+    from .workloads import (
+        Workload as Workload,
+        WorkloadOptions as WorkloadOptions,
+        find_network as find_network,
+        load_workloads as load_workloads,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

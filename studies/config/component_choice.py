@@ -1,0 +1,143 @@
+"""Sections of a study file that choose a registered part and set its options.
+
+Which options there are, of which type and with which default, is what the part's factory says:
+a part of another package is checked like a built-in one, and so are all four families of parts.
+"""
+
+import inspect
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+
+from archloom.search import (
+    BUDGET_ALLOCATORS,
+    FUSION_SEARCHES,
+    HARDWARE_OPTIMIZERS,
+    MAPPING_SEARCHES,
+    RENAMED,
+    Family,
+    renamed,
+)
+from archloom.space import Document, Fault, KeyPath, did_you_mean
+
+
+class Choice(BaseModel):
+    """The name of a registered part, and its options beside it."""
+
+    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
+
+    name: str
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Keyword arguments of the part's factory."""
+        return dict(self.model_extra or {})
+
+
+def complete(choice: Choice, family: Family[Any]) -> Choice:
+    """Return the choice with every default written out, so that it keeps its meaning."""
+    defaults = {
+        name: option.default
+        for name, option in family.options(choice.name).items()
+        if option.default is not inspect.Parameter.empty
+    }
+    return Choice(name=choice.name, **(defaults | choice.options))
+
+
+def option_problems(choice: Choice, family: Family[Any]) -> Iterator[tuple[str, str]]:
+    """Yield (option, what is wrong with it) for every option that the factory would refuse.
+
+    Raises:
+        ValueError: the part cannot be loaded.
+    """
+    valid = family.options(choice.name)
+    types = family.option_types(choice.name, choice.options)
+    for option, value in choice.options.items():
+        if option not in valid:
+            hint = did_you_mean(option, list(valid)) if valid else "it has no options"
+            yield option, f"is no option of {choice.name!r}; {hint}"
+        elif option in types:
+            try:
+                TypeAdapter(types[option]).validate_python(value, strict=True)
+            except ValidationError as error:
+                rule = error.errors()[0]["msg"].replace("Input should be", "must be")
+                yield option, f"{value!r} {rule}"
+    for option, parameter in valid.items():
+        if parameter.default is inspect.Parameter.empty and option not in choice.options:
+            yield "", f"{choice.name!r} needs the option {option!r}"
+
+
+def named_parts(software: Any) -> Any:
+    """Return a ``software`` section as it is stored: searches by today's names, options apart.
+
+    A search may be given as its name or, like optimizer and halving, as a mapping with its name and
+    options. ``population`` is a key of the section itself, where all searches find it that breed.
+
+    Raises:
+        ValueError: the population is given twice, or an option is a mapping.
+    """
+    if not isinstance(software, Mapping):
+        return software
+    found = dict(software)
+    for key in ("fusion", "mapping"):
+        part = found.get(key)
+        if not isinstance(part, Mapping) or not isinstance(part.get("name"), str):
+            continue  # a name alone, or pydantic says what is wrong
+        options = {str(k): v for k, v in part.items() if k != "name"}
+        if any(isinstance(value, Mapping) for value in options.values()):
+            raise ValueError(f"options of {key} must be texts, numbers, true, false or lists")
+        if key == "fusion" and "population" in options:
+            if "population" in found:
+                raise ValueError("population stands in fusion and beside it")
+            found["population"] = options.pop("population")
+        found |= {key: part["name"], f"{key}_options": options}
+    for key in RENAMED:
+        if isinstance(found.get(key), str):
+            found[key] = renamed(key, found[key])
+    return found
+
+
+def frozen_options(options: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
+    """Return options as a value that can be hashed."""
+    pairs = sorted(options.items())
+    return tuple((k, tuple(v) if isinstance(v, list) else v) for k, v in pairs)
+
+
+#: keys that choose a registered part
+_FAMILIES: Final[Mapping[KeyPath, Family[Any]]] = {
+    ("optimizer",): HARDWARE_OPTIMIZERS,
+    ("halving",): BUDGET_ALLOCATORS,
+    ("software", "fusion"): FUSION_SEARCHES,
+    ("software", "mapping"): MAPPING_SEARCHES,
+}
+
+
+def choice_faults(document: Document) -> Iterator[Fault]:
+    """Yield what is wrong with the sections whose keys depend on the part that they name."""
+    for keys, family in _FAMILIES.items():
+        section: Any = document.data
+        for key in keys:
+            section = section.get(key) if isinstance(section, dict) else None
+        if not isinstance(section, dict) or not isinstance(section.get("name"), str):
+            continue  # absent, a name alone, or pydantic says what is wrong
+        choice = Choice(**{str(k): v for k, v in section.items()})
+        for option, message in _option_faults(choice, family):
+            yield Fault(document.place((*keys, option) if option else keys), message)
+
+
+def _option_faults(choice: Choice, family: Family[Any]) -> list[tuple[str, str]]:
+    """Return what is wrong with a choice, each with the option that it is about, if it is one."""
+    if choice.name not in family:
+        # pydantic knows the names of the searches of software
+        named = family in (HARDWARE_OPTIMIZERS, BUDGET_ALLOCATORS)
+        message = f"{choice.name!r} is unknown; {did_you_mean(choice.name, list(family))}"
+        return [("name", message)] if named else []
+    try:
+        wrong = list(option_problems(choice, family))
+        if not wrong and family is BUDGET_ALLOCATORS:
+            # it says what it thinks of its numbers; others need a space or a network first
+            family[choice.name](**choice.options)
+    except ValueError as error:
+        return [("", str(error))]
+    return wrong

@@ -1,0 +1,153 @@
+"""Hardware that a user names: a preset, or a template with a value for each parameter."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from archloom.space import Infeasible, did_you_mean
+from archloom.space.design_space import preset, with_technology, with_word_bits
+from archloom.space.hardware import Hardware
+
+from ..errors import UserError
+
+if TYPE_CHECKING:
+    from archloom.space.design_space import HardwareSpace, Value
+    from archloom.space.hardware import Hardware
+
+
+class ChosenHardware(NamedTuple):
+    """Hardware, and the file that says where its numbers come from."""
+
+    hardware: "Hardware"
+    file: Path
+
+
+def find_hardware(
+    source: str, settings: Sequence[str], technology: str | None, word_bits: int | None
+) -> ChosenHardware:
+    """Return the hardware that a command line asks for.
+
+    Args:
+        source: name of a preset or template, or path of a template.
+        settings: ``name=value`` for each parameter of a template.
+        technology: table to take it to; None for its own.
+        word_bits: word width to take it to; None for its own.
+
+    Raises:
+        UserError: nothing of that name, values that it does not have (all of them at once), or
+            an impossible technology or word width.
+    """
+    from archloom.evaluators.technology import technology_names
+    from archloom.space.design_space import with_technology, with_word_bits
+
+    hardware, file = _found(source, settings)
+    if technology is not None:
+        known = technology_names()
+        if technology not in known:
+            raise UserError(
+                f"--technology: {technology!r} is not known; {did_you_mean(technology, known)}"
+            )
+        hardware = with_technology(hardware, technology)
+    if word_bits is not None:
+        try:
+            hardware = with_word_bits(hardware, word_bits)
+        except ValueError as error:
+            raise UserError(f"--word-bits: {error}") from None
+    return ChosenHardware(hardware, file)
+
+
+def _found(source: str, settings: Sequence[str]) -> ChosenHardware:
+    from archloom.space.design_space import (
+        PRESETS,
+        TEMPLATES,
+        HardwareSpace,
+        TemplateError,
+        preset,
+        preset_file,
+    )
+
+    if source in PRESETS:
+        if settings:
+            raise UserError(f"preset {source} has no parameters; leave out --set {settings[0]}")
+        return ChosenHardware(preset(source), preset_file(source))
+    if source not in TEMPLATES and not Path(source).is_file():
+        names = [*PRESETS, *TEMPLATES]
+        raise UserError(
+            f"{source}: no such preset, template or file; {did_you_mean(source, names)}"
+        )
+    try:
+        space = HardwareSpace.load(source)
+        return ChosenHardware(_built(space, settings), space.file)
+    except TemplateError as error:
+        raise UserError(str(error)) from None
+
+
+def _built(space: "HardwareSpace", settings: Sequence[str]) -> "Hardware":
+
+    built = space.build(_point(space, settings))
+    if isinstance(built, Infeasible):
+        raise UserError(f"{space.name}: {built}")
+    return built
+
+
+def _point(space: "HardwareSpace", settings: Sequence[str]) -> "Mapping[str, Value]":
+    """Return the value of every parameter that counts; all mistakes are one error."""
+    given, faults = _given(space, settings)
+    point: dict[str, Value] = {}
+    for p in space.parameters:
+        if p.name in given:
+            try:
+                point[p.name] = p.values[p.check(given[p.name])]
+            except ValueError as error:
+                faults.append(f"--set {p.name}: {error}")
+        elif p.active(point):
+            listed = ", ".join(map(str, p.values[:12])) + (", ..." if len(p.values) > 12 else "")
+            faults.append(f"--set {p.name}=... is missing; its values: {listed}")
+        # what comes later may depend on it
+        point.setdefault(p.name, p.values[0])
+    if faults:
+        raise UserError("\n".join(f"{space.name}: {fault}" for fault in faults))
+    return point
+
+
+def _given(space: "HardwareSpace", settings: Sequence[str]) -> "tuple[dict[str, Value], list[str]]":
+
+    names = [p.name for p in space.parameters]
+    given: dict[str, Value] = {}
+    faults = []
+    for setting in settings:
+        name, equals, text = (part.strip() for part in setting.partition("="))
+        if not (name and equals and text):
+            faults.append(f"--set {setting}: must be name=value")
+        elif name not in names:
+            hint = did_you_mean(name, names) if names else "it has no parameters"
+            faults.append(f"--set {setting}: {name!r} is no parameter; {hint}")
+        elif name in given:
+            faults.append(f"--set {setting}: {name} is set twice")
+        else:
+            given[name] = _value(text)
+    return given, faults
+
+
+def _value(text: str) -> "Value":
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+def baseline_hardware(name: str, space: "HardwareSpace") -> "Hardware":
+    """Return a preset in the technology and at the word width of a study's space.
+
+    In its own it would compare processes and precisions rather than designs.
+
+    Raises:
+        UserError: words of that width do not fill the preset's memory accesses.
+    """
+
+    try:
+        return with_word_bits(with_technology(preset(name), space.technology), space.word_bits)
+    except ValueError as error:
+        raise UserError(f"baseline {name}: {error}") from None

@@ -1,0 +1,92 @@
+"""Constraints on mappings in study files and in files of their own."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import core_schema
+
+from archloom.space import Fault, Faults, Infeasible, Place
+from archloom.space.mapping import (
+    UNCONSTRAINED,
+    ConstraintsError,
+    MappingConstraints,
+    constraints_data,
+    read_constraints,
+)
+
+from .errors import ConfigError, read_document, refusal
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+
+    from archloom.space.design_space import HardwareSpace
+
+
+class Readable:
+    """Lets a section of a study file be constraints, and be written as it was read."""
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, _source: type, _handler: "GetCoreSchemaHandler"
+    ) -> core_schema.CoreSchema:
+        dump = core_schema.plain_serializer_function_ser_schema(constraints_data)
+        return core_schema.no_info_plain_validator_function(_read, serialization=dump)
+
+
+def _read(data: Any) -> MappingConstraints:
+    if isinstance(data, MappingConstraints):
+        return data
+    try:
+        return read_constraints(data)
+    except ConstraintsError as error:
+        raise refusal(error.faults, data) from None
+
+
+def unfit(constraints: MappingConstraints, space: "HardwareSpace") -> Faults:
+    """Return what no design of a space can obey, but for meshes, which designs differ in."""
+    found, top = Faults(), Place()
+    levels = {level.name: level for level in space.levels}
+    for name, near in constraints.unknown_levels(levels):
+        found.add(top.key("levels").key(name), f"is no level of {space.name}; {near}")
+    for rules in constraints.levels:
+        if rules.level in levels:
+            for key, _, message in rules.misfits(levels[rules.level]):
+                found.add(top.key("levels").key(rules.level).key(key), message)
+    if not found and constraints != UNCONSTRAINED:
+        for broken in _contradictions(constraints, space):
+            found.add(top, str(broken))
+    return found
+
+
+def _contradictions(
+    constraints: MappingConstraints, space: "HardwareSpace"
+) -> Iterator[Infeasible]:
+    """Yield orders that the dataflow does not permit in the first design."""
+    from archloom.evaluators.loopnest import conflicts
+
+    design = space.build({p.name: p.values[0] for p in space.parameters})
+    if not isinstance(design, Infeasible):
+        names = [level.name for level in design.levels]
+        found = conflicts(constraints.within(names), design)
+        yield from (broken for broken in found if broken.reason == "orders_constraint")
+
+
+def read_constraints_file(path: Path) -> MappingConstraints:
+    """Return the constraints of a YAML file, which holds what ``software.constraints`` may hold.
+
+    Raises:
+        ConfigError: everything that is wrong in it.
+        OSError, UnicodeDecodeError: it cannot be read.
+    """
+    faults = Faults()
+    document = read_document(path, path.read_text(encoding="utf-8"), faults)
+    try:
+        found = read_constraints(document.data)
+    except ConstraintsError as error:
+        faults.include(
+            Fault(document.place(fault.place.keys), fault.message) for fault in error.faults
+        )
+    if faults:
+        raise ConfigError(path, faults)
+    return found

@@ -1,0 +1,219 @@
+"""Objectives and limits in study files, as ``docs/study_files.md`` has them.
+
+An objective is the name of a metric, or a mapping with ``metric`` and of which workloads. A
+limit stands under the metric's name with its unit: a number, a mapping with ``limit`` and of
+which workloads, or a list of these.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
+
+from pydantic import PlainSerializer, PlainValidator, ValidationInfo
+
+from archloom.search import METRICS, Aggregate, Limit, Objective, ObjectiveSet
+from archloom.space import Faults, KeyPath, Place, did_you_mean
+
+from .errors import EntryError, collecting, entry_error, refusal
+from .quantities import positive
+
+if TYPE_CHECKING:
+    from archloom.space.workload import Network
+
+
+#: by key of a study file, the metrics that software decides
+LIMITED: Final = {m.key: name for name, m in METRICS.items() if not m.of_hardware}
+
+_OF_WHICH: Final = ("aggregate", "workload", "weights")
+
+
+def _read_objectives(entries: Any) -> tuple[Objective, ...]:
+    """Return the objectives that a study file lists.
+
+    Raises:
+        ValidationError: everything that is wrong with them.
+    """
+    if not isinstance(entries, list | tuple):
+        raise ValueError(f"{entries!r} must be a list of metrics, such as [edp, area, tdp]")
+    faults = Faults()
+    goals: list[Objective] = []
+    for i, entry in enumerate(entries):
+        with collecting(faults, i):
+            goals.append(_objective(entry))
+    if not faults:
+        try:
+            ObjectiveSet(tuple(goals))
+        except ValueError as error:
+            faults.add(Place(), str(error))
+    if faults:
+        raise refusal(faults, entries)
+    return tuple(goals)
+
+
+def _objectives_data(goals: Sequence[Objective]) -> list[Any]:
+    """Return plain YAML values that :func:`_read_objectives` reads."""
+    return [{"metric": g.metric, **below} if (below := _of(g)) else g.metric for g in goals]
+
+
+def _read_limits(entries: Any, info: ValidationInfo) -> tuple[Limit, ...]:
+    """Return the limits that stand under one metric's key.
+
+    Raises:
+        ValidationError: everything that is wrong with them.
+    """
+    metric = LIMITED[info.field_name or ""]
+    faults = Faults()
+    limits: list[Limit] = []
+    whole = listed(entries) is entries
+    for i, entry in enumerate(listed(entries)):
+        with collecting(faults, *([i] if whole else [])):
+            limit = _limit(metric, entry)
+            if limit.objective in [other.objective for other in limits]:
+                raise entry_error(f"{limit.objective.name} is limited already")
+            limits.append(limit)
+    if faults:
+        raise refusal(faults, entries)
+    return tuple(limits)
+
+
+def _limits_data(limits: Sequence[Limit]) -> Any:
+    """Return plain YAML values that :func:`_read_limits` reads."""
+    data = [
+        {"limit": limit.value, **below} if (below := _of(limit.objective)) else limit.value
+        for limit in limits
+    ]
+    return data[0] if len(data) == 1 else data
+
+
+Objectives = Annotated[
+    tuple[Objective, ...], PlainValidator(_read_objectives), PlainSerializer(_objectives_data)
+]
+Limits = Annotated[tuple[Limit, ...], PlainValidator(_read_limits), PlainSerializer(_limits_data)]
+
+
+def sound_objective(entry: Any) -> Objective | None:
+    """Return the objective of an entry, or None if anything is wrong with it."""
+    with suppress(EntryError):
+        return _objective(entry)
+    return None
+
+
+def sound_limit(metric: str, entry: Any) -> Limit | None:
+    """Return the limit of an entry under a metric's key, or None if anything is wrong with it."""
+    with suppress(EntryError):
+        return _limit(metric, entry)
+    return None
+
+
+def stored_goals(config: Mapping[str, Any]) -> ObjectiveSet:
+    """Return the goals of a study's directory; older ones had EDP, area and TDP."""
+    constraints = config["constraints"]
+    limits = [
+        _limit(metric, entry)
+        for key, metric in LIMITED.items()
+        for entry in listed(constraints.get(key, []))
+    ]
+    if "objectives" not in config:
+        return ObjectiveSet(limits=tuple(limits))
+    return ObjectiveSet(tuple(map(_objective, config["objectives"])), tuple(limits))
+
+
+def listed(data: Any) -> Sequence[Any]:
+    """Return the entries of a key: of a list its items, else the one that it is."""
+    return data if isinstance(data, list | tuple) else [data]
+
+
+def _objective(entry: Any) -> Objective:
+    if isinstance(entry, str):
+        entry = {"metric": entry}
+    if not isinstance(entry, dict):
+        raise entry_error(f"{entry!r} must be a metric's name or a mapping with 'metric'")
+    _check_keys(entry, ("metric", *_OF_WHICH))
+    metric = entry.get("metric")
+    if not isinstance(metric, str) or metric not in METRICS:
+        what = "metric is missing" if metric is None else f"metric {metric!r} is unknown"
+        where: KeyPath = ("metric",) if metric is not None and len(entry) > 1 else ()
+        raise entry_error(f"{what}; {did_you_mean(str(metric), METRICS)}", *where)
+    return _goal(metric, entry)
+
+
+def _limit(metric: str, entry: Any) -> Limit:
+    where: KeyPath = ("limit",) if isinstance(entry, dict) else ()
+    entry = entry if isinstance(entry, dict) else {"limit": entry}
+    _check_keys(entry, ("limit", *_OF_WHICH))
+    goal = _goal(metric, entry)
+    if "limit" not in entry:
+        raise entry_error("limit is missing")
+    try:
+        return Limit(goal, positive(entry["limit"], goal.facts.unit))
+    except ValueError as error:
+        raise entry_error(str(error), *where) from None
+
+
+def _goal(metric: Any, entry: Mapping[str, Any]) -> Objective:
+    """Return the goal of an entry whose keys are sound; weights alone mean a weighted sum."""
+    faults = Faults()
+    weights = entry.get("weights", {})
+    if not isinstance(weights, dict) or ("weights" in entry and not weights):
+        faults.add(Place(keys=("weights",)), "must be a mapping of workloads to numbers")
+        weights = {}
+    numbers = []
+    for name, weight in weights.items():
+        try:
+            numbers.append((str(name), positive(weight, "")))
+        except ValueError as error:
+            faults.add(
+                Place(
+                    keys=(
+                        "weights",
+                        str(name),
+                    )
+                ),
+                str(error),
+            )
+    aggregate = entry.get("aggregate", "weighted_sum" if weights else "geomean")
+    if aggregate not in (known := get_args(Aggregate)):
+        near = did_you_mean(str(aggregate), known)
+        faults.add(Place(keys=("aggregate",)), f"{aggregate!r} is unknown; {near}")
+    workload = entry.get("workload")
+    if workload is not None and not isinstance(workload, str):
+        faults.add(Place(keys=("workload",)), f"{workload!r} must be a workload's label")
+    if faults:
+        raise EntryError(faults)
+    try:
+        return Objective(metric, aggregate, workload, tuple(numbers))
+    except ValueError as error:
+        raise entry_error(str(error)) from None
+
+
+def _check_keys(entry: Mapping[Any, Any], known: Sequence[str]) -> None:
+    faults = Faults()
+    for key in (key for key in entry if key not in known):
+        faults.add(Place().key(key), f"is an unknown key; {did_you_mean(str(key), known)}")
+    if faults:
+        raise EntryError(faults)
+
+
+def _of(goal: Objective) -> dict[str, Any]:
+    """Return of which workloads a goal is, as an entry has it."""
+    if goal.weights:
+        return {"aggregate": "weighted_sum", "weights": dict(goal.weights)}
+    if goal.workload is not None:
+        return {"workload": goal.workload}
+    return {} if goal.aggregate == "geomean" else {"aggregate": goal.aggregate}
+
+
+def held_out_goals(
+    objectives: Sequence[Objective], networks: "Sequence[Network]"
+) -> tuple[Objective, ...]:
+    """Return what is measured of the held-out networks together.
+
+    The objectives that software decides, of all held-out networks: what the study has of one
+    workload, or weighs, becomes the geometric mean.
+    """
+    goals = (
+        Objective(goal.metric, "geomean" if goal.aggregate == "weighted_sum" else goal.aggregate)
+        for goal in objectives
+        if not goal.known
+    )
+    return tuple(goal for goal in dict.fromkeys(goals) if goal.fault(networks) is None)

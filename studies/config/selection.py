@@ -1,0 +1,96 @@
+"""Rule that picks one design of a front, as study files say it."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import PlainSerializer, PlainValidator, ValidationInfo
+
+from archloom.search import Objective
+from archloom.space import did_you_mean
+
+from ..errors import UserError
+from .objectives import stored_goals
+from .quantities import positive
+
+if TYPE_CHECKING:
+    from archloom.search import PickRule
+
+#: The rules, and what people call a design that one picked.
+PICKED: Final = {
+    "ideal": "nearest to the ideal",
+    "knee": "the knee",
+    "lexicographic": "the best by the objectives in order",
+}
+_KEYS: Final = ("name", "order", "tolerance")
+
+
+def _read_pick(entry: Any, info: ValidationInfo) -> dict[str, Any]:
+    """Return a rule as a mapping: ``name``, and of ``lexicographic`` its options if given.
+
+    Raises:
+        ValueError: what is wrong with it.
+    """
+    rule = entry if isinstance(entry, dict) else {"name": entry}
+    unknown = [key for key in rule if key not in _KEYS]
+    if unknown:
+        raise ValueError(
+            f"{unknown[0]!r} is an unknown key; {did_you_mean(str(unknown[0]), _KEYS)}"
+        )
+    name = rule.get("name")
+    if not isinstance(name, str) or name not in PICKED:
+        raise ValueError(f"{name!r} is unknown; {did_you_mean(str(name), PICKED)}")
+    if name != "lexicographic" and len(rule) > 1:
+        raise ValueError(f"{name!r} has no options; order and tolerance are of 'lexicographic'")
+    order = rule.get("order", [])
+    if not isinstance(order, list):
+        raise ValueError(f"order {order!r} must be a list of objectives")
+    if "objectives" in info.data:
+        positions(order, info.data["objectives"])
+    if "tolerance" in rule and rule["tolerance"] != 0:
+        positive(rule["tolerance"], "")
+    return dict(rule)
+
+
+def positions(order: Sequence[Any], objectives: Sequence[Objective]) -> tuple[int, ...]:
+    """Return where the named objectives stand; a metric's name will do where it is one alone.
+
+    Raises:
+        ValueError: a name that no objective, or more than one, has; or one that stands twice.
+    """
+    found = []
+    for name in order:
+        fits = [i for i, goal in enumerate(objectives) if name in (goal.name, goal.metric)]
+        if len(fits) != 1:
+            near = did_you_mean(str(name), [goal.name for goal in objectives])
+            raise ValueError(f"order names {name!r}, which is no one objective; {near}")
+        found.append(fits[0])
+    if len(set(found)) < len(found):
+        raise ValueError(f"order {list(order)} has an objective twice")
+    return tuple(found)
+
+
+def pick_rule(rule: Mapping[str, Any], objectives: Sequence[Objective]) -> "PickRule":
+    """Return the rule of a mapping that :func:`_read_pick` returned."""
+    from archloom.search import PickRule
+
+    order = positions(rule.get("order", ()), objectives)
+    return PickRule(rule["name"], order, float(rule.get("tolerance", 0.0)))
+
+
+def stored_pick(config: Mapping[str, Any], name: str | None = None) -> "PickRule":
+    """Return the rule of a study's directory; older ones picked the nearest to the ideal.
+
+    ``name`` is a rule that is asked for in place of the study's.
+
+    Raises:
+        UserError: it is unknown.
+    """
+    if name is not None and name not in PICKED:
+        raise UserError(f"--pick {name!r} is unknown; {did_you_mean(name, PICKED)}")
+    rule = config.get("pick", {"name": "ideal"})
+    if name not in (None, rule["name"]):
+        rule = {"name": name}
+    return pick_rule(rule, stored_goals(config).objectives)
+
+
+Pick = Annotated[dict[str, Any], PlainValidator(_read_pick), PlainSerializer(dict)]

@@ -1,0 +1,174 @@
+"""Entries of a study file's ``workloads``: names and mappings, checked and put in one form."""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from os.path import expanduser
+from pathlib import Path
+from typing import Any, Final
+
+from archloom.space import Faults, Place, did_you_mean
+
+from .errors import EntryError, entry_error
+
+#: a name, or a mapping with ``network`` or ``file`` and options; paths are absolute
+Reference = str | dict[str, Any]
+
+#: of the files that are read
+SUFFIXES: Final = (".onnx", ".json")
+
+#: what a path may be of
+KINDS: Final = "an ONNX file (.onnx), a network's JSON (.json), a directory of Timeloop problems"
+
+_FILE_KEYS: Final = ("file", "batch", "dimensions")
+
+
+def is_file(reference: Reference) -> bool:
+    """Whether a workload comes from a file or directory, so that a study keeps a copy."""
+    return isinstance(reference, dict) and "file" in reference
+
+
+def shown(reference: Reference) -> str:
+    """Return a workload for messages: its name, or its file's, with its options."""
+    if isinstance(reference, str):
+        return reference
+    name = Path(reference["file"]).name if is_file(reference) else reference["network"]
+    return f"{name}{options_text(reference)}"
+
+
+def normal(entry: object, folder: Path) -> Reference:
+    """Return an entry with its names as the catalogue has them and its path absolute.
+
+    Args:
+        entry: as a study file has it.
+        folder: where relative paths start.
+
+    Raises:
+        EntryError: everything that is wrong with the entry; files are not looked at.
+    """
+    if isinstance(entry, str):
+        if _is_path(entry, folder):
+            return {"file": str(absolute(entry, folder))}
+        return _known_name(entry, folder)
+    if not isinstance(entry, Mapping):
+        raise entry_error(f"{entry!r} must be a name, or a mapping with network or file")
+    keys = {str(key): value for key, value in entry.items()}
+    if "network" in keys and "file" in keys:
+        raise entry_error("has both network and file, must have one of them")
+    if "file" in keys:
+        return _normal_file(keys, folder)
+    if "network" in keys:
+        return _normal_network(keys)
+    raise entry_error(f"must have a key network or file, has {', '.join(keys) or 'no key'}")
+
+
+def _is_path(name: str, folder: Path) -> bool:
+    """Whether a name is a path; of files and networks of one name, the network is meant."""
+    from archloom.space.networks import NETWORKS
+
+    if name in NETWORKS:
+        return False
+    return name == "." or "/" in name or name.endswith(SUFFIXES) or name in _names_in(folder)
+
+
+def absolute(path: str, folder: Path) -> Path:
+    """Return a path made absolute from ``folder``; ``~`` is the home directory, as in a shell."""
+    # the method of Path raises where there is no such user
+    return (folder / expanduser(path)).absolute()  # noqa: PTH111
+
+
+def _known_name(name: str, folder: Path) -> str:
+    from archloom.space.networks import NETWORKS, entry
+
+    try:
+        return entry(name)[0]
+    except ValueError:
+        files = get_close_matches(name, [n for n in _names_in(folder) if n.endswith(SUFFIXES)])
+        hint = did_you_mean(name, [*NETWORKS, *files])
+        raise entry_error(f"network {name!r} is unknown; {hint}") from None
+
+
+def _normal_network(keys: dict[str, Any]) -> Reference:
+    """Check a mapping that names a network of the catalogue; put its options in order."""
+    from archloom.space.networks import entry, option_fault, options
+
+    if not isinstance(keys["network"], str):
+        raise entry_error(f"{keys['network']!r} must be the name of a network", "network")
+    try:
+        name = entry(keys["network"])[0]
+    except ValueError as error:
+        raise entry_error(str(error), "network") from None
+    known = options(name)
+    given = {key: value for key, value in keys.items() if key not in ("network", "batch")}
+    faults = Faults()
+    _check_batch(keys, faults)
+    for key, value in given.items():
+        if key not in known:
+            hint = did_you_mean(key, [*known, "batch"])
+            faults.add(Place().key(key), f"is no option of {name}; {hint}")
+        elif message := option_fault(key, value, known):
+            faults.add(Place().key(key), message)
+    if faults:
+        raise EntryError(faults)
+    batch = {"batch": keys["batch"]} if keys.get("batch", 1) > 1 else {}
+    chosen = {key: given[key] for key in known if key in given} | batch
+    return {"network": name, **chosen} if chosen else name
+
+
+def _normal_file(keys: dict[str, Any], folder: Path) -> Reference:
+    """Check a mapping that names a file; put its keys in order."""
+    faults = Faults()
+    for key in (key for key in keys if key not in _FILE_KEYS):
+        faults.add(Place().key(key), f"is an unknown key; {did_you_mean(key, _FILE_KEYS)}")
+    _check_batch(keys, faults)
+    if not isinstance(keys["file"], str) or not keys["file"]:
+        faults.add(Place().key("file"), f"{keys['file']!r} must be the path of {KINDS}")
+    elif "dimensions" in keys:
+        _check_dimensions(keys["dimensions"], keys["file"], faults)
+    if faults:
+        raise EntryError(faults)
+    path = {"file": str(absolute(keys["file"], folder))}
+    return path | {key: keys[key] for key in ("dimensions", "batch") if key in keys}
+
+
+def _check_batch(keys: Mapping[str, object], faults: Faults) -> None:
+    batch = keys.get("batch", 1)
+    if type(batch) is not int or batch < 1:
+        faults.add(Place().key("batch"), f"{batch!r} must be a whole number, at least 1")
+
+
+def _check_dimensions(sizes: object, file: str, faults: Faults) -> None:
+    place = Place().key("dimensions")
+    if not file.endswith(".onnx"):
+        faults.add(place, f"are for ONNX files alone; {file!r} is none")
+    if not isinstance(sizes, Mapping):
+        faults.add(place, f"{sizes!r} must be a mapping of names to sizes, such as {{batch: 1}}")
+        return
+    for name, size in sizes.items():
+        if not isinstance(name, str):
+            faults.add(place.key(name), "must be a name; write it in quotes")
+        elif type(size) is not int or size < 1:
+            faults.add(place.key(name), f"{size!r} must be a whole number, at least 1")
+
+
+def options_text(reference: dict[str, Any]) -> str:
+    """Return the options of a workload in parentheses; empty if it has none."""
+    others = {k: v for k, v in reference.items() if k not in ("network", "file", "dimensions")}
+    sizes = reference.get("dimensions", {})
+    pairs = [*sizes.items(), *others.items()]
+    text = ", ".join(f"{key}={value}" for key, value in pairs)
+    return f"({text})" if text else ""
+
+
+def near_names(path: Path) -> str:
+    """Return a question with the names in the path's folder that are near to its own."""
+    if not path.parent.is_dir():
+        return f"; {path.parent} is no directory"
+    near = get_close_matches(path.name, _names_in(path.parent))
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
+def _names_in(folder: Path) -> list[str]:
+    try:
+        return sorted(entry.name for entry in folder.iterdir())
+    except OSError:
+        return []

@@ -1,0 +1,320 @@
+"""Networks that a study runs: of the catalogue, of files, of directories of layers.
+
+A workload is named by a text or by a mapping, as ``docs/study_files.md`` has it. What comes from
+a file is read once, when the study begins; from then on the study's own copy counts.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationInfo
+from pydantic_core import core_schema
+
+from archloom.space import Fault, Faults, Place
+from archloom.space.networks import Option, network, options
+from archloom.space.workload import Network
+
+from ..errors import UserError
+from .errors import EntryError, collecting, entry_error, refusal
+from .workload_reference import (
+    KINDS,
+    SUFFIXES,
+    Reference,
+    is_file,
+    near_names,
+    normal,
+    options_text,
+    shown,
+)
+
+if TYPE_CHECKING:
+    from pydantic import GetCoreSchemaHandler
+
+    from archloom.space.workload import Network
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One network of a study.
+
+    Attributes:
+        reference: how the study names it.
+        network: what that is; its name is the workload's label, unique in the study.
+    """
+
+    reference: Reference
+    network: "Network"
+
+    @property
+    def label(self) -> str:
+        """Names the workload in tables, records and reports."""
+        return self.network.name
+
+    @classmethod
+    def __get_pydantic_core_schema__(
+        cls, _source: type, _handler: "GetCoreSchemaHandler"
+    ) -> core_schema.CoreSchema:
+        dump = core_schema.plain_serializer_function_ser_schema(lambda value: value.reference)
+        return core_schema.is_instance_schema(cls, serialization=dump)
+
+
+def load_workload(reference: object, folder: Path) -> "Network":
+    """Return the network that a study file's entry names.
+
+    Args:
+        reference: a name or a mapping.
+        folder: where relative paths start.
+
+    Raises:
+        EntryError: everything that is wrong with the entry.
+    """
+    return _read(normal(reference, folder))
+
+
+def load_workloads(
+    entries: Sequence[object], folder: Path, stored: Mapping[int, str] | None = None
+) -> tuple[Workload, ...]:
+    """Return the workloads of a study file, or of a study's directory.
+
+    Args:
+        entries: as they stand in it.
+        folder: where relative paths start.
+        stored: by position, JSON of the networks that a study's directory keeps; the files that
+            they came from are not read again.
+
+    Raises:
+        EntryError: everything that is wrong with them, each fault with its position first.
+    """
+    faults = Faults()
+    references: dict[int, Reference] = {}
+    for i, entry in enumerate(entries):
+        with collecting(faults, i):
+            reference = normal(entry, folder)
+            if reference in references.values():
+                raise entry_error(
+                    f"{shown(reference)} stands more than once; each network counts once"
+                )
+            references[i] = reference
+    labels = _labels(references)
+    found = []
+    for i, reference in references.items():
+        with collecting(faults, i):
+            if stored and i in stored:
+                network = _stored(stored[i])
+            else:
+                network = replace(_read(reference), name=labels[i])
+            found.append(Workload(reference, network))
+    if faults:
+        raise EntryError(faults)
+    return tuple(found)
+
+
+def _labels(references: Mapping[int, Reference]) -> dict[int, str]:
+    """Return a name for each workload; the catalogue's come first, for they never change."""
+    labels: dict[int, str] = {}
+    for i, reference in sorted(references.items(), key=lambda pair: (is_file(pair[1]), pair[0])):
+        label = name = _label(reference)
+        number = 2
+        while name in labels.values():
+            name, number = f"{label}-{number}", number + 1
+        labels[i] = name
+    return labels
+
+
+def _label(reference: Reference) -> str:
+    if not isinstance(reference, dict) or not is_file(reference):
+        return shown(reference)
+    path = Path(reference["file"])
+    name = path.stem if path.suffix in SUFFIXES else path.name
+    # a file's name may hold line breaks and bytes that are no text
+    plain = "".join(sign if sign.isprintable() else "_" for sign in name or "network")
+    return f"{plain}{options_text(reference)}"
+
+
+def _stored(text: str) -> "Network":
+    from archloom.space.workload import from_text
+
+    try:
+        return from_text(text)
+    except ValueError as error:
+        raise entry_error(f"the study's copy of the network cannot be read: {error}") from None
+
+
+def _read(reference: Reference) -> "Network":
+    """Return the network of a normal reference."""
+    from archloom.space.importers import ImportProblem
+    from archloom.space.importers.timeloop import TimeloopError
+
+    if isinstance(reference, str):
+        return network(reference)
+    batch = reference.get("batch")
+    try:
+        if is_file(reference):
+            found = _read_file(Path(reference["file"]), reference.get("dimensions"))
+        else:
+            name = reference["network"]
+            found = network(
+                name, **{k: v for k, v in reference.items() if k not in ("network", "batch")}
+            )
+        return found if batch is None else found.with_batch(batch)
+    except ImportProblem as error:
+        texts = (f"{error.source}: {text}" for text in error.problems)
+        raise EntryError(Fault(Place(), text) for text in texts) from None
+    except TimeloopError as error:
+        raise EntryError(Fault(Place(), text) for text in error.faults) from None
+    except ValueError as error:
+        raise entry_error(str(error)) from None
+
+
+def _read_file(path: Path, dimensions: Mapping[str, int] | None) -> "Network":
+    """Return the network of a file or directory.
+
+    Raises:
+        EntryError: there is none, or it cannot be read.
+        ValueError: what the file's reader says of it.
+    """
+    try:
+        if not path.exists():
+            raise entry_error(f"there is no file {path}{near_names(path)}")
+        if path.is_dir():
+            from archloom.space.importers.timeloop.problem import read_network as read_directory
+
+            return read_directory(path)
+        if path.suffix == ".onnx":
+            from archloom.space.importers.onnx import read_onnx
+
+            return read_onnx(path, dimensions)
+        if path.suffix == ".json":
+            from archloom.space.workload import read_network
+
+            return read_network(path)
+    except OSError as error:
+        raise entry_error(f"{path} cannot be read: {error.strerror or error}") from None
+    raise entry_error(f"{path} must be {KINDS}")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkloadOptions:
+    """What a command line asks for.
+
+    Attributes:
+        settings: ``name=value`` for options of the network.
+        batch: images, or sequences, of one pass; None for what the network has.
+        word_bits: width of a word of every tensor.
+        option: that gave the settings, for messages.
+    """
+
+    settings: Sequence[str] = ()
+    batch: int | None = None
+    word_bits: int = 16
+    option: str = "--set"
+
+
+def find_network(reference: Reference, asked: WorkloadOptions) -> Network:
+    """Return the network that a command line means.
+
+    Args:
+        reference: a network of the catalogue, or a file, as a study's ``workloads`` name them.
+        asked: settings are options of the catalogue's network, or sizes of the named dimensions
+            of an ONNX file.
+
+    Raises:
+        UserError: no such network, or wrong settings, all of them at once.
+    """
+    texts, faults = _read_options(asked)
+    keys: dict[str, object]
+    if isinstance(reference, str):
+        known = options(reference)
+        keys = {"network": reference}
+        keys |= {key: _value(text, known.get(key)) for key, text in texts.items()}
+    else:
+        keys = dict(reference)
+        if texts:
+            keys["dimensions"] = {key: _value(text, 1) for key, text in texts.items()}
+    if asked.batch is not None:
+        keys["batch"] = asked.batch
+    try:
+        net = load_workload(keys, Path.cwd())
+    except EntryError as error:
+        faults += [_in_options(fault, texts, asked.option) for fault in error.faults]
+    if faults:
+        raise UserError("\n".join(_of(reference, fault) for fault in faults))
+    return net
+
+
+def _of(reference: Reference, fault: str) -> str:
+    """Say of what network a fault is; readers of files name the file, by its whole path."""
+    path = "" if isinstance(reference, str) else str(reference.get("file", ""))
+    return f"{shown(reference)}: {fault.removeprefix(f'{path}: ')}"
+
+
+def _read_options(asked: WorkloadOptions) -> tuple[dict[str, str], list[str]]:
+    """Split ``key=value`` texts; also return what is wrong with them."""
+    texts: dict[str, str] = {}
+    faults = []
+    for setting in asked.settings:
+        key, equals, text = (part.strip() for part in setting.partition("="))
+        if not (key and equals and text):
+            faults.append(f"{asked.option} {setting}: must be name=value")
+        elif key in texts:
+            faults.append(f"{asked.option} {setting}: {key} is set twice")
+        else:
+            texts[key] = text
+    return texts, faults
+
+
+def _value(text: str, default: Option | None) -> Option:
+    """Return what a text means where there could be ``default``; the text if it means nothing."""
+    if isinstance(default, bool):
+        return {"true": True, "false": False}.get(text.lower(), text)
+    if isinstance(default, int):
+        try:
+            return int(text)
+        except ValueError:
+            return text
+    return text
+
+
+def _in_options(fault: Fault, texts: Mapping[str, str], option: str) -> str:
+    """Return a fault of a workload in the words of the command line."""
+    keys = fault.place.keys
+    key = str(keys[-1]) if keys else ""
+    if key in texts:
+        return f"{option} {key}={texts[key]}: {fault.message}"
+    what = {"batch": "--batch: ", "dimensions": f"{option}: dimensions "}.get(key, "")
+    return f"{what}{fault.message}"
+
+
+def _readable_workloads(entries: Any, info: ValidationInfo) -> Any:
+    """Read the networks, so that what is wrong with them is reported with the file's errors."""
+    if not isinstance(entries, list | tuple):
+        return entries
+    if not entries:
+        raise ValueError("names no network; a study needs one at least")
+    return _load(entries, info.context or {})
+
+
+def _load(entries: list[Any] | tuple[Any, ...], context: Mapping[str, Any]) -> Any:
+    try:
+        return load_workloads(entries, context.get("folder", Path()), context.get("networks"))
+    except EntryError as error:
+        raise refusal(error.faults, entries) from None
+
+
+def _readable_held_out(entries: Any, info: ValidationInfo) -> Any:
+    """Read held-out networks, of which there may be none."""
+    if not isinstance(entries, list | tuple) or not entries:
+        return entries
+    held = {**(info.context or {}), "networks": (info.context or {}).get("held_out")}
+    return _load(entries, held)
+
+
+#: Networks that designs are found for; one at least.
+Searched = Annotated[
+    tuple[Workload, ...], Field(strict=False), BeforeValidator(_readable_workloads)
+]
+
+#: Networks that designs are validated on, perhaps none.
+HeldOut = Annotated[tuple[Workload, ...], Field(strict=False), BeforeValidator(_readable_held_out)]

@@ -1,0 +1,216 @@
+"""The loop of a study: propose designs, search their software in rounds, learn, repeat.
+
+It starts by replaying the store, every time; a fresh study is one whose store is empty. What it
+does next depends on the config, the seed and the store, never on time or on the executor.
+"""
+
+from collections.abc import Mapping, Sequence
+from time import perf_counter, process_time
+from typing import TYPE_CHECKING
+
+from archloom.search import derived_seed
+from archloom.space.design_space import Point
+from archloom.studies.analysis import front_of
+from archloom.studies.storage import BASELINE, Crash, History, Store, Trial, decode
+
+from .held_out import validate
+from .progress import Status, Watch
+from .proposals import Proposals
+from .study import Study
+from .trial_task import Executor, TrialTask
+
+if TYPE_CHECKING:
+    from archloom.search.budget import Standing
+    from archloom.search.software import SoftwareResult
+    from archloom.space.hardware import Hardware
+
+
+def run_study(study: Study, store: Store, executor: Executor, watch: Watch) -> list[Trial]:
+    """Run the study to its end, from wherever its store says that it is; return the trials."""
+    return _Loop(study, store, executor, watch).run()
+
+
+class _Loop:
+    def __init__(self, study: Study, store: Store, executor: Executor, watch: Watch) -> None:
+        self._study = study
+        self._store = store
+        self._executor = executor
+        self._watch = watch
+        self._history = History(store)
+        self._trials: list[Trial] = []
+        self._front: list[Trial] = []
+
+    def run(self) -> list[Trial]:
+        config = self._study.config
+        self._history.opened(config.executor.name)
+        proposals = self._study.proposals()
+        batch = 0
+        while len(self._trials) < config.trials:
+            points = self._points(batch, proposals)
+            if not points:
+                break  # the space has no more feasible designs, or none that can add to the front
+            trials = self._batch(batch, points)
+            self._store.publish(trials)
+            proposals.tell(trials)
+            self._store.publish_certificate(proposals.certificate())
+            self._trials += trials
+            self._front = front_of([*self._front, *trials], self._study.problem.objective_set)
+            batch += 1
+        self._baseline()
+        self._validate()
+        return self._trials
+
+    def _points(self, batch: int, proposals: Proposals) -> list[Point]:
+        """Return the batch's points: from the journal, else from the optimizer.
+
+        Those that the study begins with come first.
+        """
+        noted = self._history.points(batch)
+        if noted is not None:
+            points, refused = noted
+            proposals.refuse(refused)
+            return points
+        config, begun, start = self._study.config, len(self._trials), self._study.start
+        n = min(config.batch_size, config.trials - begun)
+        began, cpu_began = perf_counter(), process_time()
+        points, refused = proposals.next(n, start.first[begun : begun + n] if start else ())
+        taken = (perf_counter() - began, process_time() - cpu_began)
+        self._history.asked(batch, points, refused, *taken)
+        return points
+
+    def _batch(self, batch: int, points: Sequence[Point]) -> list[Trial]:
+        first = len(self._trials)
+        designs = {first + i: self._study.hardware(point) for i, point in enumerate(points)}
+        results = self._rounds(designs, dict(zip(designs, points, strict=True)))
+        return [
+            self._study.trial(number, batch, point, designs[number], results[number])
+            for number, point in zip(designs, points, strict=True)
+        ]
+
+    def _baseline(self) -> None:
+        """Evaluate the preset as a trial that no round stops."""
+        hardware = self._study.baseline
+        if hardware is None:
+            return
+        results = self._rounds({BASELINE: hardware}, {})[BASELINE]
+        baseline = self._study.trial(BASELINE, BASELINE, None, hardware, results)
+        self._store.publish_baseline(baseline)
+
+    def _validate(self) -> None:
+        """Search software for held-out networks, on the designs of the front."""
+        if self._study.context.held_out:
+            watch = self._tell_validation
+            parts = (self._history, self._executor, watch)
+            self._store.publish_validation(validate(self._study, self._front, *parts))
+
+    def _rounds(
+        self, designs: "Mapping[int, Hardware]", points: Mapping[int, Point]
+    ) -> "dict[int, list[SoftwareResult | Crash]]":
+        """Search the software of the designs, round by round; return the results of each.
+
+        Args:
+            designs: by trial.
+            points: of them, by trial; a trial without one is never stopped.
+        """
+        results: dict[int, list[SoftwareResult | Crash]] = {trial: [] for trial in designs}
+        allocator = self._study.allocator
+        standings: dict[int, Standing] = {}
+        alive = sorted(designs)
+        for round_index in range(allocator.rounds):
+            self._round(designs, alive, round_index)
+            going: dict[int, Standing] = {}
+            for trial in alive:
+                result = self._result(trial, round_index)
+                results[trial].append(result)
+                # what no plan can run on will not run with more search
+                if not isinstance(result, Crash) and result.infeasible is None:
+                    going[trial] = self._standing(result, designs[trial], points.get(trial))
+            standings |= going
+            if not going or round_index == allocator.rounds - 1:
+                break
+            rivals = self._rivals(standings, going)
+            alive = allocator.survivors(going, round_index, rivals) if points else alive
+        for trial in designs:
+            self._history.forget(trial)
+        return results
+
+    def _standing(
+        self, result: "SoftwareResult", hardware: "Hardware", point: Point | None
+    ) -> "Standing":
+        from archloom.search.budget import Standing
+        from archloom.search.hardware import Candidate
+
+        facts = None if point is None else self._study.problem.assess(point)
+        costs = self._study.costs(hardware, result)
+        if costs is None or not isinstance(facts, Candidate):
+            return Standing(result.curve)
+        return Standing(result.curve, costs, facts.values)
+
+    def _rivals(
+        self, standings: "Mapping[int, Standing]", going: "Mapping[int, Standing]"
+    ) -> list[tuple[float, ...]]:
+        """Return the costs of what is measured: in earlier batches, and in this one and stopped."""
+        goals = self._study.problem.objective_set
+        earlier = [t.costs(goals) for t in self._trials if t.edp_js is not None]
+        stopped = (one.costs for trial, one in standings.items() if trial not in going)
+        return [*earlier, *(costs for costs in stopped if costs is not None)]
+
+    def _round(
+        self, designs: "Mapping[int, Hardware]", alive: Sequence[int], round_index: int
+    ) -> None:
+        """Do what the journal does not have of a round, and journal each task as it ends."""
+        missing = [t for t in alive if self._history.payload(t, round_index) is None]
+        if not missing:
+            return
+        tasks = [self._task(trial, designs[trial], round_index) for trial in missing]
+        done = len(alive) - len(missing)
+        self._tell_watcher(len(designs), round_index, done / len(alive), BASELINE in designs)
+        for index, result in self._executor.run(tasks):
+            self._history.done(missing[index], round_index, result)
+            done += 1
+            self._tell_watcher(len(designs), round_index, done / len(alive), BASELINE in designs)
+
+    def _task(self, trial: int, hardware: "Hardware", round_index: int) -> TrialTask:
+        previous = self._history.payload(trial, round_index - 1) if round_index else None
+        if isinstance(previous, Crash):
+            raise RuntimeError(f"trial {trial} crashed in round {round_index - 1}, cannot go on")
+        seed = derived_seed(self._study.config.seed, trial, "software")
+        return TrialTask(hardware, seed, previous, self._study.allocator.budget(round_index))
+
+    def _result(self, trial: int, round_index: int) -> "SoftwareResult | Crash":
+        result = self._history.payload(trial, round_index)
+        if result is None:
+            raise RuntimeError(f"the executor lost trial {trial} in round {round_index}")
+        return result if isinstance(result, Crash) else decode(result)
+
+    def _tell_validation(self, done: int, total: int) -> None:
+        rounds = self._study.allocator.rounds
+        self._tell(rounds, 1.0, validation=(done, total))
+
+    def _tell_watcher(self, size: int, round_index: int, share: float, baseline: bool) -> None:
+        inside = 0 if baseline else size * (round_index + share) / self._study.allocator.rounds
+        fraction = min((len(self._trials) + inside) / self._study.config.trials, 1.0)
+        self._tell(round_index + 1, fraction, baseline=baseline)
+
+    def _tell(
+        self,
+        round_: int,
+        fraction: float,
+        baseline: bool = False,
+        validation: tuple[int, int] | None = None,
+    ) -> None:
+        goal = self._study.problem.objective_set.objectives[0]
+        self._watch(
+            Status(
+                trials_done=len(self._trials),
+                trials=self._study.config.trials,
+                round=round_,
+                rounds=self._study.allocator.rounds,
+                fraction=fraction,
+                best=goal.text(self._front[0].figure(goal)) if self._front else None,
+                front=len(self._front),
+                failed=sum(trial.state == "failed" for trial in self._trials),
+                baseline=baseline,
+                validation=validation,
+            )
+        )

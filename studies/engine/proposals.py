@@ -1,0 +1,109 @@
+"""Proposals of designs: the optimizer's, less what bounds exclude; and when the front is to be
+proven, whatever bounds leave open.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from archloom.search.hardware import ENUMERATE_LIMIT, Observation
+from archloom.search.hardware.certify import DominancePruner
+from archloom.space.design_space import Point
+from archloom.studies.storage import Trial
+
+from ..errors import UserError
+
+if TYPE_CHECKING:
+    from archloom.search.hardware import DesignProblem, HardwareOptimizer
+    from archloom.search.hardware.certify import Certificate
+
+#: Designs that the optimizer proposes before a study that proves its front goes on without it:
+#: about as many as it needs to find most of the front (docs/hardware_search.md).
+LEAD: Final = 60
+
+#: Proposals in a row that bounds may exclude before the optimizer counts as done.
+REFUSALS: Final = 1000
+
+#: The same where designs out of open boxes are to follow.
+FEW_REFUSALS: Final = 64
+
+#: Tight bounds that are taken for each result of a study that proves nothing.
+TIGHTENED: Final = 64
+
+
+class Proposals:
+    """Proposes designs, none of which bounds exclude.
+
+    What it proposes depends on the trials that it has observed and on nothing else.
+
+    Args:
+        problem: what is searched.
+        optimizer: that has observed nothing but what the study begins with.
+        exact: whether to go on after the optimizer until the front is proven.
+
+    Raises:
+        UserError: the front of a space is to be proven whose designs differ in so many ways that
+            not even boxes of them are followed.
+    """
+
+    def __init__(
+        self, problem: "DesignProblem", optimizer: "HardwareOptimizer", exact: bool
+    ) -> None:
+        self._pruner = DominancePruner(problem)
+        if exact and not self._pruner.covers_space:
+            raise UserError(
+                f"mode exact: {problem.space.name} has {problem.space.cardinality} points, more "
+                f"than {problem.enumerate_limit}, and too many structures to be followed in boxes; "
+                "use mode search, raise enumerate, or give parameters that decide about levels, "
+                "batch or clock fewer values"
+            )
+        self._optimizer = optimizer
+        self._exact = exact
+        self._whole = problem.enumerable
+        self._goals = problem.objective_set
+        self._observed = 0
+
+    def next(self, n: int, first: Sequence[Point] = ()) -> tuple[list[Point], list[Point]]:
+        """Return up to ``n`` designs to run, and those that were proposed and are not run.
+
+        The optimizer observes the latter. No designs to run: the space has no others, or none
+        that can add to the front. ``first`` are ``n`` designs at the most that somebody wants to
+        run, whatever bounds say.
+        """
+        chosen = list(first)
+        if self._pruner.covers_space and not self._pruner.candidates_left:
+            return chosen, []
+        if self._exact and self._whole and self._observed >= LEAD and not chosen:
+            return self._pruner.best_candidates(n), []
+        refused: list[Point] = []
+        most = REFUSALS if self._whole or not self._exact else FEW_REFUSALS
+        while len(chosen) < n and len(refused) < most:
+            points = self._optimizer.ask(n - len(chosen), chosen)
+            if not points:
+                break
+            excluded = [point for point in points if self._pruner.pruned(point)]
+            chosen += [point for point in points if point not in excluded]
+            self.refuse(excluded)
+            refused += excluded
+        if self._exact and not chosen:
+            chosen = self._pruner.best_candidates(n)
+        return chosen, refused
+
+    def refuse(self, points: Sequence[Point]) -> None:
+        """Let the optimizer observe designs that are not run, again where a study goes on."""
+        if points:
+            self._optimizer.tell([Observation(p, None, 0) for p in points])
+
+    def tell(self, trials: Sequence[Trial]) -> None:
+        """Learn from trials that ended."""
+        self._observed += len(trials)
+        observations = [trial.observation(self._goals) for trial in trials]
+        self._optimizer.tell(observations)
+        for trial, observation in zip(trials, observations, strict=True):
+            self._pruner.tell(observation, settled=trial.state in ("complete", "infeasible"))
+        few = self._observed >= LEAD or self._pruner.candidates_left <= ENUMERATE_LIMIT
+        every = self._exact and self._whole and few
+        self._pruner.tighten(None if every else TIGHTENED * len(trials))
+
+    def certificate(self) -> "Certificate | None":
+        """Return what bounds prove of the front; None if the space is not followed."""
+        return self._pruner.certificate()

@@ -1,0 +1,112 @@
+"""Tasks of workers: one stretch of software search for one hardware design.
+
+Everything that goes in or out is a small value, so that it can cross process borders, be
+journaled and be done again. The result travels as compressed JSON: the search state that a
+resumed study reads from its journal is then exactly the one that an undisturbed study uses.
+"""
+
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter, process_time
+from typing import TYPE_CHECKING, Any, Protocol, Self
+
+from archloom.studies.storage import Crash, TaskResult, decode, encode
+
+if TYPE_CHECKING:
+    from archloom.search.software import SoftwareResult, SoftwareSettings, SoftwareTask
+    from archloom.space.hardware import Hardware
+    from archloom.space.workload import Network
+
+    Advance = Callable[[SoftwareTask, dict[str, Any] | None, int], SoftwareResult]
+
+
+@dataclass(frozen=True, slots=True)
+class TaskContext:
+    """Values that all tasks of a study share; an executor sends it to each worker once.
+
+    Attributes:
+        networks: that designs are found for.
+        settings: of the software search.
+        advance: the software search.
+        held_out: networks that designs are validated on.
+    """
+
+    networks: "tuple[Network, ...]"
+    settings: "SoftwareSettings"
+    advance: "Advance"
+    held_out: "tuple[Network, ...]" = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrialTask:
+    """One round of one trial, or the validation of a design on one network.
+
+    Attributes:
+        hardware: the design.
+        seed: seed of the trial's software search; the same in all rounds.
+        previous: payload of the trial's round before; None in the first.
+        budget: evaluations to spend.
+        held_out: position of the held-out network; None for the networks of the search.
+    """
+
+    hardware: "Hardware"
+    seed: int
+    previous: str | None
+    budget: int
+    held_out: int | None = None
+
+
+def perform(context: TaskContext, task: TrialTask) -> TaskResult | Crash:
+    """Do a task; whatever it raises comes back as a value."""
+    from archloom.search.software import SoftwareTask
+
+    start, cpu_start = perf_counter(), process_time()
+    try:
+        held = task.held_out
+        networks = context.networks if held is None else (context.held_out[held],)
+        search = SoftwareTask(task.hardware, networks, context.settings, task.seed)
+        state = None if task.previous is None else decode(task.previous).state
+        payload = encode(context.advance(search, state, task.budget))
+    except Exception as error:  # noqa: BLE001  (the one place where a crash becomes data)
+        return Crash(type(error).__name__, str(error), traceback.format_exc())
+    return TaskResult(payload, perf_counter() - start, process_time() - cpu_start)
+
+
+class Executor(Protocol):
+    """Does tasks, perhaps in parallel; a context manager that holds the workers."""
+
+    def __enter__(self) -> Self:
+        """Start the workers."""
+        ...
+
+    def __exit__(self, *_: object) -> None:
+        """Stop the workers; tasks under way are given up."""
+        ...
+
+    def run(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, TaskResult | Crash]]:
+        """Yield (position in ``tasks``, result) for every task, each as soon as it is done."""
+        ...
+
+
+class InlineExecutor:
+    """Does the tasks in this process, in order: for debugging, tests and single cores.
+
+    ``check`` is called before each task and may raise to give up.
+    """
+
+    def __init__(self, context: TaskContext, check: Callable[[], None] = lambda: None) -> None:
+        self._context = context
+        self._check = check
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def run(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, TaskResult | Crash]]:
+        """Yield (position in ``tasks``, result), in order."""
+        for index, task in enumerate(tasks):
+            self._check()
+            yield index, perform(self._context, task)

@@ -1,0 +1,273 @@
+"""The interactive plots of a report: pure functions from a view to plotly figures.
+
+Every text that comes from a user passes :func:`html.escape`, for plotly reads a subset of HTML.
+"""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from math import floor, log10
+from typing import TYPE_CHECKING, Any
+
+from archloom.search import AREA, EDP, TDP, Objective
+from archloom.studies.analysis import Design, StudyView
+
+from .style import ACCENT, BASELINE, FADED, FONT, INK, SERIES, style
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+#: What every hover box has, objective or not.
+ALWAYS = (EDP, AREA, TDP)
+SCALE = ((0.0, "#440154"), (0.35, "#31688e"), (0.7, "#2aa37a"), (1.0, "#a3d42f"))
+"""Viridis without its yellow end, which cannot be seen on white."""
+
+
+def hover_text(design: Design, columns: Sequence[Objective] = ALWAYS) -> str:
+    """Return the whole design as the HTML of a hover box."""
+    name = f"trial {design.label}" if design.label.isdigit() else design.label
+    beside = design.state if design.kept else f"{design.state}, breaks a limit"
+    figures = (
+        objective.text(design.figure(objective)) for objective in dict.fromkeys((*columns, *ALWAYS))
+    )
+    lines = [f"<b>{escape(name)}</b> ({escape(beside)})", escape(", ".join(figures))]
+    if design.trial.evaluations:
+        lines.append(f"{design.trial.evaluations} software evaluations")
+    lines += [f"{escape(key)}: {escape(str(value))}" for key, value in design.parameters.items()]
+    return "<br>".join(lines)
+
+
+def objectives(view: StudyView, y: Objective, x: Objective, colour: Objective) -> "Figure":
+    """Return one objective against another, coloured by a third."""
+    import plotly.graph_objects as go
+
+    front, rest = view.front, [design for design in view.designs if not design.on_front]
+    figure = go.Figure()
+    staircase = _staircase([(x.figure(d.figure(x)), y.figure(d.figure(y))) for d in front])
+    figure.add_scatter(
+        x=[x.figure(point[0]) for point in staircase],
+        y=[y.figure(point[1]) for point in staircase],
+        mode="lines",
+        line={"color": FADED, "width": 1, "dash": "dot"},
+        hoverinfo="skip",
+        showlegend=False,
+    )
+
+    def points(designs: Sequence[Design], name: str, marker: dict[str, Any]) -> None:
+        figure.add_scatter(
+            x=[design.figure(x) for design in designs],
+            y=[design.figure(y) for design in designs],
+            mode="markers",
+            name=escape(name),
+            marker=marker,
+            hovertext=[hover_text(design, view.columns) for design in designs],
+            hoverinfo="text",
+        )
+
+    points(rest, rest_label(view), {"color": FADED, "size": 7, "opacity": 0.8})
+    emphasis = {
+        "color": [design.figure(colour) for design in front],
+        "colorscale": SCALE,
+        "size": 13,
+        "line": {"color": INK, "width": 1},
+        "colorbar": {"title": {"text": escape(colour.label), "side": "top"}, "thickness": 14},
+    }
+    points(front, "front", emphasis)
+    if view.picked is not None:
+        star = {"symbol": "star-open", "size": 24, "color": ACCENT, "line": {"width": 2.5}}
+        points([view.designs[view.picked]], "picked", star)
+    if view.baseline is not None:
+        mark = {"symbol": "x", "size": 12, "color": BASELINE}
+        points([view.baseline], f"baseline {view.baseline.label}", mark)
+    style(figure, escape(x.label), escape(y.label))
+    figure.update_xaxes(**log_axis([design.figure(x) for design in _everything(view)]))
+    figure.update_yaxes(**log_axis([design.figure(y) for design in _everything(view)]))
+    return figure
+
+
+def hypervolume(view: StudyView) -> "Figure":
+    """Return the hypervolume against the software evaluations of all trials together."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    figure.add_scatter(
+        x=[spent for spent, _ in view.hypervolume],
+        y=[volume for _, volume in view.hypervolume],
+        mode="lines+markers",
+        line={"shape": "hv", "color": SERIES[0], "width": 2},
+        marker={"size": 5},
+        showlegend=False,
+        customdata=[design.label for design in view.designs],
+        hovertemplate="after trial %{customdata}: %{y:.3f}<extra></extra>",
+    )
+    style(figure, "software evaluations, all trials", f"hypervolume ({volume_unit(view)})")
+    figure.update_yaxes(rangemode="tozero")
+    return figure
+
+
+def rest_label(view: StudyView) -> str:
+    """Say why designs are not on the front."""
+    return "dominated" if all(d.kept for d in view.designs) else "dominated, or breaks a limit"
+
+
+def volume_unit(view: StudyView) -> str:
+    """Return the unit of hypervolumes: decades, to the power of the number of objectives."""
+    powers = ("", "", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹")
+    count = len(view.goals.objectives)
+    return f"decades{powers[count]}" if count < len(powers) else f"decades^{count}"
+
+
+def curves(view: StudyView) -> "Figure":
+    """Return the best EDP of every trial against its evaluations; stopped trials are faded."""
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    named: set[str] = set()
+    for design in sorted(view.designs, key=lambda design: design.state != "stopped"):
+        if not design.curve:
+            continue
+        group = "front" if design.on_front else design.state
+        colour, width = {"front": (ACCENT, 2.0), "stopped": (FADED, 1.0)}.get(
+            group, (SERIES[0], 1.3)
+        )
+        figure.add_scatter(
+            x=[n for n, _ in design.curve],
+            y=[edp for _, edp in design.curve],
+            mode="lines+markers",
+            line={"shape": "hv", "color": colour, "width": width},
+            marker={"size": 4},
+            name=group,
+            legendgroup=group,
+            showlegend=group not in named,
+            hovertemplate=f"trial {escape(design.label)}: %{{y:.3g}} J s after %{{x}}"
+            "<extra></extra>",
+        )
+        named.add(group)
+    style(figure, "software evaluations of the trial", "best EDP so far (J s)")
+    figure.update_yaxes(**log_axis([edp for d in view.designs for _, edp in d.curve]))
+    return figure
+
+
+def parallel_coordinates(view: StudyView) -> "Figure":
+    """Return the parameters of the front's members as parallel coordinates.
+
+    The first of the view's axes is the colour, the others are coordinates as well.
+    """
+    import plotly.graph_objects as go
+
+    front = view.front
+    names = list(front[0].parameters) if front else []
+    varied = [name for name in names if len({str(d.parameters[name]) for d in front}) > 1]
+    axes = [_axis(name, [design.parameters[name] for design in front]) for name in varied]
+    first, *others = view.axes
+    for objective in others:
+        values = [design.figure(objective) for design in front]
+        axes.append({"label": escape(objective.label), "values": values, **_ticks(values)})
+    lines = {
+        "color": [log10(design.figure(first)) for design in front],
+        "colorscale": SCALE,
+        "showscale": True,
+        "colorbar": {
+            "title": {"text": f"log10 {escape(first.label)}", "side": "top"},
+            "thickness": 14,
+        },
+    }
+    figure = go.Figure(
+        go.Parcoords(
+            dimensions=axes,
+            line=lines,
+            labelangle=-25,
+            labelside="bottom",
+            rangefont={"color": "white"},
+        )
+    )
+    figure.update_layout(
+        font={"family": FONT, "size": 12, "color": INK},
+        height=400,
+        margin={"l": 60, "r": 40, "t": 30, "b": 80},
+        paper_bgcolor="white",
+    )
+    return figure
+
+
+def stacked_bars(rows: Sequence[str], parts: Mapping[str, Sequence[float]], unit: str) -> "Figure":
+    """Return horizontal bars, one for each row, made of the same named parts.
+
+    Args:
+        rows: labels of the bars, the first at the top.
+        parts: for each part its value in every row.
+        unit: label of the axis.
+    """
+    import plotly.graph_objects as go
+
+    figure = go.Figure()
+    for i, (part, values) in enumerate(parts.items()):
+        figure.add_bar(
+            y=[escape(row) for row in rows],
+            x=list(values),
+            orientation="h",
+            name=escape(part),
+            marker={"color": SERIES[i % len(SERIES)]},
+            hovertemplate=f"{escape(part)}: %{{x:.4g}} {escape(unit)}<extra>%{{y}}</extra>",
+        )
+    style(figure, unit, "")
+    figure.update_layout(
+        barmode="stack",
+        height=195 + 46 * len(rows),
+        bargap=0.35,
+        margin={"t": 95, "b": 60},
+        legend={"y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
+    )
+    figure.update_yaxes(autorange="reversed", automargin=True, gridcolor="white")
+    return figure
+
+
+def _everything(view: StudyView) -> list[Design]:
+    return [*view.designs, *([view.baseline] if view.baseline else [])]
+
+
+def _staircase(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Return the corners of the lower left border of the points."""
+    corners: list[tuple[float, float]] = []
+    for x, y in sorted(points):
+        if not corners or y < corners[-1][1]:
+            corners += [(x, corners[-1][1])] if corners else []
+            corners.append((x, y))
+    return corners
+
+
+def _axis(name: str, values: list[Any]) -> dict[str, Any]:
+    """Return one axis of parallel coordinates; each value that occurs has a tick."""
+    numeric = all(isinstance(value, int | float) for value in values)
+    known = sorted(set(values)) if numeric else sorted({str(value) for value in values})
+    keys = values if numeric else [str(value) for value in values]
+    places = {value: place for place, value in enumerate(known)}
+    return {
+        "label": escape(name),
+        "values": [places[key] for key in keys],
+        "tickvals": list(places.values()),
+        "ticktext": [escape(str(value)) for value in known],
+    }
+
+
+def _ticks(values: Sequence[float]) -> dict[str, Any]:
+    """Return five ticks from the smallest to the largest value."""
+    low, high = min(values), max(values)
+    ticks = [low + i * (high - low) / 4 for i in range(5)] if high > low else [low]
+    return {"tickvals": ticks, "ticktext": [f"{tick:.3g}" for tick in ticks]}
+
+
+def log_axis(values: Sequence[float]) -> dict[str, Any]:
+    """Return the settings of a logarithmic axis: the fewer decades, the more ticks in each."""
+    finite = [value for value in values if 0 < value < float("inf")]
+    if not finite:
+        return {"type": "log"}
+    low, high = log10(min(finite)), log10(max(finite))
+    room = max(0.06 * (high - low), 0.05)
+    steps = (1, 2, 3, 5, 7) if high - low < 1 else (1, 2, 5) if high - low < 3 else (1,)
+    ticks = [(m, e) for e in range(floor(low) - 1, floor(high) + 2) for m in steps]
+    return {
+        "type": "log",
+        "range": [low - room, high + room],
+        "tickvals": [m * 10.0**e for m, e in ticks],
+        "ticktext": [f"{m}e{e}" if not -3 <= e <= 4 else f"{m * 10.0**e:g}" for m, e in ticks],
+    }

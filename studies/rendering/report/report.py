@@ -1,0 +1,198 @@
+"""One self-contained HTML file about a study: it needs no network and no server."""
+
+from collections.abc import Sequence
+from html import escape
+from pathlib import Path
+
+from archloom.search import Objective
+from archloom.space.workload import Network
+from archloom.studies.analysis import Design, Details, StudyView, load_view, trial_details
+from archloom.studies.rendering.pictures import draw_summary, plots
+from archloom.studies.storage import Trial, kept_workloads, read_header, write_whole
+
+from ..html import card, definitions, document, plot, table, tile
+from .design_section import design_sections
+from .held_out_section import held_out_sections
+from .network_section import network_sections
+
+HTML, PNG = "report.html", "report.png"
+
+
+def write_report(folder: Path, pick: str | None = None) -> tuple[Path, Path]:
+    """Write ``report.html`` and ``report.png`` into the study's directory; return their paths.
+
+    ``pick`` is a rule in place of the study's.
+
+    Raises:
+        UserError: the directory is no study, or has no finished trial yet.
+    """
+    view = load_view(folder, pick)
+    label = None if view.picked is None else view.designs[view.picked].label
+    details = None if label is None else trial_details(folder, int(label))
+    page, picture = folder / HTML, folder / PNG
+    networks = [workload.network for workload in kept_workloads(folder, read_header(folder))]
+    write_whole(page, render(view, details, networks))
+    draw_summary(view, subtitle(view, details), picture)
+    return page, picture
+
+
+def render(view: StudyView, details: Details | None, networks: Sequence[Network] = ()) -> str:
+    """Return the page of a study.
+
+    Args:
+        view: of the study.
+        details: of the picked design, if there is one.
+        networks: that are drawn.
+    """
+    from plotly.offline import get_plotlyjs
+
+    heading = f'<p class="soft">{escape(subtitle(view, details))}.</p>'
+    sections = [f"<h1>{escape(view.name)}</h1>{heading}", *_overview(view)]
+    if view.front:
+        sections += _front(view)
+    if view.held_out:
+        sections += held_out_sections(view)
+    if view.designs:
+        sections += _search(view)
+    if details:
+        sections += design_sections(details)
+    sections += network_sections(networks, details)
+    sections += _losses(view)
+    return document(f"{view.name} - Archloom", "\n".join(sections), get_plotlyjs())
+
+
+def subtitle(view: StudyView, details: Details | None) -> str:
+    """Say what was studied and how it is priced: the DRAM decides what fusion gains."""
+    text = f"Study of {dict(view.facts)['networks']}"
+    if details is None:
+        return text
+    hardware = details["hardware"]
+    return (
+        f"{text}, priced with technology table {hardware['technology']}, "
+        f"{hardware['dram']} at {hardware['dram_pj_per_bit']:g} pJ/bit"
+    )
+
+
+def _overview(view: StudyView) -> list[str]:
+    tiles = [tile("Pareto front", f"{len(view.front)} designs", f"of {len(view.designs)} priced")]
+    if view.picked is not None:
+        pick = view.designs[view.picked]
+        tiles += [
+            tile("Picked design", f"trial {pick.label}", f"on the front, {view.rule}"),
+            *(
+                tile(
+                    f"Its {goal.title}",
+                    f"{pick.figure(goal):.3g} {goal.facts.unit}".rstrip(),
+                    _against(view.baseline, pick, goal),
+                )
+                for goal in view.columns
+            ),
+        ]
+    return [
+        f'<div class="tiles">{"".join(tiles)}</div>',
+        card("The study", "", definitions(view.facts)),
+    ]
+
+
+def _against(baseline: Design | None, design: Design, goal: Objective) -> str:
+    """Say how a figure compares with the baseline's."""
+    if baseline is None:
+        return ""
+    mine, theirs = design.figure(goal), baseline.figure(goal)
+    if f"{mine / theirs:.3g}" == "1":
+        return f"as much as {baseline.label}"
+    if mine <= theirs:
+        return f"{theirs / mine:.3g}x less than {baseline.label}"
+    return f"{mine / theirs:.3g}x more than {baseline.label}"
+
+
+def _front(view: StudyView) -> list[str]:
+    first, second, third = view.axes
+    left = card(
+        f"{first.title} and {second.title}",
+        f"Colour is {third.title}. Hover over a point to see the design. Dotted: no design "
+        "of the front beats it in both.",
+        plot(plots.objectives(view, first, second, third), "front-1"),
+    )
+    right = card(
+        f"{first.title} and {third.title}",
+        f"The same designs; colour is {second.title}.",
+        plot(plots.objectives(view, first, third, second), "front-2"),
+    )
+    parallel = card(
+        "Parameters of the front",
+        f"One line for each design, coloured by {first.title}. Drag along an axis to select; "
+        "parameters that all members share are left out.",
+        plot(plots.parallel_coordinates(view), "parallel"),
+    )
+    members = card("Designs of the front", "", _designs(view.front, view))
+    return [
+        "<h2>Pareto front</h2>",
+        f'<div class="pair">{left}{right}</div>',
+        f'<div class="wide">{parallel}</div>',
+        f'<div class="wide">{members}</div>',
+    ]
+
+
+def _designs(designs: Sequence[Design], view: StudyView) -> str:
+    names = list(designs[0].parameters)
+    rows = [
+        [
+            d.label,
+            *(d.figure(goal) for goal in view.columns),
+            d.trial.evaluations,
+            "{} of {}".format(*d.trial.mappings_proven),
+            *d.parameters.values(),
+        ]
+        for d in designs
+    ]
+    picked = None if view.picked is None else designs.index(view.designs[view.picked])
+    numbers = [*(goal.label for goal in view.columns), "evaluations"]
+    heads = ["trial", *numbers, "mappings proven", *names]
+    return table(heads, rows, marked=picked)
+
+
+def _search(view: StudyView) -> list[str]:
+    volume = ""
+    if view.reference is not None:
+        corner = ", ".join(
+            f"{goal.figure(cost):.3g} {goal.facts.unit}".rstrip()
+            for goal, cost in zip(view.goals.objectives, view.reference, strict=True)
+        )
+        volume = card(
+            "Hypervolume",
+            f"Volume between the front and {corner}, in logarithms: halving an objective is worth "
+            "the same anywhere.",
+            plot(plots.hypervolume(view), "hypervolume"),
+        )
+    curves = card(
+        "Software search of each trial",
+        "Best EDP against fusion plans priced. Grey: stopped by halving, and not on the front.",
+        plot(plots.curves(view), "curves"),
+    )
+    return ["<h2>Search</h2>", f'<div class="pair">{volume}{curves}</div>']
+
+
+def _losses(view: StudyView) -> list[str]:
+    if not view.losses:
+        return []
+    rows = [
+        [
+            loss.label,
+            loss.state,
+            *_why(loss),
+            ", ".join(f"{k}={v}" for k, v in (loss.point or {}).items()),
+        ]
+        for loss in view.losses
+    ]
+    heads = ["trial", "state", "reason", "detail", "design"]
+    return ["<h2>Trials without a price, or crashed</h2>", card("", "", table(heads, rows))]
+
+
+def _why(trial: Trial) -> tuple[str, str]:
+    """Return the name of what went wrong with a trial, and the amounts or the message."""
+    if trial.crash is not None:
+        return trial.crash.error, trial.crash.message
+    if trial.reason is not None:
+        return trial.reason.reason, str(trial.reason)
+    return "no_plan", "no plan with a price was found within the budget"

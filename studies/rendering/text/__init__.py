@@ -1,0 +1,51 @@
+"""Tables, numbers and designs as text for terminals.
+
+``console.py`` has what all commands print with.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .console import (
+        LiveLine as LiveLine,
+        fit_rows as fit_rows,
+        known as known,
+        new_console as new_console,
+        new_table as new_table,
+        plain as plain,
+        plain_table as plain_table,
+        print_json as print_json,
+        print_line as print_line,
+        print_whole as print_whole,
+        source_rows as source_rows,
+    )
+    from .design import (
+        KIB as KIB,
+        capacity_text as capacity_text,
+        design_text as design_text,
+        group_layers as group_layers,
+        kept_columns as kept_columns,
+        tiling_text as tiling_text,
+    )
+    from .gaps import (
+        fused_text as fused_text,
+        gap_text as gap_text,
+        gaps_text as gaps_text,
+        layer_gap_text as layer_gap_text,
+        percent as percent,
+        spent_text as spent_text,
+    )
+    from .layers import (
+        change_text as change_text,
+        inputs_of as inputs_of,
+        intensity as intensity,
+        moved as moved,
+        operator_text as operator_text,
+        reads_text as reads_text,
+        shape_text as shape_text,
+        window_text as window_text,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

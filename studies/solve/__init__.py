@@ -1,0 +1,28 @@
+"""Single searches for the command line: a mapping, a front of mappings, a plan, under a clock.
+
+``interruptible.py`` runs a search in a thread that Ctrl-C stops; the other modules use it.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .fusion import (
+        FusionEffort as FusionEffort,
+        FusionProgress as FusionProgress,
+        Schedule as Schedule,
+        search_plan as search_plan,
+    )
+    from .mapping import (
+        UNLIMITED as UNLIMITED,
+        MappingEffort as MappingEffort,
+        MappingProgress as MappingProgress,
+        Solution as Solution,
+        compiling as compiling,
+        solve as solve,
+        warm as warm,
+    )
+    from .mapping_front import FrontFound as FrontFound, Point as Point, find_front as find_front
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,256 @@
+"""Search of a fusion plan for one network on one hardware, in a thread that can be stopped."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from math import exp, inf
+from time import process_time
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archloom.evaluators.fusion import NetworkCost
+from archloom.evaluators.loopnest import LayerCost, MappingProblem
+from archloom.search import MAPPING_SEARCHES, derived_seed
+from archloom.search.fusion import (
+    FusionSearch,
+    FusionState,
+    MemoizedPlanEvaluator,
+    PlanEvaluator,
+    ln_edp,
+)
+from archloom.search.fusion.casco import GeneticPlanner
+from archloom.search.mapping import Mapper
+from archloom.search.software import SoftwareSettings, fusion_search, nothing_fused
+from archloom.space import Infeasible
+from archloom.space.fusion import FusionPlan, layer_by_layer
+from archloom.space.hardware import Hardware
+from archloom.space.networks import network as network_named
+from archloom.space.workload import Network
+from archloom.studies.engine import Stopped
+
+from .interruptible import stoppable
+
+#: network, plans, and mappings of each layer that code is compiled with
+_TINY, _TINY_PLANS, _TINY_MAPPINGS = "tiny_cnn", 3, 2000
+
+
+@dataclass(frozen=True)
+class FusionEffort:
+    """How a plan is searched.
+
+    Attributes:
+        settings: planner and mapping search.
+        evaluations: plans that are evaluated at most; a planner may need fewer.
+        seed: of everything that is random.
+        plan: to be evaluated instead of what a planner would find; None if a planner chooses.
+    """
+
+    settings: SoftwareSettings
+    evaluations: int
+    seed: int = 0
+    plan: FusionPlan | None = None
+
+
+@dataclass(frozen=True)
+class FusionProgress:
+    """Where a search stands.
+
+    Attributes:
+        evaluations: plans evaluated.
+        edp_js: the least so far, and that of layer by layer; infinite while there is none.
+        baseline_edp_js: of the first plan, which every planner begins with.
+        mapped: distinct mapping problems solved.
+    """
+
+    evaluations: int
+    edp_js: float
+    baseline_edp_js: float
+    mapped: int
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """The best plan that was found, and how far it may be from the least EDP.
+
+    Attributes:
+        cost: of the best plan.
+        unfused: of layer by layer, with mappings of the same effort.
+        evaluations: plans evaluated.
+        mapped: distinct mapping problems solved.
+        bound_edp_js: what the planner proved that no plan of its space goes below; None if it
+            proved nothing.
+        cpu_s: seconds of CPU time of the search, without compilation.
+        interrupted: whether somebody stopped it.
+        notes: what the planner says of its plan.
+    """
+
+    cost: NetworkCost
+    unfused: NetworkCost
+    evaluations: int
+    mapped: int
+    bound_edp_js: float | None
+    cpu_s: float
+    interrupted: bool
+    notes: tuple[str, ...]
+
+
+def search_plan(
+    network: Network,
+    hardware: Hardware,
+    effort: FusionEffort,
+    tell: Callable[[FusionProgress], None] = lambda _: None,
+) -> Schedule | Infeasible | None:
+    """Search a plan; Ctrl-C ends the search, not the program.
+
+    Args:
+        network: what runs, with the batch of a pass.
+        hardware: where it runs.
+        effort: how, and for how long.
+        tell: called from time to time, from the calling thread, with where the search stands.
+
+    Returns:
+        The best plan; why layer by layer cannot run; or None if it was stopped before anything
+        was evaluated.
+    """
+    stop = np.zeros(1, np.uint8)
+    mapper = _StoppableMapper(effort, stop)
+    evaluator = MemoizedPlanEvaluator(network, hardware, mapper)
+    running = _Running(evaluator, effort, stop)
+    state, interrupted = stoppable(running.search, stop, lambda: tell(running.stand(mapper.mapped)))
+    if not state.history:
+        return None
+    cost, unfused = evaluator.plan(state.best), evaluator.plan(layer_by_layer(network))
+    for found in (unfused, cost):
+        if isinstance(found, Infeasible):
+            return found
+    assert isinstance(cost, NetworkCost)
+    assert isinstance(unfused, NetworkCost)
+    return Schedule(
+        cost,
+        unfused,
+        state.evaluations,
+        mapper.mapped,
+        None if state.bound is None else exp(state.bound),
+        running.cpu_s,
+        interrupted,
+        _notes(effort, hardware, state),
+    )
+
+
+def _notes(effort: FusionEffort, hardware: Hardware, state: FusionState) -> tuple[str, ...]:
+    """Return notes on a plan, and first why nothing can be fused if a planner should."""
+    why = nothing_fused(effort.settings.fusion, hardware)
+    if why is None or effort.plan is not None or effort.settings.fusion == "none":
+        return state.notes
+    return (why, *state.notes)
+
+
+class _Running:
+    """A search at work."""
+
+    def __init__(
+        self, evaluator: MemoizedPlanEvaluator, effort: FusionEffort, stop: NDArray[np.uint8]
+    ) -> None:
+        settings = effort.settings
+        self.cpu_s = 0.0
+        self._warm = _warming(evaluator.hardware, effort, stop)
+        self._search: FusionSearch = (
+            fusion_search(settings.fusion, evaluator, settings.population)
+            if effort.plan is None
+            else _Given(evaluator, effort.plan)
+        )
+        self._evaluations = effort.evaluations
+        self._stop = stop
+        self._state = self._search.start(
+            derived_seed(effort.seed, "fusion", evaluator.network.name)
+        )
+
+    def search(self) -> FusionState:
+        """Evaluate plan after plan until the budget or the planner's plans are used up."""
+        with suppress(Stopped):
+            self._warm()
+        began = process_time()
+        # a stop comes in the middle of a plan, which is left out
+        with suppress(Stopped):
+            while self._state.evaluations < self._evaluations and not self._stop[0]:
+                after = self._search.advance(self._state, 1)
+                if after == self._state:
+                    break
+                self._state = after
+        self.cpu_s = process_time() - began
+        return self._state
+
+    def stand(self, mapped: int) -> FusionProgress:
+        """Return where the search stands."""
+        history = self._state.history
+        best, first = (exp(history[-1]), exp(history[0])) if history else (inf, inf)
+        return FusionProgress(len(history), best, first, mapped)
+
+
+class _Given:
+    """Evaluates layer by layer, then one plan, which counts whatever it costs."""
+
+    def __init__(self, evaluator: PlanEvaluator, plan: FusionPlan) -> None:
+        self._evaluator = evaluator
+        self._plans = (layer_by_layer(evaluator.network), plan)
+
+    def start(self, seed: int) -> FusionState:
+        """Return the state before anything was evaluated."""
+        return FusionState(seed)
+
+    def advance(self, state: FusionState, budget: int) -> FusionState:
+        """Evaluate the plans that were not evaluated yet."""
+        for plan in self._plans[state.evaluations :][:budget]:
+            history = (*state.history, ln_edp(self._evaluator, plan))
+            state = replace(state, best=plan, history=history)
+        return state
+
+
+def _warming(
+    hardware: Hardware, effort: FusionEffort, stop: NDArray[np.uint8]
+) -> Callable[[], None]:
+    """Return what compiles, or loads from the disk, the code that a search needs."""
+    few = min(effort.settings.mapping_evaluations, _TINY_MAPPINGS)
+    tiny = replace(effort, settings=replace(effort.settings, mapping_evaluations=few))
+    net = network_named(_TINY)
+
+    def warm() -> None:
+        evaluator = MemoizedPlanEvaluator(net, hardware, _StoppableMapper(tiny, stop))
+        search = GeneticPlanner(evaluator)
+        search.advance(search.start(0), _TINY_PLANS)
+
+    return warm
+
+
+class _StoppableMapper:
+    """A mapper that begins nothing after a stop, and counts what it was asked for."""
+
+    def __init__(self, effort: FusionEffort, stop: NDArray[np.uint8]) -> None:
+        settings, seed = effort.settings, derived_seed(effort.seed, "mapping")
+        self._mapper = Mapper(
+            MAPPING_SEARCHES[settings.mapping](),
+            settings.mapping_evaluations,
+            seed,
+            settings.factors,
+            settings.constraints,
+        )
+        self._stop = stop
+        self._known: set[str] = set()
+
+    @property
+    def mapped(self) -> int:
+        """Distinct problems so far."""
+        return len(self._known)
+
+    def __call__(self, problem: MappingProblem) -> LayerCost | Infeasible:
+        """Return the cost of the best mapping found, or why there is none.
+
+        Raises:
+            Stopped: the problem is new, and somebody stopped the search.
+        """
+        if problem.key not in self._known:
+            if self._stop[0]:
+                raise Stopped
+            self._known.add(problem.key)
+        return self._mapper(problem)

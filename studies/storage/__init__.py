@@ -1,0 +1,42 @@
+"""A study's directory: journal, trials, certificate; the only memory of a study.
+
+``store.py`` lists the files; ``journal.py`` survives a kill at any instant, ``history.py`` replays
+it, ``trial.py`` is the record of a finished trial.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .history import (
+        History as History,
+        TaskResult as TaskResult,
+        decode as decode,
+        encode as encode,
+    )
+    from .journal import Event as Event, read_events as read_events
+    from .networks import kept_workloads as kept_workloads, stored_networks as stored_networks
+    from .store import (
+        JOURNAL as JOURNAL,
+        LATER as LATER,
+        STUDY as STUDY,
+        Header as Header,
+        Store as Store,
+        read_baseline as read_baseline,
+        read_certificate as read_certificate,
+        read_header as read_header,
+        read_trials as read_trials,
+        read_validation as read_validation,
+        write_whole as write_whole,
+    )
+    from .trial import (
+        BASELINE as BASELINE,
+        NOTHING_FOUND as NOTHING_FOUND,
+        Crash as Crash,
+        HeldOutTrial as HeldOutTrial,
+        Trial as Trial,
+        TrialState as TrialState,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,241 @@
+"""Trial: a hardware design, the software found for it, and what both cost.
+
+A line of ``trials.jsonl`` is a trial that ended; it is the same on every run of a study.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from math import inf, isfinite
+from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+
+from archloom.search import AREA, EDP, TDP, Objective, ObjectiveSet
+from archloom.search.budget import Curve
+from archloom.search.hardware import Observation
+from archloom.search.software import NetworkResult
+from archloom.space import Infeasible
+
+if TYPE_CHECKING:
+    from archloom.space.design_space import Point
+
+TrialState = Literal["complete", "stopped", "infeasible", "failed"]
+
+#: Number of the baseline, which is no trial of the search.
+BASELINE: Final = -1
+
+#: Curve of a trial without a single result.
+NOTHING_FOUND: Final = Curve((), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Crash:
+    """A round that raised, or whose worker died."""
+
+    error: str
+    message: str
+    traceback: str
+
+    def to_dict(self) -> dict[str, str]:
+        """Return plain JSON values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A trial that ended.
+
+    Attributes:
+        number: from 0 on; :data:`BASELINE` for the preset to compare with.
+        batch: from 0 on, likewise.
+        state: ``complete`` (it went through every round), ``stopped`` (halved away, with an honest
+            EDP), ``infeasible`` (no plan could be evaluated) or ``failed`` (a round crashed).
+        rounds: that it took part in.
+        point: parameters of the design; None for a preset.
+        hardware: name of the design.
+        area_mm2, tdp_w: of the hardware.
+        edp_js: the best found (J*s, geometric mean over the networks), also before a crash; None
+            if nothing was.
+        values: figure of every objective and of all that is limited, by name; empty without an
+            EDP, and in records of versions that had no other figures than EDP, area and TDP.
+        evaluations: fusion plans that were evaluated for each network.
+        reason: the rule that made it infeasible.
+        crash: of its last round.
+        networks: best software by network.
+        curve: best EDP against evaluations.
+
+    Raises:
+        ValueError: an unknown state, or an EDP that is not positive and finite.
+    """
+
+    number: int
+    batch: int
+    state: TrialState
+    rounds: int
+    point: "Point | None"
+    hardware: str
+    area_mm2: float
+    tdp_w: float
+    edp_js: float | None
+    values: Mapping[str, float] = field(default_factory=dict)
+    evaluations: int = 0
+    reason: Infeasible | None = None
+    crash: Crash | None = None
+    networks: Mapping[str, NetworkResult] = field(default_factory=dict)
+    curve: Curve = NOTHING_FOUND
+
+    def __post_init__(self) -> None:
+        if self.state not in get_args(TrialState):
+            raise ValueError(
+                f"state is {self.state!r}, must be one of {', '.join(get_args(TrialState))}"
+            )
+        if self.edp_js is not None and not (isfinite(self.edp_js) and self.edp_js > 0):
+            raise ValueError(f"edp_js is {self.edp_js}, must be positive and finite, or None")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; :meth:`from_dict` is the inverse."""
+        return {
+            "trial": self.number,
+            "batch": self.batch,
+            "state": self.state,
+            "rounds": self.rounds,
+            "point": self.point,
+            "hardware": self.hardware,
+            "area_mm2": self.area_mm2,
+            "tdp_w": self.tdp_w,
+            "edp_js": self.edp_js,
+            "values": dict(self.values),
+            "evaluations": self.evaluations,
+            "reason": self.reason.to_dict() if self.reason else None,
+            "crash": self.crash.to_dict() if self.crash else None,
+            "networks": {name: found.to_dict() for name, found in self.networks.items()},
+            "curve": {
+                "evaluations": list(self.curve.evaluations),
+                "edp_js": [edp if isfinite(edp) else None for edp in self.curve.edp],
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Trial":
+        """Return the trial of a record, also of an older version's."""
+        fields = dict(data)
+        curve, reason, crash = fields.pop("curve"), fields.pop("reason"), fields.pop("crash")
+        edp = tuple(inf if value is None else value for value in curve["edp_js"])
+        networks = fields.pop("networks").items()
+        return cls(
+            number=fields.pop("trial"),
+            reason=Infeasible(**reason) if reason else None,
+            crash=Crash(**crash) if crash else None,
+            networks={name: NetworkResult.from_dict(found) for name, found in networks},
+            curve=Curve(tuple(curve["evaluations"]), edp),
+            **fields,
+        )
+
+    @property
+    def label(self) -> str:
+        """Its number, or the name of the preset."""
+        return self.hardware if self.number == BASELINE else str(self.number)
+
+    @property
+    def mappings_proven(self) -> tuple[int, int]:
+        """Recorded mappings that are proven to be the best, and how many all are.
+
+        Those of its plans and of the plans that fuse nothing.
+        """
+        networks = self.networks.values()
+        proven = sum(gap == 0 for best in networks for gap in (best.gaps or {}).values())
+        return proven, sum(len(best.mappings) for best in networks)
+
+    def figure(self, goal: Objective) -> float:
+        """Return a figure of a trial that has an EDP."""
+        always = {EDP.name: self.edp_js, AREA.name: self.area_mm2, TDP.name: self.tdp_w}
+        figure = (always | dict(self.values))[goal.name]
+        if figure is None:
+            raise ValueError(f"trial {self.number} has no EDP")
+        return figure
+
+    def costs(self, goals: ObjectiveSet) -> tuple[float, ...]:
+        """Return the cost of each objective of a trial that has an EDP."""
+        return tuple(goal.figure(self.figure(goal)) for goal in goals.objectives)
+
+    def excess(self, goals: ObjectiveSet) -> tuple[float, ...]:
+        """Return ln(cost / limit) for each limit, of a trial that has an EDP."""
+        return tuple(
+            limit.excess(limit.objective.figure(self.figure(limit.objective)))
+            for limit in goals.limits
+        )
+
+    def keeps_limits(self, goals: ObjectiveSet) -> bool:
+        """Whether it has an EDP and keeps every limit."""
+        return self.edp_js is not None and all(excess <= 0 for excess in self.excess(goals))
+
+    def observation(self, goals: ObjectiveSet) -> Observation:
+        """Return what the optimizer learns from it.
+
+        Raises:
+            ValueError: it is a preset, which is no point of a space.
+        """
+        if self.point is None:
+            raise ValueError(f"{self.hardware} is a preset, so no optimizer proposed it")
+        failure = self.reason.reason if self.reason else None
+        if self.edp_js is None:
+            return Observation(self.point, None, self.evaluations, failure)
+        costs, excess = self.costs(goals), self.excess(goals)
+        return Observation(self.point, costs, self.evaluations, failure, excess)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOutTrial:
+    """How a design of the front does on the held-out networks; a line of ``validation.jsonl``.
+
+    Attributes:
+        number: of the design's trial; :data:`BASELINE` for the preset.
+        hardware: name of the design.
+        evaluations: of each network.
+        values: figures over all held-out networks, by name; empty if a network is missing.
+        missing: why a network has no software: a crash, a broken rule, or None if no plan that
+            can be evaluated was found.
+        networks: best software by network.
+    """
+
+    number: int
+    hardware: str
+    evaluations: int
+    values: Mapping[str, float]
+    missing: Mapping[str, Crash | Infeasible | None]
+    networks: Mapping[str, NetworkResult]
+
+    @property
+    def label(self) -> str:
+        """Number of the trial, or the name of the preset."""
+        return self.hardware if self.number == BASELINE else str(self.number)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; :meth:`from_dict` is the inverse."""
+        return {
+            "trial": self.number,
+            "hardware": self.hardware,
+            "evaluations": self.evaluations,
+            "values": dict(self.values),
+            "missing": {
+                name: {"crash" if isinstance(why, Crash) else "reason": why and why.to_dict()}
+                for name, why in self.missing.items()
+            },
+            "networks": {name: found.to_dict() for name, found in self.networks.items()},
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "HeldOutTrial":
+        """Return what :meth:`to_dict` was called on."""
+        return cls(
+            data["trial"],
+            data["hardware"],
+            data["evaluations"],
+            data["values"],
+            {name: _missing(why) for name, why in data["missing"].items()},
+            {name: NetworkResult.from_dict(found) for name, found in data["networks"].items()},
+        )
+
+
+def _missing(why: Mapping[str, Any]) -> Crash | Infeasible | None:
+    if "crash" in why:
+        return Crash(**why["crash"])
+    return Infeasible(**why["reason"]) if why["reason"] else None

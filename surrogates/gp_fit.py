@@ -1,0 +1,177 @@
+"""Fitting of a Gaussian process's hyperparameters with BoTorch, each time from the same start.
+
+The maximum a posteriori estimate under the dimension-scaled priors of Hvarfner et al., "Vanilla
+Bayesian Optimization Performs Great in High Dimensions" (ICML 2024), by L-BFGS.
+"""
+
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any, Final
+
+import numpy as np
+
+from archloom.evaluators import Floats
+
+#: Iterations of L-BFGS in a fit. The likelihood of a hundred designs has settled by then, and an
+#: uncapped fit costs more than ten times as much.
+MAX_FIT_ITERATIONS: Final = 75
+
+#: Results that hyperparameters are fitted to: a fit costs the cube of their number, and a few
+#: hundred settle a few dozen parameters. The posterior has all of them.
+MAX_FIT_ROWS: Final = 256
+
+#: Least deviation that targets are scaled by. Targets are natural logarithms, and a few designs
+#: whose EDPs agree within 5% say nothing about the spread of the others.
+_MIN_SCALE: Final = 0.05
+
+#: Location and scale of the log-normal prior of the noise's variance: BoTorch's own, and that of a
+#: cost over its bound. That one jumps between neighbours, where a tile stops fitting, by about as
+#: much as it varies at all; a process that has to go through each result predicts it less well
+#: than its mean does (docs/hardware_search.md).
+SMOOTH_NOISE_PRIOR: Final = (-4.0, 1.0)
+ROUGH_NOISE_PRIOR: Final = (0.0, 1.0)
+
+
+@contextmanager
+def single_threaded_torch() -> Iterator[None]:
+    """Run torch on one thread, and leave it as it was.
+
+    On one thread a sum has one order, and busy cores do not fight. Warnings are silent: they
+    are about deprecations inside the libraries, and about stopping at the cap on iterations, which
+    is meant here.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import torch
+
+        before = torch.get_num_threads()
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
+
+
+@dataclass(frozen=True)
+class Hyperparameters:
+    """Hyperparameters of a fit, for targets that are scaled to mean 0 and deviation 1.
+
+    Attributes:
+        length_scales: [d], one for each input.
+        mean: constant mean.
+        noise: variance of the noise.
+        centre, scale: the targets' own mean and deviation.
+    """
+
+    length_scales: Floats
+    mean: float
+    noise: float
+    centre: float
+    scale: float
+
+
+def fit_hyperparameters(
+    inputs: Floats,
+    targets: Floats,
+    max_iterations: int = MAX_FIT_ITERATIONS,
+    noise: tuple[float, float] = SMOOTH_NOISE_PRIOR,
+) -> Hyperparameters:
+    """Fit the hyperparameters from their prior modes; draws no random number.
+
+    Of more than ``MAX_FIT_ROWS`` rows some are fitted to, evenly over their order.
+
+    Args:
+        inputs: [n, d] in [0, 1], n at least 1.
+        targets: [n], finite.
+        max_iterations: cap on the optimizer's iterations.
+        noise: prior of the noise, ``SMOOTH_NOISE_PRIOR`` or ``ROUGH_NOISE_PRIOR``.
+
+    Raises:
+        ValueError: shapes that do not fit, no row, or a value that is not finite.
+    """
+    _check(inputs, targets)
+    centre, scale = float(targets.mean()), max(float(targets.std()), _MIN_SCALE)
+    rows = np.linspace(0, len(inputs) - 1, min(len(inputs), MAX_FIT_ROWS)).astype(np.int64)
+    with single_threaded_torch():
+        from botorch.optim.fit import fit_gpytorch_mll_scipy
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        model = untrained_model(inputs[rows], (targets[rows] - centre) / scale, noise=noise)
+        likelihood = ExactMarginalLogLikelihood(model.likelihood, model)
+        likelihood.train()
+        fit_gpytorch_mll_scipy(likelihood, options={"maxiter": max_iterations})
+        return Hyperparameters(
+            length_scales=model.covar_module.lengthscale.detach().numpy().ravel().copy(),
+            mean=float(model.mean_module.constant),
+            noise=float(model.likelihood.noise),
+            centre=centre,
+            scale=scale,
+        )
+
+
+class HyperparameterCache:
+    """Hyperparameters by the data that they were fitted to; the same data give the same fit.
+
+    Args:
+        most: fits that are remembered; the oldest goes first.
+    """
+
+    def __init__(self, most: int = 64) -> None:
+        self._most = most
+        self._found: dict[bytes, Hyperparameters] = {}
+
+    def __call__(
+        self, inputs: Floats, targets: Floats, noise: tuple[float, float] = SMOOTH_NOISE_PRIOR
+    ) -> Hyperparameters:
+        """Return :func:`fit_hyperparameters` of the data."""
+        key = sha256(inputs.tobytes() + targets.tobytes() + str(noise).encode()).digest()
+        if key not in self._found:
+            if len(self._found) >= self._most:
+                del self._found[next(iter(self._found))]
+            self._found[key] = fit_hyperparameters(inputs, targets, noise=noise)
+        return self._found[key]
+
+
+def untrained_model(
+    inputs: Floats,
+    targets: Floats,
+    used: tuple[int, ...] | None = None,
+    noise: tuple[float, float] = SMOOTH_NOISE_PRIOR,
+) -> Any:
+    """Return BoTorch's model of the data as it is before a fit, in double precision.
+
+    ``used`` are the columns of the inputs that it looks at, None for all; ``noise`` is the prior
+    of the noise.
+    """
+    import torch
+    from botorch.models import SingleTaskGP
+    from botorch.models.utils.gpytorch_modules import (
+        MIN_INFERRED_NOISE_LEVEL,
+        get_covar_module_with_dim_scaled_prior,
+    )
+    from gpytorch.constraints import GreaterThan
+    from gpytorch.likelihoods import GaussianLikelihood
+    from gpytorch.priors import LogNormalPrior
+
+    x = torch.from_numpy(np.array(inputs, dtype=np.float64, order="C"))
+    y = torch.from_numpy(np.array(targets, dtype=np.float64, order="C")).unsqueeze(-1)
+    kernel = used and get_covar_module_with_dim_scaled_prior(len(used), active_dims=used)
+    prior = LogNormalPrior(*noise)
+    above = GreaterThan(MIN_INFERRED_NOISE_LEVEL, transform=None, initial_value=prior.mode)
+    return SingleTaskGP(
+        x, y, covar_module=kernel or None, outcome_transform=None,
+        likelihood=GaussianLikelihood(noise_prior=prior, noise_constraint=above),
+    )  # fmt: skip
+
+
+def _check(inputs: Floats, targets: Floats) -> None:
+    if inputs.ndim != 2 or targets.shape != inputs.shape[:1] or not len(targets):
+        raise ValueError(
+            f"a fit needs inputs [n, d] and targets [n] with n >= 1, got {inputs.shape} and "
+            f"{targets.shape}"
+        )
+    if not (np.isfinite(inputs).all() and np.isfinite(targets).all()):
+        raise ValueError("a fit needs finite inputs and targets; leave out trials without an EDP")

@@ -1,0 +1,79 @@
+"""Small real studies, and the command line as a process of its own."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from archloom.studies.config.study_config import StudyConfig, load_config
+from archloom.studies.engine.loop import run_study
+from archloom.studies.engine.progress import Status
+from archloom.studies.engine.study import header_of, prepare
+from archloom.studies.engine.trial_task import InlineExecutor
+from archloom.studies.storage.store import Store
+from archloom.studies.storage.trial import Trial
+
+if TYPE_CHECKING:
+    from archloom.studies.engine.trial_task import Advance
+
+TINY = """\
+seed: 5
+workloads: [tiny_cnn]
+space: casco_edge
+optimizer: {name: random}
+halving: {name: msh, rounds: 3, first_budget: 2}
+trials: 10
+batch_size: 6
+software: {population: 4, mapping: random, mapping_evaluations: 40}
+executor: {name: inline}
+baseline: eyeriss
+"""
+"""Ten trials in two batches, three rounds each: under a second once kernels are compiled."""
+
+COMMAND = [sys.executable, "-c", "from archloom.studies.cli import main; main()"]
+
+
+def write_study(folder: Path, text: str = TINY) -> Path:
+    """Return a study file with the text."""
+    path = folder / "tiny.yaml"
+    path.write_text(text)
+    return path
+
+
+def tiny_config(folder: Path, text: str = TINY) -> StudyConfig:
+    return load_config(write_study(folder, text))
+
+
+def run_here(
+    config: StudyConfig,
+    folder: Path,
+    advance: "Advance | None" = None,
+    seen: list[Status] | None = None,
+) -> list[Trial]:
+    """Run a study, or go on with it, in this process."""
+    study = prepare(config, config.space, advance)
+    watch = seen.append if seen is not None else lambda _: None
+    with (
+        Store.create(folder, header_of(config)) as store,
+        InlineExecutor(study.context) as executor,
+    ):
+        return run_study(study, store, executor, watch)
+
+
+def archloom(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """Run the command line to its end."""
+    command: Sequence[str] = [*COMMAND, *map(str, arguments)]
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def begin(*arguments: str | Path, cwd: Path, group: bool = False) -> "subprocess.Popen[str]":
+    """Start the command line, perhaps as a process group of its own, and return at once."""
+    return subprocess.Popen(
+        [*COMMAND, *map(str, arguments)],
+        cwd=cwd,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=group,
+    )

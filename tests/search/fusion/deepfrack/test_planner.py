@@ -1,0 +1,126 @@
+"""DeepFrack's planner against the enumeration of its own space and cost."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from archloom.evaluators.fusion.group import GroupCost
+from archloom.evaluators.fusion.plan import NetworkCost
+from archloom.search.fusion.deepfrack.planner import DeepFrackPlanner, DeepFrackSearch
+from archloom.search.fusion.deepfrack.stack import tile_extents
+from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
+from archloom.search.mapping.mapper import Mapper
+from archloom.search.mapping.simd.searches import LocalMapping
+from archloom.search.software.planners import fusion_search
+from archloom.space.fusion.plan import plan_violations
+from archloom.space.networks.registry import network as catalogue
+
+from ....cases.groups import any_tile, drawn
+from ....cases.small_designs import casco_edge, cheap_pricer, three_levels
+from ....cases.sweeps import sweep
+from ....contracts.fusion_search import FusionSearchContract
+from ....oracles.enumerated_deepfrack import Enumeration, small_network
+from ....oracles.receptive_fields import receptive_fields
+
+#: words that hold hardly anything, some weights, and whole maps
+BUFFERS = (40, 90, 200, 600)
+
+
+@cache
+def tools(buffer, optional):
+    """Hardware and mapper, with one memo for all networks."""
+    hardware = three_levels(buffer, (8, 8, 4), optional)
+    return hardware, Mapper(LocalMapping(), 60, seed=5)
+
+
+def case(seed):
+    hardware, mapper = tools(BUFFERS[seed % 4], seed % 3 == 0)
+    return small_network(seed), hardware, mapper
+
+
+def totals(steps):
+    return sum(s.energy_pj for s in steps), sum(s.cycles for s in steps)
+
+
+@pytest.mark.parametrize("block", sweep(range(30), 3))
+def test_plans_are_the_best_of_all_that_there_are(block):
+    for seed in range(block * 10, block * 10 + 10):
+        network, hardware, mapper = case(seed)
+        plans = Enumeration(network, hardware, mapper).plans()
+        planner = DeepFrackSearch(MemoizedPlanEvaluator(network, hardware, mapper))
+        energy, _ = totals(planner.planned_ranges("energy"))
+        _, cycles = totals(planner.planned_ranges("latency"))
+        both = totals(planner.planned_ranges("edp"))
+        assert energy == pytest.approx(min(e for e, _ in plans), rel=1e-9), seed
+        assert cycles == pytest.approx(min(c for _, c in plans), rel=1e-9), seed
+        assert both[0] * both[1] == pytest.approx(min(e * c for e, c in plans), rel=1e-8), seed
+
+
+def test_those_plans_use_all_that_the_planner_has():
+    """Squares of different sizes, cached weights, several layers and layers alone."""
+    groups = []
+    for seed in range(60):
+        network, hardware, mapper = case(seed)
+        planner = DeepFrackSearch(MemoizedPlanEvaluator(network, hardware, mapper))
+        groups += [s.group for o in ("energy", "latency", "edp") for s in planner.planned_ranges(o)]
+    assert sum(len({f.rows for f in g.faces}) > 1 for g in groups) > 2
+    assert sum(bool(g.resident) for g in groups) >= 20
+    assert sum(len(g.layers) > 2 for g in groups) >= 20
+    assert sum(g.tile is None and not g.faces for g in groups) >= 20
+
+
+@pytest.mark.parametrize("seed", sweep(range(40), 16))
+def test_plans_that_are_handed_over_are_valid_and_have_a_price(seed):
+    network, hardware, mapper = case(seed)
+    pricer = MemoizedPlanEvaluator(network, hardware, mapper)
+    plan = DeepFrackSearch(pricer).plan()
+    assert plan is not None
+    assert plan_violations(network, plan) == []
+    assert isinstance(pricer.plan(plan), NetworkCost)
+
+
+def test_a_range_that_the_common_price_refuses_gets_less_of_the_buffer():
+    """A tile may own more of a map that leaves the group than its readers need."""
+    network, hardware, mapper = case(197)
+    pricer = MemoizedPlanEvaluator(network, hardware, mapper)
+    planner = DeepFrackSearch(pricer)
+    first = [s.group for s in planner.planned_ranges("energy")]
+    (refused,) = [g for g in first if not isinstance(pricer.group(g), GroupCost)]
+    plan = planner.plan("energy")
+    assert refused not in plan.groups
+    assert isinstance(pricer.plan(plan), NetworkCost)
+
+
+@pytest.mark.parametrize("kind", ["any", "dense", "operators"])
+def test_extents_are_receptive_fields_that_maps_bound(kind):
+    """Where one map leaves the group unread, as what tiles need is told in closed form."""
+    compared = 0
+    for seed in range(60):
+        shape, layers, rng = drawn(seed, kind)
+        if len(set(shape.exported) - {e.source for e in shape.edges}) > 1:
+            continue
+        tile = any_tile(shape, rng)
+        fields = receptive_fields(shape, layers, tile)
+        for axis in (0, 1):
+            found = tile_extents(shape, layers, axis)[:, tile[axis]]
+            sizes = [size[axis] for size in shape.sizes]
+            expected = [min(f[axis].extent, n) for f, n in zip(fields, sizes, strict=True)]
+            if all(e.patch[axis] == 1 for e in shape.edges):
+                assert found.tolist() == expected, seed
+            # grids start their tiles at fewer places than squares do
+            assert np.all(found >= expected), seed
+        compared += 1
+    assert compared >= 20
+
+
+class TestTiledContract(FusionSearchContract):
+    def make(self, price):
+        return DeepFrackPlanner(price)
+
+
+def test_it_is_known_by_name():
+    network = catalogue("tiny_cnn")
+    pricer = cheap_pricer(network, casco_edge(32, pe_x=4, pe_y=4))
+    state = fusion_search("deepfrack", pricer)
+    assert state.advance(state.start(0), 5).evaluations == 2

@@ -1,0 +1,76 @@
+"""What the joint planner believes of groups on several cores."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from archloom.evaluators.fusion.buffer.words import buffer_words
+from archloom.evaluators.fusion.group import GroupCost, group_cost
+from archloom.search.fusion.joint.cut_graph import CutEdge
+from archloom.search.fusion.joint.multicore_options import MulticoreOptions
+from archloom.space.design_space.presets import preset
+from archloom.space.hardware.cores import Cores, fusion_cores
+from archloom.space.hardware.hardware import Hardware
+from archloom.space.networks.registry import network
+
+from ....cases.designs import several
+from ....cases.mappers import BufferMapper
+from ....cases.small_designs import chain, cheap_pricer
+
+CHIPS = {"four": several((2, 2)), "edgetpu": preset("edgetpu"), "tpu_v3": preset("tpu_v3")}
+STEPS = [(0, 1, 2), (0, 1), (1, 2, 3)]
+
+
+def cores_of(hardware: Hardware) -> Cores:
+    cores = fusion_cores(hardware)
+    assert isinstance(cores, Cores)
+    return cores
+
+
+@pytest.mark.parametrize("batch", [1, 2, 4])
+@pytest.mark.parametrize("chip", CHIPS)
+def test_estimates_are_the_least_that_a_tiling_costs(chip: str, batch: int) -> None:
+    net, hardware = network("tiny_mobile").with_batch(batch), CHIPS[chip]
+    options = MulticoreOptions(net, hardware, cores_of(hardware))
+    price = cheap_pricer(net, hardware, 300)
+    seen = 0
+    for layers in STEPS:
+        for option in options.all_options(CutEdge(0, 1, layers, (), ())):
+            cost = price.group(option.group)
+            if isinstance(cost, GroupCost):
+                cycles = max(option.layer_cycles.sum(), option.moved_cycles)
+                assert cycles <= cost.latency_cycles
+                assert option.layer_pj.sum() + option.moved_pj <= cost.dynamic_pj * (1 + 1e-9)
+                assert cost.peak_words <= buffer_words(cores_of(hardware).one)
+                seen += 1
+    assert seen >= 6
+
+
+@pytest.mark.parametrize("shared", [True, False])
+@pytest.mark.parametrize("batch", [1, 4])
+def test_what_crosses_the_pins_is_known_exactly(shared: bool, batch: int) -> None:
+    """With mappings that stream weights once in a tile."""
+    net, hardware = chain(4, size=12, channels=4).with_batch(batch), several((2, 2))
+    if not shared:
+        dram = replace(hardware.levels[-1], multicast=("inputs", "outputs"))
+        hardware = replace(hardware, levels=(*hardware.levels[:-1], dram))
+    options, rate = MulticoreOptions(net, hardware, cores_of(hardware)), 8.0
+    for layers in STEPS:
+        found = options.all_options(CutEdge(0, 1, layers, (), ()))
+        assert len(found) >= 4
+        for option in found:
+            cost = group_cost(net, option.group, hardware, BufferMapper())
+            assert isinstance(cost, GroupCost)
+            assert option.moved_cycles * rate == cost.dram_reads + cost.dram_writes
+
+
+def test_a_rough_estimate_is_below_all_tilings() -> None:
+    net, hardware = network("tiny_mobile"), preset("edgetpu")
+    options = MulticoreOptions(net, hardware, cores_of(hardware))
+    for layers in STEPS:
+        edge = CutEdge(0, 1, layers, (), ())
+        rough = options.relaxation(edge)
+        for option in (*options.first_options(edge), *options.all_options(edge)):
+            assert np.all(rough.layer_cycles <= option.layer_cycles * (1 + 1e-9))
+            assert rough.moved_cycles <= option.moved_cycles

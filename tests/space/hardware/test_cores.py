@@ -1,0 +1,71 @@
+"""How a chip falls into cores, and what it is that does not."""
+
+from dataclasses import replace
+
+import pytest
+
+from archloom.space.design_space.presets import PRESETS, preset
+from archloom.space.errors import Infeasible
+from archloom.space.hardware.cores import Cores, fusion_cores
+from archloom.space.hardware.effects import AccessEnergy, Effects
+from archloom.space.hardware.hardware import Hardware
+
+CHIP = preset("edgetpu")
+
+
+def with_levels(hardware: Hardware, **changes: dict[str, object]) -> Hardware:
+    """Return the hardware with some fields of the levels of these names replaced."""
+    levels = (replace(v, **changes.get(v.name, {})) for v in hardware.levels)  # type: ignore[arg-type]
+    return replace(hardware, levels=tuple(levels))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_cores_of_a_published_chip_add_up_to_it(name: str) -> None:
+    chip, cores = preset(name), fusion_cores(preset(name))
+    assert isinstance(cores, Cores)
+    assert cores.count == {"edgetpu": 16, "tpu_v3": 2}.get(name, 1)
+    assert cores.one.fusion_level == len(chip.levels) - 2
+    assert (cores.one is chip) == (cores.count == 1)
+    assert cores.one.macs * cores.count == chip.macs
+    assert cores.one.vector_lanes * cores.count == chip.vector_lanes
+    assert cores.one.levels[-1] is chip.levels[-1]
+    for part, whole in zip(cores.one.levels[:-1], chip.levels[:-1], strict=True):
+        assert part.instances * cores.count == whole.instances
+        assert replace(part, mesh=whole.mesh) == whole
+    assert cores.one.fanouts[:-1] == chip.fanouts[:-1]
+
+
+def test_lanes_that_do_not_go_round_stay_idle() -> None:
+    cores = fusion_cores(replace(CHIP, vector_lanes=47))
+    assert isinstance(cores, Cores)
+    assert cores.one.vector_lanes == 2
+
+
+HOPS = AccessEnergy(1.0, 1.0, 1.0, hop_pj=0.5)
+LEAKS = AccessEnergy(1.0, 1.0, 1.0, leakage_pj=0.5)
+
+
+@pytest.mark.parametrize(
+    ("chip", "says"),
+    [
+        (with_levels(CHIP, pe_memory={"keeps": ("inputs",)}), "pe_memory is none: fusion needs"),
+        (with_levels(CHIP, pe_memory={"storage": "register"}), "pe_memory is none: fusion needs"),
+        (with_levels(CHIP, dram={"tensor_bits": (("outputs", 16),)}), "pe_memory is none: fusion"),
+        (replace(CHIP, vector_lanes=15), "has 16 instances, and there are only 15 vector lanes"),
+        (replace(CHIP, effects=Effects(network="mesh")), "what words cost on the way to each"),
+        (with_levels(CHIP, dram={"energy": HOPS}), "what words cost on the way to each"),
+        (with_levels(CHIP, dram={"energy": LEAKS}), "leakage of dram has no share for each"),
+        (with_levels(CHIP, pe_memory={"cluster_size": 2}), "clusters of 2 of pe_memory spread"),
+        (with_levels(CHIP, core_memory={"cluster_size": 4}), "clusters of 4 of core_memory spread"),
+        (
+            with_levels(CHIP, pe_memory={"mesh": (256, 4)}, core_memory={"mesh": (256, 4)}),
+            "pe_memory has 1024 instances, and PEs spread over several of them",
+        ),
+        (replace(CHIP, levels=CHIP.levels[-1:]), "and there is none on the chip"),
+    ],
+)
+def test_a_chip_that_does_not_fall_into_cores_says_what_does_not(chip: Hardware, says: str) -> None:
+    why = fusion_cores(chip)
+    assert isinstance(why, Infeasible)
+    assert why.reason == "no_shared_buffer"
+    assert says in why.hint

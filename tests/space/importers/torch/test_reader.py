@@ -1,0 +1,154 @@
+"""Exported programs: what cannot be taken is told by name, and decomposed ones read alike."""
+
+import warnings
+
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from archloom.space.importers.errors import ImportProblem
+from archloom.space.importers.torch.reader import graph_of, network_of
+from archloom.space.workload.isomorphism import explain_difference
+
+from ..models import convolutional, sequences, upsampling
+
+
+def exported(model, *shapes, **options):
+    inputs = tuple(torch.zeros(shape) for shape in shapes)
+    return torch.export.export(model, inputs, **options)
+
+
+class Function(nn.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function = function
+
+    def forward(self, *inputs):
+        return self.function(*inputs)
+
+
+def layers_of(function, *shapes):
+    """Operators and results of the network that a function makes."""
+    net = network_of(exported(Function(function), *shapes), "function")
+    return [(layer.operator, layer.map_shape) for layer in net.layers]
+
+
+def test_sizes_that_are_open_are_told() -> None:
+    batch = torch.export.Dim("batch", min=2, max=8)
+    program = torch.export.export(
+        convolutional.squeezenet1_1().eval(),
+        (torch.zeros(2, 3, 64, 64),),
+        dynamic_shapes=({0: batch},),
+    )
+    open_batch = r"input: dimension 0 \(\w+\) has no fixed size; export without dynamic_shapes"
+    with pytest.raises(ImportProblem, match=open_batch) as caught:
+        network_of(program, "squeezenet")
+    assert len(caught.value.problems) == 1  # what follows from it is not repeated
+
+
+def test_a_model_in_training_is_told() -> None:
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4))
+    with pytest.raises(ImportProblem, match=r"1.*: aten\.batch_norm: .* after model\.eval\(\)"):
+        network_of(exported(model, (1, 3, 8, 8)), "training")
+
+
+def test_unknown_operators_are_told_together() -> None:
+    def odd(x):
+        return torch.sort(x)[0] + torch.cumsum(x, 1)
+
+    with pytest.raises(ImportProblem) as caught:
+        network_of(exported(Function(odd), (1, 8)), "odd")
+    text = str(caught.value)
+    assert text.startswith("odd:\n")
+    assert "aten.cumsum is not supported, at cumsum" in text
+    assert "aten.sort is not supported, at sort" in text
+
+
+def test_what_depends_on_an_unknown_operator_is_looked_at_too() -> None:
+    def odd(x):
+        return torch.sort(torch.cumsum(x, 1))[0].relu() + 1
+
+    with pytest.raises(ImportProblem) as caught:
+        network_of(exported(Function(odd), (1, 8)), "odd")
+    assert sorted(caught.value.problems) == [
+        "aten.cumsum is not supported, at cumsum",
+        "aten.sort is not supported, at sort",
+    ]
+
+
+def test_a_size_that_depends_on_the_data_is_told() -> None:
+    with pytest.raises(ImportProblem, match=r"dimension 0 \(u0\) .*; it depends on the data"):
+        network_of(exported(Function(lambda x, y: x[y > 0]), (5, 4), (5,)), "masked")
+
+
+def test_a_model_that_is_not_exported_is_told() -> None:
+    message = r"mine: a Linear is no exported program; take torch\.export\.export\(model\.eval\(\)"
+    with pytest.raises(ImportProblem, match=message):
+        network_of(nn.Linear(2, 3), "mine")
+
+
+def test_layers_have_the_names_of_their_modules() -> None:
+    net = network_of(exported(sequences.Decoder().eval(), (1, 12, 64)), "decoder")
+    names = [layer.name for layer in net.layers]
+    assert {"norm1", "attention.query", "attention.out", "gate", "down"} <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("model", "shape"),
+    [
+        (convolutional.mobilenetv2, (1, 3, 64, 64)),
+        (upsampling.Upsampler, (1, 3, 16, 16)),
+        (lambda: sequences.VisionTransformer(2, 64, 4, 128, 32, 8), (1, 3, 32, 32)),
+    ],
+    ids=["mobilenetv2", "upsampler", "transformer"],
+)
+def test_a_decomposed_program_reads_alike(model, shape) -> None:
+    program = exported(model().eval(), shape)
+    whole = network_of(program, "whole")
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=FutureWarning, message=".*treespec")
+        parts = program.run_decompositions()
+    assert explain_difference(whole, network_of(parts, "parts")) == []
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "layers"),
+    [
+        (lambda x: x.sum((2, 3)), [(1, 8, 4, 4)], [("avgpool", (8, 1, 1))]),
+        (lambda x: x.amin((2, 3)), [(1, 8, 4, 4)], [("maxpool", (8, 1, 1))]),
+        (lambda x: x.chunk(2, 1)[1].relu(), [(1, 8, 4, 4)], [("relu", (4, 4, 4))]),
+        (lambda x: functional.hardtanh(x, 0, 6), [(1, 2, 4, 4)], [("relu6", (2, 4, 4))]),
+        (lambda x: x.clamp(min=0), [(1, 2, 4, 4)], [("relu", (2, 4, 4))]),
+        (lambda x: functional.max_pool2d(x, 3, 2, 1), [(1, 2, 9, 9)], [("maxpool", (2, 5, 5))]),
+        (lambda x: functional.avg_pool1d(x, 2), [(1, 2, 8)], [("avgpool", (2, 4, 1))]),
+        (lambda x: functional.adaptive_avg_pool2d(x, 2), [(1, 3, 8, 8)], [("avgpool", (3, 2, 2))]),
+        (
+            lambda x: functional.adaptive_avg_pool2d(x, 8).exp(),
+            [(1, 3, 8, 8)],
+            [("exp", (3, 8, 8))],
+        ),
+        (lambda x, y: x * 2 + y / 4 - 1, [(1, 3, 4, 4)] * 2, [("add", (3, 4, 4))]),
+        (lambda x, y: 1 - x * y, [(1, 3, 4, 4)] * 2, [("mul", (3, 4, 4))]),
+        (
+            lambda x, y: torch.einsum("bik,bjk->bij", x, y),
+            [(1, 5, 4), (1, 6, 4)],
+            [("matmul", (6, 5, 1))],
+        ),
+        (lambda x: functional.pixel_shuffle(x, 2), [(1, 8, 3, 3)], [("copy", (2, 6, 6))]),
+        (lambda x: functional.pixel_unshuffle(x, 2).tanh(), [(2, 3, 6, 4)], [("tanh", (3, 6, 4))]),
+        (lambda x: x.flip(2).tanh(), [(1, 2, 3, 3)], [("copy", (2, 3, 3))]),
+        # without learned values it is a norm of groups of its length
+        (lambda x: functional.layer_norm(x, (6,)), [(1, 4, 6)], [("group_norm", (6, 4, 1))]),
+        (lambda x: functional.group_norm(x, 2), [(1, 4, 3, 3)], [("group_norm", (36, 1, 1))]),
+    ],
+)
+def test_functions_become_layers(function, shapes, layers) -> None:
+    assert layers_of(function, *shapes) == layers
+
+
+def test_buffers_are_no_parameters() -> None:
+    model = sequences.Decoder().eval()
+    graph = graph_of(exported(model, (1, 12, 64)), "decoder")
+    assert sum(graph.learned.values()) == sum(p.numel() for p in model.parameters())
+    assert not any(name.endswith((".cos", ".sin")) for name in graph.learned)

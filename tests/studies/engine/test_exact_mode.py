@@ -1,0 +1,169 @@
+"""Studies that go on until lower bounds prove their front."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from archloom.search.hardware.problem import DesignProblem
+from archloom.search.pareto import non_dominated
+from archloom.search.software.search import SoftwareSettings, SoftwareTask, advance
+from archloom.space.design_space.hardware_space import HardwareSpace
+from archloom.space.hardware.hardware import Hardware
+from archloom.space.networks.registry import network
+from archloom.studies.analysis.front import read_front
+from archloom.studies.analysis.study_view import load_view
+from archloom.studies.commands.pareto import front_json
+from archloom.studies.config.errors import ConfigError
+from archloom.studies.errors import UserError
+from archloom.studies.storage.journal import read_events
+from archloom.studies.storage.store import CERTIFICATE, JOURNAL, TRIALS, read_trials
+
+from ...cases.studies import archloom, run_here, tiny_config
+from ...contracts.problems import SMALL_TEMPLATE
+
+EXACT = """\
+seed: 5
+workloads: [tiny_cnn]
+space: ./small.yaml
+mode: exact
+optimizer: {name: mobo, initial: 4}
+trials: 500
+batch_size: 16
+software: {fusion: none, mapping: exact}
+executor: {name: inline}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the template, and an undisturbed run of the study."""
+    folder = tmp_path_factory.mktemp("exact")
+    (folder / "small.yaml").write_text(SMALL_TEMPLATE)
+    run_here(tiny_config(folder, EXACT), folder / "run")
+    return folder
+
+
+def costs(folder: Path) -> np.ndarray:
+    rows = [(r.edp_js, r.area_mm2, r.tdp_w) for r in read_front(folder).members]
+    return np.unique(rows, axis=0)
+
+
+def measured_all(problem: DesignProblem) -> np.ndarray:
+    """Return EDP, area and TDP of every feasible design."""
+    settings = SoftwareSettings("none", mapping="exact")
+    rows = []
+    for candidate in problem.feasible():
+        hardware = problem.space.build(candidate.point)
+        assert isinstance(hardware, Hardware)
+        task = SoftwareTask(hardware, problem.networks, settings, 0)
+        found = advance(task, None, 1)
+        rows.append((found.curve.edp[-1], candidate.area_mm2, candidate.tdp_w))
+    return np.array(rows)
+
+
+def test_the_front_is_that_of_running_every_design(folder: Path) -> None:
+    problem = DesignProblem(HardwareSpace.load(folder / "small.yaml"), [network("tiny_cnn")])
+    rows = measured_all(problem)
+    np.testing.assert_array_equal(
+        costs(folder / "run"), np.unique(rows[non_dominated(rows)], axis=0)
+    )
+    proof = read_front(folder / "run").proof
+    assert proof is not None
+    assert proof.proven
+    trials = read_trials(folder / "run")
+    assert proof.measured == len(trials) < len(rows)
+    assert {r.state for r in trials} == {"complete"}
+
+
+def test_a_journal_cut_anywhere_ends_in_the_same_bytes(folder: Path) -> None:
+    run = folder / "run"
+    files = (JOURNAL, TRIALS, CERTIFICATE)
+    whole, *ends = ((run / name).read_bytes() for name in files)
+    for i in range(2):
+        (run / JOURNAL).write_bytes(whole[: len(whole) * (i + 1) // 3])
+        run_here(tiny_config(folder, EXACT), run)
+        assert [(run / name).read_bytes() for name in files[1:]] == ends
+
+
+def test_every_output_of_the_front_says_what_is_proven(folder: Path) -> None:
+    data = json.loads(front_json(read_front(folder / "run")))["certificate"]
+    assert data["proven"] is True
+    assert data["gap"] == 0
+    said = archloom("pareto", folder / "run", cwd=folder)
+    assert "Front proven: of 120 feasible designs (128 points)" in said.stdout
+    assert "Front proven" in dict(load_view(folder / "run").facts)["what bounds prove"]
+    again = archloom("run", "tiny.yaml", "--out", "run", cwd=folder)
+    assert "no further design was found that may add to the front" in again.stdout
+    assert "Front proven" in again.stdout
+
+
+@pytest.mark.parametrize("optimizer", ["random", "mobo"])
+def test_a_search_never_runs_what_bounds_exclude_and_ends_early(
+    folder: Path, tmp_path: Path, optimizer: str
+) -> None:
+    text = EXACT.replace("mode: exact", "halving: {name: none}")
+    text = text.replace("mobo, initial: 4", optimizer)
+    (tmp_path / "small.yaml").write_text(SMALL_TEMPLATE)
+    records = run_here(tiny_config(tmp_path, text), tmp_path / "run")
+    np.testing.assert_array_equal(costs(tmp_path / "run"), costs(folder / "run"))
+    assert len(records) < 120
+    refused = [e for e in read_events(tmp_path / "run" / JOURNAL) if e.get("refused")]
+    assert refused
+    whole, ends = ((tmp_path / "run" / name).read_bytes() for name in (JOURNAL, TRIALS))
+    (tmp_path / "run" / JOURNAL).write_bytes(whole[: len(whole) // 2])
+    run_here(tiny_config(tmp_path, text), tmp_path / "run")
+    assert (tmp_path / "run" / TRIALS).read_bytes() == ends
+
+
+def test_trials_that_halving_stopped_prove_nothing(tmp_path: Path) -> None:
+    text = EXACT.replace("mode: exact", "halving: {name: msh, rounds: 2, first_budget: 1}")
+    (tmp_path / "small.yaml").write_text(SMALL_TEMPLATE)
+    records = run_here(
+        tiny_config(tmp_path, text.replace("trials: 500", "trials: 16")), tmp_path / "run"
+    )
+    front = read_front(tmp_path / "run")
+    assert front.proof is not None
+    assert front.proof.measured == sum(r.state == "complete" for r in records) < 16
+    assert "Certified: at least" in archloom("pareto", tmp_path / "run", cwd=tmp_path).stdout
+
+
+def test_what_cannot_be_proven_is_refused(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="mode exact runs every trial to its end, but msh stops"):
+        tiny_config(folder, EXACT + "halving: {name: msh}\n")
+    clocks = ", ".join(str(10 + i / 1000) for i in range(4_100))
+    text = SMALL_TEMPLATE.replace("frequency_mhz: 200", 'frequency_mhz: "= clock_mhz"')
+    clock = f"  clock_mhz: {{values: [{clocks}], scale: linear}}\n"
+    text = text.replace("  dataflow:", f"{clock}  dataflow:")
+    (tmp_path / "small.yaml").write_text(text)
+    with pytest.raises(UserError, match="small has 524800 points, more than 500000, and too many"):
+        run_here(tiny_config(tmp_path, EXACT), tmp_path / "run")
+
+
+def test_what_is_too_large_to_enumerate_is_proven_in_boxes(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "small.yaml").write_text(SMALL_TEMPLATE)
+    records = run_here(tiny_config(tmp_path, EXACT + "enumerate: 127\n"), tmp_path / "run")
+    np.testing.assert_array_equal(costs(tmp_path / "run"), costs(folder / "run"))
+    proof = read_front(tmp_path / "run").proof
+    assert proof is not None
+    assert proof.proven
+    assert proof.boxes == 0
+    assert proof.measured == len(records) < 120
+    whole, ends = ((tmp_path / "run" / name).read_bytes() for name in (JOURNAL, TRIALS))
+    (tmp_path / "run" / JOURNAL).write_bytes(whole[: len(whole) // 2])
+    run_here(tiny_config(tmp_path, EXACT + "enumerate: 127\n"), tmp_path / "run")
+    assert (tmp_path / "run" / TRIALS).read_bytes() == ends
+
+
+def test_a_study_says_up_to_where_a_space_is_assessed_as_a_whole(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "small.yaml").write_text(SMALL_TEMPLATE)
+    text = EXACT.replace("mode: exact", "halving: {name: none}").replace("500", "4")
+    for limit, known in ((127, False), (128, True)):
+        run = tmp_path / str(limit)
+        run_here(tiny_config(tmp_path, text + f"enumerate: {limit}\n"), run)
+        proof = read_front(run).proof
+        assert proof is not None
+        assert (proof.boxes is None) == known

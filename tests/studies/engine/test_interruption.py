@@ -1,0 +1,122 @@
+"""A study that is killed or stopped at any moment ends as if it never had been."""
+
+import os
+import random
+import signal
+import subprocess
+from pathlib import Path
+from time import sleep
+
+import pytest
+
+from archloom.studies.storage.store import BASELINE_FILE, JOURNAL, TRIALS
+
+from ...cases.studies import TINY, archloom, begin, write_study
+
+KILLS = 10
+"""The study that is killed so often has some 60 pieces of work, each of a few milliseconds."""
+
+LONG = TINY.replace("trials: 10", "trials: 24").replace("first_budget: 2", "first_budget: 4")
+
+
+Result = tuple[bytes, bytes, str]
+
+
+def size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def kill_after(
+    process: "subprocess.Popen[str]", journal: Path, new_bytes: int, delay: float
+) -> bool:
+    """Kill the process once its journal has grown; return whether it was still running."""
+    target = size(journal) + new_bytes
+    while process.poll() is None and size(journal) < target:
+        sleep(0.0005)
+    sleep(delay)
+    process.kill()
+    process.communicate()
+    return process.returncode == -signal.SIGKILL
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """What the study gives that nobody disturbs."""
+    tmp_path = tmp_path_factory.mktemp("undisturbed")
+    done = archloom("run", write_study(tmp_path, LONG), "--out", "run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    return result(tmp_path)
+
+
+def result(tmp_path: Path) -> Result:
+    """Return trials, baseline and front of the study in ``run``."""
+    front = archloom("pareto", "run", "--json", cwd=tmp_path)
+    assert front.returncode == 0, front.stderr
+    trials, baseline = ((tmp_path / "run" / name).read_bytes() for name in (TRIALS, BASELINE_FILE))
+    return trials, baseline, front.stdout
+
+
+def test_ten_kills_change_nothing(tmp_path: Path, undisturbed: Result) -> None:
+    study, journal = write_study(tmp_path, LONG), tmp_path / "run" / JOURNAL
+    rng = random.Random(0)
+    process = begin("run", study, "--out", "run", cwd=tmp_path)
+    while process.poll() is None and not (tmp_path / "run").exists():
+        sleep(0.0001)
+    process.kill()  # while the directory is being made
+    process.communicate()
+    kills = 1
+    for _ in range(KILLS - 1):
+        process = begin("run", study, "--out", "run", cwd=tmp_path)
+        kills += kill_after(process, journal, rng.randrange(1, 6000), rng.uniform(0, 0.03))
+    assert kills >= KILLS // 2, "the study is too short for this test"
+    done = archloom("resume", "run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert result(tmp_path) == undisturbed
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_stopped_study_says_how_to_go_on(
+    tmp_path: Path, undisturbed: Result, number: signal.Signals
+) -> None:
+    process = begin("run", write_study(tmp_path, LONG), "--out", "run", cwd=tmp_path)
+    while process.poll() is None and size(tmp_path / "run" / JOURNAL) < 4000:
+        sleep(0.001)
+    process.send_signal(number)
+    output, _ = process.communicate()
+    assert process.returncode == 130, output
+    assert "stopped; resume with: archloom resume run" in output
+    assert "Traceback" not in output
+    done = archloom("resume", "run", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert result(tmp_path) == undisturbed
+
+
+def test_ray_gives_the_same_also_after_a_kill(tmp_path: Path, undisturbed: Result) -> None:
+    """One worker until the kill, two after it."""
+    study, journal = write_study(tmp_path, LONG), tmp_path / "run" / JOURNAL
+    ray = ("--executor", "ray", "--workers")
+    process = begin("run", study, "--out", "run", *ray, "1", cwd=tmp_path)
+    assert kill_after(process, journal, 12000, 0.01), "it ended before it was killed"
+    assert size(journal) > 0
+    done = archloom("resume", "run", *ray, "2", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert result(tmp_path) == undisturbed
+
+
+def test_ray_stops_cleanly(tmp_path: Path, undisturbed: Result) -> None:
+    """Again and again, as a terminal does it: the whole process group gets the signal."""
+    study, journal = write_study(tmp_path, LONG), tmp_path / "run" / JOURNAL
+    ray = ("--executor", "ray", "--workers", "2")
+    for more in (2000, 5000):
+        process = begin("run", study, "--out", "run", *ray, cwd=tmp_path, group=True)
+        target = size(journal) + more
+        while process.poll() is None and size(journal) < target:
+            sleep(0.001)
+        os.killpg(process.pid, signal.SIGINT)
+        output, _ = process.communicate()
+        assert process.returncode == 130, output
+        assert "stopped; resume with: archloom resume run" in output
+        assert "Traceback" not in output
+    done = archloom("resume", "run", "--executor", "inline", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert result(tmp_path) == undisturbed
