@@ -134,7 +134,7 @@ class Family(Collection[str], Generic[F]):
             factory = factory.func
         target = factory.__init__ if inspect.isclass(factory) else factory
         wanted = _Annotated(
-            {k: t for k, t in target.__annotations__.items() if k in options},
+            {k: t for k, t in getattr(target, "__annotations__", {}).items() if k in options},
             getattr(target, "__globals__", {}),
         )
         try:

@@ -115,5 +115,5 @@ def test_the_setting_reaches_the_mappings_of_a_trial(factors: str) -> None:
 
 
 def test_unknown_factors_are_refused() -> None:
-    with pytest.raises(ValueError, match="factors is 'padd', must be one of exact, padded, clip"):
+    with pytest.raises(ValueError, match="factors is 'padd', must be one of exact, padded, imperfect"):
         SoftwareSettings(factors="padd")
