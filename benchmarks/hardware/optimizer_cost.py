@@ -52,8 +52,8 @@ def observe(problem: DesignProblem, point: Point) -> Observation:
     latency = 0.1 * abs(log2(x / y)) + 0.05 * (20 - buffer) + 0.15 * sin(3 * log2(x * y))
     above = {"energy": energy, "latency": latency, "edp": energy + latency}
     values = tuple(
-        value if goal.known else value * exp(max(above[goal.metric], 0.02))
-        for goal, value in zip(problem.objective_set.objectives, candidate.values, strict=True)
+        value if objective.known else value * exp(max(above[objective.metric], 0.02))
+        for objective, value in zip(problem.objective_set.objectives, candidate.values, strict=True)
     )
     return Observation(candidate.point, values, evaluations=100)
 

@@ -66,13 +66,14 @@ def price_arrays(costs: AccessCosts) -> dict[str, Any]:
     """Energies of everything that a mapping can make happen."""
     levels = (costs.hop_pj, costs.router_pj, costs.address_pj, costs.used_leakage_pj)
     return {
-        "read_pj": costs.read_pj,
-        "fill_pj": costs.fill_pj,
-        "update_pj": costs.update_pj,
-        "hop_pj": costs.hop_pj,
-        "router_pj": costs.router_pj,
-        "address_pj": costs.address_pj,
-        "used_leakage_pj": costs.used_leakage_pj,
+        # copies, for kernels compile once more for arrays that must not be written to
+        "read_pj": costs.read_pj.copy(),
+        "fill_pj": costs.fill_pj.copy(),
+        "update_pj": costs.update_pj.copy(),
+        "hop_pj": costs.hop_pj.copy(),
+        "router_pj": costs.router_pj.copy(),
+        "address_pj": costs.address_pj.copy(),
+        "used_leakage_pj": costs.used_leakage_pj.copy(),
         "mac_pj": costs.mac_pj,
         "leakage_pj": costs.leakage_pj_per_cycle,
         "extras": 1 if any(bool(np.any(prices)) for prices in levels) else None,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
         SoftwareSettings as SoftwareSettings,
         SoftwareTask as SoftwareTask,
         advance as advance,
-        recorded_pricer as recorded_pricer,
+        recorded_evaluator as recorded_evaluator,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -122,7 +122,7 @@ def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> So
         after = _advanced(task, network, before, budget)
         states[network.name] = after.state
         histories.append(after.history)
-        results[network.name] = _result(after.pricer, after.best, after.spent)
+        results[network.name] = _result(after.evaluator, after.best, after.spent)
     return SoftwareResult({"networks": states}, _mean_curve(histories), results, None)
 
 
@@ -133,7 +133,7 @@ class _Advanced:
     state: dict[str, Any]
     history: tuple[float, ...]
     best: FusionPlan
-    pricer: MemoizedPlanEvaluator
+    evaluator: MemoizedPlanEvaluator
     spent: dict[str, int]
 
 
@@ -145,11 +145,11 @@ def _advanced(
         both = _shared(task.hardware, network, settings, task.seed)
         spent = SharedState.from_dict(state) if state else both.start(seed)
         spent = both.advance(spent, budget)
-        pricer = both.evaluator(spent)
-        return _Advanced(spent.to_dict(), spent.history, spent.best, pricer, spent.shares())
-    search, pricer = _search(task.hardware, network, settings, task.seed)
+        evaluator = both.evaluator(spent)
+        return _Advanced(spent.to_dict(), spent.history, spent.best, evaluator, spent.shares())
+    search, evaluator = _search(task.hardware, network, settings, task.seed)
     now = search.advance(FusionState.from_dict(state) if state else search.start(seed), budget)
-    return _Advanced(now.to_dict(), now.history, now.best, pricer, {})
+    return _Advanced(now.to_dict(), now.history, now.best, evaluator, {})
 
 
 def _mean_curve(histories: list[tuple[float, ...]]) -> Curve:
@@ -165,10 +165,10 @@ def _mean_curve(histories: list[tuple[float, ...]]) -> Curve:
 
 
 @lru_cache(maxsize=32)
-def _pricer(
+def _evaluator(
     hardware: Hardware, network: Network, settings: SoftwareSettings, seed: int
 ) -> MemoizedPlanEvaluator:
-    """Return the pricer of one network; a trial that goes on in this process keeps its memo."""
+    """Return the evaluator of one network; a trial that goes on in this process keeps its memo."""
     mapper = _mapper(settings, seed, settings.mapping_evaluations)
     return MemoizedPlanEvaluator(
         network.with_batch(pass_batch(network, hardware)), hardware, mapper
@@ -179,25 +179,25 @@ def _pricer(
 def _search(
     hardware: Hardware, network: Network, settings: SoftwareSettings, seed: int
 ) -> tuple[FusionSearch, MemoizedPlanEvaluator]:
-    """Return the search of one network, kept as its pricer is: some know more than their state."""
-    pricer = _pricer(hardware, network, settings, seed)
-    return _planner(settings, pricer), pricer
+    """Return the search of one network, kept: some searches know more than their state."""
+    evaluator = _evaluator(hardware, network, settings, seed)
+    return _planner(settings, evaluator), evaluator
 
 
-def _planner(settings: SoftwareSettings, pricer: MemoizedPlanEvaluator) -> FusionSearch:
+def _planner(settings: SoftwareSettings, evaluator: MemoizedPlanEvaluator) -> FusionSearch:
     options = dict(settings.fusion_options)
-    return fusion_search(settings.fusion, pricer, settings.population, options)
+    return fusion_search(settings.fusion, evaluator, settings.population, options)
 
 
 @lru_cache(maxsize=32)
 def _shared(
     hardware: Hardware, network: Network, settings: SoftwareSettings, seed: int
 ) -> SharedSearch:
-    """Return the search of one network with one budget; its memo is kept like a pricer's."""
+    """Return the search of one network with one budget; its memo is kept like an evaluator's."""
     return SharedSearch(
         network.with_batch(pass_batch(network, hardware)),
         hardware,
-        lambda pricer: _planner(settings, pricer),
+        lambda evaluator: _planner(settings, evaluator),
         lambda evaluations: _mapper(settings, seed, evaluations),
         settings.mapping_evaluations,
         settings.factors,
@@ -210,14 +210,14 @@ def _mapper(settings: SoftwareSettings, seed: int, evaluations: int) -> Mapper:
     return Mapper(search, evaluations, seed, settings.factors, settings.constraints)
 
 
-def recorded_pricer(
+def recorded_evaluator(
     hardware: Hardware,
     network: Network,
     mappings: dict[str, str],
     factors: str = "exact",
     gaps: dict[str, float] | None = None,
 ) -> MemoizedPlanEvaluator:
-    """Return a pricer for the plans of a :class:`NetworkResult`, from its mappings and gaps.
+    """Return an evaluator for the plans of a :class:`NetworkResult`, from its mappings and gaps.
 
     ``factors`` is the setting that they were searched with.
     """
@@ -230,24 +230,24 @@ def recorded_pricer(
 def _unmappable(task: SoftwareTask, network: Network) -> Infeasible | None:
     arguments = (task.hardware, network, task.settings, task.seed)
     shared = task.settings.budget == "shared"
-    pricer = _shared(*arguments).first_evaluator if shared else _pricer(*arguments)
-    cost = pricer.plan(layer_by_layer(pricer.network))
+    evaluator = _shared(*arguments).first_evaluator if shared else _evaluator(*arguments)
+    cost = evaluator.plan(layer_by_layer(evaluator.network))
     return cost if isinstance(cost, Infeasible) else None
 
 
-def _priced(pricer: MemoizedPlanEvaluator, plan: FusionPlan) -> NetworkCost:
-    cost = pricer.plan(plan)
+def _cost_of(evaluator: MemoizedPlanEvaluator, plan: FusionPlan) -> NetworkCost:
+    cost = evaluator.plan(plan)
     if isinstance(cost, Infeasible):
         raise ValueError(f"the best plan cannot be priced: {cost}")
     return cost
 
 
 def _result(
-    pricer: MemoizedPlanEvaluator, plan: FusionPlan, spent: dict[str, int]
+    evaluator: MemoizedPlanEvaluator, plan: FusionPlan, spent: dict[str, int]
 ) -> NetworkResult:
-    unfused = layer_by_layer(pricer.network)
-    best, base = _priced(pricer, plan), _priced(pricer, unfused)
-    mappings, gaps = pricer.record((plan, unfused))
+    unfused = layer_by_layer(evaluator.network)
+    best, base = _cost_of(evaluator, plan), _cost_of(evaluator, unfused)
+    mappings, gaps = evaluator.record((plan, unfused))
     return NetworkResult(
         edp_js=best.edp_js,
         energy_pj=best.energy_pj,
@@ -258,7 +258,7 @@ def _result(
         baseline_energy_pj=base.energy_pj,
         baseline_latency_cycles=base.latency_cycles,
         baseline_dram_bytes=base.dram_bytes,
-        batch=pricer.network.batch,
+        batch=evaluator.network.batch,
         plan=best.plan.to_list(),
         mappings=mappings,
         gaps=gaps,

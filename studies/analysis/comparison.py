@@ -87,7 +87,9 @@ class Comparison:
 
     def figures(self, costs: Sequence[float]) -> tuple[float, ...]:
         """Return the objectives' own figures of some costs."""
-        return tuple(goal.figure(cost) for goal, cost in zip(self.objectives, costs, strict=True))
+        return tuple(
+            objective.figure(cost) for objective, cost in zip(self.objectives, costs, strict=True)
+        )
 
     def kinds(self) -> list[str]:
         """Return what all studies say of what they spent, by name of :data:`SPENT`."""
@@ -149,7 +151,7 @@ def compare(arms: Sequence[Arm]) -> Comparison | None:
     volume = hypervolume([values for values, *_ in kept], reference)
     return Comparison(
         tuple(arms),
-        arms[0].runs[0].goals.objectives,
+        arms[0].runs[0].objective_set.objectives,
         reference,
         volume,
         tuple(sorted(kept, key=lambda one: (one[0], one[3]))),

@@ -152,7 +152,7 @@ def _network_details(
     header: Header, trial: Trial, hardware: "Hardware", network: "Network"
 ) -> Details:
     from archloom.evaluators.fusion import NetworkCost
-    from archloom.search.software import recorded_pricer
+    from archloom.search.software import recorded_evaluator
     from archloom.space import Infeasible
     from archloom.space.fusion import FusionPlan, layer_by_layer
 
@@ -161,7 +161,7 @@ def _network_details(
     density = header.config.get("density", {"weights": 1.0, "inputs": 1.0})
     network = network.with_density(**density)
     recorded = trial.networks[network.name]
-    evaluator = recorded_pricer(hardware, network, recorded.mappings, factors, recorded.gaps)
+    evaluator = recorded_evaluator(hardware, network, recorded.mappings, factors, recorded.gaps)
     cost: NetworkCost | Infeasible | None
     unfused: NetworkCost | Infeasible | None
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from archloom.search import Objective, ObjectiveSet
 from archloom.search.hardware.certify import Certificate
-from archloom.studies.config import held_out_goals, stored_goals, stored_pick
+from archloom.studies.config import held_out_objectives, stored_objective_set, stored_pick
 from archloom.studies.storage import (
     HeldOutTrial,
     Trial,
@@ -29,14 +29,14 @@ class Front:
     """The designs of a study that nothing dominates.
 
     Attributes:
-        goals: objectives and limits.
+        objective_set: objectives and limits.
         members: by the first objective, the best one first.
         rule: which of them is picked.
         held_out: how designs do on held-out networks, if there are any.
         proof: what lower bounds prove of it; None if the space is not followed.
     """
 
-    goals: ObjectiveSet
+    objective_set: ObjectiveSet
     members: tuple[Trial, ...]
     rule: "PickRule"
     held_out: tuple[HeldOutTrial, ...] = ()
@@ -45,14 +45,16 @@ class Front:
     @property
     def columns(self) -> list[Objective]:
         """Columns of tables of designs: objectives, then what else is limited."""
-        limited = [limit.objective for limit in self.goals.limits]
-        return list(dict.fromkeys([*self.goals.objectives, *limited]))
+        limited = [limit.objective for limit in self.objective_set.limits]
+        return list(dict.fromkeys([*self.objective_set.objectives, *limited]))
 
     @property
     def held_out_columns(self) -> list[Objective]:
         """Columns of tables for the held-out networks together."""
         known = {name for trial in self.held_out for name in trial.values}
-        return [g for g in held_out_goals(self.goals.objectives, ()) if g.name in known]
+        return [
+            g for g in held_out_objectives(self.objective_set.objectives, ()) if g.name in known
+        ]
 
     def on_held_out(self, trial: Trial) -> HeldOutTrial | None:
         """Return how the design of a trial does on the held-out networks; None if unknown."""
@@ -63,10 +65,12 @@ class Front:
         """The design that the rule picks; None if there is none."""
         if not self.members:
             return None
-        return self.members[self.rule.choose([trial.costs(self.goals) for trial in self.members])]
+        return self.members[
+            self.rule.choose([trial.costs(self.objective_set) for trial in self.members])
+        ]
 
 
-def front_of(trials: Sequence[Trial], goals: ObjectiveSet) -> list[Trial]:
+def front_of(trials: Sequence[Trial], objective_set: ObjectiveSet) -> list[Trial]:
     """Return the non-dominated trials that keep the limits, by the first objective.
 
     A trial that halving stopped counts too: its figures were found, more search would only have
@@ -74,10 +78,10 @@ def front_of(trials: Sequence[Trial], goals: ObjectiveSet) -> list[Trial]:
     """
     from archloom.search import non_dominated
 
-    kept = [trial for trial in trials if trial.keeps_limits(goals)]
+    kept = [trial for trial in trials if trial.keeps_limits(objective_set)]
     if not kept:
         return []
-    costs = [trial.costs(goals) for trial in kept]
+    costs = [trial.costs(objective_set) for trial in kept]
     best = zip(kept, costs, non_dominated(costs), strict=True)
     front = [(cost[0], trial.number, trial) for trial, cost, keep in best if keep]
     return [trial for *_, trial in sorted(front, key=lambda row: row[:2])]
@@ -94,7 +98,7 @@ def read_front(folder: Path, pick: str | None = None) -> Front:
         UserError: the directory is no study, or there is no such rule.
     """
     config = read_header(folder).config
-    goals = stored_goals(config)
-    members = tuple(front_of(read_trials(folder), goals))
+    objective_set = stored_objective_set(config)
+    members = tuple(front_of(read_trials(folder), objective_set))
     held_out, proof = tuple(read_validation(folder)), read_certificate(folder)
-    return Front(goals, members, stored_pick(config, pick), held_out, proof)
+    return Front(objective_set, members, stored_pick(config, pick), held_out, proof)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from archloom.search import ObjectiveSet
-from archloom.studies.config import stored_goals
+from archloom.studies.config import stored_objective_set
 from archloom.studies.storage import (
     BASELINE,
     JOURNAL,
@@ -52,9 +52,9 @@ class Run:
     steps: tuple[Step, ...]
 
     @property
-    def goals(self) -> ObjectiveSet:
+    def objective_set(self) -> ObjectiveSet:
         """Objectives and limits of the study."""
-        return stored_goals(self.header.config)
+        return stored_objective_set(self.header.config)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +74,13 @@ def read_run(folder: Path) -> Run:
     header, trials = read_header(folder), read_trials(folder)
     if not trials:
         raise UserError(f"{folder} has no finished trial yet; 'archloom resume {folder}' goes on")
-    goals = stored_goals(header.config)
-    return Run(folder, header, tuple(_steps(trials, goals, read_events(folder / JOURNAL))))
+    objective_set = stored_objective_set(header.config)
+    return Run(folder, header, tuple(_steps(trials, objective_set, read_events(folder / JOURNAL))))
 
 
-def _steps(trials: Sequence[Trial], goals: ObjectiveSet, events: Sequence[Event]) -> Iterator[Step]:
+def _steps(
+    trials: Sequence[Trial], objective_set: ObjectiveSet, events: Sequence[Event]
+) -> Iterator[Step]:
     timed = all("cpu_seconds" in event for event in events if "seconds" in event)
     asked, searched, ended = _asked_seconds(events), _searched_seconds(events), _ends(events)
     evaluations, cpu, batch, wall = 0, 0.0, None, 0.0
@@ -89,7 +91,7 @@ def _steps(trials: Sequence[Trial], goals: ObjectiveSet, events: Sequence[Event]
             wall = max([wall, *(ended.get(t.number, 0.0) for t in trials if t.batch == batch)])
         evaluations += trial.evaluations
         cpu += searched.get(trial.number, 0.0)
-        costs = trial.costs(goals) if trial.keeps_limits(goals) else None
+        costs = trial.costs(objective_set) if trial.keeps_limits(objective_set) else None
         yield Step(trial, costs, evaluations, cpu if timed else None, wall if timed else None)
 
 

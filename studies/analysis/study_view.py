@@ -11,7 +11,7 @@ from typing import Any
 from archloom.search import AREA, EDP, TDP, Objective, ObjectiveSet
 from archloom.search.hardware.certify import certificate_text
 from archloom.space.mapping import constraints_text, read_constraints
-from archloom.studies.config import PICKED, stored_goals, stored_pick
+from archloom.studies.config import PICKED, stored_objective_set, stored_pick
 from archloom.studies.storage import (
     BASELINE,
     HeldOutTrial,
@@ -67,13 +67,13 @@ class Design:
         steps = zip(curve.evaluations, curve.edp, strict=True)
         return tuple((n, edp) for n, edp in steps if isfinite(edp))
 
-    def figure(self, goal: Objective) -> float:
-        """Return its figure of a goal."""
-        return self.trial.figure(goal)
+    def figure(self, objective: Objective) -> float:
+        """Return its figure of an objective."""
+        return self.trial.figure(objective)
 
-    def costs(self, goals: Sequence[Objective]) -> tuple[float, ...]:
+    def costs(self, objectives: Sequence[Objective]) -> tuple[float, ...]:
         """Return its costs, all to be minimised."""
-        return tuple(goal.figure(self.figure(goal)) for goal in goals)
+        return tuple(objective.figure(self.figure(objective)) for objective in objectives)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class StudyView:
         baseline: the preset for comparison, if the study has one and has evaluated it.
         picked: position in ``designs`` of the front member that the rule picks.
         rule: how it is picked, for people.
-        goals: objectives and limits.
+        objective_set: objectives and limits.
         held_out: how designs do on held-out networks.
         reference: costs of the corner that hypervolumes are measured from; None if no design
             keeps the limits.
@@ -104,26 +104,28 @@ class StudyView:
     reference: tuple[float, ...] | None
     hypervolume: tuple[tuple[int, float], ...]
     rule: str = PICKED["ideal"]
-    goals: ObjectiveSet = field(default_factory=ObjectiveSet)
+    objective_set: ObjectiveSet = field(default_factory=ObjectiveSet)
     held_out: tuple[HeldOutTrial, ...] = ()
 
     @property
     def front(self) -> tuple[Design, ...]:
         """Members of the Pareto front, by the first objective."""
         members = (design for design in self.designs if design.on_front)
-        return tuple(sorted(members, key=lambda design: design.costs(self.goals.objectives)))
+        return tuple(
+            sorted(members, key=lambda design: design.costs(self.objective_set.objectives))
+        )
 
     @property
     def axes(self) -> tuple[Objective, Objective, Objective]:
         """Axes of plots: the first objectives, and where there are fewer EDP, area, TDP."""
-        first, second, third, *_ = dict.fromkeys([*self.goals.objectives, EDP, AREA, TDP])
+        first, second, third, *_ = dict.fromkeys([*self.objective_set.objectives, EDP, AREA, TDP])
         return first, second, third
 
     @property
     def columns(self) -> tuple[Objective, ...]:
         """Columns of tables: objectives, and what else is limited."""
-        limited = [limit.objective for limit in self.goals.limits]
-        return tuple(dict.fromkeys([*self.goals.objectives, *limited]))
+        limited = [limit.objective for limit in self.objective_set.limits]
+        return tuple(dict.fromkeys([*self.objective_set.objectives, *limited]))
 
 
 def load_view(folder: Path, pick: str | None = None) -> StudyView:
@@ -138,44 +140,48 @@ def load_view(folder: Path, pick: str | None = None) -> StudyView:
     trials = read_trials(folder)
     if not trials:
         raise UserError(f"{folder} has no finished trial yet; 'archloom resume {folder}' goes on")
-    goals, rule = stored_goals(config), stored_pick(config, pick)
+    objective_set, rule = stored_objective_set(config), stored_pick(config, pick)
     priced = [trial for trial in trials if trial.edp_js is not None]
-    front = Front(goals, tuple(front_of(priced, goals)), rule)
+    front = Front(objective_set, tuple(front_of(priced, objective_set)), rule)
     members = {trial.number for trial in front.members}
-    designs = tuple(Design(t, t.number in members, t.keeps_limits(goals)) for t in priced)
-    kept = [design.costs(goals.objectives) for design in designs if design.kept]
-    reference = hypervolume_reference(kept, goals, config["constraints"]) if kept else None
+    designs = tuple(Design(t, t.number in members, t.keeps_limits(objective_set)) for t in priced)
+    kept = [design.costs(objective_set.objectives) for design in designs if design.kept]
+    reference = hypervolume_reference(kept, objective_set, config["constraints"]) if kept else None
     baseline = read_baseline(folder)
     return StudyView(
         name=config["name"],
-        facts=(*_facts(config, goals, labels, trials), *_proof(folder)),
+        facts=(*_facts(config, objective_set, labels, trials), *_proof(folder)),
         designs=designs,
         losses=tuple(t for t in trials if t.edp_js is None or t.crash is not None),
-        baseline=Design(baseline, kept=baseline.keeps_limits(goals))
+        baseline=Design(baseline, kept=baseline.keeps_limits(objective_set))
         if baseline and baseline.edp_js
         else None,
         picked=priced.index(front.picked) if front.picked else None,
         reference=reference,
-        hypervolume=hypervolume_history(designs, goals.objectives, reference) if reference else (),
+        hypervolume=hypervolume_history(designs, objective_set.objectives, reference)
+        if reference
+        else (),
         rule=PICKED[rule.name],
-        goals=goals,
+        objective_set=objective_set,
         held_out=tuple(read_validation(folder)),
     )
 
 
 def hypervolume_reference(
-    costs: Sequence[Sequence[float]], goals: ObjectiveSet, constraints: Mapping[str, Any]
+    costs: Sequence[Sequence[float]], objective_set: ObjectiveSet, constraints: Mapping[str, Any]
 ) -> tuple[float, ...]:
     """Return the costs of the corner that volumes are measured from.
 
     Caps and limits of the objectives, where there are any, else 10% above the worst seen.
     """
-    limits = {limit.objective: limit.objective.figure(limit.value) for limit in goals.limits}
+    limits = {
+        limit.objective: limit.objective.figure(limit.value) for limit in objective_set.limits
+    }
     caps = {AREA: constraints["area_mm2"], TDP: constraints["tdp_w"]}
     worst = [1.1 * max(column) for column in zip(*costs, strict=True)]
     return tuple(
-        limits.get(goal) or caps.get(goal) or seen
-        for goal, seen in zip(goals.objectives, worst, strict=True)
+        limits.get(objective) or caps.get(objective) or seen
+        for objective, seen in zip(objective_set.objectives, worst, strict=True)
     )
 
 
@@ -194,7 +200,7 @@ def hypervolume_history(
 
 
 def _facts(
-    config: dict[str, Any], goals: ObjectiveSet, labels: list[str], trials: Sequence[Trial]
+    config: dict[str, Any], objective_set: ObjectiveSet, labels: list[str], trials: Sequence[Trial]
 ) -> Facts:
     """Return the configuration and what became of it, for people."""
     caps = config["constraints"]
@@ -203,7 +209,7 @@ def _facts(
         for key, label, unit in (("area_mm2", "area", "mm²"), ("tdp_w", "TDP", "W"))
         if caps[key] is not None
     ]
-    wanted += [limit.text for limit in goals.limits]
+    wanted += [limit.text for limit in objective_set.limits]
     states = Counter(trial.state for trial in trials)
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     software = config["software"]
@@ -212,7 +218,7 @@ def _facts(
     return (
         ("networks", ", ".join(labels)),
         ("hardware space", config["space"]),
-        ("objectives", ", ".join(goal.title for goal in goals.objectives)),
+        ("objectives", ", ".join(objective.title for objective in objective_set.objectives)),
         ("limits", "; ".join(wanted) or "none"),
         ("trials", f"{len(trials)} of {config['trials']} ({counts})"),
         ("software evaluations", f"{sum(trial.evaluations for trial in trials):,}"),

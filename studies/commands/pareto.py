@@ -28,8 +28,8 @@ def front_json(front: Front) -> str:
     for trial in front.members:
         row: dict[str, Any] = {"trial": trial.number, "edp": trial.edp_js}
         row |= {"area_mm2": trial.area_mm2, "tdp_w": trial.tdp_w}
-        if any(goal.name not in FIELD_NAMES for goal in front.columns):
-            row["values"] = {goal.name: trial.figure(goal) for goal in front.columns}
+        if any(objective.name not in FIELD_NAMES for objective in front.columns):
+            row["values"] = {objective.name: trial.figure(objective) for objective in front.columns}
         row["hardware"] = trial.point
         if on_others := front.on_held_out(trial):
             row["held_out"] = _held_out_json(on_others)
@@ -55,12 +55,14 @@ def front_csv(front: Front) -> str:
     parameters = list(front.members[0].point or {}) if front.members else []
     writer = csv.writer(text, lineterminator="\n")
     held_out = front.held_out_columns
-    names = [goal.name for goal in front.columns] + [f"held_out {goal.name}" for goal in held_out]
+    names = [objective.name for objective in front.columns] + [
+        f"held_out {objective.name}" for objective in held_out
+    ]
     writer.writerow(["trial", *names, *parameters])
     for trial in front.members:
-        figures: list[float | None] = [trial.figure(goal) for goal in front.columns]
+        figures: list[float | None] = [trial.figure(objective) for objective in front.columns]
         found, point = front.on_held_out(trial), trial.point or {}
-        figures += [found.values.get(goal.name) if found else None for goal in held_out]
+        figures += [found.values.get(objective.name) if found else None for objective in held_out]
         writer.writerow([trial.number, *figures, *(point[p] for p in parameters)])
     return text.getvalue()
 
@@ -83,7 +85,9 @@ def front_table(front: Front) -> "Table":
         caption_justify="left",
     )
     columns, held_out = front.columns, front.held_out_columns
-    heads = [goal.label for goal in columns] + [f"held-out {goal.label}" for goal in held_out]
+    heads = [objective.label for objective in columns] + [
+        f"held-out {objective.label}" for objective in held_out
+    ]
     if len(heads) > _ON_ONE_LINE:
         heads = [head.replace(" (", "\n(").replace("held-out ", "held-out\n") for head in heads]
     for name in ("trial", *heads, "proven"):
@@ -92,10 +96,12 @@ def front_table(front: Front) -> "Table":
     chosen = front.picked
     for trial, parameters in zip(members, described, strict=True):
         star = " *" if trial is chosen else ""
-        numbers = [goal.shown(trial.figure(goal)) for goal in columns]
+        numbers = [objective.shown(trial.figure(objective)) for objective in columns]
         found = front.on_held_out(trial)
         others = found.values if found else {}
-        numbers += [goal.shown(others[goal.name]) if others else "" for goal in held_out]
+        numbers += [
+            objective.shown(others[objective.name]) if others else "" for objective in held_out
+        ]
         proven = "{}/{}".format(*trial.mappings_proven)
         own = " ".join(p for p in parameters if p not in shared)
         table.add_row(f"{trial.number}{star}", *numbers, proven, own)
@@ -121,13 +127,13 @@ def comparison(front: Front, baseline: Trial | None) -> str | None:
         why = baseline.reason or baseline.crash
         return f"{names}: the baseline has no EDP ({baseline.state}: {why and why.to_dict()})"
     ratios = ", ".join(
-        f"{goal.title} x {chosen.figure(goal) / baseline.figure(goal):.3g}"
-        for goal in front.goals.objectives
+        f"{objective.title} x {chosen.figure(objective) / baseline.figure(objective):.3g}"
+        for objective in front.objective_set.objectives
     )
     mine, theirs = map(front.on_held_out, (chosen, baseline))
     if mine and theirs and mine.values and theirs.values:
         ratios += "; on the held-out networks: " + ", ".join(
-            f"{goal.title} x {mine.values[goal.name] / theirs.values[goal.name]:.3g}"
-            for goal in front.held_out_columns
+            f"{objective.title} x {mine.values[objective.name] / theirs.values[objective.name]:.3g}"
+            for objective in front.held_out_columns
         )
     return f"{names}, on the same cost model: {ratios}"

@@ -157,7 +157,9 @@ def _summarize(
     """Print what a study came to, and what went wrong; return the exit code."""
     rule = pick_rule(config.pick, config.objectives)
     held_out, proof = tuple(read_validation(folder)), read_certificate(folder)
-    front = Front(config.goals, tuple(front_of(trials, config.goals)), rule, held_out, proof)
+    front = Front(
+        config.objective_set, tuple(front_of(trials, config.objective_set)), rule, held_out, proof
+    )
     if front.members:
         console.print(front_table(front))
         if len(trials) < config.trials:
@@ -172,7 +174,7 @@ def _summarize(
     lines = [
         *([line] if line else []),
         *infeasible_lines(trials),
-        *limit_lines(trials, front.goals),
+        *limit_lines(trials, front.objective_set),
     ]
     for line in lines:
         console.print(line, highlight=False, soft_wrap=True)
@@ -196,22 +198,22 @@ def infeasible_lines(trials: Sequence[Trial]) -> list[str]:
     ]
 
 
-def limit_lines(trials: Sequence[Trial], goals: ObjectiveSet) -> list[str]:
+def limit_lines(trials: Sequence[Trial], objective_set: ObjectiveSet) -> list[str]:
     """Say of each limit how many trials with an EDP break it, and which of those is the nearest."""
     lines = []
     priced = [trial for trial in trials if trial.edp_js is not None]
-    for limit in goals.limits:
-        goal = limit.objective
+    for limit in objective_set.limits:
+        objective = limit.objective
         over = [
             (excess, trial)
             for trial in priced
-            if (excess := limit.excess(goal.figure(trial.figure(goal)))) > 0
+            if (excess := limit.excess(objective.figure(trial.figure(objective)))) > 0
         ]
         if over:
             _, nearest = min(over, key=lambda pair: pair[0])
             lines.append(
-                f"{len(over)} of {len(trials)} trials break the limit of {goal.name} "
+                f"{len(over)} of {len(trials)} trials break the limit of {objective.name} "
                 f"({limit.sign} {limit.value:g}); the nearest is trial {nearest.number} with "
-                f"{nearest.figure(goal):.4g}"
+                f"{nearest.figure(objective):.4g}"
             )
     return lines

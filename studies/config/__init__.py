@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     )
     from .mapping_constraints import read_constraints_file as read_constraints_file
     from .methods import with_method as with_method
-    from .objectives import held_out_goals as held_out_goals, stored_goals as stored_goals
+    from .objectives import (
+        held_out_objectives as held_out_objectives,
+        stored_objective_set as stored_objective_set,
+    )
     from .selection import PICKED as PICKED, pick_rule as pick_rule, stored_pick as stored_pick
     from .start_from import StartSource as StartSource
     from .study_config import (

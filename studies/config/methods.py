@@ -1,7 +1,7 @@
 """Published ways to co-design, as compositions of the parts that a study file chooses among.
 
 A method replaces optimizer, halving and fusion search of a study file, and nothing else: space,
-networks, goals, mapping search, trials and seeds stay, so that methods compare.
+networks, objectives, mapping search, trials and seeds stay, so that methods compare.
 
 =================  =========  ========  ========  ================================================
 name               optimizer  halving   fusion    of

@@ -36,23 +36,23 @@ def _read_objectives(entries: Any) -> tuple[Objective, ...]:
     if not isinstance(entries, list | tuple):
         raise ValueError(f"{entries!r} must be a list of metrics, such as [edp, area, tdp]")
     faults = Faults()
-    goals: list[Objective] = []
+    objectives: list[Objective] = []
     for i, entry in enumerate(entries):
         with collecting(faults, i):
-            goals.append(_objective(entry))
+            objectives.append(_objective(entry))
     if not faults:
         try:
-            ObjectiveSet(tuple(goals))
+            ObjectiveSet(tuple(objectives))
         except ValueError as error:
             faults.add(Place(), str(error))
     if faults:
         raise refusal(faults, entries)
-    return tuple(goals)
+    return tuple(objectives)
 
 
-def _objectives_data(goals: Sequence[Objective]) -> list[Any]:
+def _objectives_data(objectives: Sequence[Objective]) -> list[Any]:
     """Return plain YAML values that :func:`_read_objectives` reads."""
-    return [{"metric": g.metric, **below} if (below := _of(g)) else g.metric for g in goals]
+    return [{"metric": g.metric, **below} if (below := _of(g)) else g.metric for g in objectives]
 
 
 def _read_limits(entries: Any, info: ValidationInfo) -> tuple[Limit, ...]:
@@ -105,8 +105,8 @@ def sound_limit(metric: str, entry: Any) -> Limit | None:
     return None
 
 
-def stored_goals(config: Mapping[str, Any]) -> ObjectiveSet:
-    """Return the goals of a study's directory; older ones had EDP, area and TDP."""
+def stored_objective_set(config: Mapping[str, Any]) -> ObjectiveSet:
+    """Return the objectives of a study's directory; older ones had EDP, area and TDP."""
     constraints = config["constraints"]
     limits = [
         _limit(metric, entry)
@@ -134,24 +134,24 @@ def _objective(entry: Any) -> Objective:
         what = "metric is missing" if metric is None else f"metric {metric!r} is unknown"
         where: KeyPath = ("metric",) if metric is not None and len(entry) > 1 else ()
         raise entry_error(f"{what}; {did_you_mean(str(metric), METRICS)}", *where)
-    return _goal(metric, entry)
+    return _objective_of(metric, entry)
 
 
 def _limit(metric: str, entry: Any) -> Limit:
     where: KeyPath = ("limit",) if isinstance(entry, dict) else ()
     entry = entry if isinstance(entry, dict) else {"limit": entry}
     _check_keys(entry, ("limit", *_OF_WHICH))
-    goal = _goal(metric, entry)
+    objective = _objective_of(metric, entry)
     if "limit" not in entry:
         raise entry_error("limit is missing")
     try:
-        return Limit(goal, positive(entry["limit"], goal.facts.unit))
+        return Limit(objective, positive(entry["limit"], objective.facts.unit))
     except ValueError as error:
         raise entry_error(str(error), *where) from None
 
 
-def _goal(metric: Any, entry: Mapping[str, Any]) -> Objective:
-    """Return the goal of an entry whose keys are sound; weights alone mean a weighted sum."""
+def _objective_of(metric: Any, entry: Mapping[str, Any]) -> Objective:
+    """Return the objective of an entry whose keys are sound; weights alone mean a weighted sum."""
     faults = Faults()
     weights = entry.get("weights", {})
     if not isinstance(weights, dict) or ("weights" in entry and not weights):
@@ -194,16 +194,16 @@ def _check_keys(entry: Mapping[Any, Any], known: Sequence[str]) -> None:
         raise EntryError(faults)
 
 
-def _of(goal: Objective) -> dict[str, Any]:
-    """Return of which workloads a goal is, as an entry has it."""
-    if goal.weights:
-        return {"aggregate": "weighted_sum", "weights": dict(goal.weights)}
-    if goal.workload is not None:
-        return {"workload": goal.workload}
-    return {} if goal.aggregate == "geomean" else {"aggregate": goal.aggregate}
+def _of(objective: Objective) -> dict[str, Any]:
+    """Return of which workloads an objective is, as an entry has it."""
+    if objective.weights:
+        return {"aggregate": "weighted_sum", "weights": dict(objective.weights)}
+    if objective.workload is not None:
+        return {"workload": objective.workload}
+    return {} if objective.aggregate == "geomean" else {"aggregate": objective.aggregate}
 
 
-def held_out_goals(
+def held_out_objectives(
     objectives: Sequence[Objective], networks: "Sequence[Network]"
 ) -> tuple[Objective, ...]:
     """Return what is measured of the held-out networks together.
@@ -211,9 +211,9 @@ def held_out_goals(
     The objectives that software decides, of all held-out networks: what the study has of one
     workload, or weighs, becomes the geometric mean.
     """
-    goals = (
-        Objective(goal.metric, "geomean" if goal.aggregate == "weighted_sum" else goal.aggregate)
-        for goal in objectives
-        if not goal.known
+    found = (
+        Objective(o.metric, "geomean" if o.aggregate == "weighted_sum" else o.aggregate)
+        for o in objectives
+        if not o.known
     )
-    return tuple(goal for goal in dict.fromkeys(goals) if goal.fault(networks) is None)
+    return tuple(o for o in dict.fromkeys(found) if o.fault(networks) is None)

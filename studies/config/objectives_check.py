@@ -18,8 +18,8 @@ _FaultsOf = Callable[[Any, Sequence[Network]], Iterable[Fault]]
 
 def _of_objectives(entries: Any, networks: Sequence[Network]) -> Iterator[Fault]:
     for i, entry in enumerate(listed(entries)):
-        goal = sound_objective(entry)
-        if goal and (message := goal.fault(networks)):
+        objective = sound_objective(entry)
+        if objective and (message := objective.fault(networks)):
             yield Fault(Place(keys=(i,)), message)
 
 
@@ -49,7 +49,7 @@ def _for_known(faults_of: _FaultsOf) -> WrapValidator:
         except ValidationError as error:
             wrong += cast("list[InitErrorDetails]", error.errors())
         if wrong:
-            raise ValidationError.from_exception_data("goals", wrong)
+            raise ValidationError.from_exception_data("objectives", wrong)
         return found
 
     return WrapValidator(check)

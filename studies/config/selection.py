@@ -9,7 +9,7 @@ from archloom.search import Objective
 from archloom.space import did_you_mean
 
 from ..errors import UserError
-from .objectives import stored_goals
+from .objectives import stored_objective_set
 from .quantities import positive
 
 if TYPE_CHECKING:
@@ -59,9 +59,13 @@ def positions(order: Sequence[Any], objectives: Sequence[Objective]) -> tuple[in
     """
     found = []
     for name in order:
-        fits = [i for i, goal in enumerate(objectives) if name in (goal.name, goal.metric)]
+        fits = [
+            i
+            for i, objective in enumerate(objectives)
+            if name in (objective.name, objective.metric)
+        ]
         if len(fits) != 1:
-            near = did_you_mean(str(name), [goal.name for goal in objectives])
+            near = did_you_mean(str(name), [objective.name for objective in objectives])
             raise ValueError(f"order names {name!r}, which is no one objective; {near}")
         found.append(fits[0])
     if len(set(found)) < len(found):
@@ -90,7 +94,7 @@ def stored_pick(config: Mapping[str, Any], name: str | None = None) -> "PickRule
     rule = config.get("pick", {"name": "ideal"})
     if name not in (None, rule["name"]):
         rule = {"name": name}
-    return pick_rule(rule, stored_goals(config).objectives)
+    return pick_rule(rule, stored_objective_set(config).objectives)
 
 
 Pick = Annotated[dict[str, Any], PlainValidator(_read_pick), PlainSerializer(dict)]

@@ -275,7 +275,7 @@ class StudyConfig(_Section):
     baseline: Annotated[str, AfterValidator(_known("preset", _preset_names))] | None = None
 
     @property
-    def goals(self) -> ObjectiveSet:
+    def objective_set(self) -> ObjectiveSet:
         """Objectives and limits."""
         return ObjectiveSet(self.objectives, self.constraints.limits)
 

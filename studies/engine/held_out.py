@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from archloom.search import derived_seed
-from archloom.studies.config import held_out_goals
+from archloom.studies.config import held_out_objectives
 from archloom.studies.storage import BASELINE, Crash, HeldOutTrial, Trial, decode
 
 from .study import Study, figures
@@ -76,7 +76,7 @@ def _held_out(study: Study, trial: int, hardware: "Hardware", history: "History"
             found[network.name] = software.networks[network.name]
         else:
             missing[network.name] = software.infeasible
-    goals = held_out_goals(study.problem.objective_set.objectives, networks)
-    values = {} if missing else figures(goals, networks, hardware, found)
+    objectives = held_out_objectives(study.problem.objective_set.objectives, networks)
+    values = {} if missing else figures(objectives, networks, hardware, found)
     budget = study.validation_budget
     return HeldOutTrial(trial, hardware.name, budget, values, missing, found)

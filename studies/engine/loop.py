@@ -150,8 +150,8 @@ class _Loop:
         self, standings: "Mapping[int, Standing]", going: "Mapping[int, Standing]"
     ) -> list[tuple[float, ...]]:
         """Return the costs of what is measured: in earlier batches, and in this one and stopped."""
-        goals = self._study.problem.objective_set
-        earlier = [t.costs(goals) for t in self._trials if t.edp_js is not None]
+        objective_set = self._study.problem.objective_set
+        earlier = [t.costs(objective_set) for t in self._trials if t.edp_js is not None]
         stopped = (one.costs for trial, one in standings.items() if trial not in going)
         return [*earlier, *(costs for costs in stopped if costs is not None)]
 
@@ -199,7 +199,7 @@ class _Loop:
         baseline: bool = False,
         validation: tuple[int, int] | None = None,
     ) -> None:
-        goal = self._study.problem.objective_set.objectives[0]
+        objective = self._study.problem.objective_set.objectives[0]
         self._watch(
             Status(
                 trials_done=len(self._trials),
@@ -207,7 +207,7 @@ class _Loop:
                 round=round_,
                 rounds=self._study.allocator.rounds,
                 fraction=fraction,
-                best=goal.text(self._front[0].figure(goal)) if self._front else None,
+                best=objective.text(self._front[0].figure(objective)) if self._front else None,
                 front=len(self._front),
                 failed=sum(trial.state == "failed" for trial in self._trials),
                 baseline=baseline,

@@ -59,7 +59,7 @@ class Proposals:
         self._optimizer = optimizer
         self._exact = exact
         self._whole = problem.enumerable
-        self._goals = problem.objective_set
+        self._objective_set = problem.objective_set
         self._observed = 0
 
     def next(self, n: int, first: Sequence[Point] = ()) -> tuple[list[Point], list[Point]]:
@@ -96,7 +96,7 @@ class Proposals:
     def tell(self, trials: Sequence[Trial]) -> None:
         """Learn from trials that ended."""
         self._observed += len(trials)
-        observations = [trial.observation(self._goals) for trial in trials]
+        observations = [trial.observation(self._objective_set) for trial in trials]
         self._optimizer.tell(observations)
         for trial, observation in zip(trials, observations, strict=True):
             self._pruner.tell(observation, settled=trial.state in ("complete", "infeasible"))

@@ -176,7 +176,7 @@ def _from_study(folder: Path, most: int, header: Header, problem: "DesignProblem
         key for key in RULER if theirs.result_settings.get(key) != header.result_settings.get(key)
     ]
     seen = () if differing else tuple(t.observation(problem.objective_set) for t in trials)
-    costs = [trial.costs(front.goals) for trial in front.members]
+    costs = [trial.costs(front.objective_set) for trial in front.members]
     first = tuple(front.members[i].point or {} for i in _widest(costs, most))
     why = f", since {', '.join(differing)} differ" if differing else ""
     count = _count(len(first), "design")

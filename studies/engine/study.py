@@ -110,7 +110,8 @@ class Study:
             return None
         values = self._values(hardware, result, edp)
         return tuple(
-            goal.figure(values[goal.name]) for goal in self.problem.objective_set.objectives
+            objective.figure(values[objective.name])
+            for objective in self.problem.objective_set.objectives
         )
 
     def trial(
@@ -161,24 +162,26 @@ class Study:
     def _values(
         self, hardware: "Hardware", result: "SoftwareResult", edp: float
     ) -> dict[str, float]:
-        goals = self.problem.objective_set
-        measured = dict.fromkeys([*goals.objectives, *(limit.objective for limit in goals.limits)])
+        objective_set = self.problem.objective_set
+        measured = dict.fromkeys(
+            [*objective_set.objectives, *(limit.objective for limit in objective_set.limits)]
+        )
         values = figures(measured, self.problem.networks, hardware, result.networks)
         # the software search has summed the EDP up already, and rounding may differ
         return values | ({EDP.name: edp} if EDP in measured else {})
 
 
 def figures(
-    goals: Iterable[Objective],
+    objectives: Iterable[Objective],
     networks: "Sequence[Network]",
     hardware: "Hardware",
     found: "Mapping[str, NetworkResult]",
 ) -> dict[str, float]:
-    """Return a design's figure of each goal by name, from the best software of each network."""
+    """Return a design's figure of each objective by name, with the best software."""
     best = [found[network.name] for network in networks]
     passes = [(one.energy_pj, one.latency_cycles) for one in best]
     costs = design_costs(networks, hardware, hardware_cost(hardware), passes)
-    return {goal.name: goal.figure(goal.cost(costs)) for goal in goals}
+    return {objective.name: objective.figure(objective.cost(costs)) for objective in objectives}
 
 
 def _best_edp(curve: "Curve") -> float | None:
@@ -224,7 +227,7 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
 
 
 def design_problem(config: StudyConfig, space: Path | str) -> "DesignProblem":
-    """Return the space of a config, given by name or path, with its networks and goals."""
+    """Return the space of a config, given by name or path, with its networks and objectives."""
     from archloom.search.hardware import ENUMERATE_LIMIT, PROOF_LIMIT, DesignProblem
     from archloom.search.software import plans_of
     from archloom.space.design_space import HardwareSpace
@@ -237,7 +240,7 @@ def design_problem(config: StudyConfig, space: Path | str) -> "DesignProblem":
         caps.area_mm2,
         caps.tdp_w,
         config.enumerate or (PROOF_LIMIT if config.mode == "exact" else ENUMERATE_LIMIT),
-        objective_set=config.goals,
+        objective_set=config.objective_set,
         plans=plans_of(config.software.fusion),
     )
 

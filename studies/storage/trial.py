@@ -144,30 +144,32 @@ class Trial:
         proven = sum(gap == 0 for best in networks for gap in (best.gaps or {}).values())
         return proven, sum(len(best.mappings) for best in networks)
 
-    def figure(self, goal: Objective) -> float:
+    def figure(self, objective: Objective) -> float:
         """Return a figure of a trial that has an EDP."""
         always = {EDP.name: self.edp_js, AREA.name: self.area_mm2, TDP.name: self.tdp_w}
-        figure = (always | dict(self.values))[goal.name]
+        figure = (always | dict(self.values))[objective.name]
         if figure is None:
             raise ValueError(f"trial {self.number} has no EDP")
         return figure
 
-    def costs(self, goals: ObjectiveSet) -> tuple[float, ...]:
+    def costs(self, objective_set: ObjectiveSet) -> tuple[float, ...]:
         """Return the cost of each objective of a trial that has an EDP."""
-        return tuple(goal.figure(self.figure(goal)) for goal in goals.objectives)
+        return tuple(
+            objective.figure(self.figure(objective)) for objective in objective_set.objectives
+        )
 
-    def excess(self, goals: ObjectiveSet) -> tuple[float, ...]:
+    def excess(self, objective_set: ObjectiveSet) -> tuple[float, ...]:
         """Return ln(cost / limit) for each limit, of a trial that has an EDP."""
         return tuple(
             limit.excess(limit.objective.figure(self.figure(limit.objective)))
-            for limit in goals.limits
+            for limit in objective_set.limits
         )
 
-    def keeps_limits(self, goals: ObjectiveSet) -> bool:
+    def keeps_limits(self, objective_set: ObjectiveSet) -> bool:
         """Whether it has an EDP and keeps every limit."""
-        return self.edp_js is not None and all(excess <= 0 for excess in self.excess(goals))
+        return self.edp_js is not None and all(excess <= 0 for excess in self.excess(objective_set))
 
-    def observation(self, goals: ObjectiveSet) -> Observation:
+    def observation(self, objective_set: ObjectiveSet) -> Observation:
         """Return what the optimizer learns from it.
 
         Raises:
@@ -178,7 +180,7 @@ class Trial:
         failure = self.reason.reason if self.reason else None
         if self.edp_js is None:
             return Observation(self.point, None, self.evaluations, failure)
-        costs, excess = self.costs(goals), self.excess(goals)
+        costs, excess = self.costs(objective_set), self.excess(objective_set)
         return Observation(self.point, costs, self.evaluations, failure, excess)
 
 

@@ -83,8 +83,8 @@ def _storage(rng: np.random.Generator, levels: int, bounds: Int) -> dict[str, ob
         "optional": optional,
         "top": top,
         "staged": (top < levels - 1).astype(np.uint8),
-        "shared": words[:, 3],
-        "capacity": words[:, :3],
+        "shared": words[:, 3].copy(),
+        "capacity": words[:, :3].copy(),
         "unit": rng.choice([1, 1, 2, 3], (levels, 3)),
         "width": rng.choice([1, 1, 2, 3, 4, 7], (levels, 3)),
     }
@@ -125,7 +125,7 @@ def random_candidates(
             slot = np.where(careless, rng.choice(every, count), rng.choice(fitting, count))
             loops[np.arange(count), slot // 3, slot % 3, d] *= p
     keep = np.where(setup.optional, rng.integers(0, 2, (count, levels, 3)), setup.allowed)
-    return loops, keep.astype(np.uint8)
+    return loops, keep.astype(np.uint8, order="C")
 
 
 def _primes(value: int) -> list[int]:

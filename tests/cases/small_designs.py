@@ -115,10 +115,10 @@ def graph(reads: list[tuple[int, ...]], size: int = 8, channels: int = 4) -> Net
     return Network("graph", tuple(layers), names)
 
 
-def cheap_pricer(
+def cheap_evaluator(
     network: Network, hardware: Hardware, evaluations: int = 60
 ) -> MemoizedPlanEvaluator:
-    """Return the real pricer with little effort for each mapping."""
+    """Return the real evaluator with little effort for each mapping."""
     return MemoizedPlanEvaluator(network, hardware, Mapper(LocalMapping(), evaluations, seed=5))
 
 

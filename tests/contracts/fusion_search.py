@@ -14,7 +14,7 @@ from archloom.space.errors import Infeasible
 from archloom.space.fusion.plan import FusionPlan, layer_by_layer, plan_violations
 from archloom.space.networks.registry import network
 
-from ..cases.small_designs import casco_edge, chain, cheap_pricer
+from ..cases.small_designs import casco_edge, chain, cheap_evaluator
 
 
 class Counting(MemoizedPlanEvaluator):
@@ -49,7 +49,7 @@ NETWORKS = {
 @cache
 def pricer(name: str) -> MemoizedPlanEvaluator:
     """One pricer for all tests: its memo never changes a price."""
-    return cheap_pricer(NETWORKS[name], casco_edge(32, pe_x=4, pe_y=4))
+    return cheap_evaluator(NETWORKS[name], casco_edge(32, pe_x=4, pe_y=4))
 
 
 def stored(state: FusionState) -> FusionState:

@@ -24,7 +24,7 @@ from archloom.space.fusion.plan import FusionGroup, FusionPlan, group_order, lay
 from archloom.space.workload.graph import bits, positions
 
 from ..cases.drawn_networks import all_groups, drawn_network, partitions
-from ..cases.small_designs import cheap_pricer, three_levels
+from ..cases.small_designs import cheap_evaluator, three_levels
 
 #: energy without leakage, cycles, and the groups that they are of
 Point = tuple[float, int, tuple[FusionGroup, ...]]
@@ -80,7 +80,7 @@ def drawn_pricer(seed: int, most: int = 10) -> MemoizedPlanEvaluator | None:
     """A drawn network on a small design; None if it is too small to fuse, or cannot run there."""
     rng = np.random.default_rng(seed)
     network = drawn_network(rng, most)
-    price = cheap_pricer(network, three_levels(int(2 ** rng.uniform(9, 13)), (8, 8, 8)))
+    price = cheap_evaluator(network, three_levels(int(2 ** rng.uniform(9, 13)), (8, 8, 8)))
     able = not isinstance(price.plan(layer_by_layer(network)), Infeasible)
     return price if len(network.layers) > 2 and able else None
 

@@ -37,13 +37,13 @@ NETWORKS = [network("tiny_cnn"), network("tiny_cnn").with_batch(3)]
 TWO = [NETWORKS[0], replace(NETWORKS[1], name="other")]
 
 
-def every_goal() -> list[Objective]:
+def every_objective() -> list[Objective]:
     """Return each metric in each aggregate of the two networks, and of each of them alone."""
     weights = (("tiny_cnn", 0.25), ("other", 2.0))
     return [
-        goal
+        objective
         for metric in OF_SOFTWARE
-        for goal in (
+        for objective in (
             Objective(metric),
             Objective(metric, "max"),
             Objective(metric, "weighted_sum", weights=weights),
@@ -56,9 +56,9 @@ def every_goal() -> list[Objective]:
 @settings(max_examples=8)
 @given(seed=st.integers(0, 10_000), template=st.sampled_from(["casco_edge", "fast"]))
 def test_no_cost_that_is_found_is_below_its_bound(seed: int, template: str) -> None:
-    """Any search's result, not only a good one, is at or above the bound of every goal."""
+    """Any search's result, not only a good one, is at or above the bound of every objective."""
     space = HardwareSpace.load(template)
-    objective_set = ObjectiveSet(tuple(every_goal()))
+    objective_set = ObjectiveSet(tuple(every_objective()))
     problem = DesignProblem(space, TWO, objective_set=objective_set)
     (candidate,) = problem.sample(np.random.default_rng(seed), 1, (), tries=500)
     hardware = space.build(candidate.point)
@@ -70,10 +70,10 @@ def test_no_cost_that_is_found_is_below_its_bound(seed: int, template: str) -> N
         (found.networks[n.name].energy_pj, found.networks[n.name].latency_cycles) for n in TWO
     ]
     costs = design_costs(TWO, hardware, hardware_cost(hardware), passes)
-    for goal, value, bound in zip(
+    for objective, value, bound in zip(
         objective_set.objectives, objective_set.values(costs), candidate.values, strict=True
     ):
-        assert 0 < bound <= value, goal.name
+        assert 0 < bound <= value, objective.name
     assert Objective("edp", workload="other").cost(costs) == found.networks["other"].edp_js
     assert Objective("latency", workload="other").cost(costs) == found.networks["other"].latency_s
 
@@ -104,23 +104,23 @@ def test_costs_are_what_they_say(tmp_path: Path) -> None:
             * second  # type: ignore[arg-type]
             + first / 2,
         }
-        for goal, value in values.items():
-            assert goal.cost(costs) == pytest.approx(value, rel=1e-12), goal.name
+        for objective, value in values.items():
+            assert objective.cost(costs) == pytest.approx(value, rel=1e-12), objective.name
     assert AREA.cost(costs) == cost.area_mm2
     assert TDP.cost(costs) == cost.tdp_w
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_figures_and_costs_are_inverse(metric: MetricName) -> None:
-    goal = Objective(metric)
+    objective = Objective(metric)
     for cost in (1e-9, 0.37, 4e6):
-        assert goal.figure(goal.figure(cost)) == pytest.approx(cost, rel=1e-15)
+        assert objective.figure(objective.figure(cost)) == pytest.approx(cost, rel=1e-15)
     rising = metric in ("throughput", "perf_per_tdp", "utilisation")
-    assert (goal.figure(2.0) < goal.figure(1.0)) == rising
+    assert (objective.figure(2.0) < objective.figure(1.0)) == rising
 
 
 def test_names_are_distinct_and_say_of_what() -> None:
-    names = [goal.name for goal in every_goal()]
+    names = [objective.name for objective in every_objective()]
     assert len(set(names)) == len(names)
     assert names[:5] == [
         "edp_js", "edp_js(max)", "edp_js(0.25 tiny_cnn + 2 other)", "edp_js(tiny_cnn)",
@@ -156,10 +156,10 @@ def test_a_design_whose_bound_breaks_a_limit_is_no_candidate(
     metric: MetricName, tmp_path: Path
 ) -> None:
     space = small_space(tmp_path)
-    goal = Objective(metric)
-    free = DesignProblem(space, TWO, objective_set=ObjectiveSet((goal,)))
+    objective = Objective(metric)
+    free = DesignProblem(space, TWO, objective_set=ObjectiveSet((objective,)))
     costs = sorted(c.values[0] for c in free.feasible())
-    limit = Limit(goal, goal.figure(costs[len(costs) // 2] * 1.0000001))
+    limit = Limit(objective, objective.figure(costs[len(costs) // 2] * 1.0000001))
     tight = DesignProblem(space, TWO, objective_set=ObjectiveSet(limits=(limit,)))
     kept = tight.feasible()
     assert 0 < len(kept) < len(costs)
@@ -169,7 +169,9 @@ def test_a_design_whose_bound_breaks_a_limit_is_no_candidate(
     assert isinstance(why, Infeasible)
     assert why.reason == f"{metric}_limit"
     assert why.needed > why.available
-    assert sorted((why.needed, why.available)) == sorted((limit.value, goal.figure(lost.values[0])))
+    assert sorted((why.needed, why.available)) == sorted(
+        (limit.value, objective.figure(lost.values[0]))
+    )
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,7 @@ from archloom.search.software.planners import (
 )
 from archloom.space.design_space.presets import preset
 
-from ..cases.small_designs import casco_edge, chain, cheap_pricer
+from ..cases.small_designs import casco_edge, chain, cheap_evaluator
 
 if TYPE_CHECKING:
     from archloom.search.hardware.problem import DesignProblem
@@ -123,7 +123,7 @@ def test_a_planner_says_what_it_is_able_to_do() -> None:
 
 
 def test_a_population_is_for_searches_that_breed() -> None:
-    price = cheap_pricer(chain(3), casco_edge(32, pe_x=4, pe_y=4))
+    price = cheap_evaluator(chain(3), casco_edge(32, pe_x=4, pe_y=4))
     bred = fusion_search("casco", price, 3)
     assert len(bred.advance(bred.start(0), 12).population) == 3
     fusion_search("none", price, 3)

@@ -79,9 +79,9 @@ def study(number: int) -> Data:
     space = SPACES.get(optimizer["name"], SPACE)
     metric = MEASURED[number % len(MEASURED)]
     aggregate = get_args(Aggregate)[number // 2 % len(get_args(Aggregate))]
-    goal = {"metric": metric, "aggregate": aggregate}
+    objective = {"metric": metric, "aggregate": aggregate}
     if aggregate == "weighted_sum":
-        goal["weights"] = {"tiny_cnn": 1.0}
+        objective["weights"] = {"tiny_cnn": 1.0}
     software: Data = {
         "fusion": list(FUSION_SEARCHES)[number % len(FUSION_SEARCHES)],
         "population": 2,
@@ -97,7 +97,7 @@ def study(number: int) -> Data:
         "space": space,
         # a pool is drawn where the space is not assessed as a whole: this one has 128 points
         "enumerate": 100 if "pool" in optimizer else 200,
-        "objectives": [goal, "area" if number % 2 else "tdp"],
+        "objectives": [objective, "area" if number % 2 else "tdp"],
         "pick": PICKS[number % len(PICKS)],
         "optimizer": optimizer,
         "halving": HALVINGS[number % len(HALVINGS)],

@@ -64,7 +64,10 @@ def findings(folders: Sequence[Path]) -> Findings:
             spaces.setdefault(run.header.space_file.stem, []).append(run)
     front = [values for values, *_ in comparison.front]
     decided = {
-        space: {goal.name: importances(runs, i) for i, goal in enumerate(comparison.objectives)}
+        space: {
+            objective.name: importances(runs, i)
+            for i, objective in enumerate(comparison.objectives)
+        }
         for space, runs in spaces.items()
     }
     excluded = {space: exclusions(_problem(runs[0]), front) for space, runs in spaces.items()}

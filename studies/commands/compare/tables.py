@@ -48,7 +48,7 @@ def to_json(found: Findings) -> dict[str, Any]:
         for arm, arm_courses in zip(comparison.arms, comparison.courses, strict=True)
         for run, course in zip(arm.runs, arm_courses, strict=True)
     ]
-    names = [goal.name for goal in comparison.objectives]
+    names = [objective.name for objective in comparison.objectives]
     front = [
         {
             "arm": arm.label,
@@ -106,7 +106,7 @@ def page(found: Findings) -> str:
 def _corner(comparison: Comparison) -> str:
     corner = comparison.figures(comparison.reference)
     pairs = zip(comparison.objectives, corner, strict=True)
-    return ", ".join(f"{goal.name} {figure:.3g}" for goal, figure in pairs)
+    return ", ".join(f"{objective.name} {figure:.3g}" for objective, figure in pairs)
 
 
 def _arm_rows(comparison: Comparison) -> tuple[list[str], list[list[Cell]]]:

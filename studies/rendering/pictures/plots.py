@@ -112,7 +112,7 @@ def rest_label(view: StudyView) -> str:
 def volume_unit(view: StudyView) -> str:
     """Return the unit of hypervolumes: decades, to the power of the number of objectives."""
     powers = ("", "", "²", "³", "⁴", "⁵", "⁶", "⁷", "⁸", "⁹")
-    count = len(view.goals.objectives)
+    count = len(view.objective_set.objectives)
     return f"decades{powers[count]}" if count < len(powers) else f"decades^{count}"
 
 

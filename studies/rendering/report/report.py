@@ -81,11 +81,11 @@ def _overview(view: StudyView) -> list[str]:
             tile("Picked design", f"trial {pick.label}", f"on the front, {view.rule}"),
             *(
                 tile(
-                    f"Its {goal.title}",
-                    f"{pick.figure(goal):.3g} {goal.facts.unit}".rstrip(),
-                    _against(view.baseline, pick, goal),
+                    f"Its {objective.title}",
+                    f"{pick.figure(objective):.3g} {objective.facts.unit}".rstrip(),
+                    _against(view.baseline, pick, objective),
                 )
-                for goal in view.columns
+                for objective in view.columns
             ),
         ]
     return [
@@ -94,11 +94,11 @@ def _overview(view: StudyView) -> list[str]:
     ]
 
 
-def _against(baseline: Design | None, design: Design, goal: Objective) -> str:
+def _against(baseline: Design | None, design: Design, objective: Objective) -> str:
     """Say how a figure compares with the baseline's."""
     if baseline is None:
         return ""
-    mine, theirs = design.figure(goal), baseline.figure(goal)
+    mine, theirs = design.figure(objective), baseline.figure(objective)
     if f"{mine / theirs:.3g}" == "1":
         return f"as much as {baseline.label}"
     if mine <= theirs:
@@ -139,7 +139,7 @@ def _designs(designs: Sequence[Design], view: StudyView) -> str:
     rows = [
         [
             d.label,
-            *(d.figure(goal) for goal in view.columns),
+            *(d.figure(objective) for objective in view.columns),
             d.trial.evaluations,
             "{} of {}".format(*d.trial.mappings_proven),
             *d.parameters.values(),
@@ -147,7 +147,7 @@ def _designs(designs: Sequence[Design], view: StudyView) -> str:
         for d in designs
     ]
     picked = None if view.picked is None else designs.index(view.designs[view.picked])
-    numbers = [*(goal.label for goal in view.columns), "evaluations"]
+    numbers = [*(objective.label for objective in view.columns), "evaluations"]
     heads = ["trial", *numbers, "mappings proven", *names]
     return table(heads, rows, marked=picked)
 
@@ -156,8 +156,8 @@ def _search(view: StudyView) -> list[str]:
     volume = ""
     if view.reference is not None:
         corner = ", ".join(
-            f"{goal.figure(cost):.3g} {goal.facts.unit}".rstrip()
-            for goal, cost in zip(view.goals.objectives, view.reference, strict=True)
+            f"{objective.figure(cost):.3g} {objective.facts.unit}".rstrip()
+            for objective, cost in zip(view.objective_set.objectives, view.reference, strict=True)
         )
         volume = card(
             "Hypervolume",

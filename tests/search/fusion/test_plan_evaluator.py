@@ -18,7 +18,14 @@ from archloom.space.errors import Infeasible
 from archloom.space.fusion.plan import FusionPlan, layer_by_layer, plan_violations
 from archloom.space.networks.registry import network
 
-from ...cases.small_designs import casco_edge, chain, cheap_pricer, conv, three_levels, two_levels
+from ...cases.small_designs import (
+    casco_edge,
+    chain,
+    cheap_evaluator,
+    conv,
+    three_levels,
+    two_levels,
+)
 
 SMALL = casco_edge(32, pe_x=4, pe_y=4)
 REAL = network("mobilenetv2")
@@ -67,17 +74,17 @@ def test_more_effort_finds_no_worse_mappings() -> None:
 
 
 def test_recorded_mappings_price_a_plan_without_a_search() -> None:
-    pricer = MemoizedPlanEvaluator(network("tiny_cnn"), SMALL, mapper())
-    plan = layer_by_layer(pricer.network)
-    mappings, _ = pricer.record([plan])
-    again = MemoizedPlanEvaluator(pricer.network, SMALL, RecordedMapper(mappings))
-    found, recorded = pricer.plan(plan), again.plan(plan)
+    evaluator = MemoizedPlanEvaluator(network("tiny_cnn"), SMALL, mapper())
+    plan = layer_by_layer(evaluator.network)
+    mappings, _ = evaluator.record([plan])
+    again = MemoizedPlanEvaluator(evaluator.network, SMALL, RecordedMapper(mappings))
+    found, recorded = evaluator.plan(plan), again.plan(plan)
     assert isinstance(found, NetworkCost)
     assert isinstance(recorded, NetworkCost)
     assert recorded.energy_pj == found.energy_pj
     assert recorded.latency_cycles == found.latency_cycles
     with pytest.raises(ValueError, match="no mapping was recorded"):
-        MemoizedPlanEvaluator(pricer.network, SMALL, RecordedMapper({})).plan(plan)
+        MemoizedPlanEvaluator(evaluator.network, SMALL, RecordedMapper({})).plan(plan)
 
 
 def test_what_cannot_be_mapped_is_named_and_remembered() -> None:
@@ -97,7 +104,7 @@ def groupings(draw: st.DrawFn) -> list[tuple[int, ...]]:
     return [tuple(range(a, b)) for a, b in zip([0, *cuts], [*cuts, n], strict=True)]
 
 
-PRICER = cheap_pricer(REAL, casco_edge(64), 20)
+EVALUATOR = cheap_evaluator(REAL, casco_edge(64), 20)
 
 
 @settings(max_examples=12)
@@ -106,19 +113,19 @@ def test_a_priced_partition_is_valid_and_its_price_is_the_network_cost(
     groups: list[tuple[int, ...]],
 ) -> None:
     asked = repair(REAL, groups)
-    valid, cost = PRICER(asked)
-    plan = PRICER.plan_of(valid)
+    valid, cost = EVALUATOR(asked)
+    plan = EVALUATOR.plan_of(valid)
     assert plan_violations(REAL, plan) == []
     # what did not fit was cut, and nothing was joined
     assert all(any(set(g) <= set(a) for a in asked) for g in valid)
     # it is a fixed point, for the same price
-    assert PRICER(valid) == (valid, cost)
+    assert EVALUATOR(valid) == (valid, cost)
     fresh = mapper(20)
     priced = network_cost(
         REAL,
         plan,
-        PRICER.hardware,
-        lambda g, residents: group_cost(REAL, g, PRICER.hardware, fresh, residents),
+        EVALUATOR.hardware,
+        lambda g, residents: group_cost(REAL, g, EVALUATOR.hardware, fresh, residents),
     )
     assert isinstance(priced, NetworkCost)
     assert log(priced.edp_js) == cost
@@ -126,43 +133,43 @@ def test_a_priced_partition_is_valid_and_its_price_is_the_network_cost(
 
 def test_a_group_that_fits_nowhere_is_cut_until_it_does() -> None:
     net = network("resnet18")
-    pricer = cheap_pricer(net, three_levels(600), 5)
+    evaluator = cheap_evaluator(net, three_levels(600), 5)
     whole = (tuple(range(len(net.layers))),)
-    valid, cost = pricer(whole)
+    valid, cost = evaluator(whole)
     assert cost < inf
     assert len(valid) > 5
-    assert plan_violations(net, pricer.plan_of(valid)) == []
+    assert plan_violations(net, evaluator.plan_of(valid)) == []
 
 
 def test_without_a_shared_buffer_every_plan_is_layer_by_layer() -> None:
     net = network("tiny_cnn")
-    pricer = cheap_pricer(net, two_levels(), 20)
-    valid, cost = pricer((tuple(range(len(net.layers))),))
+    evaluator = cheap_evaluator(net, two_levels(), 20)
+    valid, cost = evaluator((tuple(range(len(net.layers))),))
     assert valid == singletons(net)
-    base = pricer.plan(layer_by_layer(net))
+    base = evaluator.plan(layer_by_layer(net))
     assert isinstance(base, NetworkCost)
     assert exp(cost) == pytest.approx(base.edp_js)
 
 
 def test_hardware_that_cannot_run_a_layer_has_no_price() -> None:
     net = network("tiny_cnn")
-    pricer = cheap_pricer(net, three_levels(spad_bytes=(1, 4, 4), word_bits=16), 20)
-    assert pricer(singletons(net)) == (singletons(net), inf)
-    assert isinstance(pricer.plan(layer_by_layer(net)), Infeasible)
+    evaluator = cheap_evaluator(net, three_levels(spad_bytes=(1, 4, 4), word_bits=16), 20)
+    assert evaluator(singletons(net)) == (singletons(net), inf)
+    assert isinstance(evaluator.plan(layer_by_layer(net)), Infeasible)
 
 
 def test_a_plan_needs_groups_that_can_run_and_fit() -> None:
     net = chain(3)
-    pricer = cheap_pricer(net, SMALL, 5)
+    evaluator = cheap_evaluator(net, SMALL, 5)
     with pytest.raises(ValueError, match="wait for each other"):
-        pricer.plan_of(((0, 2), (1,)))
-    pricer = cheap_pricer(net, three_levels(40), 5)
+        evaluator.plan_of(((0, 2), (1,)))
+    evaluator = cheap_evaluator(net, three_levels(40), 5)
     with pytest.raises(ValueError, match="glb_overflow at glb"):
-        pricer.plan_of(((0, 1, 2),))
+        evaluator.plan_of(((0, 1, 2),))
 
 
 def test_the_layer_by_layer_plan_is_that_of_the_singletons() -> None:
-    pricer = MemoizedPlanEvaluator(REAL, casco_edge(), mapper(5))
-    plan = pricer.plan_of(singletons(REAL))
+    evaluator = MemoizedPlanEvaluator(REAL, casco_edge(), mapper(5))
+    plan = evaluator.plan_of(singletons(REAL))
     assert plan == layer_by_layer(REAL)
     assert FusionPlan.from_list(plan.to_list()) == plan

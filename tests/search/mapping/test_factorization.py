@@ -14,7 +14,12 @@ from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.factorization import FACTORS, nest_of, nests, objective, shares
 from archloom.search.mapping.mapper import Mapper, RecordedMapper
 from archloom.search.mapping.simd.searches import LocalMapping
-from archloom.search.software.search import SoftwareSettings, SoftwareTask, advance, recorded_pricer
+from archloom.search.software.search import (
+    SoftwareSettings,
+    SoftwareTask,
+    advance,
+    recorded_evaluator,
+)
 from archloom.space.fusion.plan import FusionPlan, layer_by_layer
 from archloom.space.networks.registry import network
 from archloom.space.workload.dims import C, K
@@ -108,12 +113,14 @@ def test_the_setting_reaches_the_mappings_of_a_trial(factors: str) -> None:
     settings = SoftwareSettings("casco", 4, "local", 60, factors)
     result = advance(SoftwareTask(CHIP, (network("tiny_cnn"),), settings, 7), None, 6)
     best = result.networks["tiny_cnn"]
-    pricer = recorded_pricer(CHIP, network("tiny_cnn"), best.mappings, factors)
+    pricer = recorded_evaluator(CHIP, network("tiny_cnn"), best.mappings, factors)
     cost = pricer.plan(FusionPlan.from_list(best.plan))
     assert isinstance(cost, NetworkCost)
     assert (cost.energy_pj, cost.latency_cycles) == (best.energy_pj, best.latency_cycles)
 
 
 def test_unknown_factors_are_refused() -> None:
-    with pytest.raises(ValueError, match="factors is 'padd', must be one of exact, padded, imperfect"):
+    with pytest.raises(
+        ValueError, match="factors is 'padd', must be one of exact, padded, imperfect"
+    ):
         SoftwareSettings(factors="padd")

@@ -21,7 +21,7 @@ from archloom.search.software.search import (
     _search,
     _shared,
     advance,
-    recorded_pricer,
+    recorded_evaluator,
 )
 from archloom.space.fusion.plan import FusionPlan, layer_by_layer, plan_violations
 from archloom.space.hardware.hardware import Hardware
@@ -112,7 +112,7 @@ def test_the_curve_is_the_geometric_mean_against_plans() -> None:
 def test_results_are_those_of_their_plans() -> None:
     what = task()
     for name, found in after(what, 30).networks.items():
-        pricer = recorded_pricer(what.hardware, network(name), found.mappings)
+        pricer = recorded_evaluator(what.hardware, network(name), found.mappings)
         plan = FusionPlan.from_list(found.plan)
         assert plan_violations(pricer.network, plan) == []
         best, base = pricer.plan(plan), pricer.plan(layer_by_layer(pricer.network))

@@ -12,7 +12,7 @@ from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.improved_mapper import Effort, ImprovedMapper
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.registry import MAPPING_SEARCHES
-from archloom.search.software.search import SoftwareSettings, recorded_pricer
+from archloom.search.software.search import SoftwareSettings, recorded_evaluator
 from archloom.search.software.shared_budget import (
     FIRST_PLANS,
     SharedSearch,
@@ -70,7 +70,9 @@ def test_cuts_inside_of_what_a_mapping_costs() -> None:
 def test_figures_are_those_of_the_recorded_mappings() -> None:
     what = task(settings=SHARED)
     for name, found in after(what, 45).networks.items():
-        evaluator = recorded_pricer(what.hardware, network(name), found.mappings, gaps=found.gaps)
+        evaluator = recorded_evaluator(
+            what.hardware, network(name), found.mappings, gaps=found.gaps
+        )
         best = evaluator.plan(FusionPlan.from_list(found.plan))
         base = evaluator.plan(layer_by_layer(evaluator.network))
         assert isinstance(best, NetworkCost)

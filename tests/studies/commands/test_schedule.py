@@ -193,13 +193,17 @@ def test_a_stop_keeps_the_best_plan_so_far() -> None:
     assert stands[-1].edp_js <= stands[-1].baseline_edp_js
 
 
-def test_a_stop_before_the_first_plan_has_nothing_to_show() -> None:
+def test_a_stop_before_the_first_plan_has_nothing_to_show(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # the first look is at once; a plan of this network takes a second of mapping
+    monkeypatch.setattr("archloom.studies.solve.interruptible._LOOK_S", 0.0)
     effort = effort_of("casco", 10**6, "exact", 10**9, 0)
 
     def stop_at_once(_: FusionProgress) -> None:
         raise_signal(SIGINT)
 
-    net = network("resnet18")
+    net = network("efficientnet_b7")
     assert search_plan(net, preset("eyeriss"), effort, stop_at_once) is None
 
 

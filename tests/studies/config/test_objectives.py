@@ -17,7 +17,7 @@ from archloom.studies.analysis.study_view import load_view
 from archloom.studies.commands.pareto import front_csv, front_json, front_table
 from archloom.studies.commands.run import limit_lines
 from archloom.studies.commands.show import show_trial
-from archloom.studies.config.objectives import stored_goals
+from archloom.studies.config.objectives import stored_objective_set
 from archloom.studies.config.study_config import load_config, parse_stored
 from archloom.studies.engine.study import header_of
 from archloom.studies.errors import UserError
@@ -46,33 +46,33 @@ THROUGHPUT = Objective("throughput", workload="tiny_mlp")
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("goals")
+    folder = tmp_path_factory.mktemp("objectives")
     run_here(tiny_config(folder, OTHER), folder / "run")
     return folder / "run"
 
 
 def test_a_study_file_names_objectives_and_limits(tmp_path: Path) -> None:
     config = load_config(write_study(tmp_path, OTHER))
-    assert config.goals.objectives == (Objective("latency"), ENERGY, THROUGHPUT)
+    assert config.objective_set.objectives == (Objective("latency"), ENERGY, THROUGHPUT)
     weights = (("tiny_mlp", 0.5), ("tiny_cnn", 1.0))
-    assert set(config.goals.limits) == {
+    assert set(config.objective_set.limits) == {
         Limit(Objective("utilisation"), 0.4),
         Limit(Objective("perf_per_tdp", "weighted_sum", weights=weights), 10.0),
     }
     stored = config.model_dump(mode="json")
     assert stored == yaml.safe_load(yaml.safe_dump(stored))
     assert parse_stored(stored, tmp_path / STUDY) == config
-    assert stored_goals(stored) == config.goals
+    assert stored_objective_set(stored) == config.objective_set
 
 
 def test_without_a_word_the_objectives_are_edp_area_and_tdp(tmp_path: Path) -> None:
     config = load_config(write_study(tmp_path))
-    assert config.goals.objectives == (EDP, AREA, TDP)
-    assert config.goals.limits == ()
+    assert config.objective_set.objectives == (EDP, AREA, TDP)
+    assert config.objective_set.limits == ()
     stored = config.model_dump(mode="json")
     assert stored["constraints"] == {"area_mm2": None, "tdp_w": None}
     del stored["objectives"], stored["pick"]  # as studies of older versions have it
-    assert stored_goals(stored) == config.goals
+    assert stored_objective_set(stored) == config.objective_set
 
 
 def test_records_have_every_figure_by_name(finished: Path) -> None:
@@ -91,7 +91,7 @@ def test_records_have_every_figure_by_name(finished: Path) -> None:
 
 def test_the_front_is_of_the_objectives_among_those_that_keep_the_limits(finished: Path) -> None:
     front, records = read_front(finished), read_trials(finished)
-    kept = [r for r in records if all(e <= 0 for e in r.observation(front.goals).excess)]
+    kept = [r for r in records if all(e <= 0 for e in r.observation(front.objective_set).excess)]
     assert 0 < len(kept) < len(records)  # some break the limit, or this proves nothing
     costs = [
         (
@@ -108,7 +108,7 @@ def test_the_front_is_of_the_objectives_among_those_that_keep_the_limits(finishe
     best = min(r.values["energy_j(max)"] for r in front.members)
     near = [r for r in front.members if r.values["energy_j(max)"] <= 1.1 * best]
     assert front.picked == min(near, key=lambda r: r.values["latency_s"])
-    (line,) = limit_lines(records, front.goals)
+    (line,) = limit_lines(records, front.objective_set)
     assert line.startswith(
         f"{10 - len(kept)} of 10 trials break the limit of utilisation (at least"
     )
@@ -116,7 +116,7 @@ def test_the_front_is_of_the_objectives_among_those_that_keep_the_limits(finishe
 
 def test_front_show_and_report_speak_of_the_objectives(finished: Path) -> None:
     front = read_front(finished)
-    names = [goal.name for goal in front.columns]
+    names = [objective.name for objective in front.columns]
     rows = list(csv.DictReader(io.StringIO(front_csv(front))))
     assert list(rows[0])[1:6] == names
     data = json.loads(front_json(front))["front"]
@@ -140,7 +140,7 @@ def test_front_show_and_report_speak_of_the_objectives(finished: Path) -> None:
 
 def test_another_rule_picks_when_it_is_asked_for(finished: Path) -> None:
     front = read_front(finished, "knee")
-    costs = [r.costs(front.goals) for r in front.members]
+    costs = [r.costs(front.objective_set) for r in front.members]
     assert front.picked == front.members[PickRule("knee").choose(costs)]
     own = read_front(finished, "lexicographic")
     assert own.rule == read_front(finished).rule == PickRule("lexicographic", (1, 0), 0.1)
@@ -164,7 +164,7 @@ def test_hypervolume_counts_only_designs_that_keep_the_limits(finished: Path) ->
         assert design.kept or after == before
 
 
-def test_a_study_goes_on_with_its_goals(finished: Path, tmp_path: Path) -> None:
+def test_a_study_goes_on_with_its_objectives(finished: Path, tmp_path: Path) -> None:
     config = tiny_config(tmp_path, OTHER)
     run_here(config, tmp_path / "run")
     journal, trials = (tmp_path / "run" / "journal.jsonl"), (tmp_path / "run" / "trials.jsonl")

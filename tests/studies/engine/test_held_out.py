@@ -19,7 +19,7 @@ from archloom.space.hardware.hardware import Hardware
 from archloom.studies.analysis.front import read_front
 from archloom.studies.commands.pareto import comparison, front_csv, front_json
 from archloom.studies.commands.show import show_trial
-from archloom.studies.config.objectives import held_out_goals
+from archloom.studies.config.objectives import held_out_objectives
 from archloom.studies.config.study_config import parse_stored
 from archloom.studies.engine.progress import Status
 from archloom.studies.engine.study import header_of, prepare
@@ -200,4 +200,4 @@ def test_what_is_measured_together_follows_the_objectives() -> None:
         Objective("edp", workload="a"),
         Objective("edp", "weighted_sum", weights=(("a", 1.0),)),
     )
-    assert held_out_goals(objectives, ()) == (Objective("latency", "max"), EDP)
+    assert held_out_objectives(objectives, ()) == (Objective("latency", "max"), EDP)

@@ -84,11 +84,11 @@ def test_records_without_values_and_gaps_are_read() -> None:
 
 
 def test_a_trial_teaches_the_optimizer_what_it_found() -> None:
-    goals = ObjectiveSet((EDP, AREA))
-    seen, nothing = TRIAL.observation(goals), NOWHERE.observation(goals)
+    objective_set = ObjectiveSet((EDP, AREA))
+    seen, nothing = TRIAL.observation(objective_set), NOWHERE.observation(objective_set)
     assert (seen.values, seen.evaluations, seen.failure) == ((0.5, 1.5), 3, None)
     assert (nothing.values, nothing.failure) == (None, "spad_overflow")
-    assert not NOWHERE.keeps_limits(goals)
+    assert not NOWHERE.keeps_limits(objective_set)
 
 
 @pytest.mark.parametrize(

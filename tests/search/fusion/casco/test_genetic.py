@@ -10,7 +10,7 @@ from archloom.search.fusion.protocol import FusionSearch, FusionState
 from archloom.space.fusion.plan import FusionGroup, FusionPlan, layer_by_layer
 from archloom.space.networks.registry import network
 
-from ....cases.small_designs import casco_edge, chain, cheap_pricer, graph, valid_partitions
+from ....cases.small_designs import casco_edge, chain, cheap_evaluator, graph, valid_partitions
 from ....contracts.fusion_search import Counting, FusionSearchContract, pricer
 
 
@@ -40,7 +40,7 @@ SMALL = {
 @pytest.mark.parametrize("name", SMALL)
 def test_it_finds_the_best_of_all_partitions(name: str) -> None:
     net = SMALL[name]
-    price = cheap_pricer(net, casco_edge(32, pe_x=4, pe_y=4))
+    price = cheap_evaluator(net, casco_edge(32, pe_x=4, pe_y=4))
     plans = valid_partitions(net)
     best = min(price(p)[1] for p in plans)
     # fusion has something to gain here, else any search would do

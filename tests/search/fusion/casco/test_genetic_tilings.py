@@ -12,7 +12,7 @@ from archloom.space.errors import Infeasible
 from archloom.space.fusion.plan import FusionGroup
 from archloom.space.networks.registry import network
 
-from ....cases.small_designs import casco_edge, cheap_pricer, two_levels
+from ....cases.small_designs import casco_edge, cheap_evaluator, two_levels
 from ....contracts.fusion_search import FusionSearchContract, pricer
 from ....oracles.enumerated_plans import (
     chosen_tiling,
@@ -67,7 +67,7 @@ def test_the_population_holds_the_best_tiling_of_distinct_partitions() -> None:
 
 
 def test_tilings_of_a_group_fit_and_differ() -> None:
-    price = cheap_pricer(network("tiny_cnn"), casco_edge(32))
+    price = cheap_evaluator(network("tiny_cnn"), casco_edge(32))
     found = tilings(price.network, (0, 1, 2), price.hardware)
     assert len(set(found)) == len(found) > 10
     assert {group.halo for group in found} == {"keep_all", "keep_inner", "recompute"}
@@ -84,7 +84,7 @@ def test_there_are_no_tilings_without_a_buffer_for_maps() -> None:
 
 @pytest.mark.parametrize("images", [1, 16])
 def test_tilings_on_several_cores_fit_and_have_the_chosen_one(images: int) -> None:
-    price = cheap_pricer(network("tiny_cnn").with_batch(images), preset("edgetpu"))
+    price = cheap_evaluator(network("tiny_cnn").with_batch(images), preset("edgetpu"))
     found = tilings(price.network, (0, 1), price.hardware)
     assert len(set(found)) == len(found) > 5
     assert price.tiling((0, 1)) in found

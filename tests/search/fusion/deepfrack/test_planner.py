@@ -17,7 +17,7 @@ from archloom.space.fusion.plan import plan_violations
 from archloom.space.networks.registry import network as catalogue
 
 from ....cases.groups import any_tile, drawn
-from ....cases.small_designs import casco_edge, cheap_pricer, three_levels
+from ....cases.small_designs import casco_edge, cheap_evaluator, three_levels
 from ....cases.sweeps import sweep
 from ....contracts.fusion_search import FusionSearchContract
 from ....oracles.enumerated_deepfrack import Enumeration, small_network
@@ -121,6 +121,6 @@ class TestTiledContract(FusionSearchContract):
 
 def test_it_is_known_by_name():
     network = catalogue("tiny_cnn")
-    pricer = cheap_pricer(network, casco_edge(32, pe_x=4, pe_y=4))
+    pricer = cheap_evaluator(network, casco_edge(32, pe_x=4, pe_y=4))
     state = fusion_search("deepfrack", pricer)
     assert state.advance(state.start(0), 5).evaluations == 2

@@ -32,7 +32,7 @@ from archloom.space.workload.network import Network
 
 from ....cases.designs import edge
 from ....cases.pinning_problems import broken_alive, broken_in_print
-from ....cases.small_designs import casco_edge, chain, cheap_pricer, graph, two_levels
+from ....cases.small_designs import casco_edge, chain, cheap_evaluator, graph, two_levels
 from ....contracts.fusion_search import FusionSearchContract
 
 
@@ -131,7 +131,7 @@ SMALL = {"attention": attention(), "tiny_cnn": network("tiny_cnn"), "graph": ran
 
 @pytest.mark.parametrize("name", SMALL)
 def test_what_the_program_is_told_of_a_network(name: str) -> None:
-    pricer = cheap_pricer(SMALL[name], casco_edge(64, pe_x=4, pe_y=4))
+    pricer = cheap_evaluator(SMALL[name], casco_edge(64, pe_x=4, pe_y=4))
     problem = problem_of(pricer)
     for i, layer in enumerate(problem.layers):
         assert 0 < layer.shortest_cycles <= layer.longest_cycles
@@ -146,7 +146,7 @@ def test_what_the_program_is_told_of_a_network(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["tiny_cnn", "tiny_mobile", "mobilenetv2"])
 def test_plans_of_networks_are_valid_and_pay(name: str) -> None:
-    pricer = cheap_pricer(network(name), casco_edge(256))
+    pricer = cheap_evaluator(network(name), casco_edge(256))
     problem, alone = problem_of(pricer), pricer.plan(layer_by_layer(pricer.network))
     assert isinstance(alone, NetworkCost)
     for found, broken in (
@@ -167,7 +167,7 @@ def test_plans_of_networks_are_valid_and_pay(name: str) -> None:
 def test_layers_that_find_no_room_get_it() -> None:
     """The program believes in a larger buffer; maps that save least go until all layers run."""
     for seed in range(6):
-        pricer = cheap_pricer(random_graph(seed), edge(256))
+        pricer = cheap_evaluator(random_graph(seed), edge(256))
         problem = replace(problem_of(pricer), capacity_words=1 << 20)
         solved = IntegerProgram(problem, "live", steady_weights=True).solve(1.0, 0.0)
         assert isinstance(pricer.plan(plan_of(pricer.network, solved.pinned)), Infeasible)
@@ -182,7 +182,7 @@ def test_layers_that_find_no_room_get_it() -> None:
 
 
 def test_without_a_shared_buffer_nothing_stays() -> None:
-    pricer = cheap_pricer(chain(4), two_levels(64))
+    pricer = cheap_evaluator(chain(4), two_levels(64))
     assert isinstance(pinning_problem(pricer), Infeasible)
     assert isinstance(live_plan(pricer), Infeasible)
     assert isinstance(printed_plan(pricer), Infeasible)
@@ -193,7 +193,7 @@ def test_without_a_shared_buffer_nothing_stays() -> None:
 
 
 def test_a_buffer_without_weights_keeps_maps_alone() -> None:
-    pricer = cheap_pricer(attention(), preset("eyeriss"))
+    pricer = cheap_evaluator(attention(), preset("eyeriss"))
     problem = problem_of(pricer)
     assert problem.owners == ()
     second = [
@@ -210,7 +210,7 @@ def test_a_buffer_without_weights_keeps_maps_alone() -> None:
 
 
 def test_it_has_its_names() -> None:
-    pricer = cheap_pricer(network("tiny_cnn"), casco_edge(256))
+    pricer = cheap_evaluator(network("tiny_cnn"), casco_edge(256))
     for name in ("fast", "fast_printed"):
         search = fusion_search(name, pricer)
         state = search.advance(search.start(1), 5)

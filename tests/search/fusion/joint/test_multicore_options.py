@@ -16,7 +16,7 @@ from archloom.space.networks.registry import network
 
 from ....cases.designs import several
 from ....cases.mappers import BufferMapper
-from ....cases.small_designs import chain, cheap_pricer
+from ....cases.small_designs import chain, cheap_evaluator
 
 CHIPS = {"four": several((2, 2)), "edgetpu": preset("edgetpu"), "tpu_v3": preset("tpu_v3")}
 STEPS = [(0, 1, 2), (0, 1), (1, 2, 3)]
@@ -33,7 +33,7 @@ def cores_of(hardware: Hardware) -> Cores:
 def test_estimates_are_the_least_that_a_tiling_costs(chip: str, batch: int) -> None:
     net, hardware = network("tiny_mobile").with_batch(batch), CHIPS[chip]
     options = MulticoreOptions(net, hardware, cores_of(hardware))
-    price = cheap_pricer(net, hardware, 300)
+    price = cheap_evaluator(net, hardware, 300)
     seen = 0
     for layers in STEPS:
         for option in options.all_options(CutEdge(0, 1, layers, (), ())):

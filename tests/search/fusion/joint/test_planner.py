@@ -23,7 +23,7 @@ from archloom.space.networks.transformers.transformer import SequenceBuilder
 from archloom.space.workload.network import INPUT, Network
 
 from ....cases.designs import several
-from ....cases.small_designs import casco_edge, chain, cheap_pricer, graph, two_levels
+from ....cases.small_designs import casco_edge, chain, cheap_evaluator, graph, two_levels
 from ....contracts.fusion_search import FusionSearchContract
 
 
@@ -103,7 +103,7 @@ def test_it_finds_the_best_of_all_plans_of_a_small_network(name: str, chip: str)
 
 def test_what_nobody_reads_is_not_run() -> None:
     """Fused with its reader of one position, a layer runs a 64th."""
-    price = cheap_pricer(SMALL["one position"], CHIPS["one buffer"])
+    price = cheap_evaluator(SMALL["one position"], CHIPS["one buffer"])
     joint = JointPlanner(price)
     plan = joint.advance(joint.start(0), 2).best
     assert [group.layers for group in plan.groups] == [(0, 1, 2, 3)]
@@ -127,7 +127,7 @@ def test_few_plans_beat_what_other_searches_find(name: str) -> None:
 
 
 def test_it_stops_when_nothing_better_is_left() -> None:
-    price = cheap_pricer(chain(3), casco_edge(32, pe_x=4, pe_y=4))
+    price = cheap_evaluator(chain(3), casco_edge(32, pe_x=4, pe_y=4))
     joint = JointPlanner(price)
     state = joint.advance(joint.start(0), 10_000)
     assert 1 < state.evaluations < 1000
@@ -136,7 +136,7 @@ def test_it_stops_when_nothing_better_is_left() -> None:
 
 
 def test_its_bound_holds_for_what_others_find() -> None:
-    price = cheap_pricer(network("tiny_mobile"), casco_edge(32, pe_x=4, pe_y=4))
+    price = cheap_evaluator(network("tiny_mobile"), casco_edge(32, pe_x=4, pe_y=4))
     joint = JointPlanner(price)
     bound = joint.advance(joint.start(0), 1).bound
     assert bound is not None
@@ -148,7 +148,7 @@ def test_its_bound_holds_for_what_others_find() -> None:
 
 
 def test_without_a_shared_buffer_there_is_nothing_to_fuse() -> None:
-    price = cheap_pricer(chain(3, size=4, channels=2), two_levels(rf_bytes=64))
+    price = cheap_evaluator(chain(3, size=4, channels=2), two_levels(rf_bytes=64))
     joint = JointPlanner(price)
     state = joint.advance(joint.start(0), 20)
     assert all(len(group.layers) == 1 for group in state.best.groups)
@@ -157,7 +157,7 @@ def test_without_a_shared_buffer_there_is_nothing_to_fuse() -> None:
 
 @pytest.mark.parametrize("name", ["diamond", "two heads"])
 def test_a_pin_lasts_to_the_reader_that_runs_last(name: str) -> None:
-    price = cheap_pricer(SMALL[name], casco_edge(32, pe_x=4, pe_y=4))
+    price = cheap_evaluator(SMALL[name], casco_edge(32, pe_x=4, pe_y=4))
     readers = price.network.consumers
     orders = set()
     for plan in islice(candidate_plans(price), 200):
@@ -172,7 +172,7 @@ def test_a_pin_lasts_to_the_reader_that_runs_last(name: str) -> None:
 def test_a_map_that_leaves_macs_idle_is_cut_in_tiles_that_fill_them() -> None:
     # 94 is 2 x 47: 3 kernel rows and powers of 2 fill 12 x 12 of 14 x 12 MACs, 14 rows all
     hardware = preset("eyeriss")
-    price = cheap_pricer(chain(2, size=94, channels=64), hardware, 10_000)
+    price = cheap_evaluator(chain(2, size=94, channels=64), hardware, 10_000)
     joint = JointPlanner(price)
     state = joint.advance(joint.start(0), 20)
     tiles = [group.tile for group in state.best.groups if group.tile is not None]
@@ -182,7 +182,7 @@ def test_a_map_that_leaves_macs_idle_is_cut_in_tiles_that_fill_them() -> None:
 
 @pytest.mark.parametrize("design", ["edgetpu", "tpu_v3"])
 def test_it_fuses_on_chips_of_several_cores(design: str) -> None:
-    price = cheap_pricer(network("tiny_cnn"), preset(design), 2_000)
+    price = cheap_evaluator(network("tiny_cnn"), preset(design), 2_000)
     ends = {}
     for name, budget in (("joint", 40), ("casco", 40)):
         planner = fusion_search(name, price)

@@ -18,7 +18,7 @@ from archloom.space.workload.graph import positions
 
 from ....cases.drawn_networks import all_groups, drawn_network
 from ....cases.mappers import BufferMapper
-from ....cases.small_designs import chain, cheap_pricer, three_levels, two_levels
+from ....cases.small_designs import chain, cheap_evaluator, three_levels, two_levels
 from ....contracts.fusion_search import FusionSearchContract
 
 
@@ -28,7 +28,7 @@ class TestDynamicFusion(FusionSearchContract):
 
 
 def test_it_fuses_where_that_saves_traffic() -> None:
-    price = cheap_pricer(network("mobilenet_v2"), preset("eyeriss"))
+    price = cheap_evaluator(network("mobilenet_v2"), preset("eyeriss"))
     found = optimus_plan(price)
     assert found is not None
     assert plan_violations(price.network, found.plan) == []
@@ -51,7 +51,7 @@ def test_every_plan_is_one_that_has_a_price() -> None:
         rng = np.random.default_rng(seed)
         net = drawn_network(rng)
         hardware = three_levels(int(2 ** rng.uniform(7, 12)))
-        price = cheap_pricer(net, hardware)
+        price = cheap_evaluator(net, hardware)
         found = optimus_plan(price)
         if found is None:
             continue
@@ -105,7 +105,7 @@ def test_bands_move_the_words_of_its_own_cost() -> None:
 
 @pytest.mark.parametrize("hardware", [two_levels(), preset("tpu_v3")])
 def test_without_a_shared_buffer_there_is_nothing_to_plan(hardware: Hardware) -> None:
-    price = cheap_pricer(chain(3), hardware)
+    price = cheap_evaluator(chain(3), hardware)
     assert optimus_plan(price) is None
     search = OptimusPlanner(price)
     assert search.found is None
@@ -114,7 +114,7 @@ def test_without_a_shared_buffer_there_is_nothing_to_plan(hardware: Hardware) ->
 
 
 def test_what_was_left_out_is_said() -> None:
-    price = cheap_pricer(network("tiny_mobile"), three_levels(4096, (8, 8, 8)))
+    price = cheap_evaluator(network("tiny_mobile"), three_levels(4096, (8, 8, 8)))
     full, short = optimus_plan(price), optimus_plan(price, most_work=30)
     assert full is not None
     assert short is not None
@@ -124,7 +124,7 @@ def test_what_was_left_out_is_said() -> None:
 
 
 def test_a_buffer_without_weights_keeps_none() -> None:
-    price = cheap_pricer(network("tiny_mobile"), preset("eyeriss"))
+    price = cheap_evaluator(network("tiny_mobile"), preset("eyeriss"))
     found = optimus_plan(price)
     assert found is not None
     assert any(len(g.layers) > 1 for g in found.plan.groups)

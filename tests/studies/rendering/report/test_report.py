@@ -108,7 +108,7 @@ def by_hand(**changes: object) -> StudyView:
 def test_the_view_is_what_the_store_holds(view: StudyView, finished_study: Path) -> None:
     records = read_trials(finished_study)
     assert [design.label for design in view.designs] == [str(r.number) for r in records]
-    values = [design.costs(view.goals.objectives) for design in view.designs]
+    values = [design.costs(view.objective_set.objectives) for design in view.designs]
     assert [design.on_front for design in view.designs] == list(non_dominated(values))
     assert view.picked is not None
     assert view.designs[view.picked].on_front
@@ -122,7 +122,7 @@ def test_hypervolume_grows_to_that_of_all_designs(view: StudyView) -> None:
     assert volumes == sorted(volumes)
     assert view.reference is not None
     assert view.reference[1:] == (20, 2)  # the study's caps
-    values = [design.costs(view.goals.objectives) for design in view.designs]
+    values = [design.costs(view.objective_set.objectives) for design in view.designs]
     assert volumes[-1] == hypervolume(values, view.reference) > 0
     assert view.hypervolume[-1][0] == sum(design.trial.evaluations for design in view.designs)
 
