@@ -256,6 +256,11 @@ class ObjectiveSet:
         """For each objective whether the hardware alone determines it."""
         return tuple(objective.known for objective in self.objectives)
 
+    @property
+    def measured(self) -> tuple[Objective, ...]:
+        """Objectives and what is limited, each once: the figures that a design is shown with."""
+        return tuple(dict.fromkeys([*self.objectives, *(limit.objective for limit in self.limits)]))
+
     def values(self, design: DesignCosts) -> tuple[float, ...]:
         """Return the cost of each objective."""
         return tuple(objective.cost(design) for objective in self.objectives)
@@ -266,8 +271,7 @@ class ObjectiveSet:
 
     def faults(self, networks: Sequence[Network]) -> list[str]:
         """Return what is wrong with the objectives for these networks."""
-        every = [*self.objectives, *(limit.objective for limit in self.limits)]
-        return [f"{g.name}: {fault}" for g in every if (fault := g.fault(networks))]
+        return [f"{g.name}: {fault}" for g in self.measured if (fault := g.fault(networks))]
 
 
 def _near_metric(name: str) -> str:

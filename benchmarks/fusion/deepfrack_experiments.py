@@ -73,14 +73,14 @@ def experiment(
 ) -> Iterator[tuple[CostObjective, Row]]:
     for objective in objectives:
         began = time.process_time()
-        pricer = MemoizedPlanEvaluator(
+        evaluator = MemoizedPlanEvaluator(
             net, hardware, Mapper(MAPPING_SEARCHES[search](), evaluations, seed=1)
         )
-        before = pricer.plan(layer_by_layer(net))
-        planner = DeepFrackSearch(pricer)
+        before = evaluator.plan(layer_by_layer(net))
+        planner = DeepFrackSearch(evaluator)
         plan = planner.plan(objective)
         assert plan is not None
-        after = pricer.plan(plan)
+        after = evaluator.plan(plan)
         spent = time.process_time() - began
         assert isinstance(before, NetworkCost)
         assert isinstance(after, NetworkCost)
@@ -90,7 +90,7 @@ def experiment(
         # what a little more energy or latency of a group costs the plan
         share = (1 / after.energy_pj, 1 / after.latency_cycles)
         weights = {"energy": (1.0, 0.0), "latency": (0.0, 1.0), "edp": share}[objective]
-        more = [gains(pricer, group, weights) for group in mixed]
+        more = [gains(evaluator, group, weights) for group in mixed]
         yield (
             objective,
             Row(
@@ -111,29 +111,29 @@ def experiment(
 
 
 def gains(
-    pricer: MemoizedPlanEvaluator, group: FusionGroup, weights: tuple[float, float]
+    evaluator: MemoizedPlanEvaluator, group: FusionGroup, weights: tuple[float, float]
 ) -> tuple[float, float]:
     """How much more (percent) equal squares, and any grid, cost with the same weights cached."""
-    anchor = pricer.network.layers[anchor_layer(pricer.network, group.layers)]
+    anchor = evaluator.network.layers[anchor_layer(evaluator.network, group.layers)]
     size = (anchor.p, anchor.q)
     grids = {(min(s, size[0]), min(s, size[1])) for s in range(1, max(size) + 1)}
     # the whole face, and what the published code looks at
     equal = {
         g for g in grids if g == size or (g[0] == g[1] > 1 and not any(n % g[0] for n in size))
     }
-    costs = {g: weighted(pricer, replace(group, faces=(), tile=g), weights) for g in grids}
-    mixed = weighted(pricer, group, weights)
+    costs = {g: weighted(evaluator, replace(group, faces=(), tile=g), weights) for g in grids}
+    mixed = weighted(evaluator, group, weights)
     least = [min(costs[g] for g in found) for found in (equal, grids)]
     return 100 * (least[0] / mixed - 1), 100 * (least[1] / mixed - 1)
 
 
 def weighted(
-    pricer: MemoizedPlanEvaluator, group: FusionGroup, weights: tuple[float, float]
+    evaluator: MemoizedPlanEvaluator, group: FusionGroup, weights: tuple[float, float]
 ) -> float:
-    cost = pricer.group(group)
+    cost = evaluator.group(group)
     if not isinstance(cost, GroupCost):
         return inf
-    leak = access_costs(pricer.hardware).leakage_pj_per_cycle * cost.latency_cycles
+    leak = access_costs(evaluator.hardware).leakage_pj_per_cycle * cost.latency_cycles
     return weights[0] * (cost.dynamic_pj + leak) + weights[1] * cost.latency_cycles
 
 

@@ -64,19 +64,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     net = network(given.network)
     net = net.with_batch(given.batch or hardware.native_batch)
     mapper = Mapper(MAPPING_SEARCHES["auto"](), given.evaluations, 0)
-    pricer = MemoizedPlanEvaluator(net, hardware, mapper)
-    _, cpu = timed(lambda: priced(pricer, layer_by_layer(net)))
-    problem, facts = timed(lambda: pinning_problem(pricer))
+    evaluator = MemoizedPlanEvaluator(net, hardware, mapper)
+    _, cpu = timed(lambda: priced(evaluator, layer_by_layer(net)))
+    problem, facts = timed(lambda: pinning_problem(evaluator))
     assert isinstance(problem, PinningProblem)
     print(f"{net.name}, batch {net.batch}, on {hardware.name}: {len(net.layers)} layers, mapped")
     print(f"from DRAM in {cpu:.1f} CPU-s and from the buffer in {facts:.1f} more.\n")
     print(f"{HEAD}\n{PAPER}")
-    as_it_is(pricer, problem)
-    busy(pricer, problem)
+    as_it_is(evaluator, problem)
+    busy(evaluator, problem)
     for name, folding in FOLDINGS.items():
         rate = hardware.levels[-1].bandwidth_words
         print(f"\n{name[0].upper()}{name[1:]}:\n\n{HEAD}\n{PAPER}")
-        as_folded(pricer, folded(problem, net, folding, rate))
+        as_folded(evaluator, folded(problem, net, folding, rate))
 
 
 def timed(work: Callable[[], T]) -> tuple[T, float]:
@@ -85,43 +85,47 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
     return work(), time.process_time() - began
 
 
-def priced(pricer: MemoizedPlanEvaluator, plan: FusionPlan) -> NetworkCost:
-    cost = pricer.plan(plan)
+def priced(evaluator: MemoizedPlanEvaluator, plan: FusionPlan) -> NetworkCost:
+    cost = evaluator.plan(plan)
     assert isinstance(cost, NetworkCost), cost
     return cost
 
 
-def as_it_is(pricer: MemoizedPlanEvaluator, problem: PinningProblem) -> None:
-    price_row(pricer, "layer by layer", layer_by_layer(pricer.network))
+def as_it_is(evaluator: MemoizedPlanEvaluator, problem: PinningProblem) -> None:
+    price_row(evaluator, "layer by layer", layer_by_layer(evaluator.network))
     solved, cpu = timed(
         lambda: IntegerProgram(problem, "printed", steady_weights=True).solve(0.0, 1.0)
     )
-    found = printed_plan(pricer)
+    found = printed_plan(evaluator)
     assert isinstance(found, PinningPlan)
-    linear_row(pricer, problem, "`integer_printed`, linear", solved.cost, cpu, solved.gap_percent)
-    plan_row(pricer, "`integer_printed`, priced", found)
+    linear_row(
+        evaluator, problem, "`integer_printed`, linear", solved.cost, cpu, solved.gap_percent
+    )
+    plan_row(evaluator, "`integer_printed`, priced", found)
     for steady, name in ((True, ", steady weights"), (False, "")):
         program, build = timed(lambda steady=steady: IntegerProgram(problem, "live", steady))
         solved, cpu = timed(lambda program=program: program.solve(0.0, 1.0))
         text = f"live, least latency{name}"
-        linear_row(pricer, problem, f"{text}, linear", solved.cost, cpu + build, solved.gap_percent)
-        plan_row(pricer, f"{text}, priced", fitted_plan(pricer, problem, solved, "live"))
-    found, cpu = timed(lambda: live_plan(pricer))
+        linear_row(
+            evaluator, problem, f"{text}, linear", solved.cost, cpu + build, solved.gap_percent
+        )
+        plan_row(evaluator, f"{text}, priced", fitted_plan(evaluator, problem, solved, "live"))
+    found, cpu = timed(lambda: live_plan(evaluator))
     assert isinstance(found, PinningPlan)
-    linear_row(pricer, problem, "`integer`, linear", found.own, cpu, found.solved.gap_percent)
-    plan_row(pricer, "`integer`, priced", found)
+    linear_row(evaluator, problem, "`integer`, linear", found.own, cpu, found.solved.gap_percent)
+    plan_row(evaluator, "`integer`, priced", found)
 
 
-def busy(pricer: MemoizedPlanEvaluator, problem: PinningProblem) -> None:
+def busy(evaluator: MemoizedPlanEvaluator, problem: PinningProblem) -> None:
     """Print the time without DRAM, and how many MACs are busy then."""
     cycles = sum(layer.shortest_cycles for layer in problem.layers)
-    share = pricer.network.macs / pricer.hardware.macs / cycles
-    ms = cycles / pricer.hardware.frequency_mhz / 1e3
+    share = evaluator.network.macs / evaluator.hardware.macs / cycles
+    ms = cycles / evaluator.hardware.frequency_mhz / 1e3
     print(f"\nWith all operands on the chip: {ms:.1f} ms, {100 * share:.0f}% of the MACs busy.")
 
 
-def as_folded(pricer: MemoizedPlanEvaluator, problem: PinningProblem) -> None:
-    linear_row(pricer, problem, "nothing stays", linear_cost(problem, PinnedData(), "live"))
+def as_folded(evaluator: MemoizedPlanEvaluator, problem: PinningProblem) -> None:
+    linear_row(evaluator, problem, "nothing stays", linear_cost(problem, PinnedData(), "live"))
     for form, steady, name in (
         ("printed", True, "as printed"),
         ("live", True, "live, steady weights"),
@@ -129,17 +133,17 @@ def as_folded(pricer: MemoizedPlanEvaluator, problem: PinningProblem) -> None:
     ):
         program, build = timed(lambda f=form, s=steady: IntegerProgram(problem, f, s))
         solved, cpu = timed(lambda program=program: program.solve(0.0, 1.0))
-        linear_row(pricer, problem, name, solved.cost, cpu + build, solved.gap_percent)
+        linear_row(evaluator, problem, name, solved.cost, cpu + build, solved.gap_percent)
         if form == "printed":
             cost = linear_cost(problem, solved.pinned, "live")
-            linear_row(pricer, problem, "the same, all readers served", cost)
+            linear_row(evaluator, problem, "the same, all readers served", cost)
 
     solved, cpu = timed(
         lambda: IntegerProgram(counting_words(problem), "live", True).solve(1.0, 0.0)
     )
     cost = linear_cost(problem, solved.pinned, "live")
-    linear_row(pricer, problem, "live, fewest words", cost, cpu, solved.gap_percent)
-    busy(pricer, problem)
+    linear_row(evaluator, problem, "live, fewest words", cost, cpu, solved.gap_percent)
+    busy(evaluator, problem)
 
 
 def counting_words(problem: PinningProblem) -> PinningProblem:
@@ -161,36 +165,36 @@ def counting_words(problem: PinningProblem) -> PinningProblem:
     return PinningProblem(tuple(layers), problem.capacity_words)
 
 
-def plan_row(pricer: MemoizedPlanEvaluator, name: str, found: PinningPlan) -> None:
+def plan_row(evaluator: MemoizedPlanEvaluator, name: str, found: PinningPlan) -> None:
     dropped = f" ({len(found.dropped)} dropped)" if found.dropped else ""
-    price_row(pricer, f"{name}{dropped}", found.plan)
+    price_row(evaluator, f"{name}{dropped}", found.plan)
 
 
-def price_row(pricer: MemoizedPlanEvaluator, name: str, plan: FusionPlan) -> None:
-    cost = priced(pricer, plan)
+def price_row(evaluator: MemoizedPlanEvaluator, name: str, plan: FusionPlan) -> None:
+    cost = priced(evaluator, plan)
     waiting = sum(group.wait_cycles for group in cost.groups)
-    row(pricer, name, cost.dram_bytes, cost.latency_cycles, waiting, cost.edp_js, "", "")
+    row(evaluator, name, cost.dram_bytes, cost.latency_cycles, waiting, cost.edp_js, "", "")
 
 
 def linear_row(
-    pricer: MemoizedPlanEvaluator,
+    evaluator: MemoizedPlanEvaluator,
     problem: PinningProblem,
     name: str,
     cost: LinearCost,
     cpu_s: float | None = None,
     gap_percent: float = 0.0,
 ) -> None:
-    hardware = pricer.hardware
+    hardware = evaluator.hardware
     needed = sum(layer.shortest_cycles for layer in problem.layers)
     seconds = cost.cycles / (hardware.frequency_mhz * 1e6)
-    edp = cost.energy_pj * 1e-12 / pricer.network.batch * seconds
+    edp = cost.energy_pj * 1e-12 / evaluator.network.batch * seconds
     solver = ("", "") if cpu_s is None else (f"{cpu_s:.2f}", f"{gap_percent:.1g}")
     moved = cost.dram_words * hardware.word_bits / 8
-    row(pricer, name, moved, cost.cycles, cost.cycles - needed, edp, *solver)
+    row(evaluator, name, moved, cost.cycles, cost.cycles - needed, edp, *solver)
 
 
 def row(
-    pricer: MemoizedPlanEvaluator,
+    evaluator: MemoizedPlanEvaluator,
     name: str,
     moved: float,
     cycles: float,
@@ -198,7 +202,7 @@ def row(
     edp: float,
     *solver: str,
 ) -> None:
-    net, ms = pricer.network, cycles / pricer.hardware.frequency_mhz / 1e3
+    net, ms = evaluator.network, cycles / evaluator.hardware.frequency_mhz / 1e3
     cells = (
         name,
         f"{2 * net.macs / moved:.0f}",

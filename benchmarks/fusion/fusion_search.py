@@ -53,7 +53,7 @@ def designs() -> list[Hardware]:
 def pricers(
     search: str, evaluations: int, seed: int, cases: int | None
 ) -> list[MemoizedPlanEvaluator]:
-    """A pricer with an empty memo for each network and design; for the first ``cases`` of them."""
+    """An evaluator with an empty memo for each network and design; or for the first ``cases``."""
     made = [
         MemoizedPlanEvaluator(
             network(name), hardware, Mapper(MAPPING_SEARCHES[search](), evaluations, seed)
@@ -65,9 +65,9 @@ def pricers(
 
 
 def history(
-    pricer: MemoizedPlanEvaluator, population: int, seed: int, plans: int
+    evaluator: MemoizedPlanEvaluator, population: int, seed: int, plans: int
 ) -> tuple[float, ...]:
-    search = GeneticPlanner(pricer, population)
+    search = GeneticPlanner(evaluator, population)
     return search.advance(search.start(seed), plans).history
 
 

@@ -70,10 +70,10 @@ def search(
     """Return what was found, and CPU seconds per plan; nothing is known of the network before."""
     fresh = Network(net.name, net.layers, net.reads, net.outputs)
     began = time.process_time()
-    pricer = MemoizedPlanEvaluator(
+    evaluator = MemoizedPlanEvaluator(
         fresh, hardware, Mapper(LocalMapping(), mappings, seed=1), kind_of
     )
-    genetic = GeneticPlanner(pricer, population=8)
+    genetic = GeneticPlanner(evaluator, population=8)
     found = genetic.advance(genetic.start(seed=1), plans)
     return found, (time.process_time() - began) / plans
 

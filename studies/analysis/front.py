@@ -43,12 +43,6 @@ class Front:
     proof: Certificate | None = None
 
     @property
-    def columns(self) -> list[Objective]:
-        """Columns of tables of designs: objectives, then what else is limited."""
-        limited = [limit.objective for limit in self.objective_set.limits]
-        return list(dict.fromkeys([*self.objective_set.objectives, *limited]))
-
-    @property
     def held_out_columns(self) -> list[Objective]:
         """Columns of tables for the held-out networks together."""
         known = {name for trial in self.held_out for name in trial.values}

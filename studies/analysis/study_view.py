@@ -121,12 +121,6 @@ class StudyView:
         first, second, third, *_ = dict.fromkeys([*self.objective_set.objectives, EDP, AREA, TDP])
         return first, second, third
 
-    @property
-    def columns(self) -> tuple[Objective, ...]:
-        """Columns of tables: objectives, and what else is limited."""
-        limited = [limit.objective for limit in self.objective_set.limits]
-        return tuple(dict.fromkeys([*self.objective_set.objectives, *limited]))
-
 
 def load_view(folder: Path, pick: str | None = None) -> StudyView:
     """Read a study's directory, finished or not; ``pick`` is a rule in place of the study's.

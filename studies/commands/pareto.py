@@ -28,8 +28,9 @@ def front_json(front: Front) -> str:
     for trial in front.members:
         row: dict[str, Any] = {"trial": trial.number, "edp": trial.edp_js}
         row |= {"area_mm2": trial.area_mm2, "tdp_w": trial.tdp_w}
-        if any(objective.name not in FIELD_NAMES for objective in front.columns):
-            row["values"] = {objective.name: trial.figure(objective) for objective in front.columns}
+        measured = front.objective_set.measured
+        if any(objective.name not in FIELD_NAMES for objective in measured):
+            row["values"] = {objective.name: trial.figure(objective) for objective in measured}
         row["hardware"] = trial.point
         if on_others := front.on_held_out(trial):
             row["held_out"] = _held_out_json(on_others)
@@ -55,12 +56,14 @@ def front_csv(front: Front) -> str:
     parameters = list(front.members[0].point or {}) if front.members else []
     writer = csv.writer(text, lineterminator="\n")
     held_out = front.held_out_columns
-    names = [objective.name for objective in front.columns] + [
+    names = [objective.name for objective in front.objective_set.measured] + [
         f"held_out {objective.name}" for objective in held_out
     ]
     writer.writerow(["trial", *names, *parameters])
     for trial in front.members:
-        figures: list[float | None] = [trial.figure(objective) for objective in front.columns]
+        figures: list[float | None] = [
+            trial.figure(objective) for objective in front.objective_set.measured
+        ]
         found, point = front.on_held_out(trial), trial.point or {}
         figures += [found.values.get(objective.name) if found else None for objective in held_out]
         writer.writerow([trial.number, *figures, *(point[p] for p in parameters)])
@@ -84,7 +87,7 @@ def front_table(front: Front) -> "Table":
         caption=f"All have {' '.join(shared)}" if shared else None,
         caption_justify="left",
     )
-    columns, held_out = front.columns, front.held_out_columns
+    columns, held_out = front.objective_set.measured, front.held_out_columns
     heads = [objective.label for objective in columns] + [
         f"held-out {objective.label}" for objective in held_out
     ]

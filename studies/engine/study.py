@@ -162,10 +162,7 @@ class Study:
     def _values(
         self, hardware: "Hardware", result: "SoftwareResult", edp: float
     ) -> dict[str, float]:
-        objective_set = self.problem.objective_set
-        measured = dict.fromkeys(
-            [*objective_set.objectives, *(limit.objective for limit in objective_set.limits)]
-        )
+        measured = self.problem.objective_set.measured
         values = figures(measured, self.problem.networks, hardware, result.networks)
         # the software search has summed the EDP up already, and rounding may differ
         return values | ({EDP.name: edp} if EDP in measured else {})

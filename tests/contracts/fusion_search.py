@@ -18,7 +18,7 @@ from ..cases.small_designs import casco_edge, chain, cheap_evaluator
 
 
 class Counting(MemoizedPlanEvaluator):
-    """A real pricer that remembers which plans it was asked for."""
+    """A real evaluator that remembers which plans it was asked for."""
 
     def __init__(self, real: MemoizedPlanEvaluator) -> None:
         # one memo for both
@@ -47,8 +47,8 @@ NETWORKS = {
 
 
 @cache
-def pricer(name: str) -> MemoizedPlanEvaluator:
-    """One pricer for all tests: its memo never changes a price."""
+def evaluator(name: str) -> MemoizedPlanEvaluator:
+    """One evaluator for all tests: its memo never changes a price."""
     return cheap_evaluator(NETWORKS[name], casco_edge(32, pe_x=4, pe_y=4))
 
 
@@ -66,7 +66,7 @@ class FusionSearchContract(ABC):
         """Return the search under test."""
 
     def after(self, name: str, *budgets: int, seed: int = 4, store: bool = False) -> FusionState:
-        search = self.make(pricer(name))
+        search = self.make(evaluator(name))
         state = search.start(seed)
         for budget in budgets:
             state = search.advance(state, budget)
@@ -88,7 +88,7 @@ class FusionSearchContract(ABC):
             assert stored(state) == state
 
     def test_evaluations_are_priced_one_by_one(self, name: str) -> None:
-        price = Counting(pricer(name))
+        price = Counting(evaluator(name))
         search = self.make(price)
         state = search.start(2)
         assert state.evaluations == 0
@@ -98,14 +98,14 @@ class FusionSearchContract(ABC):
             assert len(price.asked) - before[0] <= state.evaluations - before[1] <= budget
 
     def test_it_asks_for_valid_plans_only(self, name: str) -> None:
-        price = Counting(pricer(name))
+        price = Counting(evaluator(name))
         search = self.make(price)
         search.advance(search.start(2), 60)
         assert price.asked
         assert all(plan_violations(NETWORKS[name], plan) == [] for plan in price.asked)
 
     def test_layer_by_layer_comes_first_and_nothing_worse_is_best(self, name: str) -> None:
-        price = pricer(name)
+        price = evaluator(name)
         state = self.after(name, 60)
         assert state.history[0] == ln_edp(price, layer_by_layer(NETWORKS[name]))
         assert list(state.history) == sorted(state.history, reverse=True)
@@ -117,7 +117,7 @@ class FusionSearchContract(ABC):
             assert state.bound <= state.history[-1]
 
     def test_where_no_plan_has_a_price_the_search_still_ends(self, name: str) -> None:
-        search = self.make(Nothing(pricer(name)))
+        search = self.make(Nothing(evaluator(name)))
         state = search.advance(search.start(0), 60)
         assert set(state.history) == {inf}
         assert search.advance(state, 3).evaluations >= state.evaluations

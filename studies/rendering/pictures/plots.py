@@ -59,7 +59,7 @@ def objectives(view: StudyView, y: Objective, x: Objective, colour: Objective) -
             mode="markers",
             name=escape(name),
             marker=marker,
-            hovertext=[hover_text(design, view.columns) for design in designs],
+            hovertext=[hover_text(design, view.objective_set.measured) for design in designs],
             hoverinfo="text",
         )
 

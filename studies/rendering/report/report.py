@@ -85,7 +85,7 @@ def _overview(view: StudyView) -> list[str]:
                     f"{pick.figure(objective):.3g} {objective.facts.unit}".rstrip(),
                     _against(view.baseline, pick, objective),
                 )
-                for objective in view.columns
+                for objective in view.objective_set.measured
             ),
         ]
     return [
@@ -139,7 +139,7 @@ def _designs(designs: Sequence[Design], view: StudyView) -> str:
     rows = [
         [
             d.label,
-            *(d.figure(objective) for objective in view.columns),
+            *(d.figure(objective) for objective in view.objective_set.measured),
             d.trial.evaluations,
             "{} of {}".format(*d.trial.mappings_proven),
             *d.parameters.values(),
@@ -147,7 +147,7 @@ def _designs(designs: Sequence[Design], view: StudyView) -> str:
         for d in designs
     ]
     picked = None if view.picked is None else designs.index(view.designs[view.picked])
-    numbers = [*(objective.label for objective in view.columns), "evaluations"]
+    numbers = [*(objective.label for objective in view.objective_set.measured), "evaluations"]
     heads = ["trial", *numbers, "mappings proven", *names]
     return table(heads, rows, marked=picked)
 

@@ -144,10 +144,10 @@ def test_no_plan_is_below_the_bounds(network, hardware, name):
 @pytest.mark.parametrize("hardware", [ROOMY, eyeriss_like()], ids=lambda h: h.name)
 def test_the_partition_search_fuses_every_operator(network, hardware):
     mapper = Mapper(RandomMapping(), 10, seed=1)
-    pricer = MemoizedPlanEvaluator(network, hardware, mapper)
-    search = GeneticPlanner(pricer, 6)
+    evaluator = MemoizedPlanEvaluator(network, hardware, mapper)
+    search = GeneticPlanner(evaluator, 6)
     state = search.advance(search.start(1), 40)
-    best, apart = (pricer.plan(p) for p in (state.best, layer_by_layer(network)))
+    best, apart = (evaluator.plan(p) for p in (state.best, layer_by_layer(network)))
     assert isinstance(best, NetworkCost)
     assert isinstance(apart, NetworkCost)
     assert best.edp_js < apart.edp_js

@@ -85,9 +85,9 @@ def _share(share: LayerShare) -> Any:
     return (*arrays, *rest, evaluations)
 
 
-def priced_groups(pricer: MemoizedPlanEvaluator, group: Group) -> list[FusionGroup]:
+def priced_groups(evaluator: MemoizedPlanEvaluator, group: Group) -> list[FusionGroup]:
     """The group as it is tiled, without tiles, and in tiles of one word with all weights held."""
-    tiled = pricer.tiling(group)
+    tiled = evaluator.tiling(group)
     found = [] if isinstance(tiled, Infeasible) else [tiled]
     return [*found, FusionGroup(group), FusionGroup(group, (1, 1), "keep_all", group)]
 
@@ -98,17 +98,17 @@ def priced_groups(pricer: MemoizedPlanEvaluator, group: Group) -> list[FusionGro
 def test_what_is_shared_is_what_each_group_costs(design: str, seed: int, kind: str) -> None:
     rng, hardware, mapper = np.random.default_rng(seed), HARDWARE[design], MAPPERS[design]
     net, length = blocks(rng, kind)
-    pricer = MemoizedPlanEvaluator(net, hardware, mapper)
+    evaluator = MemoizedPlanEvaluator(net, hardware, mapper)
     for group in some_groups(net, length, rng):
         copies = [group]
         if set(group) <= set(range(1, length + 1)):
             copies = [tuple(i + b * length for i in group) for b in range(BLOCKS)]
             assert len({group_kind(net, copy) for copy in copies}) == 1
         for copy in copies:
-            assert pricer.tiling(copy) == tile_group(net, copy, hardware)
-            for tiled in priced_groups(pricer, copy):
+            assert evaluator.tiling(copy) == tile_group(net, copy, hardware)
+            for tiled in priced_groups(evaluator, copy):
                 alone = group_cost(net, tiled, hardware, mapper)
-                assert figures(pricer.group(tiled)) == figures(alone)
+                assert figures(evaluator.group(tiled)) == figures(alone)
 
 
 def read_by_prices(net: Network, group: Group) -> Any:
@@ -227,13 +227,13 @@ def test_whether_two_members_read_one_box_is_part_of_a_kind() -> None:
 
 def test_a_group_is_refused_by_its_own_name() -> None:
     net = graph([(-1,), (0,), (1,), (2,)], size=16)
-    pricer = MemoizedPlanEvaluator(net, three_levels(10), Mapper(LocalMapping(), 1, seed=0))
+    evaluator = MemoizedPlanEvaluator(net, three_levels(10), Mapper(LocalMapping(), 1, seed=0))
     assert group_kind(net, (0, 1)) == group_kind(net, (2, 3))
     for group in ((0, 1), (2, 3), (0, 1)):
-        refused = pricer.tiling(group)
+        refused = evaluator.tiling(group)
         assert isinstance(refused, Infeasible)
         assert f"l{group[0]}..l{group[1]}" in refused.where
-        dear = pricer.group(FusionGroup(group))
+        dear = evaluator.group(FusionGroup(group))
         assert isinstance(dear, Infeasible)
         assert f"l{group[0]}..l{group[1]}" in dear.where
 
@@ -248,10 +248,10 @@ def test_searches_find_what_they_find_without_sharing() -> None:
 
     found = []
     for kind_of in (group_kind, apart):
-        pricer = MemoizedPlanEvaluator(
+        evaluator = MemoizedPlanEvaluator(
             net, casco_edge(256), Mapper(LocalMapping(), 5, seed=1), kind_of
         )
-        search = GeneticPlanner(pricer, 4)
+        search = GeneticPlanner(evaluator, 4)
         found.append(search.advance(search.start(seed=2), 12))
     assert found[0] == found[1]
     # the twelve equal blocks leave less than half to price

@@ -35,13 +35,13 @@ PRICERS = {kib: MemoizedPlanEvaluator(REAL, edge(kib << 10), mapper()) for kib i
 PLANS = [random_plan(REAL, np.random.default_rng(seed)) for seed in range(6)]
 
 
-def one_by_one(plan: FusionPlan, pricer: MemoizedPlanEvaluator) -> NetworkCost | Infeasible:
+def one_by_one(plan: FusionPlan, evaluator: MemoizedPlanEvaluator) -> NetworkCost | Infeasible:
     fresh = mapper()
     return network_cost(
         REAL,
         plan,
-        pricer.hardware,
-        lambda g, residents: group_cost(REAL, g, pricer.hardware, fresh, residents),
+        evaluator.hardware,
+        lambda g, residents: group_cost(REAL, g, evaluator.hardware, fresh, residents),
     )
 
 
@@ -72,7 +72,7 @@ def test_some_of_those_plans_fit_and_what_does_not_says_which_maps_are_in_the_wa
 
 
 def counting(kib: int) -> tuple[MemoizedPlanEvaluator, list[str]]:
-    """A pricer, and the keys of the problems that it has asked to be mapped."""
+    """A evaluator, and the keys of the problems that it has asked to be mapped."""
     asked: list[str] = []
     inner = mapper()
 
@@ -88,33 +88,33 @@ CHAIN = chain(6, size=8, channels=4)
 
 @pytest.mark.parametrize("group", [FusionGroup((2,)), FusionGroup((2, 3), (4, 8))])
 def test_words_are_part_of_a_kind_only_as_far_as_they_matter(group: FusionGroup) -> None:
-    pricer, asked = counting(4)
-    few = [pricer.group(group, Residents((), (), (), words)) for words in (100, 101, 102)]
+    evaluator, asked = counting(4)
+    few = [evaluator.group(group, Residents((), (), (), words)) for words in (100, 101, 102)]
     once = len(asked)
     assert once == len(group.layers)
     (own,) = {c.peak_words - c.residents.words for c in few if isinstance(c, GroupCost)}
     # so many that less is left than what streams
     for left in (100, 101):
-        cost = pricer.group(group, Residents((), (), (), 4096 - own - left))
+        cost = evaluator.group(group, Residents((), (), (), 4096 - own - left))
         assert isinstance(cost, GroupCost)
         assert cost.peak_words == 4096 - left
     assert len(asked) == 2 * once
     assert len(set(asked)) == once + 1
-    full = pricer.group(group, Residents((), (), (), 4097))
+    full = evaluator.group(group, Residents((), (), (), 4097))
     assert isinstance(full, Infeasible)
     assert full.reason == "pinned_overflow"
 
 
 def test_groups_of_a_kind_that_are_placed_otherwise_are_priced_on_their_own() -> None:
-    pricer = MemoizedPlanEvaluator(CHAIN, edge(64 << 10), BufferMapper())
+    evaluator = MemoizedPlanEvaluator(CHAIN, edge(64 << 10), BufferMapper())
     resident_members = (
         Residents((), (), (), 256),
         Residents((1,), (), (), 256),
         Residents((), (2,), (), 256),
         Residents((), (2,), (2,), 256),
     )
-    costs = [pricer.group(FusionGroup((2,)), residents) for residents in resident_members]
-    steady = pricer.group(FusionGroup((2,), steady=(2,)), Residents((), (), (), 256))
+    costs = [evaluator.group(FusionGroup((2,)), residents) for residents in resident_members]
+    steady = evaluator.group(FusionGroup((2,), steady=(2,)), Residents((), (), (), 256))
     words = [(c.dram_reads, c.dram_writes) for c in (*costs, steady) if isinstance(c, GroupCost)]
     weights, maps = 4 * 4, 4 * 64
     assert words == [
@@ -131,9 +131,9 @@ def test_recorded_mappings_price_a_plan_with_pins() -> None:
     groups[1] = replace(groups[1], pins=(Pin(1, 2),), steady=(1,))
     groups[3:5] = [FusionGroup((3, 4), (4, 8), pins=(Pin(4, 5),))]
     plan = FusionPlan(tuple(groups))
-    pricer = MemoizedPlanEvaluator(CHAIN, edge(4 << 10), mapper())
-    found = pricer.plan(plan)
-    mappings, gaps = pricer.record([plan, layer_by_layer(CHAIN)])
+    evaluator = MemoizedPlanEvaluator(CHAIN, edge(4 << 10), mapper())
+    found = evaluator.plan(plan)
+    mappings, gaps = evaluator.record([plan, layer_by_layer(CHAIN)])
     again = MemoizedPlanEvaluator(CHAIN, edge(4 << 10), RecordedMapper(mappings, "exact", gaps))
     recorded = again.plan(FusionPlan.from_list(plan.to_list()))
     assert isinstance(found, NetworkCost)

@@ -80,11 +80,11 @@ def test_imperfect_is_no_worse_than_half_the_effort_on_exact_factors() -> None:
 
 @pytest.mark.parametrize("factors", FACTORS)
 def test_recorded_mappings_have_the_price_that_they_were_found_with(factors: str) -> None:
-    pricer = MemoizedPlanEvaluator(ODD, CHIP, Mapper(LocalMapping(), 100, 3, factors))
+    evaluator = MemoizedPlanEvaluator(ODD, CHIP, Mapper(LocalMapping(), 100, 3, factors))
     plan = layer_by_layer(ODD)
-    mappings, _ = pricer.record([plan])
+    mappings, _ = evaluator.record([plan])
     again = MemoizedPlanEvaluator(ODD, CHIP, RecordedMapper(mappings, factors))
-    one, other = pricer.plan(plan), again.plan(plan)
+    one, other = evaluator.plan(plan), again.plan(plan)
     assert isinstance(one, NetworkCost)
     assert isinstance(other, NetworkCost)
     assert (one.energy_pj, one.latency_cycles) == (other.energy_pj, other.latency_cycles)
@@ -113,8 +113,8 @@ def test_the_setting_reaches_the_mappings_of_a_trial(factors: str) -> None:
     settings = SoftwareSettings("casco", 4, "local", 60, factors)
     result = advance(SoftwareTask(CHIP, (network("tiny_cnn"),), settings, 7), None, 6)
     best = result.networks["tiny_cnn"]
-    pricer = recorded_evaluator(CHIP, network("tiny_cnn"), best.mappings, factors)
-    cost = pricer.plan(FusionPlan.from_list(best.plan))
+    evaluator = recorded_evaluator(CHIP, network("tiny_cnn"), best.mappings, factors)
+    cost = evaluator.plan(FusionPlan.from_list(best.plan))
     assert isinstance(cost, NetworkCost)
     assert (cost.energy_pj, cost.latency_cycles) == (best.energy_pj, best.latency_cycles)
 

@@ -17,7 +17,7 @@ from archloom.search.software.result import NetworkResult, SoftwareResult
 from archloom.search.software.search import (
     SoftwareSettings,
     SoftwareTask,
-    _pricer,
+    _evaluator,
     _search,
     _shared,
     advance,
@@ -49,7 +49,7 @@ def after(what: SoftwareTask, *budgets: int) -> SoftwareResult:
     """Advance by budget after budget, each time as another process would: from a stored state."""
     result = None
     for budget in budgets:
-        for kept in (_pricer, _search, _shared):
+        for kept in (_evaluator, _search, _shared):
             kept.cache_clear()
         result = advance(what, stored(result.state) if result else None, budget)
     assert result is not None
@@ -112,10 +112,10 @@ def test_the_curve_is_the_geometric_mean_against_plans() -> None:
 def test_results_are_those_of_their_plans() -> None:
     what = task()
     for name, found in after(what, 30).networks.items():
-        pricer = recorded_evaluator(what.hardware, network(name), found.mappings)
+        evaluator = recorded_evaluator(what.hardware, network(name), found.mappings)
         plan = FusionPlan.from_list(found.plan)
-        assert plan_violations(pricer.network, plan) == []
-        best, base = pricer.plan(plan), pricer.plan(layer_by_layer(pricer.network))
+        assert plan_violations(evaluator.network, plan) == []
+        best, base = evaluator.plan(plan), evaluator.plan(layer_by_layer(evaluator.network))
         assert isinstance(best, NetworkCost)
         assert isinstance(base, NetworkCost)
         assert (found.edp_js, found.energy_pj) == (best.edp_js, best.energy_pj)

@@ -206,8 +206,8 @@ def test_a_plan_that_keeps_maps_and_weights_is_taken_apart_like_others() -> None
         FusionGroup((2, 3), (4, 8)),
     )
     net = replace(chain(4), reads=(("input",), ("c0",), ("c0",), ("c2",)))
-    pricer = MemoizedPlanEvaluator(net, casco_edge(64), Mapper(RandomMapping(), 20, 1))
-    cost, unfused = pricer.plan(FusionPlan(groups)), pricer.plan(layer_by_layer(net))
+    evaluator = MemoizedPlanEvaluator(net, casco_edge(64), Mapper(RandomMapping(), 20, 1))
+    cost, unfused = evaluator.plan(FusionPlan(groups)), evaluator.plan(layer_by_layer(net))
     assert isinstance(cost, NetworkCost)
     assert isinstance(unfused, NetworkCost)
     details = cost_details(cost, unfused)

@@ -116,7 +116,7 @@ def test_the_front_is_of_the_objectives_among_those_that_keep_the_limits(finishe
 
 def test_front_show_and_report_speak_of_the_objectives(finished: Path) -> None:
     front = read_front(finished)
-    names = [objective.name for objective in front.columns]
+    names = [objective.name for objective in front.objective_set.measured]
     rows = list(csv.DictReader(io.StringIO(front_csv(front))))
     assert list(rows[0])[1:6] == names
     data = json.loads(front_json(front))["front"]

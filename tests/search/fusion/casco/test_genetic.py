@@ -11,7 +11,7 @@ from archloom.space.fusion.plan import FusionGroup, FusionPlan, layer_by_layer
 from archloom.space.networks.registry import network
 
 from ....cases.small_designs import casco_edge, chain, cheap_evaluator, graph, valid_partitions
-from ....contracts.fusion_search import Counting, FusionSearchContract, pricer
+from ....contracts.fusion_search import Counting, FusionSearchContract, evaluator
 
 
 class TestGeneticFusion(FusionSearchContract):
@@ -54,7 +54,7 @@ def test_it_finds_the_best_of_all_partitions(name: str) -> None:
 
 
 def test_another_seed_is_another_search() -> None:
-    price = pricer("tiny_mobile")
+    price = evaluator("tiny_mobile")
     searches = [GeneticPlanner(price).start(seed) for seed in (1, 2)]
     asked = []
     for start in searches:
@@ -65,7 +65,7 @@ def test_another_seed_is_another_search() -> None:
 
 
 def test_the_population_holds_the_best_distinct_plans() -> None:
-    price = pricer("tiny_mobile")
+    price = evaluator("tiny_mobile")
     search = GeneticPlanner(price, population=6)
     state = search.start(0)
     for _ in range(20):
@@ -79,7 +79,7 @@ def test_the_population_holds_the_best_distinct_plans() -> None:
 
 
 def test_layer_by_layer_has_nothing_to_spend_on() -> None:
-    net, price = network("tiny_cnn"), Counting(pricer("tiny_cnn"))
+    net, price = network("tiny_cnn"), Counting(evaluator("tiny_cnn"))
     search = LayerByLayer(price)
     once = search.advance(search.start(3), 50)
     assert once.best == layer_by_layer(net)

@@ -13,7 +13,7 @@ from archloom.space.fusion.plan import FusionGroup
 from archloom.space.networks.registry import network
 
 from ....cases.small_designs import casco_edge, cheap_evaluator, two_levels
-from ....contracts.fusion_search import FusionSearchContract, pricer
+from ....contracts.fusion_search import FusionSearchContract, evaluator
 from ....oracles.enumerated_plans import (
     chosen_tiling,
     drawn_pricer,
@@ -52,7 +52,7 @@ def test_the_best_of_all_partitions_and_of_all_tilings_is_found() -> None:
 
 
 def test_the_population_holds_the_best_tiling_of_distinct_partitions() -> None:
-    price = pricer("tiny_mobile")
+    price = evaluator("tiny_mobile")
     search = GeneticTilingPlanner(price, population=6)
     state = search.start(0)
     for _ in range(10):

@@ -73,23 +73,23 @@ def test_those_plans_use_all_that_the_planner_has():
 @pytest.mark.parametrize("seed", sweep(range(40), 16))
 def test_plans_that_are_handed_over_are_valid_and_have_a_price(seed):
     network, hardware, mapper = case(seed)
-    pricer = MemoizedPlanEvaluator(network, hardware, mapper)
-    plan = DeepFrackSearch(pricer).plan()
+    evaluator = MemoizedPlanEvaluator(network, hardware, mapper)
+    plan = DeepFrackSearch(evaluator).plan()
     assert plan is not None
     assert plan_violations(network, plan) == []
-    assert isinstance(pricer.plan(plan), NetworkCost)
+    assert isinstance(evaluator.plan(plan), NetworkCost)
 
 
 def test_a_range_that_the_common_price_refuses_gets_less_of_the_buffer():
     """A tile may own more of a map that leaves the group than its readers need."""
     network, hardware, mapper = case(197)
-    pricer = MemoizedPlanEvaluator(network, hardware, mapper)
-    planner = DeepFrackSearch(pricer)
+    evaluator = MemoizedPlanEvaluator(network, hardware, mapper)
+    planner = DeepFrackSearch(evaluator)
     first = [s.group for s in planner.planned_ranges("energy")]
-    (refused,) = [g for g in first if not isinstance(pricer.group(g), GroupCost)]
+    (refused,) = [g for g in first if not isinstance(evaluator.group(g), GroupCost)]
     plan = planner.plan("energy")
     assert refused not in plan.groups
-    assert isinstance(pricer.plan(plan), NetworkCost)
+    assert isinstance(evaluator.plan(plan), NetworkCost)
 
 
 @pytest.mark.parametrize("kind", ["any", "dense", "operators"])
@@ -121,6 +121,6 @@ class TestTiledContract(FusionSearchContract):
 
 def test_it_is_known_by_name():
     network = catalogue("tiny_cnn")
-    pricer = cheap_evaluator(network, casco_edge(32, pe_x=4, pe_y=4))
-    state = fusion_search("deepfrack", pricer)
+    evaluator = cheap_evaluator(network, casco_edge(32, pe_x=4, pe_y=4))
+    state = fusion_search("deepfrack", evaluator)
     assert state.advance(state.start(0), 5).evaluations == 2

@@ -66,14 +66,14 @@ def good_pricer(net: Network, hardware: Hardware) -> MemoizedPlanEvaluator:
     return MemoizedPlanEvaluator(net, hardware, Mapper(MAPPING_SEARCHES["auto"](), 3000, seed=1))
 
 
-def problem_of(pricer: MemoizedPlanEvaluator) -> PinningProblem:
-    problem = pinning_problem(pricer)
+def problem_of(evaluator: MemoizedPlanEvaluator) -> PinningProblem:
+    problem = pinning_problem(evaluator)
     assert isinstance(problem, PinningProblem)
     return problem
 
 
-def priced(pricer: MemoizedPlanEvaluator, pinned: PinnedData) -> NetworkCost:
-    cost = pricer.plan(plan_of(pricer.network, pinned))
+def priced(evaluator: MemoizedPlanEvaluator, pinned: PinnedData) -> NetworkCost:
+    cost = evaluator.plan(plan_of(evaluator.network, pinned))
     assert isinstance(cost, NetworkCost)
     return cost
 
@@ -83,12 +83,12 @@ def test_words_over_dram_are_those_of_the_program(glb_bytes: int) -> None:
     """Each streamed word moves once here, whatever stays: the linear count is exact."""
     kept = 0
     for seed in range(8):
-        pricer = good_pricer(random_graph(seed), edge(glb_bytes))
+        evaluator = good_pricer(random_graph(seed), edge(glb_bytes))
         for steady in (False, True):
-            found = live_plan(pricer, steady)
+            found = live_plan(evaluator, steady)
             assert isinstance(found, PinningPlan)
             assert found.dropped == ()
-            cost = pricer.plan(found.plan)
+            cost = evaluator.plan(found.plan)
             assert isinstance(cost, NetworkCost)
             words = cost.dram_reads + cost.dram_writes
             assert words == found.own.dram_words == found.solved.cost.dram_words
@@ -97,15 +97,15 @@ def test_words_over_dram_are_those_of_the_program(glb_bytes: int) -> None:
 
 
 def test_the_ends_of_the_linear_model_are_prices() -> None:
-    pricer = good_pricer(random_graph(3), casco_edge(1024, pe_x=4, pe_y=4))
-    problem, net = problem_of(pricer), pricer.network
-    streamed = priced(pricer, PinnedData())
+    evaluator = good_pricer(random_graph(3), casco_edge(1024, pe_x=4, pe_y=4))
+    problem, net = problem_of(evaluator), evaluator.network
+    streamed = priced(evaluator, PinnedData())
     linear = linear_cost(problem, PinnedData(), "live")
     assert linear.cycles == pytest.approx(streamed.latency_cycles)
     assert linear.energy_pj == pytest.approx(streamed.energy_pj, rel=1e-8)
     reads = frozenset((r.producer, i) for i, la in enumerate(problem.layers) for r in la.reads)
     everything = PinnedData(reads, frozenset(problem.owners))
-    cost, linear = priced(pricer, everything), linear_cost(problem, everything, "live")
+    cost, linear = priced(evaluator, everything), linear_cost(problem, everything, "live")
     assert linear.energy_pj == pytest.approx(cost.energy_pj, rel=1e-8)
     assert sum(la.shortest_cycles for la in problem.layers) == pytest.approx(cost.latency_cycles)
     # what is left are the input, for each of its readers, and the results that leave
@@ -131,12 +131,12 @@ SMALL = {"attention": attention(), "tiny_cnn": network("tiny_cnn"), "graph": ran
 
 @pytest.mark.parametrize("name", SMALL)
 def test_what_the_program_is_told_of_a_network(name: str) -> None:
-    pricer = cheap_evaluator(SMALL[name], casco_edge(64, pe_x=4, pe_y=4))
-    problem = problem_of(pricer)
+    evaluator = cheap_evaluator(SMALL[name], casco_edge(64, pe_x=4, pe_y=4))
+    problem = problem_of(evaluator)
     for i, layer in enumerate(problem.layers):
         assert 0 < layer.shortest_cycles <= layer.longest_cycles
         assert 0 <= layer.own_words <= problem.capacity_words
-        assert {r.producer for r in layer.reads} == set(pricer.network.producers[i])
+        assert {r.producer for r in layer.reads} == set(evaluator.network.producers[i])
         saved = [*(r.saving for r in layer.reads), layer.weights]
         saved += [layer.write] * (not layer.leaves)
         assert sum(s.dram_words for s in saved) <= layer.dram_words + len(saved)
@@ -146,19 +146,19 @@ def test_what_the_program_is_told_of_a_network(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["tiny_cnn", "tiny_mobile", "mobilenetv2"])
 def test_plans_of_networks_are_valid_and_pay(name: str) -> None:
-    pricer = cheap_evaluator(network(name), casco_edge(256))
-    problem, alone = problem_of(pricer), pricer.plan(layer_by_layer(pricer.network))
+    evaluator = cheap_evaluator(network(name), casco_edge(256))
+    problem, alone = problem_of(evaluator), evaluator.plan(layer_by_layer(evaluator.network))
     assert isinstance(alone, NetworkCost)
     for found, broken in (
-        (printed_plan(pricer), broken_in_print),
-        (live_plan(pricer), broken_alive),
-        (live_plan(pricer, steady_weights=True), broken_alive),
+        (printed_plan(evaluator), broken_in_print),
+        (live_plan(evaluator), broken_alive),
+        (live_plan(evaluator, steady_weights=True), broken_alive),
     ):
         assert isinstance(found, PinningPlan)
         assert found.solved.gap_percent < 1e-4
         assert broken(problem, found.solved.pinned) == []
-        assert plan_violations(pricer.network, found.plan) == []
-        cost = pricer.plan(found.plan)
+        assert plan_violations(evaluator.network, found.plan) == []
+        cost = evaluator.plan(found.plan)
         assert isinstance(cost, NetworkCost)
         assert cost.dram_bytes < alone.dram_bytes
         assert cost.edp_js < alone.edp_js
@@ -167,38 +167,38 @@ def test_plans_of_networks_are_valid_and_pay(name: str) -> None:
 def test_layers_that_find_no_room_get_it() -> None:
     """The program believes in a larger buffer; maps that save least go until all layers run."""
     for seed in range(6):
-        pricer = cheap_evaluator(random_graph(seed), edge(256))
-        problem = replace(problem_of(pricer), capacity_words=1 << 20)
+        evaluator = cheap_evaluator(random_graph(seed), edge(256))
+        problem = replace(problem_of(evaluator), capacity_words=1 << 20)
         solved = IntegerProgram(problem, "live", steady_weights=True).solve(1.0, 0.0)
-        assert isinstance(pricer.plan(plan_of(pricer.network, solved.pinned)), Infeasible)
-        found = fitted_plan(pricer, problem, solved, "live")
-        assert isinstance(pricer.plan(found.plan), NetworkCost)
-        assert plan_violations(pricer.network, found.plan) == []
+        assert isinstance(evaluator.plan(plan_of(evaluator.network, solved.pinned)), Infeasible)
+        found = fitted_plan(evaluator, problem, solved, "live")
+        assert isinstance(evaluator.plan(found.plan), NetworkCost)
+        assert plan_violations(evaluator.network, found.plan) == []
         assert found.dropped
         assert found.own.energy_pj >= solved.cost.energy_pj
-        notes = found.notes(pricer.network)
+        notes = found.notes(evaluator.network)
         assert len(notes) == 1 + len(found.dropped)
         assert all("found no room" in note for note in notes[1:])
 
 
 def test_without_a_shared_buffer_nothing_stays() -> None:
-    pricer = cheap_evaluator(chain(4), two_levels(64))
-    assert isinstance(pinning_problem(pricer), Infeasible)
-    assert isinstance(live_plan(pricer), Infeasible)
-    assert isinstance(printed_plan(pricer), Infeasible)
-    search = FastPlanner(pricer)
+    evaluator = cheap_evaluator(chain(4), two_levels(64))
+    assert isinstance(pinning_problem(evaluator), Infeasible)
+    assert isinstance(live_plan(evaluator), Infeasible)
+    assert isinstance(printed_plan(evaluator), Infeasible)
+    search = FastPlanner(evaluator)
     state = search.advance(search.start(0), 9)
-    assert state.best == layer_by_layer(pricer.network)
+    assert state.best == layer_by_layer(evaluator.network)
     assert "no_shared_buffer" in state.notes[0]
 
 
 def test_a_buffer_without_weights_keeps_maps_alone() -> None:
-    pricer = cheap_evaluator(attention(), preset("eyeriss"))
-    problem = problem_of(pricer)
+    evaluator = cheap_evaluator(attention(), preset("eyeriss"))
+    problem = problem_of(evaluator)
     assert problem.owners == ()
     second = [
-        (pricer.network.producers[i][1], i)
-        for i, layer in enumerate(pricer.network.layers)
+        (evaluator.network.producers[i][1], i)
+        for i, layer in enumerate(evaluator.network.layers)
         if layer.multiplies_maps
     ]
     possible = {
@@ -210,9 +210,9 @@ def test_a_buffer_without_weights_keeps_maps_alone() -> None:
 
 
 def test_it_has_its_names() -> None:
-    pricer = cheap_evaluator(network("tiny_cnn"), casco_edge(256))
+    evaluator = cheap_evaluator(network("tiny_cnn"), casco_edge(256))
     for name in ("fast", "fast_printed"):
-        search = fusion_search(name, pricer)
+        search = fusion_search(name, evaluator)
         state = search.advance(search.start(1), 5)
         assert state.evaluations == 2
         assert state.history[1] < state.history[0]
