@@ -17,7 +17,7 @@ from archloom.search.software.result import NetworkResult, SoftwareResult
 from archloom.search.software.search import (
     SoftwareSettings,
     SoftwareTask,
-    _pricer,
+    _evaluator,
     _search,
     _shared,
     advance,
@@ -49,7 +49,7 @@ def after(what: SoftwareTask, *budgets: int) -> SoftwareResult:
     """Advance by budget after budget, each time as another process would: from a stored state."""
     result = None
     for budget in budgets:
-        for kept in (_pricer, _search, _shared):
+        for kept in (_evaluator, _search, _shared):
             kept.cache_clear()
         result = advance(what, stored(result.state) if result else None, budget)
     assert result is not None
