@@ -18,7 +18,7 @@ from archloom.search.software.search import (
     BUDGETS,
     SoftwareSettings,
     SoftwareTask,
-    _pricer,
+    _evaluator,
     _search,
     _shared,
     advance,
@@ -92,7 +92,7 @@ def measure(case: Case, budgets: list[int], first: int, budget: str, seed: int) 
     name, hardware, factors, fusion, mapping = case
     settings = SoftwareSettings(fusion, 8, mapping, first, factors, budget=budget)
     task = SoftwareTask(design(hardware), (network(name),), settings, seed)
-    _pricer.cache_clear()
+    _evaluator.cache_clear()
     _search.cache_clear()
     _shared.cache_clear()
     state, found, spent = None, [], 0.0
