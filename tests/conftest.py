@@ -32,7 +32,7 @@ optimizer: {name: random}
 halving: {name: sh, rounds: 2, first_budget: 6}
 trials: 6
 batch_size: 3
-software: {population: 4, mapping_evaluations: 60}
+software: {fusion: casco, population: 4, mapping: local, mapping_evaluations: 60}
 executor: {name: inline}
 baseline: eyeriss
 """

@@ -28,7 +28,7 @@ optimizer: {name: random}
 halving: {name: sh, rounds: 2, first_budget: 2}
 trials: 2
 batch_size: 2
-software: {population: 4, mapping_evaluations: 60}
+software: {fusion: casco, population: 4, mapping: local, mapping_evaluations: 60}
 """
 
 INLINE = "--study smallest.yaml --seeds 1 --trials 2 --executor inline --out runs"

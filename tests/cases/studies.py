@@ -25,7 +25,7 @@ optimizer: {name: random}
 halving: {name: msh, rounds: 3, first_budget: 2}
 trials: 10
 batch_size: 6
-software: {population: 4, mapping: random, mapping_evaluations: 40}
+software: {fusion: casco, population: 4, mapping: random, mapping_evaluations: 40}
 executor: {name: inline}
 baseline: eyeriss
 """

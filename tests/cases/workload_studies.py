@@ -16,7 +16,7 @@ optimizer: {{name: random}}
 halving: {{name: msh, rounds: 2, first_budget: 2}}
 trials: 2
 batch_size: 2
-software: {{population: 2, mapping: random, mapping_evaluations: 20}}
+software: {{fusion: casco, population: 2, mapping: random, mapping_evaluations: 20}}
 executor: {{name: inline}}
 baseline: eyeriss
 """

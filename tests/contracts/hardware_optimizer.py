@@ -1,16 +1,14 @@
 """What every hardware optimizer promises; a test class inherits this and says how to make one."""
 
 from abc import ABC, abstractmethod
-from pathlib import Path
 
 import pytest
 
 from archloom.search.hardware.problem import Candidate, DesignProblem
 from archloom.search.hardware.protocol import HardwareOptimizer, Observation
 from archloom.space.design_space.parameter import Point
-from archloom.space.networks.registry import network
 
-from .problems import edge_problem, observe, small_space
+from .problems import edge_problem, observe, small_problem
 
 
 class HardwareOptimizerContract(ABC):
@@ -21,8 +19,8 @@ class HardwareOptimizerContract(ABC):
         """Return the optimizer under test."""
 
     @pytest.fixture
-    def small(self, tmp_path: Path) -> DesignProblem:
-        return DesignProblem(small_space(tmp_path), [network("tiny_cnn")], area_cap_mm2=0.9)
+    def small(self, tmp_path_factory: pytest.TempPathFactory) -> DesignProblem:
+        return small_problem(tmp_path_factory.getbasetemp(), 0.9)
 
     @pytest.fixture(params=["small", "large"])
     def problem(self, request: pytest.FixtureRequest, small: DesignProblem) -> DesignProblem:

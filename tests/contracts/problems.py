@@ -46,6 +46,12 @@ def small_space(folder: Path) -> HardwareSpace:
 
 
 @cache
+def small_problem(folder: Path, area_cap_mm2: float) -> DesignProblem:
+    """Return that space under a cap; one problem for all tests, which never changes a bound."""
+    return DesignProblem(small_space(folder), [network("tiny_cnn")], area_cap_mm2=area_cap_mm2)
+
+
+@cache
 def edge_problem() -> DesignProblem:
     """Return CASCO's edge space, too large to enumerate, under caps."""
     space = HardwareSpace.load("casco_edge")

@@ -17,7 +17,7 @@ optimizer: {{name: random}}
 halving: {{name: msh, rounds: 1, first_budget: 2}}
 trials: 1
 batch_size: 1
-software: {{population: 2, mapping: random, mapping_evaluations: 20}}
+software: {{fusion: {fusion}, population: 2, mapping: random, mapping_evaluations: 20}}
 executor: {{name: inline}}
 """
 
@@ -30,12 +30,19 @@ def family(name: str) -> str:
 
 #: the first of each family; the others are built of the same blocks
 FIRST = {family(name): name for name in reversed(list(NETWORKS))}
-CASES = [*FIRST.values(), *(name for name in NETWORKS if name not in FIRST.values())]
+#: the planner that studies have unless they say another takes seconds where a network is long
+SHORT = ("tiny_mlp", "ncf", "squeezenet1_0")
+CASES = [
+    *((name, "casco") for name in FIRST.values()),
+    *((name, "joint") for name in SHORT),
+    *((name, "joint") for name in NETWORKS if name not in SHORT),
+]
 
 
-@pytest.mark.parametrize("name", sweep(CASES, len(FIRST)))
-def test_one_trial_runs(tmp_path: Path, name: str) -> None:
-    (trial,) = run_here(tiny_config(tmp_path, ONE_TRIAL.format(name=name)), tmp_path / "run")
+@pytest.mark.parametrize(("name", "fusion"), sweep(CASES, len(FIRST) + len(SHORT)))
+def test_one_trial_runs(tmp_path: Path, name: str, fusion: str) -> None:
+    text = ONE_TRIAL.format(name=name, fusion=fusion)
+    (trial,) = run_here(tiny_config(tmp_path, text), tmp_path / "run")
     assert (trial.state, trial.crash) == ("complete", None)
     assert trial.edp_js is not None
     (plan,) = trial.networks.values()

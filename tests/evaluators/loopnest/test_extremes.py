@@ -19,6 +19,7 @@ from archloom.space.workload.layer import Layer
 from archloom.space.workload.layer_builders import conv1d
 
 from ...cases.mapped_layers import drawn, primes
+from ...cases.sweeps import sweep
 from ...oracles import closed_form as plain
 from ...oracles.compared import closed
 from ...oracles.walked_cost import nest_of
@@ -102,10 +103,16 @@ def problem_of(bounds, hardware, stride=(1, 1), dilation=(1, 1)):
     return MappingProblem(bounds, stride, dilation, (0, 0), tuple(sizes), hardware)
 
 
-def test_plain_python_agrees_with_the_walked_nest():
+#: in each a share of what is drawn
+PARTS = 4
+parts = pytest.mark.parametrize("part", sweep(range(PARTS), 1))
+
+
+@parts
+def test_plain_python_agrees_with_the_walked_nest(part):
     """What large nests are compared with holds for small ones."""
     checked = 0
-    for number in range(400):
+    for number in range(part, 400, PARTS):
         case = drawn(SEED, number)
         nest = replace(nest_of(case.problem, case.mapping), multicast=[])
         if nest.top != (nest.levels - 1,) * 3:
@@ -114,15 +121,16 @@ def test_plain_python_agrees_with_the_walked_nest():
         nest = replace(nest, padding=(0, 0), input_size=(999, 999))
         assert plain.count(nest) == count(nest).tolist()
         checked += 1
-    assert checked > 200
+    assert checked > 200 / PARTS
 
 
+@parts
 @pytest.mark.parametrize(
     ("least", "most"), [(10**12, 10**13), (10**13, 10**14), (10**14, 10**15), (10**15, 2**53)]
 )
-def test_counts_of_large_layers_are_exact(least, most):
-    rng = Random(least)
-    for _ in range(60):
+def test_counts_of_large_layers_are_exact(least, most, part):
+    rng = Random(least + part)
+    for _ in range(15):
         bounds, hardware = huge(rng, least, most), tall(rng)
         mapping, problem = dealt(rng, bounds, hardware), problem_of(bounds, hardware)
         found, nest = closed(problem, mapping), nest_of(problem, mapping)
@@ -146,9 +154,10 @@ def test_counts_of_large_layers_are_exact(least, most):
         )
 
 
-def test_windows_of_large_layers_are_exact():
-    rng = Random(5)
-    for _ in range(60):
+@parts
+def test_windows_of_large_layers_are_exact(part):
+    rng = Random(5 + 10 * part)
+    for _ in range(15):
         hardware = tall(rng)
         bounds = huge(rng, 10**12, 10**13)
         stride, dilation = ((rng.randint(1, 6), rng.randint(1, 6)) for _ in range(2))
@@ -157,9 +166,10 @@ def test_windows_of_large_layers_are_exact():
         assert closed(problem, mapping).counts.tolist() == plain.count(nest_of(problem, mapping))
 
 
-def test_cycles_of_ports_are_exact():
-    rng = Random(6)
-    for _ in range(60):
+@parts
+def test_cycles_of_ports_are_exact(part):
+    rng = Random(6 + 10 * part)
+    for _ in range(15):
         bounds, hardware = huge(rng, 10**12, 10**14), tall(rng, bandwidth=0.5)
         mapping, problem = dealt(rng, bounds, hardware), problem_of(bounds, hardware)
         found = closed(problem, mapping)
@@ -211,10 +221,11 @@ def test_wide_words_leave_less_to_count():
         problem_of(bounds, replace(hardware, levels=tuple(levels)))
 
 
-def test_the_largest_problem_that_is_taken_never_wraps():
+@parts
+def test_the_largest_problem_that_is_taken_never_wraps(part):
     """At the limit of what is counted, every figure is what whole numbers of any size give."""
-    rng, checked = Random(10), 0
-    while checked < 60:
+    rng, checked = Random(10 + 10 * part), 0
+    while checked < 15:
         bounds, hardware = huge(rng, 10**10, 10**15), tall(rng)
         stride = (rng.randint(1, 2**11), rng.randint(1, 2**11))
         dilation = (rng.randint(1, 2**11), rng.randint(1, 2**11))

@@ -127,7 +127,7 @@ def test_results_are_those_of_their_plans() -> None:
 
 
 def test_a_planner_may_end_sooner_for_one_network_than_for_another() -> None:
-    what = task(settings=replace(QUICK, fusion="joint"))
+    what = task(settings=replace(QUICK, fusion="joint"), networks=(CNN, network("tiny_mlp")))
     result = after(what, 4000)
     ends = [len(n["history"]) for n in result.state["networks"].values()]
     assert len(set(ends)) == len(ends) == 2
@@ -183,7 +183,7 @@ def test_a_budget_of_nothing_is_refused() -> None:
 def test_fusion_matters() -> None:
     """On an edge design with half a megabyte fused MobileNetV2 moves far fewer bytes."""
     what = task(casco_edge(512), networks=(network("mobilenetv2"),))
-    found = after(what, 40).networks["mobilenetv2"]
+    found = after(what, 10).networks["mobilenetv2"]
     assert found.edp_js < 0.6 * found.baseline_edp_js
     assert found.dram_bytes < 0.4 * found.baseline_dram_bytes
     assert found.energy_pj < found.baseline_energy_pj

@@ -17,6 +17,8 @@ from archloom.studies.commands.hardware import full_details, show_hardware
 from archloom.studies.config.hardware_reference import find_hardware
 from archloom.studies.errors import UserError
 
+from ...cases.sweeps import sweep
+
 JUNK: list[Any] = [-1, 0, 0.0, -0.2, 1e300, 1e-300, 10**400, 10**19, None, True]
 JUNK += [float("nan"), float("inf"), -float("inf"), "", "8", "2.2x", "register", "dram", "n7"]
 JUNK += ["= 1/0", "= x", "= 2**3**4", "= word_bytes * 1e308", [], [1], {}, {"a": 1}, [[{}]]]
@@ -43,11 +45,15 @@ def slip(data: Any, rng: Random, junk: Any) -> None:
         node[f"{key}s"] = node.pop(key)
 
 
-@pytest.mark.parametrize("name", PRESETS)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.parametrize(
+    ("part", "name"), sweep([(part, n) for part in range(4) for n in PRESETS], len(PRESETS))
+)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32), junk=st.lists(st.sampled_from(JUNK), min_size=1, max_size=3))
-def test_a_hardware_file_with_slips(tmp_path: Path, name: str, seed: int, junk: list[Any]) -> None:
-    rng = Random(seed)
+def test_a_hardware_file_with_slips(
+    tmp_path: Path, part: int, name: str, seed: int, junk: list[Any]
+) -> None:
+    rng = Random(4 * seed + part)
     data = yaml.safe_load(preset_file(name).read_text())
     for value in junk:
         slip(data, rng, value)

@@ -14,6 +14,7 @@ from archloom.studies.config.errors import ConfigError
 from archloom.studies.config.study_config import load_config
 
 from ...cases.studies import write_study
+from ...cases.sweeps import sweep
 
 EVERYTHING = """\
 name: x
@@ -57,12 +58,20 @@ def places(data: Any, where: KeyPath = ()) -> Iterator[KeyPath]:
         yield from places(value, (*where, key))
 
 
-@pytest.mark.parametrize("key", yaml.safe_load(EVERYTHING))
-def test_nonsense_is_never_a_traceback(tmp_path: Path, key: str) -> None:
+KEYS = tuple(yaml.safe_load(EVERYTHING))
+PARTS = 4
+
+
+@pytest.mark.parametrize(
+    ("part", "key"),
+    sweep([(part, key) for part in range(PARTS) for key in KEYS], len(KEYS)),
+)
+def test_nonsense_is_never_a_traceback(tmp_path: Path, part: int, key: str) -> None:
+    """In each place a part of the values stands, in the next place another part."""
     whole = yaml.safe_load(EVERYTHING)
     wrong = 0
-    for path in [(key,), *places(whole[key], (key,))]:
-        for value in NONSENSE:
+    for turn, path in enumerate([(key,), *places(whole[key], (key,))]):
+        for value in NONSENSE[(part + turn) % PARTS :: PARTS]:
             data = deepcopy(whole)
             inner = data
             for part in path[:-1]:

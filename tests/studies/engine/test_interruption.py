@@ -8,14 +8,15 @@ from pathlib import Path
 from time import sleep
 
 import pytest
+from typer.testing import CliRunner
 
+from archloom.studies.cli import app
 from archloom.studies.storage.store import BASELINE_FILE, JOURNAL, TRIALS
 
 from ...cases.studies import TINY, archloom, begin, write_study
+from ...cases.sweeps import sweep
 
-KILLS = 10
-"""The study that is killed so often has some 60 pieces of work, each of a few milliseconds."""
-
+#: some 60 pieces of work, each of a few milliseconds
 LONG = TINY.replace("trials: 10", "trials: 24").replace("first_budget: 2", "first_budget: 4")
 
 
@@ -50,13 +51,20 @@ def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> Result:
 
 def result(tmp_path: Path) -> Result:
     """Return trials, baseline and front of the study in ``run``."""
-    front = archloom("pareto", "run", "--json", cwd=tmp_path)
-    assert front.returncode == 0, front.stderr
+    front = said("pareto", tmp_path / "run", "--json")
     trials, baseline = ((tmp_path / "run" / name).read_bytes() for name in (TRIALS, BASELINE_FILE))
-    return trials, baseline, front.stdout
+    return trials, baseline, front
 
 
-def test_ten_kills_change_nothing(tmp_path: Path, undisturbed: Result) -> None:
+def said(*arguments: str | Path) -> str:
+    """Run the command line in this process, which need not start for it, and return its output."""
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    assert done.exit_code == 0, f"{arguments}: {done.output} {done.exception!r}"
+    return done.stdout
+
+
+@pytest.mark.parametrize("often", sweep((4, 10), 1))
+def test_kills_change_nothing(tmp_path: Path, undisturbed: Result, often: int) -> None:
     study, journal = write_study(tmp_path, LONG), tmp_path / "run" / JOURNAL
     rng = random.Random(0)
     process = begin("run", study, "--out", "run", cwd=tmp_path)
@@ -65,12 +73,11 @@ def test_ten_kills_change_nothing(tmp_path: Path, undisturbed: Result) -> None:
     process.kill()  # while the directory is being made
     process.communicate()
     kills = 1
-    for _ in range(KILLS - 1):
+    for _ in range(often - 1):
         process = begin("run", study, "--out", "run", cwd=tmp_path)
         kills += kill_after(process, journal, rng.randrange(1, 6000), rng.uniform(0, 0.03))
-    assert kills >= KILLS // 2, "the study is too short for this test"
-    done = archloom("resume", "run", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert kills >= often // 2, "the study is too short for this test"
+    said("resume", tmp_path / "run")
     assert result(tmp_path) == undisturbed
 
 
@@ -86,8 +93,7 @@ def test_a_stopped_study_says_how_to_go_on(
     assert process.returncode == 130, output
     assert "stopped; resume with: archloom resume run" in output
     assert "Traceback" not in output
-    done = archloom("resume", "run", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    said("resume", tmp_path / "run")
     assert result(tmp_path) == undisturbed
 
 
@@ -103,11 +109,12 @@ def test_ray_gives_the_same_also_after_a_kill(tmp_path: Path, undisturbed: Resul
     assert result(tmp_path) == undisturbed
 
 
-def test_ray_stops_cleanly(tmp_path: Path, undisturbed: Result) -> None:
+@pytest.mark.parametrize("stops", sweep((1, 2), 1))
+def test_ray_stops_cleanly(tmp_path: Path, undisturbed: Result, stops: int) -> None:
     """Again and again, as a terminal does it: the whole process group gets the signal."""
     study, journal = write_study(tmp_path, LONG), tmp_path / "run" / JOURNAL
     ray = ("--executor", "ray", "--workers", "2")
-    for more in (2000, 5000):
+    for more in (2000, 5000)[:stops]:
         process = begin("run", study, "--out", "run", *ray, cwd=tmp_path, group=True)
         target = size(journal) + more
         while process.poll() is None and size(journal) < target:
@@ -117,6 +124,5 @@ def test_ray_stops_cleanly(tmp_path: Path, undisturbed: Result) -> None:
         assert process.returncode == 130, output
         assert "stopped; resume with: archloom resume run" in output
         assert "Traceback" not in output
-    done = archloom("resume", "run", "--executor", "inline", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    said("resume", tmp_path / "run", "--executor", "inline")
     assert result(tmp_path) == undisturbed

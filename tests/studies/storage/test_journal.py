@@ -22,11 +22,15 @@ def write(path: Path, events: list[dict[str, object]]) -> None:
     journal.close()
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("journal")
+
+
 @given(st.lists(st.dictionaries(st.text(), values), max_size=4))
-def test_what_is_written_is_read(
-    tmp_path_factory: pytest.TempPathFactory, events: list[dict[str, object]]
-) -> None:
-    path = tmp_path_factory.mktemp("journal") / "j"
+def test_what_is_written_is_read(folder: Path, events: list[dict[str, object]]) -> None:
+    path = folder / "j"
+    path.unlink(missing_ok=True)
     write(path, events)
     assert read_events(path) == events
     journal = Journal(path)

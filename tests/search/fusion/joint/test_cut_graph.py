@@ -10,6 +10,7 @@ from archloom.space.workload.graph import connected
 from archloom.space.workload.network import Network
 
 from ....cases.small_designs import chain, graph, valid_partitions
+from ....cases.sweeps import sweep
 
 SMALL = {
     "one layer": chain(1),
@@ -69,7 +70,7 @@ def test_pinned_maps_fit_and_are_still_to_be_read(name: str, words: int) -> None
     assert words < 10**9 or name == "one layer" or any(edge.held for edge in cuts.edges)
 
 
-@pytest.mark.parametrize("name", ["googlenet", "densenet161", "unet", "efficientnet_b0"])
+@pytest.mark.parametrize("name", sweep(["googlenet", "unet", "efficientnet_b0", "densenet161"], 3))
 def test_large_networks_have_paths_and_few_steps(name: str) -> None:
     net = network(name)
     cuts = cut_graph(net, 10**9)

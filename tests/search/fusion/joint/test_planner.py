@@ -24,6 +24,7 @@ from archloom.space.workload.network import INPUT, Network
 
 from ....cases.designs import several
 from ....cases.small_designs import casco_edge, chain, cheap_evaluator, graph, two_levels
+from ....cases.sweeps import sweep
 from ....contracts.fusion_search import FusionSearchContract
 
 
@@ -87,8 +88,15 @@ CHIPS = {
 }
 
 
-@pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize("name", SMALL)
+#: each network on one chip first, chips taking turns
+PLANNED = [
+    (name, tuple(CHIPS)[(number + turn) % len(CHIPS)])
+    for turn in range(len(CHIPS))
+    for number, name in enumerate(SMALL)
+]
+
+
+@pytest.mark.parametrize(("name", "chip"), sweep(PLANNED, len(SMALL)))
 def test_it_finds_the_best_of_all_plans_of_a_small_network(name: str, chip: str) -> None:
     # mappings near the best: those of little effort cost more than estimates know
     mapper = Mapper(MAPPING_SEARCHES["auto"](), 10_000, seed=5)
@@ -113,7 +121,7 @@ def test_what_nobody_reads_is_not_run() -> None:
     assert found.latency_cycles < alone.latency_cycles / 10
 
 
-@pytest.mark.parametrize("name", ["resnet18", "mobilenetv2"])
+@pytest.mark.parametrize("name", sweep(["resnet18", "mobilenetv2"], 1))
 def test_few_plans_beat_what_other_searches_find(name: str) -> None:
     mapper = Mapper(MAPPING_SEARCHES["auto"](), 10_000, seed=5)
     price = MemoizedPlanEvaluator(network(name), casco_edge(256), mapper)

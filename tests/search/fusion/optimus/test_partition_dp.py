@@ -13,6 +13,7 @@ from archloom.space.workload.network import Network
 
 from ....cases.drawn_networks import all_groups, drawn_network, partitions
 from ....cases.small_designs import casco_edge
+from ....cases.sweeps import sweep
 
 
 def fewest_words(network: Network, price: GroupWordCosts, groups: list[int]) -> float:
@@ -45,7 +46,7 @@ class AnyBuffer(OptimusCosts):
         self._holds_weights = holds_weights
 
 
-@pytest.mark.parametrize("chunk", range(8))
+@pytest.mark.parametrize("chunk", sweep(range(8), 2))
 def test_no_partition_moves_fewer_words(chunk: int) -> None:
     """320 networks, each in buffers of three sizes."""
     fused = 0
@@ -63,7 +64,7 @@ def test_no_partition_moves_fewer_words(chunk: int) -> None:
     assert fused > 30
 
 
-@pytest.mark.parametrize("chunk", range(4))
+@pytest.mark.parametrize("chunk", sweep(range(4), 2))
 def test_any_cost_that_adds_up_is_least(chunk: int) -> None:
     """Costs that follow from nothing; some groups cannot run."""
     for seed in range(20 * chunk, 20 * chunk + 20):

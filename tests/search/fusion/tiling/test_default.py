@@ -22,6 +22,7 @@ from archloom.space.workload.layer_builders import linear
 from archloom.space.workload.network import Network
 
 from ....cases.small_designs import casco_edge, chain, three_levels, two_levels
+from ....cases.sweeps import sweep
 
 REAL = {name: network(name) for name in ("resnet18", "mobilenetv2")}
 DESIGNS = {
@@ -50,8 +51,15 @@ def runs(draw: st.DrawFn, name: str) -> tuple[int, ...]:
     return components(net, range(first, last))[0]
 
 
-@pytest.mark.parametrize("name", REAL)
-@pytest.mark.parametrize("design", DESIGNS)
+#: each design with one network first, networks taking turns
+TILED = [
+    (tuple(REAL)[(number + turn) % 2], design)
+    for turn in range(2)
+    for number, design in enumerate(DESIGNS)
+]
+
+
+@pytest.mark.parametrize(("name", "design"), sweep(TILED, len(DESIGNS)))
 @given(data=st.data())
 def test_a_chosen_tiling_has_a_price(name: str, design: str, data: st.DataObject) -> None:
     """Geometry and price agree: what the tiling takes for feasible is."""

@@ -15,7 +15,7 @@ class TestBlackBoxNehvi(HardwareOptimizerContract):
     """A batch takes a second, so that only a few of the designs are the model's."""
 
     def make(self, problem: DesignProblem, seed: int) -> HardwareOptimizer:
-        return BlackBoxNehvi(problem, seed, initial=14, pool=60)
+        return BlackBoxNehvi(problem, seed, initial=14, pool=24)
 
 
 def test_it_beats_random_search() -> None:

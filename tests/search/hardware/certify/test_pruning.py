@@ -21,6 +21,7 @@ from archloom.space.design_space.parameter import Point
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network
 
+from ....cases.sweeps import sweep
 from ....contracts.problems import small_space
 
 TINY = (network("tiny_cnn"), network("tiny_mlp"))
@@ -85,8 +86,10 @@ GOALS = (
 )
 
 
-@pytest.mark.parametrize("objective_set", GOALS)
-@pytest.mark.parametrize("batch", [1, 8])
+@pytest.mark.parametrize(
+    ("objective_set", "batch"),
+    sweep([(goal, (1, 8)[(i + turn) % 2]) for turn in (0, 1) for i, goal in enumerate(GOALS)], 4),
+)
 def test_the_proven_front_is_that_of_brute_force(
     objective_set: ObjectiveSet, batch: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -38,8 +38,9 @@ def test_factors_are_shared_out_in_every_way() -> None:
 
 def test_rows_that_a_layer_touches_are_counted_without_listing_them() -> None:
     rng = Random(1)
-    for number in range(200):
-        setup = wide_problem(number).problem.setup
+    # of a setup only what is set here counts
+    setup = wide_problem(0).problem.setup
+    for _ in range(200):
         for axis in range(2):
             out, kernel = rng.randint(1, 9), rng.randint(1, 9)
             stride, dilation, pad, size = (rng.randint(1, 7) for _ in range(4))

@@ -4,6 +4,7 @@ import copy
 import json
 from contextlib import suppress
 
+import pytest
 import yaml
 from hypothesis import given, settings, strategies as st
 
@@ -13,6 +14,7 @@ from archloom.space.importers.timeloop.reader import read_timeloop
 from archloom.space.importers.timeloop.yaml_dialect import TaggedSection, TimeloopError, load
 from archloom.space.yaml_reader import Faults
 
+from ....cases.sweeps import sweep
 from .architecture.test_reader import EYERISS
 from .problem.test_reader import shape
 from .test_constraints import nodes
@@ -141,17 +143,19 @@ def outcome(folder, data):
         return error.faults
 
 
-def test_slips_are_told_or_do_no_harm(tmp_path):
+@pytest.mark.parametrize("part", sweep(range(4), 1))
+def test_slips_are_told_or_do_no_harm(tmp_path, part):
+    """In each part the same slips are made elsewhere."""
     sets = [loaded(tmp_path, texts) for texts in SETS]
     assert all(isinstance(outcome(tmp_path, data), dict) for data in sets)
     seen = {"records": 0, "faults": 0}
 
-    @settings(max_examples=600)
+    @settings(max_examples=150)
     @given(st.sampled_from(range(len(sets))), st.lists(slips, min_size=1, max_size=3))
     def check(which, made):
         data = copy.deepcopy(sets[which])
-        for name, *rest in made:
-            slip(data.get(name, data["arch"]), *rest)
+        for name, where, *rest in made:
+            slip(data.get(name, data["arch"]), where + 7919 * part, *rest)
         found = outcome(tmp_path, data)
         if isinstance(found, tuple):
             seen["faults"] += 1
@@ -165,5 +169,5 @@ def test_slips_are_told_or_do_no_harm(tmp_path):
 
     check()
     # slips must be seen, and some must be harmless, or the test looks at nothing
-    assert seen["faults"] > 300
-    assert seen["records"] > 30
+    assert seen["faults"] > 75
+    assert seen["records"] > 7

@@ -11,6 +11,7 @@ from archloom.space.importers.timeloop.yaml_dialect import TimeloopError
 from archloom.space.networks.registry import network
 from archloom.space.workload.network import Network
 
+from .....cases.sweeps import sweep
 from ..test_fuzz import WEIRD, slip
 from .test_network import conv, faults, fc, problem_of, space, structure, write
 
@@ -251,17 +252,19 @@ def outcome(folder):
         return error.faults
 
 
-def test_slips_are_told_or_do_no_harm(tmp_path):
+@pytest.mark.parametrize("part", sweep(range(4), 1))
+def test_slips_are_told_or_do_no_harm(tmp_path, part):
+    """In each part the same slips are made elsewhere."""
     documents = {"order": ORDER, **FILES}
     assert len(read_network(write(tmp_path / "whole", **documents)).layers) == 8
     seen = {"networks": 0, "faults": 0}
 
-    @settings(max_examples=300)
+    @settings(max_examples=75)
     @given(st.lists(slips, min_size=1, max_size=2), st.integers(0, 3000), st.booleans())
     def check(made, cut, whole):
         changed = copy.deepcopy(documents)
-        for name, *rest in made:
-            slip(changed[name], *rest)
+        for name, where, *rest in made:
+            slip(changed[name], where + 7919 * part, *rest)
         folder = tmp_path / "slips"
         texts = {name: yaml.dump(data, Dumper=_Dumper) for name, data in changed.items()}
         if not whole:
@@ -277,5 +280,5 @@ def test_slips_are_told_or_do_no_harm(tmp_path):
 
     check()
     # slips must be seen, and some must be harmless, or the test looks at nothing
-    assert seen["faults"] > 120
-    assert seen["networks"] > 10
+    assert seen["faults"] > 30
+    assert seen["networks"] > 2
