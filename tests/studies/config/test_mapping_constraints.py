@@ -25,7 +25,7 @@ RULES = """\
     levels:
       l2: {unroll_x: {K: 4}, unroll_y: [P, Q], keep: [outputs]}
 """
-SOFTWARE = "software: {population: 4, mapping: random, mapping_evaluations: 40}\n"
+SOFTWARE = "software: {fusion: casco, population: 4, mapping: random, mapping_evaluations: 40}\n"
 SHORT = TINY.replace("trials: 10", "trials: 2").replace("batch_size: 6", "batch_size: 2")
 
 

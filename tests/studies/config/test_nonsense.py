@@ -74,8 +74,8 @@ def test_nonsense_is_never_a_traceback(tmp_path: Path, part: int, key: str) -> N
         for value in NONSENSE[(part + turn) % PARTS :: PARTS]:
             data = deepcopy(whole)
             inner = data
-            for part in path[:-1]:
-                inner = inner[part]
+            for step in path[:-1]:
+                inner = inner[step]
             inner[path[-1]] = value
             try:
                 load_config(write_study(tmp_path, yaml.safe_dump(data)))

@@ -39,7 +39,7 @@ class StopsAt:
 
 @pytest.mark.parametrize("planner", FUSION_SEARCHES)
 def test_a_study_with_a_planner_runs_and_resumes(planner: str, tmp_path: Path) -> None:
-    text = SMALL.replace("software: {", f"software: {{fusion: {planner}, ")
+    text = SMALL.replace("fusion: casco", f"fusion: {planner}")
     config = load_config(write_study(tmp_path, text))
     assert config.software.fusion == planner
     run_here(config, tmp_path / "whole")
@@ -65,9 +65,7 @@ def test_plans_and_mappings_share_a_budget_by_one_line(tmp_path: Path) -> None:
     text = SMALL.replace("first_budget: 2", "first_budget: 20").replace(
         "[tiny_cnn]", "[tiny_mobile]"
     )
-    text = text.replace("software: {", "software: {budget: shared, fusion: casco, ").replace(
-        "random,", "auto,"
-    )
+    text = text.replace("software: {", "software: {budget: shared, ").replace("random,", "auto,")
     config = load_config(write_study(tmp_path, text))
     run_here(config, tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
