@@ -106,11 +106,14 @@ def _rows(designs: EncodedDesigns) -> "Tensor":
 def _acquisition_factory(task: MonteCarlo) -> Callable[["Tensor"], Any]:
     """Return what makes the acquisition function for designs in flight [q, d + m]."""
     import torch
-    from botorch.acquisition.multi_objective.logei import qLogNoisyExpectedHypervolumeImprovement
+    from botorch.acquisition.multi_objective import logei
     from botorch.acquisition.multi_objective.objective import GenericMCMultiOutputObjective
     from botorch.models.model_list_gp_regression import ModelListGP
     from botorch.sampling.normal import SobolQMCNormalSampler
 
+    # its C++ kernel is compiled on first use, for 20 s, with what this machine's processor has:
+    # sums would round otherwise on another machine, and a study's workers may be of several kinds
+    vars(logei)["_load_attempted"] = True
     posterior, observed = task.posterior, _rows(task.observed)
     m = len(posterior.reference)
     unknown = [j for j, p in enumerate(posterior.processes) if p is not None]
@@ -131,7 +134,7 @@ def _acquisition_factory(task: MonteCarlo) -> Callable[["Tensor"], Any]:
 
     def nehvi(waiting: "Tensor") -> Any:
         # it cuts up what it is born with by its own class, and what is added by the given one
-        acquisition = qLogNoisyExpectedHypervolumeImprovement(
+        acquisition = logei.qLogNoisyExpectedHypervolumeImprovement(
             model, torch.from_numpy(-posterior.reference), observed[:1], sampler, objective
         )
         vars(acquisition)["p_class"] = cell_partitioning()
