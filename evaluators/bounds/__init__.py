@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         layer_bound as layer_bound,
         problem_bound as problem_bound,
     )
-    from .layer_kernel import layer_costs as layer_costs
+    from .layer_kernel import ROUNDING as ROUNDING, layer_costs as layer_costs
     from .network import (
         NetworkBound as NetworkBound,
         Plans as Plans,

@@ -30,7 +30,7 @@ MOVED, ACROSS = range(2)
 _MACS: Final = -1
 
 #: bounds stay below the truth by this much, against rounding
-_SLACK: Final = 1.0 - 1e-11
+ROUNDING: Final = 1e-11
 
 
 class Prices(NamedTuple):
@@ -319,14 +319,14 @@ def layer_costs(design: Design, prices: Prices, bounds: Ints, windows: Ints) -> 
             per[:, p] = 1.0 / (limits.used[p] * prices.rates[:, p])
         steps = work.macs / limits.at_once * prices.busy
         ports = _Task(work, design, limits, prices.ports, per, False)
-        cycles = np.ceil(_least(ports, steps) * _SLACK)
+        cycles = np.ceil(_least(ports, steps) * (1 - ROUNDING))
         energy = work.macs * prices.macs_pj
         energy += _least(_Task(work, design, limits, accesses, every, True), 0.0)
         for p in range(levels):
             # instances in use: all MACs that ever work stand below them
             running = max(cycles, work.macs * prices.busy / limits.below[p])
             energy += prices.leakage_pj[p] * running
-        costs[i, ENERGY_PJ], costs[i, CYCLES] = energy * _SLACK, cycles
+        costs[i, ENERGY_PJ], costs[i, CYCLES] = energy * (1 - ROUNDING), cycles
     return costs
 
 
@@ -364,7 +364,7 @@ def layer_words(design: Design, bounds: Ints, window: Ints) -> Floats:
             per[:] = 0.0
             per[0, p] = 1.0
             words[p, kind] = _least(_Task(work, design, limits, prices, per, True), 0.0)
-    return words * _SLACK
+    return words * (1 - ROUNDING)
 
 
 @compiled
@@ -381,4 +381,4 @@ def dram_words(design: Design, sizes: Floats, bounds: Ints, windows: Ints) -> Fl
     for i in range(len(bounds)):
         work, limits = work_of(bounds[i], windows[i]), limits_of(design, bounds[i])
         words[i] = _least(_Task(work, design, limits, prices, per, True), 0.0)
-    return words * _SLACK
+    return words * (1 - ROUNDING)

@@ -6,10 +6,12 @@ from typing import Any, Final
 import numpy as np
 
 from archloom.evaluators import Floats, helper
+from archloom.evaluators.bounds import ROUNDING
 from archloom.evaluators.loopnest import KernelInputs
 
-#: relative error that sums of energies in different orders may make; bounds are lowered by it
-ROUNDING: Final = 1e-11
+#: error of scores, and relative error of energies and cycles that are worked out of scores:
+#: logarithms and exponentials lose more than sums do
+SCORE_ROUNDING: Final = 1e-9
 
 
 def lowered(setup: KernelInputs, energy_pj: Any, cycles: Any, leakage_pj: Any) -> Any:

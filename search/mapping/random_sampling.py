@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, Words, compiled, helper
+from archloom.evaluators import Flags, Ints, Words, compiled, helper
 from archloom.evaluators.loopnest import (
     VALID,
     KernelInputs,
@@ -15,9 +15,10 @@ from archloom.evaluators.loopnest import (
 )
 from archloom.evaluators.loopnest.simd import (
     LANES,
+    OF_DRAM,
+    ON_CHIP,
     Records,
     Room,
-    SimdInputs,
     cost_block,
     filter_block,
     gather,
@@ -28,13 +29,17 @@ from archloom.evaluators.loopnest.simd import (
 from .protocol import MappedLayer, MappingSearch
 from .result import mapped_layer, no_mapping, reset
 from .simd import (
+    BatchEvaluator,
     Draws,
+    Stretch,
     blank_nests,
     draw_candidates,
     draw_factors,
     draw_orders,
     draws_of,
+    evaluator_of,
     freely_drawn,
+    stretch,
 )
 
 
@@ -104,9 +109,16 @@ class Sample(NamedTuple):
     number: int
 
 
-class _Hat(NamedTuple):
-    """What a thread needs to draw: a block, who is in it, random words, rows that were picked."""
+#: The best of some candidates: its ln objective (inf if none is valid), and which it is.
+BEST: Final = np.dtype([("score", np.float64), ("number", np.int64)])
 
+
+class _Scratch(NamedTuple):
+    """What a thread needs: room for costs, a block that is drawn, who is in it, random words, and
+    rows that were picked.
+    """
+
+    room: Room
     nests: Records
     who: Ints
     bits: Words
@@ -119,34 +131,26 @@ def sample(setup: KernelInputs, seed: int, first: int, count: int) -> Sample:
     The same whether or not lanes cover the setup; the first of several equal ones. Candidates
     that must be changed to be permitted are evaluated one by one.
     """
-    lanes = simd_inputs(setup) if freely_drawn(setup) else None
-    if lanes is None:
+    simd = simd_inputs(setup) if freely_drawn(setup) else None
+    if simd is None:
         return _sample_one_by_one(setup, seed, first, count)
     rows = (np.zeros(LANES, np.int64), np.zeros(LANES, np.uint64), np.zeros(LANES, np.int64))
-    hat = _Hat(blank_nests(setup, 1)[0], *rows)
-    found = np.array([np.inf, -1.0])
-    word = np.uint64(seed % 2**64)
-    room = new_room(len(setup.fanout))
-    objective = setup.weights, setup.leakage_pj
-    sample_simd(lanes, draws_of(setup), room, hat, word, first, count, *objective, found)
-    return Sample(float(found[0]), int(found[1]))
+    scratch = _Scratch(new_room(len(setup.fanout)), blank_nests(setup, 1)[0], *rows)
+    best, some = np.array([(np.inf, -1)], BEST), stretch(seed, first, count)
+    sample_simd(evaluator_of(setup, simd), draws_of(setup), scratch, some, best)
+    return Sample(float(best[0]["score"]), int(best[0]["number"]))
 
 
 @compiled
 def sample_simd(
-    lanes: SimdInputs,
-    draws: Draws,
-    room: Room,
-    hat: _Hat,
-    seed: Any,
-    first: int,
-    count: int,
-    weights: Floats,
-    leakage_pj: float,
-    found: Floats,
+    evaluator: BatchEvaluator, draws: Draws, scratch: _Scratch, some: Stretch, best: Records
 ) -> None:
-    """Set the least ln objective and its number among ``count`` candidates in ``found``."""
-    total, blocks = room.total[0], (count + LANES - 1) // LANES
+    """Set which of some candidates is the best, ``best[1]``."""
+    simd: Any = evaluator.simd
+    room, nests, who = scratch.room, scratch.nests, scratch.who
+    weights, leakage_pj, found = evaluator.weights, evaluator.leakage_pj, best[0]
+    seed, first, end = some.seed, some.first, some.first + some.length
+    total, blocks = room.total[0], (some.length + LANES - 1) // LANES
     least, low_energy, low_cycles = np.inf, np.inf, np.inf
     # not a literal, for which all that is called with it would compile apart
     waiting: Any = np.int64(0)
@@ -154,25 +158,25 @@ def sample_simd(
         valid, taken = 0, 0
         if b < blocks:
             for i in range(LANES):
-                hat.who[i] = first + b * LANES + i
-            draw_factors(draws, seed, hat.who, hat.nests, hat.bits, hat.picks)
-            valid = filter_block(lanes, hat.nests, room)
-            while valid > 0 and hat.who[room.picks[valid - 1]] >= first + count:
+                who[i] = first + b * LANES + i
+            draw_factors(draws, seed, who, nests, scratch.bits, scratch.picks)
+            valid = filter_block(simd, nests, room)
+            while valid > 0 and who[room.picks[valid - 1]] >= end:
                 valid -= 1
         while taken < valid or (b == blocks and waiting > 0):
             many = min(valid - taken, LANES - waiting)
             if many > 0:
                 picks = room.picks[taken : taken + many]
-                gather(lanes, hat.nests, picks, room.pending, waiting)
+                gather(simd, nests, picks, room.pending, waiting)
             for i in range(many):
-                room.where[waiting + i] = hat.who[room.picks[taken + i]]
+                room.where[waiting + i] = who[room.picks[taken + i]]
             taken, waiting = taken + many, waiting + many
             if waiting < LANES and b < blocks:
                 continue
-            draw_orders(draws, seed, room.where, room.pending, hat.bits)
-            cost_block(lanes, room.pending, room, False)
+            draw_orders(draws, seed, room.where, room.pending, scratch.bits)
+            cost_block(simd, room.pending, room, False)
             for i in range(waiting):
-                cycles = max(total.cycles[0, i], total.cycles[1, i])
+                cycles = max(total.cycles[ON_CHIP, i], total.cycles[OF_DRAM, i])
                 energy = total.energy[i]
                 # logarithms take as long as all the rest
                 if energy >= low_energy and cycles >= low_cycles:
@@ -180,7 +184,7 @@ def sample_simd(
                 score = _score(weights, leakage_pj, energy, cycles)
                 if score < least:
                     least, low_energy, low_cycles = score, energy, cycles
-                    found[0], found[1] = score, room.where[i]
+                    found.score, found.number = score, room.where[i]
             waiting = np.int64(0)
 
 

@@ -8,8 +8,7 @@ import numpy as np
 from archloom.evaluators.loopnest.kernel import VALID, evaluate_batch, evaluate_one
 from archloom.evaluators.loopnest.kernel_inputs import new_workspace
 from archloom.evaluators.loopnest.problem import MappingProblem
-from archloom.search.mapping.exact.annealing import anneal
-from archloom.search.mapping.result import reset
+from archloom.search.mapping.exact.annealing import anneal, first_mapping
 from archloom.space.hardware.effects import AccessEnergy, Effects
 from archloom.space.hardware.hardware import Hardware, StorageLevel
 from archloom.space.workload.dims import DIMS, TENSORS
@@ -218,13 +217,9 @@ def annealed(problem, goal, level, seed, budget):
     ``goal`` is ``energy``, ``cycles`` or ``edp``, or words at a level, ``moved`` or ``crossing``.
     """
     setup = _aimed(problem.setup, goal, level)
-    levels = len(problem.hardware.levels)
-    loops, keep = np.empty((levels, 4, 8), np.int64), np.empty((levels, 3), np.uint8)
-    reset(setup, loops, keep)
-    best_loops, best_keep, scores = loops.copy(), keep.copy(), np.full(2, inf)
-    word = np.array([seed], np.uint64)
-    anneal(setup, loops, keep, best_loops, best_keep, scores, word, 0, budget)
-    return run_of(problem, best_loops, best_keep) if scores[1] < inf else None
+    now, best, word = first_mapping(setup), first_mapping(setup), np.array([seed], np.uint64)
+    anneal(setup, now, best, word, 0, budget)
+    return run_of(problem, best.loops, best.keep) if best.score[0] < inf else None
 
 
 def _aimed(setup, goal, level):

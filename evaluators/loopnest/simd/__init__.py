@@ -18,6 +18,12 @@ if TYPE_CHECKING:
     )
     from .cost import VALID as VALID
     from .inputs import SimdInputs as SimdInputs, simd_inputs as simd_inputs
-    from .records import LANES as LANES, Records as Records, new_nests as new_nests
+    from .records import (
+        LANES as LANES,
+        OF_DRAM as OF_DRAM,
+        ON_CHIP as ON_CHIP,
+        Records as Records,
+        new_nests as new_nests,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

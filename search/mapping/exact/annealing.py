@@ -5,7 +5,7 @@ generator (splitmix64, Steele et al., OOPSLA 2014) in a one-word array, and eval
 candidate with the kernel, so that nothing runs in Python per candidate.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from archloom.evaluators.loopnest import (
     TEMPORAL,
     VALID,
     KernelInputs,
+    X,
+    Y,
     evaluate_one,
     ln_objective,
     new_workspace,
@@ -32,6 +34,24 @@ HOT: Final = 2.0
 COLD: Final = 0.02
 
 _score = helper(ln_objective)
+
+
+class ScoredMapping(NamedTuple):
+    """A mapping as the kernel takes it, ``loops[L, 4, 8]`` and ``keep[L, 3]``, and ``score[1]``, ln
+    of its objective.
+    """
+
+    loops: Ints
+    keep: Flags
+    score: Floats
+
+
+def first_mapping(setup: KernelInputs) -> ScoredMapping:
+    """Return the mapping that fits wherever any does, without a score (inf)."""
+    levels = len(setup.fanout)
+    loops, keep = np.empty((levels, 4, 8), np.int64), np.empty((levels, 3), np.uint8)
+    reset(setup, loops, keep)
+    return ScoredMapping(loops, keep, np.full(1, np.inf))
 
 
 @helper
@@ -72,7 +92,7 @@ def _slot_open(setup: KernelInputs, loops: Ints, level: int, kind: int, d: int) 
     """Whether a factor of dimension ``d`` may be moved to the slot."""
     if kind == TEMPORAL:
         return level == 0 or not setup.within[d]
-    axis = 0 if kind == SPATIAL_X else 1
+    axis = X if kind == SPATIAL_X else Y
     if not (setup.fanout[level, axis] > 1 and setup.spatial[level, axis, d]):
         return False
     return setup.both_axes != 0 or loops[level, SPATIAL_X + SPATIAL_Y - kind, d] == 1
@@ -86,7 +106,7 @@ def _movable(setup: KernelInputs, loops: Ints, slot: int, d: int) -> bool:
         return False
     if kind == TEMPORAL:
         return not setup.within[d]
-    return bool(setup.spatial[level, 0 if kind == SPATIAL_X else 1, d])
+    return bool(setup.spatial[level, X if kind == SPATIAL_X else Y, d])
 
 
 @helper
@@ -218,57 +238,52 @@ def _move(rng: Words, setup: KernelInputs, loops: Ints, keep: Flags) -> None:
 
 
 @helper
-def _copy(loops: Ints, keep: Flags, to_loops: Ints, to_keep: Flags) -> None:
+def _copy(one: ScoredMapping, to: ScoredMapping) -> None:
     """Copy a mapping, element by element: copies of slices take a second to compile."""
-    for level in range(loops.shape[0]):
+    for level in range(one.loops.shape[0]):
         for d in range(8):
             for kind in range(4):
-                to_loops[level, kind, d] = loops[level, kind, d]
+                to.loops[level, kind, d] = one.loops[level, kind, d]
         for t in range(3):
-            to_keep[level, t] = keep[level, t]
+            to.keep[level, t] = one.keep[level, t]
+    to.score[0] = one.score[0]
 
 
 @compiled
 def anneal(
     setup: KernelInputs,
-    loops: Ints,
-    keep: Flags,
-    best_loops: Ints,
-    best_keep: Flags,
-    scores: Floats,
+    now: ScoredMapping,
+    best: ScoredMapping,
     rng: Words,
     done: int,
     budget: int,
 ) -> None:
     """Evaluate ``budget`` more candidates after the first ``done``, all arrays in place.
 
-    ``loops``/``keep`` are the walk, ``best_loops``/``best_keep`` the incumbent and
-    ``scores`` their objectives (ln). A restart lasts RESTART evaluations; even ones start
-    from scratch, odd ones from the incumbent and half as hot.
+    ``now`` is where the walk stands, ``best`` the incumbent. A restart lasts RESTART evaluations;
+    even ones start from scratch, odd ones from the incumbent and half as hot.
     """
-    found = new_workspace(loops.shape[0])
-    trial, trial_keep = np.empty_like(loops), np.empty_like(keep)
+    found = new_workspace(now.loops.shape[0])
+    trial = ScoredMapping(np.empty_like(now.loops), np.empty_like(now.keep), np.empty(1))
     for step in range(done, done + budget):
         restart, position = step // RESTART, step % RESTART
         warm = restart % 2 == 1
         if position == 0 and warm:
-            _copy(best_loops, best_keep, loops, keep)
-            scores[0] = scores[1]
+            _copy(best, now)
         elif position == 0:
-            reset(setup, loops, keep)
-            scores[0] = np.inf
-        _copy(loops, keep, trial, trial_keep)
+            reset(setup, now.loops, now.keep)
+            now.score[0] = np.inf
+        _copy(now, trial)
         if position > 0 or warm:
-            _move(rng, setup, trial, trial_keep)
-        status, energy, chip, dram = evaluate_one(setup, trial, trial_keep, found)
+            _move(rng, setup, trial.loops, trial.keep)
+        status, energy, chip, dram = evaluate_one(setup, trial.loops, trial.keep, found)
         if status != VALID:
             continue
         score = _score(setup.weights, setup.leakage_pj, energy, max(chip, dram))
+        trial.score[0] = score
         hot = HOT / 2 if warm else HOT
         heat = hot * (COLD / hot) ** (position / RESTART)
-        if score <= scores[0] or _random(rng) < np.exp((scores[0] - score) / heat):
-            _copy(trial, trial_keep, loops, keep)
-            scores[0] = score
-        if score < scores[1]:
-            _copy(trial, trial_keep, best_loops, best_keep)
-            scores[1] = score
+        if score <= now.score[0] or _random(rng) < np.exp((now.score[0] - score) / heat):
+            _copy(trial, now)
+        if score < best.score[0]:
+            _copy(trial, best)

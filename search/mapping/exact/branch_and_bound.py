@@ -1,4 +1,4 @@
-"""One run of the exact search: choices in the order of their bounds, frame by frame."""
+"""One run of the exact search: choices in the order of their bounds."""
 
 from collections.abc import Callable
 from math import inf
@@ -6,26 +6,26 @@ from typing import Final
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints
+from archloom.evaluators import Flags, Ints
 from archloom.evaluators.loopnest import VALID, KernelInputs, evaluate_batch
 
-from ..objectives import ln_scores, lowered
+from ..objectives import SCORE_ROUNDING, ln_scores, lowered
 from ..protocol import Found, Watch, progress_of
-from ..result import reset
-from .annealing import anneal
-from .bounds import FamilyPruner
+from .annealing import anneal, first_mapping
+from .bounds import Families
 from .choices import Choices, Listed, choices_of
 from .dp import (
-    ASK,
     DONE,
     FOUND,
     FULL,
-    MORE,
-    ROOM,
+    NO_ROOM,
+    OPEN,
+    SEVERAL,
     STOPPED,
+    Limits,
     alone,
     new_labels,
-    new_step,
+    new_workspace,
     rebuilt,
     solve_listed,
     solve_subproblem,
@@ -43,7 +43,7 @@ from .spatial import (
     wired,
     wired_least,
 )
-from .subproblem import lattice_of, new_subproblem, ports_of, wired_bounds
+from .subproblem import ANY_TENSOR, lattice_of, new_subproblem, wired_bounds
 
 #: mappings that annealing tries first, for something to beat
 WARM_UP: Final = 1000
@@ -56,10 +56,10 @@ SLICE: Final = 1000
 FEW: Final = 2**16
 WIDER: Final = (0.05, 0.2, 0.5, 1.0, 2.0)
 
-#: room for labels that a walk starts with; it grows where that is not enough
+#: room for labels that a search starts with; it grows where that is not enough
 LABELS: Final = 2**16
 
-#: frames that are settled between two reports to whoever watches
+#: subproblems that are solved between two reports to whoever watches
 UNWATCHED: Final = 2**30
 
 
@@ -91,21 +91,17 @@ class Search:
         self.most_cycles = self.beat = inf
         self.spent = 0
         self.best: Found | None = None
-        self.frame = new_subproblem(len(setup.fanout))._replace(near=distances(setup))
+        self.touched = touched(setup)
+        self.subproblem = new_subproblem(distances(setup), self.touched)
         self.layouts = Layouts(setup)
         self.wiring = UNWIRED
-        self.step = new_step(len(setup.fanout))
-        # of the walk that found a mapping: see exact_settle.solve_subproblem
-        self.walked, self.tally = np.empty(3), np.zeros(5, np.int64)
-        self.real = touched(setup)
-        self.ports = ports_of(setup)
+        self.ported = bool((setup.bandwidth < inf).any())
         self.choices: Choices | None = None
-        # which way to keep tensors the frame has
-        self.kept = 0
         # the least bound of what was given up, and of all that is left
         self.unsettled = inf
         self.bound = -inf
-        self.labels = new_labels(LABELS, len(setup.fanout), len(self.ports.rate) > 0, False)
+        labels = new_labels(LABELS, len(setup.fanout), self.ported, False)
+        self.space = new_workspace(labels, len(setup.fanout), self.stop)
 
     @property
     def score(self) -> float:
@@ -120,14 +116,14 @@ class Search:
     def run(self, provable: bool) -> Proof:
         """Anneal, list choices by their bounds, and take the best ones one by one."""
         if provable and self.choices is None:
-            self.choices = choices_of(self.plain, self.real, self.stop)
+            self.choices = choices_of(self.plain, self.touched, self.stop)
         self.warm_up(self.left if self.choices is None else self.warm)
         if self.choices is not None:
-            self.settle_all(self.choices)
+            self.solve_all(self.choices)
         bound = min(self.bound, self.unsettled, self.score)
         return Proof(self.best, bound, bound >= self.score, self.spent)
 
-    def settle_all(self, choices: Choices) -> None:
+    def solve_all(self, choices: Choices) -> None:
         """Take choices in ascending order of bounds, some of them at a time."""
         low, tops = -inf, [inf]
         if choices.pairs > FEW:
@@ -157,20 +153,18 @@ class Search:
     def solve_listed(self, choices: Choices, listed: Listed) -> int:
         """Take listed choices one by one; return how that ended."""
         bounds, at = listed.bounds.tolist(), 0
-        sieve = choices.sieve(listed)
+        families = choices.families(listed)
         while True:
-            ended = ASK
-            if sieve is not None:
-                at, ended = self.settle_sieved(choices, sieve, at)
+            ended = SEVERAL
+            if families is not None:
+                at, ended = self.solve_families(choices, families, at)
             if at == len(bounds):
                 return DONE
             self.raise_bound(bounds[at])
             if bounds[at] >= self.score:
                 return DONE
-            keep, one, two = listed.chosen[at]
-            self.kept = int(keep)
-            if ended == ASK:
-                ended = self.settle(choices.keeps[keep], choices.spread(one, two))
+            if ended == SEVERAL:
+                ended = self.solve_choice(choices, *listed.chosen[at])
             elif ended == DONE:
                 continue
             if ended != DONE:
@@ -179,36 +173,34 @@ class Search:
                 return STOPPED
             at += 1
 
-    def settle_sieved(self, choices: Choices, sieve: FamilyPruner, at: int) -> tuple[int, int]:
-        """Settle choices from one on, and some more; return the first that is not DONE."""
-        most = 1 if self.watch is not None or choices.outside.size == 0 else UNWATCHED
+    def solve_families(self, choices: Choices, families: Families, at: int) -> tuple[int, int]:
+        """Solve choices from one on, and some more; return the first that is not DONE."""
+        most = 1 if self.watch is not None or choices.outer.size == 0 else UNWATCHED
 
-        def some(at: int, left: Ints) -> tuple[int, int]:
-            at, ended = solve_listed(
-                self.plain, self.frame, self.real, self.ports, choices.outside, choices.keeps,
-                choices.kinds, choices.one, choices.two, sieve, at, most, self.limits, left,
-                self.labels, self.step, self.walked, self.tally, self.stop,
-            )  # fmt: skip
+        def some(at: int) -> tuple[int, int]:
+            where = (self.plain, self.subproblem, choices.outer, families)
+            at, ended = solve_listed(*where, at, most, self.limits, self.space)
             return int(at), int(ended)
 
-        return self.settled(choices, some, at)
+        return self.account(choices, some, at)
 
-    def settled(
-        self, choices: Choices, settle: Callable[[int, Ints], tuple[int, int]], at: int
+    def account(
+        self, choices: Choices, solve: Callable[[int], tuple[int, int]], at: int
     ) -> tuple[int, int]:
-        """Settle frames from one on, out of left[0] evaluations; make room for labels where that
-        is needed, and take what is found. Return the first frame that is not DONE, and how it
-        ended.
+        """Solve subproblems from one on, out of the evaluations that are left; make room for labels
+        where that is needed, and take what is found. Return the first subproblem that is not DONE,
+        and how it ended.
         """
+        outcome = self.space.outcome[0]
         while True:
-            left = np.array([self.left])
-            at, ended = settle(at, left)
-            self.spent = self.budget - int(left[0])
-            if ended == ROOM:
+            outcome["left"] = self.left
+            at, ended = solve(at)
+            self.spent = self.budget - int(outcome["left"])
+            if ended == NO_ROOM:
                 self.make_room()
                 continue
-            if choices.outside.size == 0:
-                choices.count(int(self.tally[4]))
+            if choices.outer.size == 0:
+                choices.count(int(outcome["tiles"]))
             if ended == FOUND:
                 ended = self.take()
                 at += ended == DONE
@@ -228,31 +220,26 @@ class Search:
 
     def warm_up(self, evaluations: int) -> None:
         """Try the mapping that fits wherever any does, then some annealing."""
-        levels = len(self.setup.fanout)
-        loops, keep = np.empty((levels, 4, 8), np.int64), np.empty((levels, 3), np.uint8)
-        reset(self.setup, loops, keep)
         if self.left:
             self.spent += 1
-            self.offer(loops, keep)
+            first = first_mapping(self.setup)
+            self.offer(first.loops, first.keep)
         self.anneal(min(self.left, evaluations))
 
     def anneal(self, evaluations: int) -> None:
         """Spend evaluations on annealing."""
         if evaluations < 1:
             return
-        levels = len(self.setup.fanout)
-        loops, keep = np.empty((levels, 4, 8), np.int64), np.empty((levels, 3), np.uint8)
-        reset(self.setup, loops, keep)
-        best_loops, best_keep, scores = loops.copy(), keep.copy(), np.full(2, np.inf)
+        now, best = first_mapping(self.setup), first_mapping(self.setup)
         rng = np.array([self.seed % 2**64], np.uint64)
         for done in range(0, evaluations, SLICE):
             if self.stop[0]:
                 break
-            some, before = min(SLICE, evaluations - done), scores[1]
-            anneal(self.setup, loops, keep, best_loops, best_keep, scores, rng, done, some)
+            some, before = min(SLICE, evaluations - done), best.score[0]
+            anneal(self.setup, now, best, rng, done, some)
             self.spent += some
-            if scores[1] < before:
-                self.offer(best_loops.copy(), best_keep.copy())
+            if best.score[0] < before:
+                self.offer(best.loops.copy(), best.keep.copy())
 
     def offer(self, loops: Ints, keep: Flags, wiring: NocLayout = UNWIRED) -> tuple[float, float]:
         """Take a mapping for the best one if it is; return its energy and cycles."""
@@ -268,91 +255,93 @@ class Search:
             self.report()
         return pj, cycles
 
-    def settle(self, keep: Flags, spread: Ints) -> int:
+    def solve_choice(self, choices: Choices, way: int, prefix: int, rest: int) -> int:
         """Find the best mapping of a choice, if it is better; return how that ended."""
-        frame, worst = self.frame, DONE
-        frame.keep[:], frame.spread[:] = keep, spread
+        subproblem, worst = self.subproblem, DONE
+        keep, spread = choices.keeps[way], choices.spread(prefix, rest)
+        subproblem.keep[:], subproblem.spread[:] = keep, spread
+        subproblem.kind[0] = choices.kinds[way]
         if self.layouts.levels:
             found, complete = find_noc_layouts(self.layouts, keep, spread)
-            return max(self.settle_wired(found), DONE if complete else FULL)
+            return max(self.solve_wired(found), DONE if complete else FULL)
         for guess in guesses_of(self.setup, keep, spread):
-            frame.guess[:] = guess
+            subproblem.guess[:] = guess
             ended = self.solve_subproblem(False)
             if ended == STOPPED:
                 return STOPPED
             worst = max(worst, ended)
         return worst
 
-    def settle_wired(self, found: list[NocLayout]) -> int:
-        """Find the best mapping of a choice under some noc_layouts: in parts, if that may be
-        better."""
+    def solve_wired(self, found: list[NocLayout]) -> int:
+        """Find the best mapping of a choice under some layouts: in parts, if that may be better."""
         if len(found) == 1:
             self.wiring = found[0]
-            self.frame = wired(self.frame, self.wiring)
+            self.subproblem = wired(self.subproblem, self.wiring)
             return self.solve_subproblem(False)
-        self.frame = wired_least(self.frame, found)
-        if lowered(self.plain, *wired_bounds(self.plain, self.frame, self.real)) >= self.score:
+        self.subproblem = wired_least(self.subproblem, found)
+        if lowered(self.plain, *wired_bounds(self.plain, self.subproblem)) >= self.score:
             return DONE
         worst = self.solve_subproblem(True)
-        if worst == MORE:
+        if worst == OPEN:
             for part in parts_of(found):
-                ended = self.settle_wired(part)
+                ended = self.solve_wired(part)
                 if ended == STOPPED:
                     return STOPPED
                 worst = max(worst, ended)
         return worst
 
-    def settle_alone(self) -> int:
-        """Try the one mapping of a frame where MACs stand below DRAM: no order matters there."""
+    def solve_alone(self) -> int:
+        """Try the one mapping of a subproblem of one level, DRAM: no order matters there."""
         if self.left < 1:
             return STOPPED
         self.spent += 1
-        frame, setup = self.frame, self.setup
-        self.offer(alone(setup, frame.spread, self.wiring), frame.keep.copy(), self.wiring)
+        subproblem, setup = self.subproblem, self.setup
+        self.offer(
+            alone(setup, subproblem.spread, self.wiring), subproblem.keep.copy(), self.wiring
+        )
         return DONE
 
     def solve_subproblem(self, bound_alone: bool) -> int:
-        """Find the best mapping of the frame, if it is better; return how that ended, see
+        """Find the best mapping of the subproblem, if it is better; return how that ended, see
         :func:`archloom.search.mapping.exact.dp.solver.solve_subproblem`.
         """
-        if len(self.frame.keep) == 1:
-            return MORE if bound_alone else self.settle_alone()
+        if len(self.subproblem.keep) == 1:
+            return OPEN if bound_alone else self.solve_alone()
         assert self.choices is not None
-        choices, kind = self.choices, int(self.choices.kinds[self.kept])
+        choices = self.choices
 
-        def one(at: int, left: Ints) -> tuple[int, int]:
-            return at, int(solve_subproblem(
-                self.plain, self.frame, self.real, self.ports, choices.outside, kind, self.limits,
-                left, bound_alone, self.labels, self.step, self.walked, self.tally, self.stop,
-            ))  # fmt: skip
+        def one(at: int) -> tuple[int, int]:
+            where = (self.plain, self.subproblem, choices.outer)
+            return at, int(solve_subproblem(*where, self.limits, bound_alone, self.space))
 
-        return self.settled(choices, one, 0)[1]
+        return self.account(choices, one, 0)[1]
 
     @property
-    def limits(self) -> Floats:
-        """What a better mapping is below: its score, and its cycles."""
-        return np.array([self.score, self.most_cycles])
+    def limits(self) -> Limits:
+        """What a better mapping is below."""
+        return Limits(float(self.score), float(self.most_cycles))
 
     def make_room(self) -> None:
-        """Let walks have more labels, or labels that carry the words that pass."""
-        carried = bool(self.frame.carries[0])
-        more = 1 if carried and len(self.labels.passing) == 1 else 4
-        levels, ported = len(self.setup.fanout), len(self.ports.rate) > 0
-        self.labels = new_labels(more * len(self.labels.tile), levels, ported, carried)
+        """Let searches have more labels, or labels that carry the words that pass."""
+        labels, levels = self.space.labels, len(self.setup.fanout)
+        carried = bool(self.subproblem.carries[ANY_TENSOR])
+        more = 1 if carried and len(labels.passing) == 1 else 4
+        labels = new_labels(more * len(labels.tile), levels, self.ported, carried)
+        self.space = self.space._replace(labels=labels)
 
     def take(self) -> int:
-        """Rebuild the mapping that a walk found from its labels, and have the kernel price it;
-        return how the walk ended.
+        """Rebuild the mapping that was found from its labels, and have the kernel price it; return
+        how the search ended that found it.
         """
-        frame, best = self.frame, self.walked
-        lattice = lattice_of(frame.steps, self.setup.within)
-        loops = rebuilt(self.setup, frame.spread, self.wiring, lattice, self.labels, self.tally)
-        energy, cycles = self.offer(loops, frame.keep.copy(), self.wiring)
-        leaked = self.setup.used_leakage_pj @ frame.used * cycles
-        expected = float(best[1] + leaked)
-        if not abs(energy - expected) <= 1e-9 * expected or cycles != best[2]:
+        subproblem, best = self.subproblem, self.space.outcome[0]
+        lattice = lattice_of(subproblem.steps, self.setup.within)
+        loops = rebuilt(self.setup, subproblem.spread, self.wiring, lattice, self.space)
+        energy, cycles = self.offer(loops, subproblem.keep.copy(), self.wiring)
+        leaked = self.setup.used_leakage_pj @ subproblem.used * cycles
+        expected = float(best["energy_pj"] + leaked)
+        if not abs(energy - expected) <= SCORE_ROUNDING * expected or cycles != best["cycles"]:
             raise MismatchError(
-                f"the search prices {loops.tolist()} at {expected} pJ and {best[2]} cycles, "
+                f"the search prices {loops.tolist()} at {expected} pJ and {best['cycles']} cycles, "
                 f"the kernel at {energy} pJ and {cycles}"
             )
-        return int(self.tally[3])
+        return int(best["ended"])

@@ -11,17 +11,20 @@ from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, G, K, N, P, Q
 
-from ..objectives import ROUNDING
+from ..objectives import SCORE_ROUNDING
 from .bounds import (
+    COUNTS,
     MANY as SIBLINGS,
     Factors,
-    FamilyPruner,
-    Outside,
+    Families,
+    OuterLevels,
+    Pairs,
+    ServingPrices,
     Window,
     bare_lattice,
     least_of_pairs,
     list_pairs,
-    outside_of,
+    outer_levels_of,
     share_out,
 )
 from .spatial import distances, is_mirrored, keeps_of, sides_of, unrolled_by
@@ -61,49 +64,51 @@ class Choices:
     """All ways to keep tensors and to unroll loops; bounds of them are listed when asked for."""
 
     def __init__(
-        self, setup: KernelInputs, real: Ints, parts: tuple[Ints, Ints], stop: Flags
+        self, setup: KernelInputs, touched: Ints, parts: tuple[Ints, Ints], stop: Flags
     ) -> None:
         self.setup = setup
-        self.real = real
         self.stop = stop
         self.keeps = keeps_of(setup)
         self.ports: Ports = ports_of(setup)
-        self.frame = new_subproblem(len(setup.fanout))._replace(near=distances(setup))
+        self.subproblem = new_subproblem(distances(setup), touched)
         self.hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
-        self.one, self.two = parts
+        self.prefixes, self.rests = parts
         # what does not depend on what is kept
         self.parts = [_factors(part) for part in parts]
-        self.pairs = len(self.one) * len(self.two) * len(self.keeps)
+        self.pairs = len(self.prefixes) * len(self.rests) * len(self.keeps)
         # evaluations that a look at all pairs counts as
         self.look = self.pairs // PAIRS_OF_A_BOUND
         self.mirrored = is_mirrored(setup)
         # the outermost level that unrolls anything, and tiles of all extents there
         meshes = np.flatnonzero(setup.fanout.prod(axis=1) > 1)
         self.level = int(meshes[-1]) if len(meshes) else 0
-        self.frame.keep[:], self.frame.spread[:], self.frame.guess[:] = self.keeps[0], 1, 0
-        self.lattice = bare_lattice(setup, self.frame, real)
+        self.subproblem.keep[:], self.subproblem.spread[:], self.subproblem.guess[:] = (
+            self.keeps[0],
+            1,
+            0,
+        )
+        self.lattice = bare_lattice(setup, self.subproblem)
         # ways to keep tensors outside all meshes
         outer = self.keeps[:, self.level :].reshape(len(self.keeps), -1)
         _, first, kinds = np.unique(outer, axis=0, return_index=True, return_inverse=True)
         self.kinds: Ints = np.ascontiguousarray(kinds.reshape(-1))
         self.kept = np.ascontiguousarray(self.keeps[first])
         nothing = np.empty((0, 0, 0)), np.empty((0, 0, 0, 0))
-        self.outside = Outside(self.lattice, self.level, *nothing, 0)
-        # tiles of frames that were bounded without what is known there
+        self.outer = OuterLevels(self.lattice, self.ports, self.level, *nothing, 0)
+        # tiles of subproblems that were bounded without what is known there
         self.tiles = 0
 
-    def spread(self, one: int, two: int) -> Ints:
+    def spread(self, prefix: int, rest: int) -> Ints:
         """Return the unrolled factors of a choice, int64[L, 8]."""
-        found: Ints = self.one[one] * self.two[two]
+        found: Ints = self.prefixes[prefix] * self.rests[rest]
         return found
 
     def least(self) -> float:
         """Return a score that no mapping of any choice is below; set ``stop`` voids it."""
         scores = [inf]
-        for i in range(len(self.keeps)):
-            one, two, prices, floors = self._terms(i)
-            scores.append(least_of_pairs(self.setup, floors, prices, one, two, self.stop))
-        return min(scores) - 1e-9
+        ways = map(self._pairs, range(len(self.keeps)))
+        scores += [least_of_pairs(self.setup, pairs, self.stop) for pairs in ways]
+        return min(scores) - SCORE_ROUNDING
 
     def between(self, low: float, high: float, most_cycles: float, most: int) -> Listed | None:
         """List choices with bounds from ``low`` to below ``high``, or those nearest to ``low``.
@@ -113,52 +118,49 @@ class Choices:
         spent = 0
         while spent + self.look <= most:
             found, pairs = np.empty(ROOM), np.empty((ROOM, 2), np.int64)
-            tally = np.zeros(3, np.int64)
-            limits, scores = np.array([most_cycles, most - spent]), np.array([low, high])
-            window = Window(scores, limits, ROUNDING, self.mirrored, found, pairs, tally)
-            kinds = self._fill(window)
-            spent += int(tally[1]) + int(tally[2]) // PAIRS_OF_A_BOUND
+            counts, limits = np.zeros(1, COUNTS), (low, high, most_cycles, most - spent)
+            window = Window(*limits, self.mirrored, found, pairs, counts)
+            keeps = self._fill(window)
+            listed, bounded, compared = (int(number) for number in counts[0].tolist())
+            spent += bounded + compared // PAIRS_OF_A_BOUND
             if self.stop[0] or spent >= most:
                 return None
             # more than there is room for: the half with lower bounds next, unless all are equal
-            whole, middle = int(tally[0]) <= ROOM, low
+            whole, middle = listed <= ROOM, low
             if not whole:
                 middle = float(np.median(found))
             if whole or middle <= low:
-                count = min(int(tally[0]), ROOM)
+                count = min(listed, ROOM)
                 # of what is listed in part only what has the least bound is in its place
                 (at,) = np.nonzero(found[:count] < (inf if whole else np.nextafter(low, inf)))
                 order = at[np.argsort(found[at], kind="stable")]
-                chosen = np.concatenate([kinds[order, None], pairs[order]], axis=1)
+                chosen = np.concatenate([keeps[order, None], pairs[order]], axis=1)
                 return Listed(chosen, found[order], high if whole else low, spent)
             high = middle
         return None
 
     def _fill(self, window: Window) -> Ints:
         """Fill the window; return which way to keep tensors each choice has."""
-        kinds = np.zeros(len(window.found), np.int64)
+        keeps, listed = np.zeros(len(window.scores), np.int64), window.counts["listed"]
         for i, keep in enumerate(self.keeps):
-            one, two, prices, floors = self._terms(i)
-            before = int(window.tally[0])
-            list_pairs(
-                self.setup, self.frame, self.real, self.ports, keep, self.outside,
-                int(self.kinds[i]), floors, prices, one, two, window, self.stop,
-            )  # fmt: skip
-            kinds[before : int(window.tally[0])] = i
-        return kinds
+            pairs, before = self._pairs(i), int(listed[0])
+            self.subproblem.keep[:], self.subproblem.kind[0] = keep, self.kinds[i]
+            list_pairs(self.setup, self.subproblem, self.outer, pairs, window, self.stop)
+            keeps[before : int(listed[0])] = i
+        return keeps
 
-    def _terms(self, i: int) -> tuple[Factors, Factors, Floats, Floats]:
-        """Return both parts of the factors, prices, and floors of prefixes."""
+    def _pairs(self, i: int) -> Pairs:
+        """Return both parts of the choices that keep tensors in one way."""
         self._find(TILES_OF_A_PAIR * self.pairs // len(self.kept))
-        keep, outside = self.keeps[i], self.outside
+        keep, outer = self.keeps[i], self.outer
         one, two = (part._replace(shares=np.empty((len(part.many), 4))) for part in self.parts)
         for part in (one, two):
-            share_out(self.setup, self.frame, keep, part.spread, part.shares)
+            share_out(self.setup, self.subproblem, keep, part.spread, part.shares)
         macs = float(np.prod(self.setup.bounds.astype(float)))
-        floors = np.full(len(self.one), macs * self.setup.working * self.setup.mac_pj)
-        if outside.size:
-            floors += outside.beyond[self.kinds[i], 0, self.numbers]
-        return one, two, prices_of(self.setup, keep), floors
+        floors = np.full(len(self.prefixes), macs * self.setup.working * self.setup.mac_pj)
+        if outer.size:
+            floors += outer.outside[self.kinds[i], 0, self.numbers]
+        return Pairs(one, two, prices_of(self.setup, keep), floors)
 
     @cached_property
     def numbers(self) -> Ints:
@@ -171,22 +173,23 @@ class Choices:
             numbers += at * lattice.places[d]
         return numbers
 
-    def sieve(self, listed: Listed) -> FamilyPruner | None:
+    def families(self, listed: Listed) -> Families | None:
         """Return listed choices as they are ruled out together; None where each is its own."""
         if self.hops or self.level == 0:
             return None
-        keep, one, two = listed.chosen.T
-        _, families = np.unique(
-            (one * len(self.two) + two) * len(self.keeps) + keep // SIBLINGS, return_inverse=True
-        )
+        keep, prefix, rest = listed.chosen.T
+        unrolled = prefix * len(self.rests) + rest
+        _, families = np.unique(unrolled * len(self.keeps) + keep // SIBLINGS, return_inverse=True)
         many = int(families.max(initial=-1)) + 1
         sizes, scores = np.zeros(many, np.int64), np.empty((many, SIBLINGS))
-        return FamilyPruner(listed.chosen, listed.bounds, families.reshape(-1), sizes, scores)
+        ways = (self.keeps, self.kinds, self.prefixes, self.rests)
+        found = (listed.chosen, listed.bounds, families.reshape(-1))
+        return Families(*ways, *found, sizes, scores)
 
     def count(self, tiles: int) -> None:
-        """Count the tiles of a frame that was bounded without what is known outside all meshes.
+        """Count tiles of a subproblem that was bounded without what is known outside all meshes.
 
-        Once there were as many as all extents have, that is found, for frames to come.
+        Once there were as many as all extents have, that is found, for subproblems to come.
         """
         self.tiles += tiles
         self._find(self.tiles // max(1, len(self.kept) // SIBLINGS))
@@ -194,35 +197,29 @@ class Choices:
     def _find(self, tiles: int) -> None:
         """Find what runs outside all meshes cost at least, if that is worth so many tiles."""
         size, last = int(self.lattice.size), len(self.setup.fanout) - 1
-        known = self.hops or self.level >= last or self.outside.size > 0
+        known = self.hops or self.level >= last or self.outer.size > 0
         if known or size > tiles or size * len(self.kept) > MOST_KNOWN:
             return
-        found = outside_of(
-            self.setup, self.frame, self.real, self.lattice, self.ports, self.kept, self.level,
-            self.stop,
-        )  # fmt: skip
+        arrays = (self.setup, self.subproblem, self.lattice, self.ports, self.kept)
+        found = outer_levels_of(*arrays, self.level, self.stop)
         if not self.stop[0]:
-            self.outside = found
+            self.outer = found
 
 
-def choices_of(setup: KernelInputs, real: Ints, stop: Flags) -> Choices | None:
+def choices_of(setup: KernelInputs, touched: Ints, stop: Flags) -> Choices | None:
     """Return all choices; None if there are too many to go through, or ``stop`` was set."""
     parts = unrolled_by(setup, stop)
-    return None if parts is None else Choices(setup, real, parts, stop)
+    return None if parts is None else Choices(setup, touched, parts, stop)
 
 
 def _factors(spreads: Ints) -> Factors:
     """Return unrolled factors, but for the shares, which depend on what is kept."""
     taken = spreads.prod(axis=1)
-    return Factors(spreads, taken, taken.prod(axis=1), np.empty((0, 4)), sides_of(spreads))
+    return Factors(spreads, taken, taken.prod(axis=1), np.empty((0, 4)), *sides_of(spreads))
 
 
-def prices_of(setup: KernelInputs, keep: Flags) -> Floats:
-    """Return what serving MACs costs at least, float64[6], as ``exact_pairs`` reads it.
-
-    Energy if every MAC asked for a word of its own: of weights, inputs, results that are read and
-    that are updated; then MACs, and results.
-    """
+def prices_of(setup: KernelInputs, keep: Flags) -> ServingPrices:
+    """Return what serving MACs costs at least."""
     first = np.argmax(keep, axis=0)
     macs = float(np.prod(setup.bounds.astype(float)))
     results = float(np.prod(setup.bounds[[N, G, K, P, Q]].astype(float)))
@@ -233,6 +230,11 @@ def prices_of(setup: KernelInputs, keep: Flags) -> Floats:
     reads = share * (setup.served * setup.read_pj[first, range(3)] / width)
     updates = share * (setup.served * setup.update_pj[first, range(3)] / width + address)
     asked = macs * (reads + share * address)
-    return np.array(
-        [asked[WEIGHTS], asked[INPUTS], reads[OUTPUTS], updates[OUTPUTS], macs, results]
+    return ServingPrices(
+        float(asked[WEIGHTS]),
+        float(asked[INPUTS]),
+        float(reads[OUTPUTS]),
+        float(updates[OUTPUTS]),
+        macs,
+        results,
     )

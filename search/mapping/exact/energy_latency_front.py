@@ -6,9 +6,9 @@ from math import inf
 import numpy as np
 
 from archloom.evaluators import Flags
+from archloom.evaluators.bounds import ROUNDING
 from archloom.evaluators.loopnest import MappingProblem
 
-from ..objectives import ROUNDING
 from ..protocol import Found, Progress, Watch
 from .branch_and_bound import WARM_UP, Search
 from .proof import covered

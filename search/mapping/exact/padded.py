@@ -8,12 +8,12 @@ from heapq import heappop, heappush
 from math import inf, log1p, prod
 from typing import NamedTuple
 
-from archloom.evaluators.bounds import problem_bound
+from archloom.evaluators.bounds import ROUNDING, problem_bound
 from archloom.evaluators.loopnest import MappingProblem, padded_bounds
 from archloom.space.workload import P
 
 from ..factorization import least_score
-from ..objectives import ROUNDING, ln_score
+from ..objectives import ln_score
 from ..protocol import Found
 from .branch_and_bound import WARM_UP, Search
 from .proof import Proof, covered

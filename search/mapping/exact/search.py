@@ -5,7 +5,7 @@ docs/exact_mapping.md has the theorems that this stands on, with proofs.
 
 from dataclasses import dataclass, replace
 from math import inf
-from typing import ClassVar, Final
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,13 +13,11 @@ from archloom.evaluators import Flags, Ints
 from archloom.evaluators.loopnest import MappingProblem
 
 from ..factorization import least_score
+from ..objectives import SCORE_ROUNDING
 from ..protocol import Found, MappedLayer, MappingSearch, PaddedMapping, Watch
 from .branch_and_bound import WARM_UP, Search
 from .padded import prove_padded
 from .proof import Proof, covered
-
-#: what rounding may do to bounds of layers, relative
-SLACK: Final = 1e-9
 
 
 def prove(
@@ -56,7 +54,9 @@ def prove(
     if found.bound > -inf or not covered(problem):
         return found
     # no choice was looked at
-    return replace(found, bound=min(search.score, least_score(problem, setup.weights) - SLACK))
+    return replace(
+        found, bound=min(search.score, least_score(problem, setup.weights) - SCORE_ROUNDING)
+    )
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .candidates import (
+        BatchEvaluator as BatchEvaluator,
+        Stretch as Stretch,
+        evaluator_of as evaluator_of,
+        stretch as stretch,
+    )
     from .draws import (
         Draws as Draws,
         blank_nests as blank_nests,

@@ -15,11 +15,26 @@ from typing import Any, Final
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints, compiled, helper
+from archloom.evaluators import Ints, compiled, helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.evaluators.loopnest.simd import LANES, Records, simd_inputs
 
-from .candidates import Block, Hat, Stand, copied, new_hat, price, put, start, take
+from .candidates import (
+    BatchEvaluator,
+    Block,
+    Scratch,
+    Stand,
+    Stretch,
+    copied,
+    evaluate,
+    evaluator_of,
+    keep_best,
+    new_scratch,
+    number,
+    put,
+    start,
+    stretch,
+)
 from .draws import draw_words
 from .moves import NOTHING, follow, move, moves_of, undo
 
@@ -39,21 +54,15 @@ def annealed(setup: KernelInputs, walks: Block, seed: int, done: int, budget: in
 
     The same whether or not lanes cover the setup.
     """
-    after = copied(walks)
-    lanes, moves = simd_inputs(setup), moves_of(setup)
+    after, moves = copied(walks), moves_of(setup)
     anneal_blocks(
-        lanes,
-        setup if lanes is None else None,
-        setup.weights,
-        setup.leakage_pj,
+        evaluator_of(setup, simd_inputs(setup)),
         moves,
         setup.ranks,
         start(setup, moves),
         after,
-        new_hat(len(setup.fanout)),
-        np.uint64(seed % 2**64),
-        done,
-        budget,
+        new_scratch(len(setup.fanout)),
+        stretch(seed, done, budget),
     )
     return after
 
@@ -92,29 +101,22 @@ def _go(moves: Any, ranks: Ints, lanes: Any, step: Any, nests: Records, heat: fl
 
 @compiled
 def anneal_blocks(
-    lanes: Any,
-    setup: Any,
-    weights: Floats,
-    leakage_pj: float,
+    evaluator: BatchEvaluator,
     all_moves: Records,
     ranks: Ints,
     first: Stand,
     walks: Block,
-    hat: Hat,
-    seed: Any,
-    done: int,
-    budget: int,
+    scratch: Scratch,
+    some: Stretch,
 ) -> None:
-    """Evaluate ``budget`` more candidates after the first ``done``, all walks in place.
+    """Evaluate some candidates, all walks in place.
 
-    Even rounds start from scratch, odd ones from the incumbent. Exactly one of ``lanes`` and
-    ``setup`` is None.
+    Even rounds start from scratch, odd ones from the incumbent.
     """
-    moves, state, step = all_moves[0], walks.lanes[0], hat.step[0]
-    nests, end = walks.nests, done + budget
-    for block in range(done // LANES, (end + LANES - 1) // LANES):
-        for i in range(LANES):
-            step.who[i] = block * LANES + i
+    moves, state, step, seed = all_moves[0], walks.lanes[0], scratch.step[0], some.seed
+    nests, end = walks.nests, some.first + some.length
+    for block in range(some.first // LANES, (end + LANES - 1) // LANES):
+        number(step, block)
         draw_words(seed, 2, 0, step.who, step.words)
         draw_words(seed, 2, 1, step.who, step.more)
         for i in range(LANES):
@@ -122,13 +124,9 @@ def anneal_blocks(
             # the very first candidate is the one that fits wherever any does
             if step.who[i] > 0:
                 move(moves, ranks, state, step, nests, i)
-        price(lanes, setup, weights, leakage_pj, nests, hat)
-        seen, least = min(LANES, end - block * LANES), 0
-        for i in range(1, seen):
-            least = i if step.score[i] < step.score[least] else least
-        if step.score[least] < walks.least[0]:
-            take(moves, state, nests, least, walks.best)
-            walks.least[0] = step.score[least]
+        evaluate(evaluator, nests, scratch)
+        seen = min(LANES, end - block * LANES)
+        keep_best(moves, state, nests, step, seen, walks)
         if seen < LANES:
             for i in range(LANES):
                 undo(moves, ranks, state, step, nests, i)

@@ -22,9 +22,12 @@ from archloom.evaluators.loopnest import (
 )
 from archloom.evaluators.loopnest.simd import (
     LANES,
+    OF_DRAM,
+    ON_CHIP,
     VALID,
     Records,
     Room,
+    SimdInputs,
     cost_block,
     filter_block,
     new_nests,
@@ -74,8 +77,39 @@ def copied(block: Block) -> Block:
     return Block(block.nests.copy(), block.lanes.copy(), best, block.least.copy())
 
 
-class Hat(NamedTuple):
-    """What a thread needs: room for prices, a step, and one candidate as the kernel takes it."""
+class BatchEvaluator(NamedTuple):
+    """How candidates get their ln objectives, by exponents ``weights[2]`` and the chip's leakage
+    (pJ in a cycle): all lanes at once, or where the SIMD kernel does not cover a setup one by one.
+    Exactly one of ``simd`` and ``setup`` is None.
+    """
+
+    simd: SimdInputs | None
+    setup: KernelInputs | None
+    weights: Floats
+    leakage_pj: float
+
+
+def evaluator_of(setup: KernelInputs, simd: SimdInputs | None) -> BatchEvaluator:
+    """Return how candidates of a setup are evaluated."""
+    alone = setup if simd is None else None
+    return BatchEvaluator(simd, alone, setup.weights, setup.leakage_pj)
+
+
+class Stretch(NamedTuple):
+    """The candidates of a seed (a 64-bit word) from number ``first`` on, so many."""
+
+    seed: np.uint64
+    first: int
+    length: int
+
+
+def stretch(seed: int, first: int, length: int) -> Stretch:
+    """Return a stretch of the candidates of any seed."""
+    return Stretch(np.uint64(seed % 2**64), first, length)
+
+
+class Scratch(NamedTuple):
+    """What a thread needs: room for costs, a step, and one candidate as the kernel takes it."""
 
     room: Room
     step: Records
@@ -84,9 +118,9 @@ class Hat(NamedTuple):
     found: Workspace
 
 
-def new_hat(levels: int) -> Hat:
+def new_scratch(levels: int) -> Scratch:
     """Return what a thread needs for problems of so many levels."""
-    return Hat(
+    return Scratch(
         new_room(levels),
         np.zeros(1, STEP),
         np.empty((levels, 4, 8), np.int64),
@@ -177,26 +211,53 @@ def _unpack(nests: Records, i: int, loops: Ints, keep: Flags) -> None:
 
 
 @helper
-def price(
-    lanes: Any, setup: Any, weights: Floats, leakage_pj: float, nests: Records, hat: Hat
+def _evaluate(
+    simd: Any, setup: Any, evaluator: BatchEvaluator, nests: Records, scratch: Scratch
 ) -> None:
-    """Set ln objectives of a block; inf where a candidate is not valid.
-
-    ``lanes`` or ``setup`` is None, for which numba leaves out what is not reached.
+    """Set ln objectives; for the one of ``simd`` and ``setup`` that is None numba leaves out what
+    is not reached.
     """
-    total, score = hat.room.total[0], hat.step[0].score
-    if lanes is not None:
-        if filter_block(lanes, nests, hat.room) > 0:
-            cost_block(lanes, nests, hat.room, True)
+    total, score = scratch.room.total[0], scratch.step[0].score
+    weights, leakage_pj = evaluator.weights, evaluator.leakage_pj
+    if simd is not None:
+        if filter_block(simd, nests, scratch.room) > 0:
+            cost_block(simd, nests, scratch.room, True)
         for i in range(LANES):
             score[i] = np.inf
             if total.status[i] == VALID:
-                cycles = max(total.cycles[0, i], total.cycles[1, i])
+                cycles = max(total.cycles[ON_CHIP, i], total.cycles[OF_DRAM, i])
                 score[i] = _score(weights, leakage_pj, total.energy[i], cycles)
     if setup is not None:
+        loops, keep = scratch.loops, scratch.keep
         for i in range(LANES):
-            _unpack(nests, i, hat.loops, hat.keep)
-            status, energy, chip, dram = evaluate_one(setup, hat.loops, hat.keep, hat.found)
+            _unpack(nests, i, loops, keep)
+            status, energy, chip, dram = evaluate_one(setup, loops, keep, scratch.found)
             score[i] = np.inf
             if status == 0:
                 score[i] = _score(weights, leakage_pj, energy, max(chip, dram))
+
+
+@helper
+def evaluate(evaluator: BatchEvaluator, nests: Records, scratch: Scratch) -> None:
+    """Set ln objectives of a block, ``scratch.step``; inf where a candidate is not valid."""
+    _evaluate(evaluator.simd, evaluator.setup, evaluator, nests, scratch)
+
+
+@helper
+def number(step: Any, block: int) -> None:
+    """Set which candidates the lanes of a block are."""
+    for i in range(LANES):
+        step.who[i] = block * LANES + i
+
+
+@helper
+def keep_best(
+    moves: Any, lanes: Any, nests: Records, step: Any, seen: int, incumbent: Block
+) -> None:
+    """Let the incumbent be the best of the first ``seen`` lanes, if that is better."""
+    least = 0
+    for i in range(1, seen):
+        least = i if step.score[i] < step.score[least] else least
+    if step.score[least] < incumbent.least[0]:
+        take(moves, lanes, nests, least, incumbent.best)
+        incumbent.least[0] = step.score[least]

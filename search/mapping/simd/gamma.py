@@ -16,11 +16,23 @@ from typing import Any, Final
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints, compiled, helper
+from archloom.evaluators import Ints, compiled, helper
 from archloom.evaluators.loopnest import ORDER, SPATIAL_X, TEMPORAL, KernelInputs
 from archloom.evaluators.loopnest.simd import LANES, Records, simd_inputs
 
-from .candidates import Block, Hat, copied, new_hat, price, take
+from .candidates import (
+    BatchEvaluator,
+    Block,
+    Scratch,
+    Stretch,
+    copied,
+    evaluate,
+    evaluator_of,
+    keep_best,
+    new_scratch,
+    number,
+    stretch,
+)
 from .draws import draw_words
 from .moves import (
     exchange,
@@ -53,21 +65,15 @@ def bred(setup: KernelInputs, people: Block, seed: int, done: int, budget: int) 
 
     The same whether or not lanes cover the setup.
     """
-    after, kids, lanes = copied(people), copied(people), simd_inputs(setup)
+    after = copied(people)
     breed_blocks(
-        lanes,
-        setup if lanes is None else None,
-        setup.weights,
-        setup.leakage_pj,
+        evaluator_of(setup, simd_inputs(setup)),
         moves_of(setup),
         setup.ranks,
         after,
-        kids.lanes,
-        kids.nests,
-        new_hat(len(setup.fanout)),
-        np.uint64(seed % 2**64),
-        done,
-        budget,
+        copied(people),
+        new_scratch(len(setup.fanout)),
+        stretch(seed, done, budget),
     )
     return after
 
@@ -214,41 +220,28 @@ def _select(
 
 @compiled
 def breed_blocks(
-    lanes: Any,
-    setup: Any,
-    weights: Floats,
-    leakage_pj: float,
+    evaluator: BatchEvaluator,
     all_moves: Records,
     ranks: Ints,
     people: Block,
-    all_kids: Records,
-    kid_nests: Records,
-    hat: Hat,
-    seed: Any,
-    done: int,
-    budget: int,
+    children: Block,
+    scratch: Scratch,
+    some: Stretch,
 ) -> None:
-    """Evaluate ``budget`` more candidates after the first ``done``, the population in place.
-
-    ``all_kids`` and ``kid_nests`` begin where the population does. Exactly one of ``lanes`` and
-    ``setup`` is None.
-    """
-    moves, adults, kids, step = all_moves[0], people.lanes[0], all_kids[0], hat.step[0]
-    nests, end = people.nests, done + budget
-    for block in range(done // LANES, (end + LANES - 1) // LANES):
-        for i in range(LANES):
-            step.who[i] = block * LANES + i
+    """Evaluate some candidates, the population in place; children begin where that does."""
+    moves, step, seed = all_moves[0], scratch.step[0], some.seed
+    adults, nests = people.lanes[0], people.nests
+    kids, kid_nests = children.lanes[0], children.nests
+    end = some.first + some.length
+    for block in range(some.first // LANES, (end + LANES - 1) // LANES):
+        number(step, block)
         if block == 0:
             _scatter(moves, kids, step, kid_nests, seed)
         else:
             _beget(moves, adults, nests, kids, step, kid_nests, seed)
             _mutate(moves, ranks, kids, step, kid_nests, seed)
-        price(lanes, setup, weights, leakage_pj, kid_nests, hat)
-        seen, least = min(LANES, end - block * LANES), 0
-        for i in range(1, seen):
-            least = i if step.score[i] < step.score[least] else least
-        if step.score[least] < people.least[0]:
-            take(moves, kids, kid_nests, least, people.best)
-            people.least[0] = step.score[least]
+        evaluate(evaluator, kid_nests, scratch)
+        seen = min(LANES, end - block * LANES)
+        keep_best(moves, kids, kid_nests, step, seen, people)
         if seen == LANES:
             _select(moves, adults, nests, kids, step, kid_nests)

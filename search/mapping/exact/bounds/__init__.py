@@ -13,18 +13,22 @@ if TYPE_CHECKING:
     from .cost_to_go import (
         CostToGo as CostToGo,
         bare_lattice as bare_lattice,
-        potentials as potentials,
+        least_costs as least_costs,
     )
     from .family_pruning import (
         MANY as MANY,
-        FamilyPruner as FamilyPruner,
+        Families as Families,
+        choose as choose,
+        first_open as first_open,
         needs_guess as needs_guess,
-        ruled_out as ruled_out,
         tiles_of as tiles_of,
-        unroll as unroll,
     )
-    from .outer_levels import Outside as Outside, outside_of as outside_of
-    from .subproblem_bound import least_cycles as least_cycles, outline as outline
+    from .outer_levels import OuterLevels as OuterLevels, outer_levels_of as outer_levels_of
+    from .subproblem_bound import (
+        Floor as Floor,
+        least_cycles as least_cycles,
+        outline as outline,
+    )
     from .thresholds import (
         Corner as Corner,
         ceilings as ceilings,
@@ -35,7 +39,10 @@ if TYPE_CHECKING:
         most_energy as most_energy,
     )
     from .unrolling_pairs import (
+        COUNTS as COUNTS,
         Factors as Factors,
+        Pairs as Pairs,
+        ServingPrices as ServingPrices,
         Window as Window,
         least_of_pairs as least_of_pairs,
         list_pairs as list_pairs,

@@ -4,15 +4,16 @@ A *price* is what a picojoule counts, and then what a unit through each port doe
 prices, costs are local (theorem 3 of docs/exact_mapping.md), so the same bounds hold.
 """
 
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, compiled, helper, inlined
+from archloom.evaluators import Flags, Floats, compiled, helper, inlined
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
+    LEAST,
     Lattice,
-    Ports,
+    Prices,
     Scratch,
     Subproblem,
     as_guessed,
@@ -21,113 +22,139 @@ from archloom.search.mapping.exact.subproblem import (
     last_along,
     lattice_of,
     least_end,
+    new_scratch,
     next_tile,
     prepare,
-    scratch,
     wire,
 )
 
 from .lattice_min import least_outside
 
+#: not a literal, for which kernels would compile apart
+INNERMOST: Final[Any] = np.int64(0)
+
 
 class CostToGo(NamedTuple):
-    """Least costs by price, level and tile.
+    """Least costs by price, level and tile of a lattice.
 
-    ``here[J, L - 1, size]`` is what ends the runs of the level's keepers at least, inf where the
-    tile does not fit; ``ahead`` adds the same of levels outside with tiles that contain it.
-    ``beyond[J, size]`` is the least of that over tiles which contain each, outside the innermost
+    ``own[J, L - 1, size]`` is what ends the runs of the level's keepers at least, inf where the
+    tile does not fit; ``total`` adds the same of levels outside with tiles that contain it.
+    ``outside[J, size]`` is the least of that over tiles which contain each, outside the innermost
     level that was filled, and ``least[J]`` that of the best path from there. Units count beyond
     what must move anyway.
     """
 
-    here: Floats
-    ahead: Floats
-    beyond: Floats
+    lattice: Lattice
+    prices: Prices
+    own: Floats
+    total: Floats
+    outside: Floats
     least: Floats
+
+
+class Cutoffs(NamedTuple):
+    """Which tiles are left out of a level, as if they did not fit: those whose cost by the first
+    price, with what is outside, is not below ``most[L - 1]``, and those for which
+    ``known[L - 1, size]`` is not.
+    """
+
+    most: Floats
+    known: Floats
+
+
+@inlined
+def new_costs(lattice: Lattice, prices: Prices, levels: int) -> CostToGo:
+    """Return room for costs by all prices; nothing is outside."""
+    many, size = len(prices.table), lattice.size
+    own, total = np.empty((many, levels - 1, size)), np.empty((many, levels - 1, size))
+    return CostToGo(lattice, prices, own, total, np.zeros((many, size)), np.empty(many))
 
 
 @inlined
 def _fill_level(
-    setup: KernelInputs, frame: Subproblem, real: Ints, lattice: Lattice, ports: Ports, prices:
-        Floats,
-    known: Floats, rest: float, found: CostToGo, level: int, room: Scratch, stop: Flags,
-) -> None:  # fmt: skip
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    costs: CostToGo,
+    cutoffs: Cutoffs,
+    level: int,
+    scratch: Scratch,
+    stop: Flags,
+) -> None:
     """Fill what runs of a level's keepers cost at least, and with what is outside it."""
-    beyond, number = found.beyond, 0
-    found.here[:, level], found.ahead[:, level] = np.inf, np.inf
-    line = first_tile(lattice, room.at, room.tau)
+    lattice, outside, number = costs.lattice, costs.outside, 0
+    tile, least, most = scratch.tile, scratch.sums[LEAST], cutoffs.most[level]
+    costs.own[:, level], costs.total[:, level] = np.inf, np.inf
+    line = first_tile(lattice, scratch.at, tile.tau)
     while number < lattice.size:
         if stop[0]:
             return
-        if max(known[level, number], beyond[0, number]) < rest:
-            extents, run = room.extents[0], 1
+        if max(cutoffs.known[level, number], outside[0, number]) < most:
+            extents, steps = scratch.extents, 1
             for d in range(8):
-                extents[0, d] = room.tau[d] * frame.inside[level, d]
-            if not has_room(setup, frame, level, extents):
-                number = last_along(lattice, line, number, room.at)
-            elif as_guessed(setup, frame, level + 1, extents[0]):
+                extents[0, d] = tile.tau[d] * subproblem.inside[level, d]
+            if not has_room(setup, subproblem, level, extents):
+                number = last_along(lattice, line, number, scratch.at)
+            elif as_guessed(setup, subproblem, level + 1, extents[0]):
                 for d in range(8):
-                    room.factors[d] = frame.steps[d] // room.tau[d]
-                    run *= room.factors[d]
-                least_end(setup, frame, real, ports, prices, level, run, room)
-                if room.sums[2, 0] + beyond[0, number] < rest:
-                    for j in range(len(prices)):
-                        found.here[j, level, number] = room.sums[2, j]
-                        found.ahead[j, level, number] = room.sums[2, j] + beyond[j, number]
-        next_tile(lattice, room.at, room.tau)
+                    tile.factors[d] = subproblem.steps[d] // tile.tau[d]
+                    steps *= tile.factors[d]
+                least_end(setup, subproblem, costs.prices, level, steps, scratch)
+                if least[0] + outside[0, number] < most:
+                    for j in range(len(least)):
+                        costs.own[j, level, number] = least[j]
+                        costs.total[j, level, number] = least[j] + outside[j, number]
+        next_tile(lattice, scratch.at, tile.tau)
         number += 1
 
 
 @helper
 def fill(
-    setup: KernelInputs, frame: Subproblem, real: Ints, lattice: Lattice, ports: Ports, prices:
-        Floats,
-    known: Floats, rest: Floats, found: CostToGo, levels: tuple[int, int], room: Scratch, stop:
-        Flags,
-) -> None:  # fmt: skip
-    """Fill what is least, from the outermost of two levels to the innermost one.
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    costs: CostToGo,
+    cutoffs: Cutoffs,
+    outermost: int,
+    innermost: int,
+    scratch: Scratch,
+    stop: Flags,
+) -> None:
+    """Fill what is least, from the outermost of some levels to the innermost one.
 
-    ``found.beyond`` is given for the former. Once ``stop`` is set nothing holds.
+    ``costs.outside`` is given for the former. Once ``stop`` is set nothing holds.
     """
-    for level in range(levels[0], levels[1] - 1, -1):
-        if level < levels[0]:
-            least_outside(lattice, found.ahead[:, level + 1], found.beyond)
-        _fill_level(
-            setup, frame, real, lattice, ports, prices, known, rest[level], found, level, room,
-            stop,
-        )  # fmt: skip
-    for j in range(len(prices)):
-        found.least[j] = np.inf
-        for number in range(lattice.size):
-            found.least[j] = min(found.least[j], found.ahead[j, levels[1], number])
+    for level in range(outermost, innermost - 1, -1):
+        if level < outermost:
+            least_outside(costs.lattice, costs.total[:, level + 1], costs.outside)
+        _fill_level(setup, subproblem, costs, cutoffs, level, scratch, stop)
+    for j in range(len(costs.least)):
+        costs.least[j] = np.inf
+        for number in range(costs.lattice.size):
+            costs.least[j] = min(costs.least[j], costs.total[j, innermost, number])
 
 
 @compiled
-def potentials(
-    setup: KernelInputs, frame: Subproblem, real: Ints, lattice: Lattice, ports: Ports, prices:
-        Floats,
-    known: Floats, rest: Floats, innermost: int, stop: Flags,
-) -> CostToGo:  # fmt: skip
-    """Return what is least by each of prices[J, 1 + K], for levels from ``innermost`` on; nothing
-    holds once ``stop`` is set.
-
-    Tiles are left out, as if they did not fit, whose cost by the first price, with what is
-    outside, is not below rest[L - 1] for their level; so are those for which known[L - 1, size]
-    is not.
+def least_costs(
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    lattice: Lattice,
+    prices: Prices,
+    known: Floats,
+    stop: Flags,
+) -> CostToGo:
+    """Return what is least at all levels, but for tiles whose known[L - 1, size] is infinite;
+    nothing holds once ``stop`` is set.
     """
-    levels, size, many = frame.keep.shape[0], lattice.size, len(prices)
-    shape = (many, levels - 1, size)
-    found = CostToGo(np.empty(shape), np.empty(shape), np.zeros((many, size)), np.empty(many))
-    fill(
-        setup, frame, real, lattice, ports, prices, known, rest, found, (levels - 2, innermost),
-        scratch(levels, many), stop,
-    )  # fmt: skip
-    return found
+    levels = subproblem.keep.shape[0]
+    costs = new_costs(lattice, prices, levels)
+    cutoffs = Cutoffs(np.full(levels - 1, np.inf), known)
+    scratch = new_scratch(levels, len(prices.table))
+    fill(setup, subproblem, costs, cutoffs, levels - 2, INNERMOST, scratch, stop)
+    return costs
 
 
 @compiled
-def bare_lattice(setup: KernelInputs, frame: Subproblem, real: Ints) -> Lattice:
-    """Prepare a frame and return its tiles."""
-    _, _, total = prepare(setup, frame, real)
-    wire(setup, frame, real, total)
-    return lattice_of(frame.steps, setup.within)
+def bare_lattice(setup: KernelInputs, subproblem: Subproblem) -> Lattice:
+    """Prepare a subproblem and return its tiles."""
+    _, _, total = prepare(setup, subproblem)
+    wire(setup, subproblem, total)
+    return lattice_of(subproblem.steps, setup.within)

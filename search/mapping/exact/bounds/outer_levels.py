@@ -1,7 +1,7 @@
-"""What runs cost at least outside all meshes, where a frame's costs depend on extents alone.
+"""What runs cost at least outside all meshes, where a subproblem's costs depend on extents alone.
 
-Filled once for tiles of all extents, it serves all frames that keep the same there (theorem 5f of
-docs/exact_mapping.md).
+Filled once for tiles of all extents, it serves all subproblems that keep the same there (theorem 5f
+of docs/exact_mapping.md).
 """
 
 from typing import NamedTuple
@@ -16,33 +16,33 @@ from archloom.search.mapping.exact.subproblem import (
     Subproblem,
     next_tile,
     prepare,
-    scratch,
 )
 
 from .lattice_min import least_outside
-from .siblings import fill_siblings, new_siblings, new_tile_scratch, note
+from .siblings import SiblingCosts, copy_keepers, fill_siblings, new_siblings, new_tile_scratch
 
 
-class Outside(NamedTuple):
+class OuterLevels(NamedTuple):
     """What runs of keepers from ``level`` on cost at least, outside which nothing is unrolled.
 
-    For each kind, a way to keep tensors from there on: ``beyond[B, 1 + K, size]`` are for tiles
-    that contain each tile of the lattice, which is that of all extents;
-    ``here[B, L - 1, 1 + K, size]`` what ends the runs of each level's keepers, inf where the tile
-    does not fit. There is none if ``size`` is 0.
+    For each kind, a way to keep tensors from there on, in energy and at each of K ports:
+    ``outside[B, 1 + K, size]`` are for tiles that contain each tile of the lattice, which is that
+    of all extents; ``own[B, L - 1, 1 + K, size]`` what ends the runs of each level's keepers, inf
+    where the tile does not fit. There is none if ``size`` is 0.
     """
 
     lattice: Lattice
+    ports: Ports
     level: int
-    beyond: Floats
-    here: Floats
+    outside: Floats
+    own: Floats
     size: int
 
 
 @helper
-def _place_of(outside: Outside, d: int, extent: int) -> int:
+def _place_of(outer: OuterLevels, d: int, extent: int) -> int:
     """What an extent adds to the number of a tile."""
-    lattice, i = outside.lattice, 0
+    lattice, i = outer.lattice, 0
     # the one tile that must hold all steps is no smaller
     while i < lattice.counts[d] - 1 and lattice.values[d, i] < extent:
         i += 1
@@ -50,22 +50,22 @@ def _place_of(outside: Outside, d: int, extent: int) -> int:
 
 
 @helper
-def outside_at(outside: Outside, inside: Ints) -> int:
+def number_at(outer: OuterLevels, inside: Ints) -> int:
     """Number of the tile of so many extents."""
     number = 0
     for d in range(8):
-        number += _place_of(outside, d, inside[d])
+        number += _place_of(outer, d, inside[d])
     return number
 
 
 @inlined
-def numbers_of(outside: Outside, frame: Subproblem, lattice: Lattice, numbers: Ints) -> None:
-    """Set numbers[size] to those that the tiles of a frame have among those of all extents."""
+def numbers_of(outer: OuterLevels, subproblem: Subproblem, lattice: Lattice, numbers: Ints) -> None:
+    """Set numbers[size] to those that a subproblem's tiles have among those of all extents."""
     places = np.zeros((8, lattice.values.shape[1]), np.int64)
     for d in range(8):
         for i in range(lattice.counts[d]):
-            extent = lattice.values[d, i] * frame.inside[outside.level, d]
-            places[d, i] = _place_of(outside, d, extent)
+            extent = lattice.values[d, i] * subproblem.inside[outer.level, d]
+            places[d, i] = _place_of(outer, d, extent)
     at, tau = np.zeros(8, np.int64), np.empty(8, np.int64)
     for number in range(lattice.size):
         there = 0
@@ -76,28 +76,35 @@ def numbers_of(outside: Outside, frame: Subproblem, lattice: Lattice, numbers: I
 
 
 @compiled
-def outside_of(
-    setup: KernelInputs, frame: Subproblem, real: Ints, lattice: Lattice, ports: Ports, keeps:
-        Flags,
-    level: int, stop: Flags,
-) -> Outside:  # fmt: skip
-    """Return what is known from ``level`` on of keeps[B, L, 3]; the frame is overwritten."""
+def outer_levels_of(
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    lattice: Lattice,
+    ports: Ports,
+    keeps: Flags,
+    level: int,
+    stop: Flags,
+) -> OuterLevels:
+    """Return what is known from ``level`` on of keeps[B, L, 3]; the subproblem is overwritten."""
     kinds, levels, many, size = len(keeps), keeps.shape[1], 1 + len(ports.rate), lattice.size
     siblings = new_siblings(keeps)
-    frame.spread[:], frame.guess[:] = 1, 0
+    subproblem.spread[:], subproblem.guess[:] = 1, 0
     for kind in range(kinds):
-        frame.keep[:] = keeps[kind]
-        prepare(setup, frame, real)
-        note(siblings, frame, kind)
-    here = np.full((kinds, levels - 1, many, size), np.inf)
-    ends, beyond = np.empty((kinds, many, size)), np.zeros((kinds, many, size))
-    rest, room = np.full((kinds, levels - 1), np.inf), scratch(levels, many)
-    desk = new_tile_scratch(kinds, levels, many)
+        subproblem.keep[:] = keeps[kind]
+        prepare(setup, subproblem)
+        copy_keepers(siblings, subproblem, kind)
+    own = np.full((kinds, levels - 1, many, size), np.inf)
+    costs = SiblingCosts(
+        lattice,
+        ports,
+        np.full((kinds, levels - 1), np.inf),
+        np.empty((kinds, many, size)),
+        np.zeros((kinds, many, size)),
+    )
+    scratch = new_tile_scratch(kinds, levels, many)
     for at in range(levels - 2, level - 1, -1):
-        fill_siblings(
-            setup, frame, real, lattice, ports, siblings, at, rest, ends, beyond, room, desk, stop
-        )
+        fill_siblings(setup, subproblem, siblings, costs, at, scratch, stop)
         for kind in range(kinds):
-            here[kind, at] = ends[kind]
-            least_outside(lattice, beyond[kind], beyond[kind])
-    return Outside(lattice, level, beyond, here, size)
+            own[kind, at] = costs.own[kind]
+            least_outside(lattice, costs.outside[kind], costs.outside[kind])
+    return OuterLevels(lattice, ports, level, costs.outside, own, size)

@@ -1,4 +1,4 @@
-"""What runs of *siblings* cost at least: frames that unroll the same and keep other tensors.
+"""What runs of *siblings* cost at least: subproblems that unroll the same and keep other tensors.
 
 What a keeper's run costs depends on the tile, on what stays, and on which level feeds the keeper
 (theorem 3 of docs/exact_mapping.md): not on what else is kept. So it is found once for all
@@ -12,7 +12,10 @@ import numpy as np
 from archloom.evaluators import Flags, Floats, Ints, helper, inlined
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
+    ALL,
+    LEAST,
     NOTHING,
+    Ending,
     Lattice,
     Ports,
     Scratch,
@@ -25,6 +28,7 @@ from archloom.search.mapping.exact.subproblem import (
     may_stay,
     meets,
     moved,
+    new_scratch,
     next_tile,
     run_of,
     tries,
@@ -33,7 +37,7 @@ from archloom.space.workload import INPUTS, P
 
 
 class Siblings(NamedTuple):
-    """Ways to keep tensors, ``keeps[C, L, 3]``, and what a frame holds of them.
+    """Ways to keep tensors, ``keeps[C, L, 3]``, and what a subproblem holds of them.
 
     ``parents[C, L, 3]`` are levels that feed keepers, -1 where there is no keeper; by level,
     tensor and parent, ``chains[L, 3, L]`` and ``units[L, 3, L, 3]`` are the chain of such a keeper
@@ -46,27 +50,43 @@ class Siblings(NamedTuple):
     units: Floats
 
 
+class SiblingCosts(NamedTuple):
+    """Least costs by sibling, price and tile of a lattice: energy, and units at each of K ports.
+
+    ``own[C, 1 + K, size]`` are what ends the runs of a level's keepers, ``outside`` of the same
+    shape what is outside it; tiles are left out whose energy, both together, is not below
+    ``most[C, L - 1]``.
+    """
+
+    lattice: Lattice
+    ports: Ports
+    most: Floats
+    own: Floats
+    outside: Floats
+
+
 class TileScratch(NamedTuple):
     """What is known of one tile: which siblings it fits, ``fits[C]``, and what runs of keepers cost
     at least, ``runs[3, L, 4, 1 + K]`` by tensor, parent, what stays (:func:`_slot`) and price,
-    where ``known[3, L]``.
+    where ``known[3, L]``; and room for one tile.
     """
 
     fits: Flags
     runs: Floats
     known: Flags
+    one: Scratch
 
 
 @inlined
 def new_tile_scratch(siblings: int, levels: int, many: int) -> TileScratch:
     """Return room for so many siblings, levels and prices."""
     fits, known = np.zeros(siblings, np.uint8), np.zeros((3, levels), np.uint8)
-    return TileScratch(fits, np.zeros((3, levels, 4, many)), known)
+    return TileScratch(fits, np.zeros((3, levels, 4, many)), known, new_scratch(levels, many))
 
 
 @inlined
 def new_siblings(keeps: Flags) -> Siblings:
-    """Return room for what frames hold."""
+    """Return room for what subproblems hold."""
     many, levels = keeps.shape[0], keeps.shape[1]
     parents = np.full((many, levels, 3), -1)
     chains, units = np.ones((levels, 3, levels), np.int64), np.zeros((levels, 3, levels, 3))
@@ -74,48 +94,53 @@ def new_siblings(keeps: Flags) -> Siblings:
 
 
 @inlined
-def note(siblings: Siblings, frame: Subproblem, c: int) -> None:
-    """Copy what is read of a prepared frame, that of sibling c."""
-    for level in range(frame.keep.shape[0]):
+def copy_keepers(siblings: Siblings, subproblem: Subproblem, c: int) -> None:
+    """Copy what is read of the keepers of a prepared subproblem, that of sibling c."""
+    for level in range(subproblem.keep.shape[0]):
         for t in range(3):
-            parent = frame.parent[level, t]
+            parent = subproblem.parent[level, t]
             siblings.parents[c, level, t] = parent
             if parent >= 0:
-                siblings.chains[level, t, parent] = frame.chain[level, t]
+                siblings.chains[level, t, parent] = subproblem.chain[level, t]
                 for i in range(3):
-                    siblings.units[level, t, parent, i] = frame.least_units[level, t, i]
+                    siblings.units[level, t, parent, i] = subproblem.least_units[level, t, i]
 
 
 @inlined
 def _feed(
-    setup: KernelInputs, frame: Subproblem, siblings: Siblings, level: int, t: int, parent: int
+    setup: KernelInputs, subproblem: Subproblem, siblings: Siblings, level: int, t: int, parent: int
 ) -> None:
-    """Set what a frame holds of the keeper of a tensor to that of one with such a parent."""
-    frame.runs[level, t], frame.parent[level, t] = 1, parent
-    frame.chain[level, t] = siblings.chains[level, t, parent]
+    """Set what a subproblem holds of the keeper of a tensor to that of one with such a parent."""
+    subproblem.runs[level, t], subproblem.parent[level, t] = 1, parent
+    subproblem.chain[level, t] = siblings.chains[level, t, parent]
     for i in range(3):
-        frame.least_units[level, t, i] = siblings.units[level, t, parent, i]
+        subproblem.least_units[level, t, i] = siblings.units[level, t, parent, i]
     if t == INPUTS:
-        frame.varies[level + 1] = 1 if meets(setup, frame.spread, level + 1) else 0
+        subproblem.varies[level + 1] = 1 if meets(setup, subproblem.spread, level + 1) else 0
 
 
 @inlined
-def _run(
-    setup: KernelInputs, frame: Subproblem, real: Ints, ports: Ports, level: int, t: int, stays:
-        int, run: int,
-    room: Scratch, least: Floats,
-) -> None:  # fmt: skip
+def _least_run(
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    ports: Ports,
+    t: int,
+    ending: Ending,
+    scratch: Scratch,
+    least: Floats,
+) -> None:
     """Set least[1 + K] to what the run of a keeper costs at least, in energy and at each port."""
     found = False
     for place in range(5):
         first = P + place if place < 4 else NOTHING
-        if not tries(t, stays, first, room.factors, found, False):
+        if not tries(t, ending.stays, first, scratch.tile.factors, found, False):
             continue
-        energy = end_of_run(setup, frame, real, level, t, stays, first, run, room)
+        end = Ending(ending.outer, ending.steps, ending.stays, first)
+        energy = end_of_run(setup, subproblem, t, end, scratch)
         if not found or energy < least[0]:
             least[0] = energy
         for port in range(len(ports.rate)):
-            units = moved(ports, port, room.units)
+            units = moved(ports, port, scratch.traffic.units)
             if not found or units < least[1 + port]:
                 least[1 + port] = units
         found = True
@@ -128,14 +153,23 @@ def _slot(t: int, stays: int) -> int:
 
 
 @inlined
-def _runs(
-    setup: KernelInputs, frame: Subproblem, real: Ints, ports: Ports, level: int, t: int, run: int,
-    room: Scratch, runs: Floats,
-) -> None:  # fmt: skip
-    """Set runs[4, 1 + K] to what the run of a keeper costs at least, by :func:`_slot`."""
+def _least_runs(
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    ports: Ports,
+    level: int,
+    t: int,
+    steps: int,
+    scratch: Scratch,
+    runs: Floats,
+) -> None:
+    """Set runs[4, 1 + K] to what the run of a keeper costs at least, by :func:`_slot`.
+
+    ``steps`` are all steps outside the tile.
+    """
     some, other = False, False
     for stays in range(4):
-        still = idle(stays, room.factors)
+        still = idle(stays, scratch.tile.factors)
         if not may_stay(stays, still, some, False):
             continue
         some = True
@@ -143,18 +177,18 @@ def _runs(
             if other:
                 continue
             other = True
-        here = run_of(t, stays, still, run)
-        _run(setup, frame, real, ports, level, t, stays, here, room, runs[_slot(t, stays)])
+        ending = Ending(level + 1, run_of(t, stays, still, steps), stays, NOTHING)
+        _least_run(setup, subproblem, ports, t, ending, scratch, runs[_slot(t, stays)])
 
 
 @inlined
-def _least_end(
-    siblings: Siblings, c: int, level: int, runs: Floats, room: Scratch, best: Floats
-) -> None:
-    """Set best[1 + K] to the least with which the keepers of a sibling can end their runs."""
-    sums, found = room.sums[0], False
+def _least_end(siblings: Siblings, c: int, level: int, runs: Floats, scratch: Scratch) -> None:
+    """Set row :data:`LEAST` of the sums to the least with which the keepers of a sibling can end
+    their runs.
+    """
+    sums, best, found = scratch.sums[ALL], scratch.sums[LEAST], False
     for stays in range(4):
-        if not may_stay(stays, idle(stays, room.factors), found, False):
+        if not may_stay(stays, idle(stays, scratch.tile.factors), found, False):
             continue
         sums[:] = 0.0
         for t in range(3):
@@ -170,93 +204,104 @@ def _least_end(
 
 @inlined
 def _fitting(
-    setup: KernelInputs, frame: Subproblem, siblings: Siblings, level: int, beyond: Floats, rest:
-        Floats,
-    number: int, extents: Ints, fits: Flags,
-) -> int:  # fmt: skip
-    """Set fits[C]: which siblings have room for a tile, and are not ruled out by what is outside;
-    return how many, -1 if none has room.
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    siblings: Siblings,
+    costs: SiblingCosts,
+    level: int,
+    number: int,
+    scratch: TileScratch,
+) -> int:
+    """Set which siblings have room for a tile, and are not ruled out by what is outside; return
+    how many, -1 if none has room.
     """
     some, roomy, room = 0, False, False
-    for c in range(len(fits)):
+    for c in range(len(scratch.fits)):
         alike = c > 0
         for t in range(3):
-            alike = alike and siblings.keeps[c, level, t] == frame.keep[level, t]
-            frame.keep[level, t] = siblings.keeps[c, level, t]
+            alike = alike and siblings.keeps[c, level, t] == subproblem.keep[level, t]
+            subproblem.keep[level, t] = siblings.keeps[c, level, t]
         if not alike:
-            room = has_room(setup, frame, level, extents)
+            room = has_room(setup, subproblem, level, scratch.one.extents)
         roomy = roomy or room
-        fits[c] = 1 if room and beyond[c, 0, number] < rest[c, level] else 0
-        some += fits[c]
+        below = costs.outside[c, 0, number] < costs.most[c, level]
+        scratch.fits[c] = 1 if room and below else 0
+        some += scratch.fits[c]
     return some if roomy else -1
 
 
 @inlined
 def _find_runs(
-    setup: KernelInputs, frame: Subproblem, real: Ints, ports: Ports, siblings: Siblings, level:
-        int,
-    room: Scratch, desk: TileScratch,
-) -> None:  # fmt: skip
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    ports: Ports,
+    siblings: Siblings,
+    level: int,
+    scratch: TileScratch,
+) -> None:
     """Set the runs of a tile that are read of a sibling which it fits."""
-    run = 1
+    tile, steps = scratch.one.tile, 1
     for d in range(8):
-        room.factors[d] = frame.steps[d] // room.tau[d]
-        run *= room.factors[d]
-    desk.known[:] = 0
-    for c in range(len(desk.fits)):
+        tile.factors[d] = subproblem.steps[d] // tile.tau[d]
+        steps *= tile.factors[d]
+    scratch.known[:] = 0
+    for c in range(len(scratch.fits)):
         for t in range(3):
             parent = siblings.parents[c, level, t]
-            if desk.fits[c] and parent >= 0 and not desk.known[t, parent]:
-                _feed(setup, frame, siblings, level, t, parent)
-                _runs(setup, frame, real, ports, level, t, run, room, desk.runs[t, parent])
-                desk.known[t, parent] = 1
+            if scratch.fits[c] and parent >= 0 and not scratch.known[t, parent]:
+                runs = scratch.runs[t, parent]
+                _feed(setup, subproblem, siblings, level, t, parent)
+                _least_runs(setup, subproblem, ports, level, t, steps, scratch.one, runs)
+                scratch.known[t, parent] = 1
 
 
 @inlined
 def _fill_tile(
-    siblings: Siblings, level: int, rest: Floats, here: Floats, beyond: Floats, number: int,
-    room: Scratch, desk: TileScratch,
-) -> None:  # fmt: skip
-    """Set here[C, 1 + K, number] of siblings that a tile fits."""
-    best = room.sums[2]
-    for c in range(len(desk.fits)):
-        if desk.fits[c]:
-            _least_end(siblings, c, level, desk.runs, room, best)
-            if best[0] + beyond[c, 0, number] < rest[c, level]:
+    siblings: Siblings, costs: SiblingCosts, level: int, number: int, scratch: TileScratch
+) -> None:
+    """Set the costs of a tile for siblings that it fits."""
+    best = scratch.one.sums[LEAST]
+    for c in range(len(scratch.fits)):
+        if scratch.fits[c]:
+            _least_end(siblings, c, level, scratch.runs, scratch.one)
+            if best[0] + costs.outside[c, 0, number] < costs.most[c, level]:
                 for j in range(len(best)):
-                    here[c, j, number] = best[j]
+                    costs.own[c, j, number] = best[j]
 
 
 @helper
 def fill_siblings(
-    setup: KernelInputs, frame: Subproblem, real: Ints, lattice: Lattice, ports: Ports, siblings:
-        Siblings,
-    level: int, rest: Floats, here: Floats, beyond: Floats, room: Scratch, desk: TileScratch, stop:
-        Flags,
-) -> None:  # fmt: skip
-    """Set here[C, 1 + K, size] to what ends the runs of a level's keepers at least, inf where a
-    tile does not fit, or where that with ``beyond[C, 1 + K, size]``, what is outside, is not below
-    rest[C, L - 1]; add what is outside to ``beyond`` for the next level inside.
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    siblings: Siblings,
+    costs: SiblingCosts,
+    level: int,
+    scratch: TileScratch,
+    stop: Flags,
+) -> None:
+    """Set what ends the runs of a level's keepers at least, inf where a tile does not fit or is
+    left out; add it to what is outside, for the next level inside.
     """
-    number = 0
-    here[:] = np.inf
-    line = first_tile(lattice, room.at, room.tau)
+    number, at, tau = 0, scratch.one.at, scratch.one.tile.tau
+    lattice, own, outside = costs.lattice, costs.own, costs.outside
+    own[:] = np.inf
+    line = first_tile(lattice, at, tau)
     while number < lattice.size:
         if stop[0]:
             return
-        extents = room.extents[0]
+        extents = scratch.one.extents
         for d in range(8):
-            extents[0, d] = room.tau[d] * frame.inside[level, d]
-        some = _fitting(setup, frame, siblings, level, beyond, rest, number, extents, desk.fits)
+            extents[0, d] = tau[d] * subproblem.inside[level, d]
+        some = _fitting(setup, subproblem, siblings, costs, level, number, scratch)
         if some < 0:
             # nor have larger ones room
-            number = last_along(lattice, line, number, room.at)
+            number = last_along(lattice, line, number, at)
         elif some > 0:
-            _find_runs(setup, frame, real, ports, siblings, level, room, desk)
-            _fill_tile(siblings, level, rest, here, beyond, number, room, desk)
-        next_tile(lattice, room.at, room.tau)
+            _find_runs(setup, subproblem, costs.ports, siblings, level, scratch)
+            _fill_tile(siblings, costs, level, number, scratch)
+        next_tile(lattice, at, tau)
         number += 1
-    for c in range(len(beyond)):
-        for j in range(here.shape[1]):
+    for c in range(len(outside)):
+        for j in range(own.shape[1]):
             for number in range(lattice.size):
-                beyond[c, j, number] += here[c, j, number]
+                outside[c, j, number] += own[c, j, number]

@@ -1,23 +1,22 @@
-"""What mappings of a frame must stay below to be worth a look, by energy, cycles and both.
+"""What mappings of a subproblem must stay below to be worth a look, by energy, cycles and both.
 
 Scores are ln(H^a T^b): H the energy with leakage, T the cycles, a and b the weights.
 """
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from archloom.evaluators import Floats, helper, inlined
-from archloom.evaluators.loopnest import KernelInputs
+from archloom.evaluators.bounds import ROUNDING
+from archloom.evaluators.loopnest import OF_ENERGY, OF_LATENCY, KernelInputs
+from archloom.search.mapping.exact.subproblem import energy_below
 
 from ...objectives import score_of
 
-#: what rounding may add to a cost that is compared with a ceiling, relative
-SLACK: Final = 1e-11
-
 
 class Corner(NamedTuple):
-    """Energy (pJ) and cycles that no mapping of a frame is below, and leakage (pJ in a cycle)."""
+    """Energy (pJ) and cycles that no mapping of a subproblem is below, and leakage (pJ a cycle)."""
 
     energy_pj: float
     cycles: float
@@ -48,25 +47,23 @@ def convex(setup: KernelInputs, corner: Corner) -> bool:
 @helper
 def most_energy(setup: KernelInputs, corner: Corner, score: float) -> float:
     """Energy (pJ) that mappings with less than a score stay below."""
-    a, b = setup.weights[0], setup.weights[1]
-    if a == 0 or score == np.inf:
+    if setup.weights[OF_ENERGY] == 0 or score == np.inf:
         return np.inf
-    energy = np.exp((score - (b * np.log(corner.cycles) if b > 0 else 0.0)) / a)
-    return float((energy - corner.leakage_pj * corner.cycles) * (1 + SLACK))
+    return energy_below(setup, score, corner.cycles, corner.leakage_pj) * (1 + ROUNDING)
 
 
 @helper
 def latest(setup: KernelInputs, corner: Corner, score: float) -> float:
     """Cycles that mappings with less than a score stay below."""
-    a, b = setup.weights[0], setup.weights[1]
+    a, b = setup.weights[OF_ENERGY], setup.weights[OF_LATENCY]
     if score == np.inf:
         return np.inf
     if b > 0:
         left = score - (a * np.log(total_pj(corner)) if a > 0 else 0.0)
-        return float(np.exp(left / b) * (1 + SLACK))
+        return float(np.exp(left / b) * (1 + ROUNDING))
     if a > 0 and corner.leakage_pj > 0:
         spare = np.exp(score / a) - corner.energy_pj
-        return float(spare / corner.leakage_pj * (1 + SLACK))
+        return float(spare / corner.leakage_pj * (1 + ROUNDING))
     return np.inf
 
 
@@ -85,12 +82,14 @@ def ceilings(
     ports = len(rates)
     found = np.empty(1 + ports + chords)
     found[0] = most_energy(setup, corner, score)
-    most = min(latest(setup, corner, score), most_cycles * (1 + SLACK))
+    most = min(latest(setup, corner, score), most_cycles * (1 + ROUNDING))
     for port in range(ports):
         found[1 + port] = rates[port] * most
     for chord in range(chords):
-        room = np.exp(score - corner_score(setup, corner)) - 1
-        found[1 + ports + chord] = (room + setup.weights[0] + setup.weights[1]) * (1 + SLACK)
+        spare = np.exp(score - corner_score(setup, corner)) - 1
+        found[1 + ports + chord] = (
+            spare + setup.weights[OF_ENERGY] + setup.weights[OF_LATENCY]
+        ) * (1 + ROUNDING)
     return found
 
 
@@ -110,5 +109,5 @@ def chords_of(setup: KernelInputs, corner: Corner, rates: Floats) -> Floats:
 @helper
 def chord_score(setup: KernelInputs, corner: Corner, least: float) -> float:
     """Score that no mapping is below whose chord is at least this."""
-    more = least * (1 - SLACK) - setup.weights[0] - setup.weights[1]
+    more = least * (1 - ROUNDING) - setup.weights[OF_ENERGY] - setup.weights[OF_LATENCY]
     return float(corner_score(setup, corner) + np.log1p(max(0.0, more)))

@@ -6,12 +6,18 @@ nothing there moves its tensor.
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints, helper, inlined
+from archloom.evaluators import Floats, helper, inlined
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
+    ALL,
+    LEAST,
+    MOVING,
+    NEXT,
     NONE,
+    NOTHING,
+    STAYING,
+    Ending,
     Lattice,
-    Ports,
     Scratch,
     Subproblem,
     idle,
@@ -20,6 +26,8 @@ from archloom.search.mapping.exact.subproblem import (
     run_of,
 )
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
+
+from .cost_to_go import CostToGo
 
 
 @helper
@@ -33,94 +41,108 @@ def _idle_dim(tensor: int, which: int) -> int:
 
 
 @helper
-def _grown(lattice: Lattice, room: Scratch, d: int, which: int) -> tuple[float, int]:
+def _grown(lattice: Lattice, scratch: Scratch, d: int, which: int) -> tuple[float, int]:
     """What a tile is of one that is larger along a dimension, and how far that is away."""
-    position = lattice.multiples[d, room.at[d], which]
-    share = room.tau[d] / lattice.values[d, position]
-    return share, (position - room.at[d]) * lattice.places[d]
+    position = lattice.multiples[d, scratch.at[d], which]
+    share = scratch.tile.tau[d] / lattice.values[d, position]
+    return share, (position - scratch.at[d]) * lattice.places[d]
 
 
 @helper
-def rounding_of(setup: KernelInputs, frame: Subproblem, level: int, tensor: int) -> float:
+def rounding_of(setup: KernelInputs, subproblem: Subproblem, level: int, tensor: int) -> float:
     """Energy by which whole accesses of a keeper's run may exceed its words, at most."""
-    pj, parent = 0.0, frame.parent[level, tensor]
+    pj, parent = 0.0, subproblem.parent[level, tensor]
     if setup.width[level, tensor] > 1:
-        pj += frame.active[level] * setup.fill_pj[level, tensor]
+        pj += subproblem.active[level] * setup.fill_pj[level, tensor]
     if setup.width[parent, tensor] > 1:
         price = setup.read_pj[parent, tensor]
         price += setup.update_pj[parent, tensor] if tensor == OUTPUTS else 0.0
-        pj += frame.active[parent] * price
+        pj += subproblem.active[parent] * price
     return float(pj)
 
 
 @inlined
 def _least_pair(
-    lattice: Lattice, prices: Floats, tensor: int, still: int, rounding: float, number: int,
-    next_ahead: Floats, apart: Floats, room: Scratch,
-) -> None:  # fmt: skip
-    """Set ``sums[5]`` to the least over tiles of the next level.
+    costs: CostToGo,
+    level: int,
+    number: int,
+    stays: int,
+    still: int,
+    rounding: float,
+    apart: Floats,
+    scratch: Scratch,
+) -> None:
+    """Set row :data:`NEXT` of the sums to the least over tiles of the next level.
 
-    ``sums[3]`` is what the run of the tensor costs if it stays for ``still`` steps, ``sums[4]`` if
-    it never does; between the two it is a linear function of the steps, but for rounding.
+    Row :data:`STAYING` is what the run of the tensor that stays costs if it does for ``still``
+    steps, :data:`MOVING` if it never does; between the two it is a linear function
+    of the steps, but for rounding.
     """
-    best, least, full = room.sums[5], room.sums[3], room.sums[4]
-    one, two, three = _idle_dim(tensor, 0), _idle_dim(tensor, 1), _idle_dim(tensor, 2)
-    ones, twos, threes = lattice.many[one, room.at[one]], 1, 1
-    if tensor != INPUTS:
-        twos, threes = lattice.many[two, room.at[two]], lattice.many[three, room.at[three]]
-    for j in range(len(prices)):
+    lattice, prices, outer, at = costs.lattice, costs.prices.table, level + 1, scratch.at
+    best, least, full = scratch.sums[NEXT], scratch.sums[STAYING], scratch.sums[MOVING]
+    one, two, three = _idle_dim(stays, 0), _idle_dim(stays, 1), _idle_dim(stays, 2)
+    ones, twos, threes = lattice.many[one, at[one]], 1, 1
+    if stays != INPUTS:
+        twos, threes = lattice.many[two, at[two]], lattice.many[three, at[three]]
+    for j in range(len(best)):
         best[j] = np.inf
     for a in range(ones):
-        share_a, more_a = _grown(lattice, room, one, a)
+        share_a, more_a = _grown(lattice, scratch, one, a)
         for b in range(twos):
-            share_b, more_b = _grown(lattice, room, two, b)
+            share_b, more_b = _grown(lattice, scratch, two, b)
             for c in range(threes):
-                share_c, more_c = _grown(lattice, room, three, c)
+                share_c, more_c = _grown(lattice, scratch, three, c)
                 share, there = share_a * share_b * share_c, number + more_a + more_b + more_c
                 # how far between staying throughout and not at all
                 way = (share * still - 1) / (still - 1)
-                for j in range(len(prices)):
+                for j in range(len(best)):
                     run = least[j] + way * (full[j] - least[j]) - prices[j, 0] * rounding
-                    ending = max(run, least[j]) + apart[tensor, j, there]
-                    passing = least[j] + next_ahead[j, there]
-                    best[j] = min(best[j], min(ending, passing))
+                    ends = max(run, least[j]) + apart[stays, j, there]
+                    passes = least[j] + costs.total[j, outer, there]
+                    best[j] = min(best[j], min(ends, passes))
 
 
 @inlined
 def coupled(
-    setup: KernelInputs, frame: Subproblem, real: Ints, lattice: Lattice, ports: Ports, prices:
-        Floats,
-    level: int, number: int, next_ahead: Floats, apart: Floats, room: Scratch,
-) -> None:  # fmt: skip
-    """Set ``sums[2]`` to the least cost of a tile at a level and of all that is outside.
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    costs: CostToGo,
+    level: int,
+    number: int,
+    apart: Floats,
+    scratch: Scratch,
+) -> None:
+    """Set row :data:`LEAST` of the sums to the least cost of a tile at a level, ``scratch.tile``,
+    and of all that is outside.
 
-    ``room`` holds the tile. ``next_ahead[J, size]`` are costs from the next level on, ``apart``
-    the least of them (:func:`least_apart`).
+    ``apart`` are the least of costs from the next level on (:func:`least_apart`).
     """
-    best, sums, found, run = room.sums[2], room.sums, False, 1
+    best, sums, found, steps = scratch.sums[LEAST], scratch.sums, False, 1
+    factors = scratch.tile.factors
     for d in range(8):
-        run *= room.factors[d]
+        steps *= factors[d]
     for stays in range(4):
-        still = idle(stays, room.factors)
+        still = idle(stays, factors)
         if not may_stay(stays, still, found, False):
             continue
-        held = stays < NONE and frame.runs[level, stays] > 0
-        for j in range(len(prices)):
-            sums[0, j] = sums[3, j] = sums[4, j] = 0.0
+        held = stays < NONE and subproblem.runs[level, stays] > 0
+        for j in range(len(best)):
+            sums[ALL, j] = sums[STAYING, j] = sums[MOVING, j] = 0.0
         for which in range(4 if held else 3):
             t = which if which < 3 else stays
-            if frame.runs[level, t]:
-                to = 4 if which == 3 else 3 if which == stays else 0
-                steps = run if which == 3 else run_of(t, stays, still, run)
-                least_of_tensor(setup, frame, real, ports, prices, level, t, stays, steps, room, to)
+            if subproblem.runs[level, t]:
+                row = MOVING if which == 3 else STAYING if which == stays else ALL
+                times = steps if which == 3 else run_of(t, stays, still, steps)
+                ending = Ending(level + 1, times, stays, NOTHING)
+                least_of_tensor(setup, subproblem, costs.prices, t, ending, scratch, row)
         if held:
-            rounding = rounding_of(setup, frame, level, stays)
-            _least_pair(lattice, prices, stays, still, rounding, number, next_ahead, apart, room)
+            rounding = rounding_of(setup, subproblem, level, stays)
+            _least_pair(costs, level, number, stays, still, rounding, apart, scratch)
         else:
-            for j in range(len(prices)):
-                sums[5, j] = apart[NONE, j, number]
-        for j in range(len(prices)):
-            cost = sums[0, j] + sums[5, j]
+            for j in range(len(best)):
+                sums[NEXT, j] = apart[NONE, j, number]
+        for j in range(len(best)):
+            cost = sums[ALL, j] + sums[NEXT, j]
             if not found or cost < best[j]:
                 best[j] = cost
         found = True
@@ -128,28 +150,32 @@ def coupled(
 
 @helper
 def couple(
-    setup: KernelInputs, frame: Subproblem, real: Ints, lattice: Lattice, ports: Ports, prices:
-        Floats,
-    level: int, rest: float, here: Floats, ahead: Floats, next_ahead: Floats, apart: Floats,
-    room: Scratch,
-) -> None:  # fmt: skip
-    """Raise ahead[J, size] of a level to the least of its tiles together with those of the next
-    one; tiles that then cost ``rest`` are left out, in ``here`` too.
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    costs: CostToGo,
+    level: int,
+    most: float,
+    apart: Floats,
+    scratch: Scratch,
+) -> None:
+    """Raise the cost-to-go of a level to the least of its tiles together with those of the next
+    one; tiles that then cost ``most`` or more are left out.
     """
     for t in range(3):
-        if frame.runs[level, t] and frame.parent[level, t] < 0:
+        if subproblem.runs[level, t] and subproblem.parent[level, t] < 0:
             # words that pass over hops are no linear function of steps
             return
+    lattice, total, tile = costs.lattice, costs.total, scratch.tile
     for number in range(lattice.size):
-        if not ahead[0, number] < rest:
+        if not total[0, level, number] < most:
             continue
         for d in range(8):
-            room.at[d] = number // lattice.places[d] % lattice.counts[d]
-            room.tau[d] = lattice.values[d, room.at[d]]
-            room.factors[d] = frame.steps[d] // room.tau[d]
-        coupled(setup, frame, real, lattice, ports, prices, level, number, next_ahead, apart, room)
-        for j in range(len(prices)):
-            ahead[j, number] = max(ahead[j, number], room.sums[2, j])
-        if not ahead[0, number] < rest:
-            for j in range(len(prices)):
-                here[j, number] = ahead[j, number] = np.inf
+            scratch.at[d] = number // lattice.places[d] % lattice.counts[d]
+            tile.tau[d] = lattice.values[d, scratch.at[d]]
+            tile.factors[d] = subproblem.steps[d] // tile.tau[d]
+        coupled(setup, subproblem, costs, level, number, apart, scratch)
+        for j in range(len(total)):
+            total[j, level, number] = max(total[j, level, number], scratch.sums[LEAST, j])
+        if not total[0, level, number] < most:
+            for j in range(len(total)):
+                costs.own[j, level, number] = total[j, level, number] = np.inf

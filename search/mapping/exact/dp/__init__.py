@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .label_setting import DONE as DONE, FULL as FULL, STOPPED as STOPPED, new_step as new_step
-    from .labels import new_labels as new_labels
+    from .bounded_subproblem import Limits as Limits
+    from .label_setting import DONE as DONE, FULL as FULL, STOPPED as STOPPED
+    from .labels import (
+        new_labels as new_labels,
+        new_workspace as new_workspace,
+    )
     from .reconstruction import alone as alone, rebuilt as rebuilt
     from .solver import (
-        ASK as ASK,
         FOUND as FOUND,
-        MORE as MORE,
-        ROOM as ROOM,
+        NO_ROOM as NO_ROOM,
+        OPEN as OPEN,
+        SEVERAL as SEVERAL,
         solve_listed as solve_listed,
         solve_subproblem as solve_subproblem,
     )

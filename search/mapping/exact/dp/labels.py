@@ -1,19 +1,47 @@
-"""Labels of a walk: ways to lay out the loops up to a level, and which of them are no use."""
+"""Labels: ways to lay out the loops up to a level, and which of them are no use."""
 
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints, helper, inlined
-from archloom.search.mapping.exact.subproblem import Ports, Subproblem, ends, moved
+from archloom.evaluators.loopnest import READ_PORT, WRITE_PORT
+from archloom.evaluators.loopnest.simd import Records
+from archloom.search.mapping.exact.bounds import CostToGo
+from archloom.search.mapping.exact.subproblem import (
+    Subproblem,
+    Tile,
+    Traffic,
+    ends,
+    moved,
+    new_tile,
+)
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
 
-#: open runs of a tensor begin at one of these levels, and ``how`` packs what stays and is first
+#: open runs of a tensor begin at one of these levels, as ``Labels.opened`` packs them
 _BASE: Final = 16
+
+#: What came of a subproblem: evaluations that are ``left`` of the budget, how many ``tiles`` were
+#: bounded (0 if none is left), and how many labels were ``tried``. Of the best mapping its
+#: ``score`` (ln), ``energy_pj`` and ``cycles``, the ``label`` that it ends with (-1) and the
+#: ``order`` of its outermost loops; and how the search ended that found it.
+OUTCOME: Final = np.dtype(
+    [
+        ("left", np.int64),
+        ("tiles", np.int64),
+        ("tried", np.int64),
+        ("score", np.float64),
+        ("energy_pj", np.float64),
+        ("cycles", np.float64),
+        ("label", np.int64),
+        ("order", np.int64),
+        ("ended", np.int64),
+    ]
+)
 
 
 class Labels(NamedTuple):
-    """Room for labels: tile, open runs, energy, parent, choice, next of the same tile, units,
+    """Room for labels: tile, open runs, energy, parent, order, next of the same tile, units,
     and the words ``passing[n, 3]`` that enter the innermost keeper whose run has ended.
     """
 
@@ -21,32 +49,76 @@ class Labels(NamedTuple):
     opened: Ints
     energy: Floats
     parent: Ints
-    how: Ints
+    order: Ints
     following: Ints
     units: Floats
     passing: Floats
 
 
-class Walk(NamedTuple):
-    """What a walk reads and leaves beside labels.
+class Label(NamedTuple):
+    """A label that may be kept, but for units and words that pass."""
 
-    ``heads[size]`` starts the lists of labels of each tile. By ``prices[J, 1 + K]`` of energy and
-    of ports, what a mapping costs stays below ``ceilings[J]``; the first 1 + K are for energy and
-    each port alone. ``limits[4]`` are the score (ln) to beat, cycles that every mapping takes,
-    leakage in a cycle, and the most cycles that count. ``best[3]`` are score, energy and cycles
-    of what was found, ``tally[3]`` the label that it ends with (-1), its choice, and labels that
-    were tried; ``live[K]`` says which ports can decide cycles, ``bounded`` whether any can, and
-    ``carried`` whether labels differ in words that pass routers. Once ``stop[1]`` is set, the
-    walk ends.
+    tile: int
+    opened: int
+    energy: float
+    parent: int
+    order: int
+
+
+class Step(NamedTuple):
+    """Scratch of one step outwards: the steps inside it, ``tile``, those inside the tile that it
+    leads to, ``outside[8]``, positions in the lattice and turns of both, traffic of runs that end,
+    and costs by price.
+
+    What runs of a tensor cost that end there does not depend on the others: it is found once, by
+    tensor and what matters of the order, where ``known[3, 10]``: energy, units and words that pass.
     """
 
+    tile: Tile
+    outside: Ints
+    positions: Ints
+    turns: Ints
+    traffic: Traffic
+    costs: Floats
+    known: Flags
+    run_pj: Floats
+    run_units: Floats
+    run_passing: Floats
+
+
+class Workspace(NamedTuple):
+    """What all searches of one thread use: room for labels and a step, and :data:`OUTCOME`, of
+    which there is one. Once ``stop[1]`` is set, searches end.
+    """
+
+    labels: Labels
+    step: Step
+    outcome: Records
+    stop: Flags
+
+
+class LabelSetting(NamedTuple):
+    """One search through a subproblem for mappings with less than a score.
+
+    ``heads[size]`` starts the lists of labels of each tile. By the prices of ``costs``, what a
+    mapping costs stays below ``ceilings[J]``; the first 1 + K are for energy and each port alone.
+    All mappings have ``shared_pj`` in common, take ``cycles`` and leak ``leakage_pj`` in a cycle;
+    those that take more than ``most_cycles`` do not count. ``live[K]`` says which ports can decide
+    cycles, ``bounded`` whether any can, and ``carried`` whether labels differ in words that pass
+    routers.
+    """
+
+    labels: Labels
+    step: Step
+    outcome: Records
+    costs: CostToGo
     heads: Ints
-    ports: Ports
-    prices: Floats
     ceilings: Floats
-    limits: Floats
-    best: Floats
-    tally: Ints
+    score: float
+    most_cycles: float
+    shared_pj: float
+    cycles: float
+    leakage_pj: float
     live: Flags
     bounded: bool
     carried: bool
@@ -58,14 +130,26 @@ def new_labels(count: int, levels: int, bounded: bool, carried: bool) -> Labels:
     where routers do.
     """
     whole = (np.empty(count, np.int64) for _ in range(5))
-    tile, opened, parent, how, following = whole
+    tile, opened, parent, order, following = whole
     units = np.zeros((count if bounded else 1, levels, 2))
     passing = np.zeros((count if carried else 1, 3))
-    return Labels(tile, opened, np.empty(count), parent, how, following, units, passing)
+    return Labels(tile, opened, np.empty(count), parent, order, following, units, passing)
+
+
+def new_workspace(labels: Labels, levels: int, stop: Flags) -> Workspace:
+    """Return what searches need for problems of so many levels."""
+    outside, positions, turns = (np.ones(8, np.int64) for _ in range(3))
+    # one for energy, and two for each port of a level
+    traffic, costs = Traffic(np.zeros((levels, 2)), np.zeros(3)), np.zeros(1 + 2 * 3 * levels)
+    known, run_pj, run_passing = np.zeros((3, 10), np.uint8), np.zeros((3, 10)), np.zeros((3, 10))
+    run_units = np.zeros((3, 10, levels, 2))
+    runs = (known, run_pj, run_units, run_passing)
+    step = Step(new_tile(), outside, positions, turns, traffic, costs, *runs)
+    return Workspace(labels, step, np.zeros(1, OUTCOME), stop)
 
 
 @helper
-def pack(weights: int, inputs: int, outputs: int) -> int:
+def pack_open(weights: int, inputs: int, outputs: int) -> int:
     """Levels where open runs of each tensor begin, in one number."""
     return (weights * _BASE + inputs) * _BASE + outputs
 
@@ -77,71 +161,70 @@ def opened_from(packed: int, tensor: int) -> int:
 
 
 @helper
-def still_open(frame: Subproblem, tensor: int, begin: int, level: int) -> int:
+def still_open(subproblem: Subproblem, tensor: int, begin: int, level: int) -> int:
     """Innermost run from ``begin`` to ``level``; ``level + 1`` if there is none."""
-    while begin <= level and (begin >= frame.keep.shape[0] or not frame.runs[begin, tensor]):
+    while begin <= level and (
+        begin >= subproblem.keep.shape[0] or not subproblem.runs[begin, tensor]
+    ):
         begin += 1
     return begin
 
 
 @helper
-def put_off(frame: Subproblem, packed: int, level: int) -> float:
+def open_pj(subproblem: Subproblem, packed: int, level: int) -> float:
     """Least energy with which open runs of keepers inside a level can end."""
     energy = 0.0
     for t in range(3):
         for inner in range(opened_from(packed, t), level):
-            if frame.runs[inner, t]:
-                energy += frame.least_pj[inner, t]
+            if subproblem.runs[inner, t]:
+                energy += subproblem.least_pj[inner, t]
     return energy
 
 
 @inlined
-def opened_at(frame: Subproblem, packed: int, factors: Ints, level: int) -> int:
+def opened_at(subproblem: Subproblem, packed: int, factors: Ints, level: int) -> int:
     """Open runs after the loops of ``level``."""
     w = level if ends(WEIGHTS, factors) else opened_from(packed, WEIGHTS)
     i = level if ends(INPUTS, factors) else opened_from(packed, INPUTS)
     o = level if ends(OUTPUTS, factors) else opened_from(packed, OUTPUTS)
-    return pack(
-        still_open(frame, WEIGHTS, w, level),
-        still_open(frame, INPUTS, i, level),
-        still_open(frame, OUTPUTS, o, level),
+    return pack_open(
+        still_open(subproblem, WEIGHTS, w, level),
+        still_open(subproblem, INPUTS, i, level),
+        still_open(subproblem, OUTPUTS, o, level),
     )
 
 
 @helper
-def _no_more(walk: Walk, units: Floats, than: Floats) -> bool:
+def _no_more(search: LabelSetting, units: Floats, than: Floats) -> bool:
     """Whether no port that can decide cycles moves more than in the other label, or than there
     is time for in every mapping.
     """
-    for port in range(len(walk.live)):
-        if walk.live[port]:
-            here = moved(walk.ports, port, units)
-            if here > moved(walk.ports, port, than) and (
-                here > walk.ports.rate[port] * walk.limits[1]
-            ):
+    ports = search.costs.prices.ports
+    for port in range(len(search.live)):
+        if search.live[port]:
+            here = moved(ports, port, units)
+            if here > moved(ports, port, than) and here > ports.rate[port] * search.cycles:
                 return False
     return True
 
 
 @helper
-def _place_for(
-    labels: Labels, walk: Walk, begin: int, units: Floats, passing: Floats, tile: int, opened: int,
-    energy: float,
-) -> int:  # fmt: skip
+def _place_for(search: LabelSetting, begin: int, new: Label, units: Floats, passing: Floats) -> int:
     """Return the place of a label that the new one makes useless, -1 if there is none, or -2 if
     the new one is itself no better than another; mark all that are useless.
     """
-    at, place = walk.heads[tile], -1
-    while at >= begin and not walk.stop[0]:
-        alike = labels.opened[at] == opened
-        if alike and walk.carried:
+    labels, bounded = search.labels, search.bounded
+    at, place = search.heads[new.tile], -1
+    while at >= begin and not search.stop[0]:
+        alike = labels.opened[at] == new.opened
+        if alike and search.carried:
             for t in range(3):
                 alike = alike and labels.passing[at, t] == passing[t]
         if alike:
-            other = labels.units[at if walk.bounded else 0]
-            if labels.energy[at] <= energy and (not walk.bounded or _no_more(walk, other, units)):
+            other = labels.units[at if bounded else 0]
+            if labels.energy[at] <= new.energy and (not bounded or _no_more(search, other, units)):
                 return -2
-            if labels.energy[at] >= energy and (not walk.bounded or _no_more(walk, units, other)):
+            if labels.energy[at] >= new.energy and (not bounded or _no_more(search, units, other)):
                 labels.energy[at] = np.inf
                 place = at
         at = labels.following[at]
@@ -152,40 +235,31 @@ def _place_for(
 def copy_units(units: Floats, to: Floats) -> None:
     """Copy units[L, 2], element by element."""
     for level in range(units.shape[0]):
-        for port in range(2):
-            to[level, port] = units[level, port]
+        to[level, READ_PORT] = units[level, READ_PORT]
+        to[level, WRITE_PORT] = units[level, WRITE_PORT]
 
 
 @helper
 def add_label(
-    labels: Labels, walk: Walk, begin: int, count: int, units: Floats, passing: Floats, tile: int,
-    opened: int, energy: float, parent: int, how: int,
-) -> int:  # fmt: skip
+    search: LabelSetting, begin: int, count: int, new: Label, units: Floats, passing: Floats
+) -> int:
     """Keep a label unless another is as good; return how many there are then, -1 if no room."""
-    place = _place_for(labels, walk, begin, units, passing, tile, opened, energy)
+    labels, place = search.labels, _place_for(search, begin, new, units, passing)
     if place == -2:
         return count
     if place == -1:
         if count >= len(labels.tile):
             return -1
         place = count
-        labels.tile[place], labels.opened[place] = tile, opened
-        labels.following[place] = walk.heads[tile]
-        walk.heads[tile] = place
+        labels.tile[place], labels.opened[place] = new.tile, new.opened
+        labels.following[place] = search.heads[new.tile]
+        search.heads[new.tile] = place
         count += 1
-    labels.energy[place], labels.parent[place], labels.how[place] = energy, parent, how
-    if walk.bounded:
+    labels.energy[place] = new.energy
+    labels.parent[place], labels.order[place] = new.parent, new.order
+    if search.bounded:
         copy_units(units, labels.units[place])
-    if walk.carried:
+    if search.carried:
         for t in range(3):
             labels.passing[place, t] = passing[t]
     return count
-
-
-@inlined
-def row_of(walk: Walk, j: int, energy: float, units: Floats) -> float:
-    """What an energy and units[L, 2] cost by price j."""
-    cost = walk.prices[j, 0] * energy
-    for port in range(len(walk.live)):
-        cost += walk.prices[j, 1 + port] * moved(walk.ports, port, units)
-    return cost

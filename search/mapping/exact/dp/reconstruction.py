@@ -1,4 +1,4 @@
-"""The mapping that a walk has found, out of its labels."""
+"""The mapping that a search has found, out of its labels."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.spatial import NocLayout, axes_of
 from archloom.search.mapping.exact.subproblem import Lattice, order_of
 
-from .labels import Labels
+from .labels import Workspace
 
 
 def rebuilt(
@@ -15,24 +15,23 @@ def rebuilt(
     spread: Ints,
     wiring: NocLayout,
     lattice: Lattice,
-    labels: Labels,
-    tally: Ints,
+    space: Workspace,
 ) -> Ints:
-    """Return the loops [L, 4, 8] of the best mapping of a walk that unrolls ``spread[L, 8]``."""
-    tiles, choices = [lattice.size - 1], [int(tally[1])]
-    label = int(tally[0])
+    """Return the loops [L, 4, 8] of the best mapping of a search that unrolls ``spread[L, 8]``."""
+    labels, outcome = space.labels, space.outcome[0]
+    tiles, orders, label = [lattice.size - 1], [int(outcome["order"])], int(outcome["label"])
     while label >= 0:
         tiles.append(int(labels.tile[label]))
-        choices.append(int(labels.how[label]))
+        orders.append(int(labels.order[label]))
         label = int(labels.parent[label])
     loops = np.ones((len(spread), 4, 8), np.int64)
     inner = np.ones(8, np.int64)
-    for level, (tile, how) in enumerate(zip(reversed(tiles), reversed(choices), strict=True)):
+    for level, (tile, order) in enumerate(zip(reversed(tiles), reversed(orders), strict=True)):
         positions = tile // lattice.places % lattice.counts
         tau = lattice.values[np.arange(8), positions]
         loops[level, 0] = tau // inner
         loops[level, 1], loops[level, 2] = _axes(setup, level, spread, wiring)
-        loops[level, 3] = order_of(setup, level, how)
+        loops[level, 3] = order_of(setup, level, order)
         inner = tau
     return loops
 

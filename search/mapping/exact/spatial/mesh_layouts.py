@@ -48,7 +48,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Sharing:
-    """How children of a level share inputs, as far as a frame fixes it.
+    """How children of a level share inputs, as far as a subproblem fixes it.
 
     ``guess`` and ``codes`` are those of
     :class:`archloom.search.mapping.exact.subproblem.subproblem.Subproblem`, ``steps`` an example of

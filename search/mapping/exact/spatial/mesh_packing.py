@@ -3,7 +3,7 @@
 import numpy as np
 
 from archloom.evaluators import Flags, Ints, compiled, helper
-from archloom.evaluators.loopnest import KernelInputs
+from archloom.evaluators.loopnest import KernelInputs, X, Y
 
 
 @helper
@@ -11,9 +11,9 @@ def _may_stand(setup: KernelInputs, level: int, d: int, along_x: int, along_y: i
     """Whether a dimension may be unrolled so along x and y."""
     if not setup.both_axes and along_x > 1 and along_y > 1:
         return False
-    if not setup.spatial[level, 0, d] and along_x != setup.fixed[level, 0, d]:
+    if not setup.spatial[level, X, d] and along_x != setup.fixed[level, X, d]:
         return False
-    return bool(setup.spatial[level, 1, d] or along_y == setup.fixed[level, 1, d])
+    return bool(setup.spatial[level, Y, d] or along_y == setup.fixed[level, Y, d])
 
 
 @helper
@@ -23,19 +23,19 @@ def place(setup: KernelInputs, level: int, spread: Ints, x: Ints, taken: Ints) -
     ``taken[9, 2]`` is overwritten.
     """
     d = 0
-    taken[0, 0], taken[0, 1], x[0] = 1, 1, 0
+    taken[0, X], taken[0, Y], x[0] = 1, 1, 0
     while d < 8:
-        room_x, room_y = setup.fanout[level, 0], setup.fanout[level, 1]
+        room_x, room_y = setup.fanout[level, X], setup.fanout[level, Y]
         # less along x would be too much along y
-        factor = max(x[d] + 1, (spread[d] * taken[d, 1] + room_y - 1) // room_y)
-        while factor * taken[d, 0] <= room_x and factor <= spread[d]:
+        factor = max(x[d] + 1, (spread[d] * taken[d, Y] + room_y - 1) // room_y)
+        while factor * taken[d, X] <= room_x and factor <= spread[d]:
             if spread[d] % factor == 0 and _may_stand(setup, level, d, factor, spread[d] // factor):
                 break
             factor += 1
-        if factor * taken[d, 0] <= room_x and factor <= spread[d]:
+        if factor * taken[d, X] <= room_x and factor <= spread[d]:
             x[d] = factor
-            taken[d + 1, 0] = taken[d, 0] * factor
-            taken[d + 1, 1] = taken[d, 1] * (spread[d] // factor)
+            taken[d + 1, X] = taken[d, X] * factor
+            taken[d + 1, Y] = taken[d, Y] * (spread[d] // factor)
             d += 1
             if d < 8:
                 x[d] = 0
@@ -49,7 +49,7 @@ def place(setup: KernelInputs, level: int, spread: Ints, x: Ints, taken: Ints) -
 @helper
 def _at_all(setup: KernelInputs, level: int, d: int) -> bool:
     """Whether a mesh may choose how much of a dimension it unrolls."""
-    return bool(setup.spatial[level, 0, d] or setup.spatial[level, 1, d])
+    return bool(setup.spatial[level, X, d] or setup.spatial[level, Y, d])
 
 
 @compiled
@@ -57,7 +57,7 @@ def unrolled(setup: KernelInputs, level: int, most: int, stop: Flags) -> Ints:
     """Return all products of factors that a level may unroll: int64[B, 8], and one row more than
     ``most`` if there are more.
     """
-    children = float(setup.fanout[level, 0]) * float(setup.fanout[level, 1])
+    children = float(setup.fanout[level, X]) * float(setup.fanout[level, Y])
     found, count, d = np.empty((most + 1, 8), np.int64), 0, 0
     spread, taken = np.zeros(8, np.int64), np.ones((9, 2), np.int64)
     product, x = np.ones(9), np.empty(8, np.int64)
@@ -68,7 +68,7 @@ def unrolled(setup: KernelInputs, level: int, most: int, stop: Flags) -> Ints:
                     found[count, i] = spread[i]
                 count += 1
             d -= 1
-        here = setup.fixed[level, 0, d] * setup.fixed[level, 1, d]
+        here = setup.fixed[level, X, d] * setup.fixed[level, Y, d]
         factor, bound = spread[d] + 1, setup.bounds[d]
         if not _at_all(setup, level, d):
             factor = here if spread[d] == 0 else bound + 1

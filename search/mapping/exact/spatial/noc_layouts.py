@@ -1,4 +1,4 @@
-"""Frames of hardware whose words take hops: what a choice of factors leaves open beside steps."""
+"""Subproblems where words take hops: what a choice of factors leaves open beside steps."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -57,35 +57,35 @@ def find_noc_layouts(layouts: Layouts, keep: Flags, spread: Ints) -> tuple[list[
     return sorted(found[:MOST_WIRINGS], key=lambda wiring: wiring.hops), complete
 
 
-def wired(frame: Subproblem, wiring: NocLayout) -> Subproblem:
-    """Write a wiring into a frame; return it, with more room if that was too small."""
+def wired(subproblem: Subproblem, wiring: NocLayout) -> Subproblem:
+    """Write a wiring into a subproblem; return it, with more room if that was too small."""
     for level, shared in enumerate(wiring.shared):
-        frame.guess[level], frame.codes[level] = shared.guess, shared.codes
-    frame = _with_room(frame, [wiring])
+        subproblem.guess[level], subproblem.codes[level] = shared.guess, shared.codes
+    subproblem = _with_room(subproblem, [wiring])
     for level, layout in wiring.layouts.items():
         for t, (groups, hops) in enumerate(layout.served):
             count = len(groups)
-            frame.sizes[level, t] = count
-            frame.groups[level, t, :count], frame.hops[level, t, :count] = groups, hops
-    return frame
+            subproblem.sizes[level, t] = count
+            subproblem.groups[level, t, :count], subproblem.hops[level, t, :count] = groups, hops
+    return subproblem
 
 
-def wired_least(frame: Subproblem, found: list[NocLayout]) -> Subproblem:
-    """Write what no wiring is below into a frame, and leave open how inputs are shared where
+def wired_least(subproblem: Subproblem, found: list[NocLayout]) -> Subproblem:
+    """Write what no wiring is below into a subproblem, and leave open how inputs are shared where
     they differ in it.
     """
     same = all(wiring.shared == found[0].shared for wiring in found)
     for level, shared in enumerate(found[0].shared):
-        frame.guess[level] = shared.guess if same else 0
-        frame.codes[level] = shared.codes if same else ANY
+        subproblem.guess[level] = shared.guess if same else 0
+        subproblem.codes[level] = shared.codes if same else ANY
     for level in found[0].layouts:
         for t in range(3):
             served = [wiring.layouts[level].served[t] for wiring in found]
             even = len({groups for groups, _ in served}) == 1 and len(served[0][0]) == 1
-            frame.sizes[level, t] = 1 if even else BOUNDED
-            frame.groups[level, t, 0] = min(sum(groups) for groups, _ in served)
-            frame.hops[level, t, 0] = min(sum(hops) for _, hops in served)
-    return frame
+            subproblem.sizes[level, t] = 1 if even else BOUNDED
+            subproblem.groups[level, t, 0] = min(sum(groups) for groups, _ in served)
+            subproblem.hops[level, t, 0] = min(sum(hops) for _, hops in served)
+    return subproblem
 
 
 def parts_of(found: list[NocLayout]) -> list[list[NocLayout]]:
@@ -105,10 +105,14 @@ def parts_of(found: list[NocLayout]) -> list[list[NocLayout]]:
     return [[found[i] for i in order[:middle]], [found[i] for i in order[middle:]]]
 
 
-def _with_room(frame: Subproblem, found: list[NocLayout]) -> Subproblem:
-    room = max(len(groups) for wiring in found for one in wiring.layouts.values()
-               for groups, _ in one.served)  # fmt: skip
-    if room <= frame.groups.shape[2]:
-        return frame
-    shape = (*frame.groups.shape[:2], 2 * room)
-    return frame._replace(groups=np.zeros(shape), hops=np.zeros(shape))
+def _with_room(subproblem: Subproblem, found: list[NocLayout]) -> Subproblem:
+    room = max(
+        len(groups)
+        for wiring in found
+        for one in wiring.layouts.values()
+        for groups, _ in one.served
+    )
+    if room <= subproblem.groups.shape[2]:
+        return subproblem
+    shape = (*subproblem.groups.shape[:2], 2 * room)
+    return subproblem._replace(groups=np.zeros(shape), hops=np.zeros(shape))

@@ -83,13 +83,13 @@ def is_mirrored(setup: KernelInputs) -> bool:
     return bool(alike and (setup.ranks == setup.ranks[:, :, _SWAPPED]).all())
 
 
-def sides_of(spreads: Ints) -> Ints:
+def sides_of(spreads: Ints) -> tuple[Ints, Ints]:
     """Return for each choice of factors the innermost level where it differs from its mirror
-    image, and whether it has more (1) or less (-1) there at first; 0 if nowhere: int64[B, 2].
+    image, and whether it has more (1) or less (-1) there at first; 0 if nowhere: int64[B] each.
     """
     change = (spreads - spreads[:, :, _SWAPPED]).reshape(len(spreads), -1)
     first = np.argmax(change != 0, axis=1)
-    return np.stack([first // 8, np.sign(change[np.arange(len(spreads)), first])], axis=1)
+    return first // 8, np.sign(change[np.arange(len(spreads)), first])
 
 
 def axes_of(setup: KernelInputs, level: int, spread: Ints) -> tuple[Ints, Ints]:

@@ -1,7 +1,8 @@
 """One subproblem: costs of its mappings once kept tensors and unrolled factors are fixed.
 
 ``subproblem.py`` first; ``tile_lattice.py`` has the tiles of a level, ``stationary_runs.py`` what
-it costs that a tensor stops being stationary, ``ports.py`` cycles, ``noc_hops.py`` hops.
+it costs that a tensor stops being stationary, ``least_runs.py`` the least of that, ``ports.py``
+cycles, ``noc_hops.py`` hops.
 """
 
 from typing import TYPE_CHECKING
@@ -9,10 +10,23 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .least_runs import (
+        ALL as ALL,
+        LEAST as LEAST,
+        MOVING as MOVING,
+        NEXT as NEXT,
+        STAYING as STAYING,
+        Scratch as Scratch,
+        end_of_run as end_of_run,
+        least_end as least_end,
+        least_of_tensor as least_of_tensor,
+        new_scratch as new_scratch,
+    )
     from .loop_orders import (
         idle as idle,
         may_lead as may_lead,
         order_of as order_of,
+        pack_order as pack_order,
         staying as staying,
     )
     from .noc_hops import (
@@ -24,28 +38,32 @@ if TYPE_CHECKING:
     )
     from .ports import (
         Ports as Ports,
+        Prices as Prices,
         binding as binding,
+        chosen as chosen,
+        energy_below as energy_below,
         moved as moved,
         open_ports as open_ports,
         ports_of as ports_of,
-        room_of as room_of,
+        priced as priced,
     )
     from .stationary_runs import (
         NONE as NONE,
         NOTHING as NOTHING,
-        Scratch as Scratch,
-        end_of_run as end_of_run,
+        Ending as Ending,
+        Tile as Tile,
+        Traffic as Traffic,
         end_runs as end_runs,
         ends as ends,
-        least_end as least_end,
-        least_of_tensor as least_of_tensor,
         may_stay as may_stay,
+        new_tile as new_tile,
         run_of as run_of,
-        scratch as scratch,
         still_leads as still_leads,
         tries as tries,
     )
     from .subproblem import (
+        ANY_TENSOR as ANY_TENSOR,
+        OF_INPUTS as OF_INPUTS,
         Subproblem as Subproblem,
         leakage as leakage,
         meets as meets,

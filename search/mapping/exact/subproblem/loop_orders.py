@@ -69,9 +69,15 @@ def may_lead(
     return bool(setup.ranks[level, way, first] == lowest)
 
 
-def order_of(setup: KernelInputs, level: int, how: int) -> Ints:
-    """Return the loop order, innermost first, of a packed choice: way, what stays, first loop."""
-    way, stays, first = how // 64, how // 16 % 4, how % 16 - 1
+@helper
+def pack_order(way: int, stays: int, first: int) -> int:
+    """A way to order loops, what stays and the first loop (or -1), in one number."""
+    return (way * 4 + stays) * 16 + first + 1
+
+
+def order_of(setup: KernelInputs, level: int, packed: int) -> Ints:
+    """Return the loop order, innermost first, that :func:`pack_order` packed."""
+    way, stays, first = packed // 64, packed // 16 % 4, packed % 16 - 1
     idle = (*IDLE, (G,) if first < 0 else ())[stays]
     leading = [d for d in (first,) if d in idle]
     leading += [d for d in idle if d != first]

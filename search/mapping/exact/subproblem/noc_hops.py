@@ -1,4 +1,4 @@
-"""What hops and routers cost in a frame, word by word that enters a child (theorem 8).
+"""What hops and routers cost in a subproblem, word by word that enters a child (theorem 8).
 
 The network below a level serves groups of children that share a word. A child that lets a tensor
 pass counts as well: the words that would enter its tile take hops, and those that pass on take
@@ -10,10 +10,12 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators import Floats, Ints, compiled, helper
-from archloom.evaluators.loopnest import KernelInputs
+from archloom.evaluators.loopnest import DILATION, STRIDE, KernelInputs
 from archloom.space.workload import INPUTS, P, R
 
 from .subproblem import (
+    ANY_TENSOR,
+    OF_INPUTS,
     Subproblem,
     leakage,
     least_words,
@@ -50,15 +52,15 @@ _ratio_code = helper(ratio_code)
 
 
 @helper
-def shares_as_coded(setup: KernelInputs, frame: Subproblem, level: int, extents: Ints) -> bool:
-    """Whether children of a level with such tiles share inputs as the frame says."""
-    window, spread = setup.window, frame.spread[level]
+def shares_as_coded(setup: KernelInputs, subproblem: Subproblem, level: int, extents: Ints) -> bool:
+    """Whether children of a level with such tiles share inputs as the subproblem says."""
+    window, spread = setup.window, subproblem.spread[level]
     for axis in range(2):
-        code = frame.codes[level, axis]
+        code = subproblem.codes[level, axis]
         if code == ANY:
             continue
-        step_out = window[axis, 0] * extents[P + axis]
-        step_kernel = window[axis, 1] * extents[R + axis]
+        step_out = window[axis, STRIDE] * extents[P + axis]
+        step_kernel = window[axis, DILATION] * extents[R + axis]
         if code != _ratio_code(spread[P + axis], step_out, spread[R + axis], step_kernel):
             return False
     return True
@@ -79,157 +81,163 @@ def least_hops(near: Floats, children: int, groups: int, even: bool) -> float:
 
 @helper
 def _bound_network(
-    setup: KernelInputs, frame: Subproblem, tensor: int, level: int, children: int
+    setup: KernelInputs, subproblem: Subproblem, tensor: int, level: int, children: int
 ) -> None:
     """Set the least groups and hops of a tensor where nothing says which child stands where."""
-    different = served(setup, frame, tensor, level, False)
-    even = not (tensor == INPUTS and meets(setup, frame.spread, level))
-    frame.groups[level, tensor, 0] = different
-    frame.hops[level, tensor, 0] = least_hops(frame.near[level], children, different, even)
+    different = served(setup, subproblem, tensor, level, False)
+    even = not (tensor == INPUTS and meets(setup, subproblem.spread, level))
+    subproblem.groups[level, tensor, 0] = different
+    subproblem.hops[level, tensor, 0] = least_hops(
+        subproblem.near[level], children, different, even
+    )
 
 
 @helper
-def _routers(frame: Subproblem, tensor: int, level: int, moved: float, passing: float) -> float:
+def _routers(
+    subproblem: Subproblem, tensor: int, level: int, moved: float, passing: float
+) -> float:
     """Words at routers, if ``moved`` enter a child and ``passing`` pass in all."""
     words, total = 0.0, 0.0
-    for size in range(frame.sizes[level, tensor]):
-        total += frame.groups[level, tensor, size]
-    for size in range(frame.sizes[level, tensor]):
-        here = passing * frame.groups[level, tensor, size] / total
-        words += here * (1.0 + np.floor(moved * frame.hops[level, tensor, size] / here))
+    for size in range(subproblem.sizes[level, tensor]):
+        total += subproblem.groups[level, tensor, size]
+    for size in range(subproblem.sizes[level, tensor]):
+        here = passing * subproblem.groups[level, tensor, size] / total
+        words += here * (1.0 + np.floor(moved * subproblem.hops[level, tensor, size] / here))
     return words
 
 
 @helper
-def _all_hops(frame: Subproblem, tensor: int, level: int) -> float:
+def _all_hops(subproblem: Subproblem, tensor: int, level: int) -> float:
     """Hops that serve all children of a level with a word each."""
     hops = 0.0
-    for size in range(max(1, frame.sizes[level, tensor])):
-        hops += frame.hops[level, tensor, size]
+    for size in range(max(1, subproblem.sizes[level, tensor])):
+        hops += subproblem.hops[level, tensor, size]
     return hops
 
 
 @helper
-def passing_pj(frame: Subproblem, tensor: int, level: int, words: float, inside: float) -> float:
+def passing_pj(
+    subproblem: Subproblem, tensor: int, level: int, words: float, inside: float
+) -> float:
     """Energy of the network below a level whose children let a tensor pass.
 
     ``words`` would enter each child, ``inside`` (0 if that is not known) the nearest keeper
     further in. What is not known for sure is bounded: words * (1 + floor(hops)) are no fewer
     than either words or hops.
     """
-    energy = words * frame.stream_pj[level, tensor]
-    price = frame.routed_pj[level, tensor]
+    energy = words * subproblem.stream_pj[level, tensor]
+    price = subproblem.routed_pj[level, tensor]
     if price == 0.0:
         return float(energy)
-    moved = words * _all_hops(frame, tensor, level)
-    passing = frame.passing[level, tensor]
-    if frame.coupled[level, tensor]:
+    moved = words * _all_hops(subproblem, tensor, level)
+    passing = subproblem.passing[level, tensor]
+    if subproblem.coupled[level, tensor]:
         if inside == 0.0:
             return float(energy + price * moved)
         passing *= inside
-    if frame.unsure[level, tensor]:
+    if subproblem.unsure[level, tensor]:
         return float(energy + price * max(passing, moved))
-    return float(energy + price * _routers(frame, tensor, level, words, passing))
+    return float(energy + price * _routers(subproblem, tensor, level, words, passing))
 
 
 @helper
 def _price_network(
-    setup: KernelInputs, frame: Subproblem, tensor: int, level: int, kept: bool
+    setup: KernelInputs, subproblem: Subproblem, tensor: int, level: int, kept: bool
 ) -> None:
     """Set what words over the network below a level cost; ``kept`` where they enter."""
     children = 1
     for d in range(8):
-        children *= frame.spread[level, d]
+        children *= subproblem.spread[level, d]
     hop_pj, router_pj = setup.hop_pj[level], setup.router_pj[level]
-    frame.stream_pj[level, tensor], frame.routed_pj[level, tensor] = 0.0, 0.0
+    subproblem.stream_pj[level, tensor], subproblem.routed_pj[level, tensor] = 0.0, 0.0
     if children == 1 or hop_pj + router_pj == 0.0:
         return
-    if frame.sizes[level, tensor] == UNKNOWN:
-        _bound_network(setup, frame, tensor, level, children)
-    used, hops = frame.used[level], _all_hops(frame, tensor, level)
-    frame.stream_pj[level, tensor] = used * (hops * hop_pj)
+    if subproblem.sizes[level, tensor] == UNKNOWN:
+        _bound_network(setup, subproblem, tensor, level, children)
+    used, hops = subproblem.used[level], _all_hops(subproblem, tensor, level)
+    subproblem.stream_pj[level, tensor] = used * (hops * hop_pj)
     if not kept:
-        frame.routed_pj[level, tensor] = used * router_pj
+        subproblem.routed_pj[level, tensor] = used * router_pj
         return
-    if frame.sizes[level, tensor] > 0:
+    if subproblem.sizes[level, tensor] > 0:
         groups = 0.0
-        for size in range(frame.sizes[level, tensor]):
-            groups += frame.groups[level, tensor, size]
-        words = _routers(frame, tensor, level, 1.0, groups)
+        for size in range(subproblem.sizes[level, tensor]):
+            groups += subproblem.groups[level, tensor, size]
+        words = _routers(subproblem, tensor, level, 1.0, groups)
     else:
-        words = max(frame.groups[level, tensor, 0], hops)
-    frame.stream_pj[level, tensor] += used * (words * router_pj)
+        words = max(subproblem.groups[level, tensor, 0], hops)
+    subproblem.stream_pj[level, tensor] += used * (words * router_pj)
 
 
 @helper
 def _wire_tensor(
-    setup: KernelInputs, frame: Subproblem, real: Ints, tensor: int, total: int
+    setup: KernelInputs, subproblem: Subproblem, tensor: int, total: int
 ) -> tuple[float, float]:
     fixed, least = 0.0, 0.0
     # words that pass are those of the MACs, or of the nearest keeper inside
     passing, coupled, sure = float(total), False, True
     for level in range(setup.top[tensor] + 1):
-        kept = level == 0 or bool(frame.keep[level - 1, tensor])
+        kept = level == 0 or bool(subproblem.keep[level - 1, tensor])
         if level > 0 and kept:
             passing, coupled, sure = 1.0, True, True
-        known = tensor == INPUTS and bool(frame.varies[level])
-        passing *= served(setup, frame, tensor, level, known)
-        if tensor == INPUTS and level > 0 and not known and frame.guess[level] == 0:
-            sure = sure and not meets(setup, frame.spread, level)
-        _price_network(setup, frame, tensor, level, kept)
-        frame.passing[level, tensor] = passing
-        frame.coupled[level, tensor] = coupled
-        frame.unsure[level, tensor] = not sure or frame.sizes[level, tensor] <= 0
+        known = tensor == INPUTS and bool(subproblem.varies[level])
+        passing *= served(setup, subproblem, tensor, level, known)
+        if tensor == INPUTS and level > 0 and not known and subproblem.guess[level] == 0:
+            sure = sure and not meets(setup, subproblem.spread, level)
+        _price_network(setup, subproblem, tensor, level, kept)
+        subproblem.passing[level, tensor] = passing
+        subproblem.coupled[level, tensor] = coupled
+        subproblem.unsure[level, tensor] = not sure or subproblem.sizes[level, tensor] <= 0
         if level == 0:
-            fixed += total * frame.stream_pj[0, tensor]
+            fixed += total * subproblem.stream_pj[0, tensor]
             continue
         pj = 0.0
         if kept:
-            words = least_words(frame, real, tensor, level - 1)
-            pj = words * frame.stream_pj[level, tensor]
-            frame.least_pj[level - 1, tensor] += pj
-        elif frame.stream_pj[level, tensor] + frame.routed_pj[level, tensor] > 0.0:
-            words = least_words(frame, real, tensor, level - 1)
-            pj = passing_pj(frame, tensor, level, float(words), 0.0)
-            frame.runs[level - 1, tensor] = 1
-            frame.least_pj[level - 1, tensor] = pj
+            words = least_words(subproblem, tensor, level - 1)
+            pj = words * subproblem.stream_pj[level, tensor]
+            subproblem.least_pj[level - 1, tensor] += pj
+        elif subproblem.stream_pj[level, tensor] + subproblem.routed_pj[level, tensor] > 0.0:
+            words = least_words(subproblem, tensor, level - 1)
+            pj = passing_pj(subproblem, tensor, level, float(words), 0.0)
+            subproblem.runs[level - 1, tensor] = 1
+            subproblem.least_pj[level - 1, tensor] = pj
         least += pj
     return fixed, least
 
 
 @helper
-def wire(setup: KernelInputs, frame: Subproblem, real: Ints, total: int) -> tuple[float, float]:
-    """Set what networks cost in a prepared frame; return what all mappings share, and the least
-    of the rest.
+def wire(setup: KernelInputs, subproblem: Subproblem, total: int) -> tuple[float, float]:
+    """Set what networks cost in a prepared subproblem; return what all mappings share, and the
+    least of the rest.
     """
-    levels = frame.keep.shape[0]
+    levels = subproblem.keep.shape[0]
     fixed, least = 0.0, 0.0
-    frame.carries[0], frame.carries[1] = 0, 0
+    subproblem.carries[ANY_TENSOR], subproblem.carries[OF_INPUTS] = 0, 0
     for t in range(3):
         for level in range(levels):
-            frame.runs[level, t] = frame.parent[level, t] >= 0
-            frame.stream_pj[level, t], frame.routed_pj[level, t] = 0.0, 0.0
-        shared, rest = _wire_tensor(setup, frame, real, t, total)
+            subproblem.runs[level, t] = subproblem.parent[level, t] >= 0
+            subproblem.stream_pj[level, t], subproblem.routed_pj[level, t] = 0.0, 0.0
+        shared, rest = _wire_tensor(setup, subproblem, t, total)
         fixed += shared
         least += rest
         needed = False
         for level in range(levels - 1, -1, -1):
             if level + 1 < levels:
-                routed = frame.routed_pj[level + 1, t] > 0.0
-                needed = needed or (frame.coupled[level + 1, t] > 0 and routed)
-            needed = needed and frame.keep[level, t] == 0
-            frame.needed[level, t] = needed
+                routed = subproblem.routed_pj[level + 1, t] > 0.0
+                needed = needed or (subproblem.coupled[level + 1, t] > 0 and routed)
+            needed = needed and subproblem.keep[level, t] == 0
+            subproblem.needed[level, t] = needed
             if needed:
-                frame.carries[0] = 1
+                subproblem.carries[ANY_TENSOR] = 1
                 if t == INPUTS:
-                    frame.carries[1] = 1
+                    subproblem.carries[OF_INPUTS] = 1
     return fixed, least
 
 
 @compiled
-def wired_bounds(setup: KernelInputs, frame: Subproblem, real: Ints) -> tuple[float, float, float]:
-    """Prepare a frame; return the least energy, cycles and used leakage of its mappings."""
-    fixed, least, total = prepare(setup, frame, real)
-    shared, hops = wire(setup, frame, real, total)
-    cycles = max(step_cycles(setup, total), port_cycles(setup, frame.units))
-    return fixed + least + shared + hops, cycles, leakage(setup, frame)
+def wired_bounds(setup: KernelInputs, subproblem: Subproblem) -> tuple[float, float, float]:
+    """Prepare a subproblem; return the least energy, cycles and used leakage of its mappings."""
+    fixed, least, total = prepare(setup, subproblem)
+    shared, hops = wire(setup, subproblem, total)
+    cycles = max(step_cycles(setup, total), port_cycles(setup, subproblem.units))
+    return fixed + least + shared + hops, cycles, leakage(setup, subproblem)

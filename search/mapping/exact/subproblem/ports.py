@@ -5,13 +5,18 @@ from typing import NamedTuple
 import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints, compiled, helper, inlined
-from archloom.evaluators.loopnest import KernelInputs
+from archloom.evaluators.loopnest import (
+    BOTH_PORTS,
+    OF_ENERGY,
+    OF_LATENCY,
+    READ_PORT,
+    WRITE_PORT,
+    KernelInputs,
+)
 from archloom.space.workload import OUTPUTS
 
+from ...objectives import SCORE_ROUNDING
 from .subproblem import Subproblem
-
-#: what is counted at a port: reads, writes, or both together
-READ, WRITTEN, BOTH = range(3)
 
 
 class Ports(NamedTuple):
@@ -20,6 +25,16 @@ class Ports(NamedTuple):
     level: Ints
     kind: Ints
     rate: Floats
+
+
+class Prices(NamedTuple):
+    """By ``table[J, 1 + K]`` of picojoules and of units through K ports, costs are mixed J times.
+
+    Where energy alone counts, no column of the table is for a port.
+    """
+
+    ports: Ports
+    table: Floats
 
 
 def ports_of(setup: KernelInputs) -> Ports:
@@ -33,46 +48,63 @@ def ports_of(setup: KernelInputs) -> Ports:
 def moved(ports: Ports, port: int, units: Floats) -> float:
     """Units through a port, of units[L, 2] that are read and written."""
     level, kind = ports.level[port], ports.kind[port]
-    if kind == BOTH:
-        return float(units[level, READ] + units[level, WRITTEN])
+    if kind == BOTH_PORTS:
+        return float(units[level, READ_PORT] + units[level, WRITE_PORT])
     return float(units[level, kind])
 
 
 @helper
-def _per_word(setup: KernelInputs, frame: Subproblem, level: int, width: int, pj: float) -> float:
+def priced(prices: Prices, j: int, energy: float, units: Floats) -> float:
+    """Cost of an energy and of units[L, 2], by price j."""
+    cost = float(prices.table[j, 0] * energy)
+    for port in range(prices.table.shape[1] - 1):
+        cost += prices.table[j, 1 + port] * moved(prices.ports, port, units)
+    return cost
+
+
+@inlined
+def chosen(ports: Ports, at: Ints) -> Ports:
+    """Return the ports ``at[n]``."""
+    return Ports(ports.level[at], ports.kind[at], ports.rate[at])
+
+
+@helper
+def _per_word(
+    setup: KernelInputs, subproblem: Subproblem, level: int, width: int, pj: float
+) -> float:
     """Energy that a word more costs a level at least, but for the rounding to whole accesses."""
-    return float(frame.active[level] * (pj / width + setup.address_pj[level]))
+    return float(subproblem.active[level] * (pj / width + setup.address_pj[level]))
 
 
 @helper
 def _units_per_pj(
-    setup: KernelInputs, frame: Subproblem, ports: Ports, port: int, t: int, level: int
+    setup: KernelInputs, subproblem: Subproblem, ports: Ports, port: int, t: int, level: int
 ) -> float:
     """Most units that a keeper moves through a port for a picojoule that its fills cost."""
-    at, kind, parent = ports.level[port], ports.kind[port], frame.parent[level, t]
+    at, kind, parent = ports.level[port], ports.kind[port], subproblem.parent[level, t]
     if at not in (level, parent):
         return 0.0
-    own = _per_word(setup, frame, level, setup.width[level, t], setup.fill_pj[level, t])
+    own = _per_word(setup, subproblem, level, setup.width[level, t], setup.fill_pj[level, t])
     price = setup.read_pj[parent, t]
     price += setup.update_pj[parent, t] if t == OUTPUTS else 0.0
-    sent = _per_word(setup, frame, parent, setup.width[parent, t], price)
-    chain = frame.chain[level, t]
+    sent = _per_word(setup, subproblem, parent, setup.width[parent, t], price)
+    chain = subproblem.chain[level, t]
     if at == level:
-        if kind == READ:
+        if kind == READ_PORT:
             return 0.0
         return float(setup.unit[level, t] / (own + sent * chain))
-    if t != OUTPUTS and kind == WRITTEN:
+    if t != OUTPUTS and kind == WRITE_PORT:
         return 0.0
-    units = chain * setup.unit[parent, t] * (2 if t == OUTPUTS and kind == BOTH else 1)
+    units = chain * setup.unit[parent, t] * (2 if t == OUTPUTS and kind == BOTH_PORTS else 1)
     # where children start stretches of inputs that the tile decides, there may be many
-    own = 0.0 if frame.varies[level + 1] else own
+    own = 0.0 if subproblem.varies[level + 1] else own
     return float(units / (own + sent * chain))
 
 
 @helper
-def room_of(setup: KernelInputs, score: float, cycles: float, leakage_pj: float) -> float:
+def energy_below(setup: KernelInputs, score: float, cycles: float, leakage_pj: float) -> float:
     """Energy (pJ) of mappings with less than a score (ln) that take so many cycles at least."""
-    a, b = setup.weights[0], setup.weights[1]
+    a, b = setup.weights[OF_ENERGY], setup.weights[OF_LATENCY]
     left = score - (b * np.log(cycles) if b > 0 else 0.0)
     if a == 0:
         return np.inf if left > 0 else -np.inf
@@ -81,41 +113,46 @@ def room_of(setup: KernelInputs, score: float, cycles: float, leakage_pj: float)
 
 @inlined
 def open_ports(
-    setup: KernelInputs, frame: Subproblem, ports: Ports, most_pj: float, cycles: float
+    setup: KernelInputs, subproblem: Subproblem, ports: Ports, most_pj: float, cycles: float
 ) -> Ints:
     """Return the ports that can need more than so many cycles; see :func:`binding`."""
     live = np.ones(len(ports.rate), np.uint8)
-    binding(setup, frame, ports, most_pj, cycles, live)
+    binding(setup, subproblem, ports, most_pj, cycles, live)
     (at,) = np.nonzero(live)
     return at
 
 
 @compiled
 def binding(
-    setup: KernelInputs, frame: Subproblem, ports: Ports, most_pj: float, cycles: float, live: Flags
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    ports: Ports,
+    most_pj: float,
+    cycles: float,
+    live: Flags,
 ) -> None:
     """Set live[K]: whether a port can need more than so many cycles in a mapping that costs
     less than an energy.
 
     ``most_pj`` is what the fills of keepers may cost beyond the least.
     """
-    levels = frame.keep.shape[0]
+    levels = subproblem.keep.shape[0]
     spare = most_pj
     for t in range(3):
         for level in range(levels):
-            parent = frame.parent[level, t]
+            parent = subproblem.parent[level, t]
             if parent >= 0:
                 # what must enter may have been rounded up to whole accesses
-                spare += frame.active[level] * setup.fill_pj[level, t]
-                spare += frame.active[parent] * setup.read_pj[parent, t]
-                spare += frame.active[parent] * setup.update_pj[parent, t]
+                spare += subproblem.active[level] * setup.fill_pj[level, t]
+                spare += subproblem.active[parent] * setup.read_pj[parent, t]
+                spare += subproblem.active[parent] * setup.update_pj[parent, t]
     for port in range(len(live)):
         steepest = 0.0
         for t in range(3):
             for level in range(levels):
-                if frame.parent[level, t] >= 0:
-                    some = _units_per_pj(setup, frame, ports, port, t, level)
+                if subproblem.parent[level, t] >= 0:
+                    some = _units_per_pj(setup, subproblem, ports, port, t, level)
                     steepest = max(steepest, some)
-        most = moved(ports, port, frame.units)
+        most = moved(ports, port, subproblem.units)
         most += steepest * spare if steepest > 0 else 0.0
-        live[port] = 0 if most * (1 + 1e-9) <= cycles * ports.rate[port] else 1
+        live[port] = 0 if most * (1 + SCORE_ROUNDING) <= cycles * ports.rate[port] else 1

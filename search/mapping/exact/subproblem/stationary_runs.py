@@ -10,19 +10,79 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators import Floats, Ints, helper, inlined
-from archloom.evaluators.loopnest import KernelInputs, axis_words, extent
+from archloom.evaluators.loopnest import (
+    COLUMNS,
+    DILATION,
+    FILLS,
+    READ_PORT,
+    READS,
+    ROWS,
+    STRIDE,
+    TEMPORAL,
+    UPDATES,
+    WRITE_PORT,
+    KernelInputs,
+    axis_words,
+    extent,
+)
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 
-from .loop_orders import idle
 from .noc_hops import passing_pj
-from .ports import Ports, moved
-from .subproblem import Subproblem, charge, starts
+from .subproblem import UNPADDED, Subproblem, charge, starts
 
 #: no loop moves the windows of inputs first
 NOTHING: Final = -1
 
 #: the tensor that stays where none does
 NONE: Final = 3
+
+#: no column of ``Tile.words`` is known
+_UNKNOWN: Final = -1
+
+
+class Tile(NamedTuple):
+    """A tile by the steps inside it, ``tau[8]``, and the loops of the next level, ``factors[8]``.
+
+    Rows and columns that DRAM sends without padding are remembered: most neighbours of a tile
+    have the same. ``words[2, 3]`` are those by axis and by the loop that shares an overlap, -1
+    where they are not known, of a tile with ``extents[1, 8]`` and ``loops[1, 4, 8]``.
+    """
+
+    tau: Ints
+    factors: Ints
+    extents: Ints
+    loops: Ints
+    words: Ints
+
+
+class Ending(NamedTuple):
+    """Where the run of a tensor ends: at level ``outer``, of which ``stays`` is the tensor that
+    stays and ``first`` the loop that ends runs of inputs. It begins ``steps`` times
+    (:func:`run_of`).
+    """
+
+    outer: int
+    steps: int
+    stays: int
+    first: int
+
+
+class Traffic(NamedTuple):
+    """What runs move beyond the least: ``units[L, 2]`` through the read and the write port of each
+    level; and ``passing[3]``, the words that enter the nearest keeper of each tensor inside, 0
+    where that is not known.
+    """
+
+    units: Floats
+    passing: Floats
+
+
+@inlined
+def new_tile() -> Tile:
+    """Return room for a tile."""
+    tau, factors = np.ones(8, np.int64), np.ones(8, np.int64)
+    extents, loops = np.zeros((1, 8), np.int64), np.zeros((1, 4, 8), np.int64)
+    return Tile(tau, factors, extents, loops, np.zeros((2, 3), np.int64))
 
 
 @helper
@@ -86,281 +146,120 @@ def tries(tensor: int, stays: int, first: int, factors: Ints, some: bool, beside
 
 @inlined
 def _input_words(
-    setup: KernelInputs,
-    frame: Subproblem,
-    level: int,
-    outer: int,
-    tau: Ints,
-    factors: Ints,
-    run: int,
-    first: int,
+    setup: KernelInputs, subproblem: Subproblem, level: int, ending: Ending, tile: Tile
 ) -> int:
-    """Input words into a keeper whose run ends with ``first`` at level ``outer``."""
-    inside, window = frame.inside, setup.window
+    """Input words into a keeper."""
+    tau, inside, window = tile.tau, subproblem.inside, setup.window
     planes = tau[N] * inside[level, N] * tau[G] * inside[level, G] * tau[C] * inside[level, C]
-    rows = extent(tau[P] * inside[level, P], tau[R] * inside[level, R], window[0, 0], window[0, 1])
-    columns = extent(
-        tau[Q] * inside[level, Q], tau[S] * inside[level, S], window[1, 0], window[1, 1]
-    )
+    p, r = tau[P] * inside[level, P], tau[R] * inside[level, R]
+    rows = extent(p, r, window[ROWS, STRIDE], window[ROWS, DILATION])
+    q, s = tau[Q] * inside[level, Q], tau[S] * inside[level, S]
+    columns = extent(q, s, window[COLUMNS, STRIDE], window[COLUMNS, DILATION])
+    first = ending.first
     if first == NOTHING:
-        return int(planes * rows * columns * run)
-    whole = run // factors[first]
+        return int(planes * rows * columns * ending.steps)
+    whole = ending.steps // tile.factors[first]
     words = whole * rows * columns
+    # strides are of results, dilations of the kernel
     axis, kind = (first - P) % 2, (first - P) // 2
-    step = tau[first] * inside[outer, first] * window[axis, kind]
-    rows = min(rows, step) if axis == 0 else rows
-    columns = min(columns, step) if axis == 1 else columns
-    return int(planes * (words + (run - whole) * rows * columns))
+    step = tau[first] * inside[ending.outer, first] * window[axis, kind]
+    rows = min(rows, step) if axis == ROWS else rows
+    columns = min(columns, step) if axis == COLUMNS else columns
+    return int(planes * (words + (ending.steps - whole) * rows * columns))
 
 
 @helper
-def _real_words(
-    setup: KernelInputs,
-    frame: Subproblem,
-    tau: Ints,
-    factors: Ints,
-    stays: int,
-    first: int,
-    scratch: Ints,
-) -> int:
-    """Input words without padding from DRAM into the level below it.
-
-    ``scratch[3, 4, 8]`` remembers rows and columns of the tile before: most neighbours of a tile
-    have the same.
-    """
-    level, known, same = frame.keep.shape[0] - 2, scratch[2], True
+def _unpadded_words(setup: KernelInputs, subproblem: Subproblem, ending: Ending, tile: Tile) -> int:
+    """Input words without padding from DRAM into the level below it."""
+    level, same, factors = subproblem.keep.shape[0] - 2, True, tile.factors
     for d in range(P, 8):
-        extent_of = tau[d] * frame.inside[level, d]
-        if known[0, d] != factors[d] or known[1, d] != extent_of:
-            known[0, d], known[1, d], same = factors[d], extent_of, False
+        extent_of = tile.tau[d] * subproblem.inside[level, d]
+        if tile.loops[0, TEMPORAL, d] != factors[d] or tile.extents[0, d] != extent_of:
+            tile.loops[0, TEMPORAL, d], tile.extents[0, d], same = factors[d], extent_of, False
     words = factors[N] * factors[G] * factors[C]
     for d in (N, G, C):
-        words *= tau[d] * frame.inside[level, d]
-    if stays != INPUTS and ends(INPUTS, factors):
+        words *= tile.tau[d] * subproblem.inside[level, d]
+    if ending.stays != INPUTS and ends(INPUTS, factors):
         words *= factors[K]
     if not same:
         for slide in range(3):
-            known[2, slide] = known[3, slide] = -1
+            tile.words[ROWS, slide] = tile.words[COLUMNS, slide] = _UNKNOWN
     for axis in range(2):
         slide = 0
-        if first >= P and (first - P) % 2 == axis:
-            slide = 1 + (first - P) // 2
-        if known[2 + axis, slide] < 0:
-            for d in range(P, 8):
-                scratch[0, 0, d], scratch[1, 0, d] = known[0, d], known[1, d]
-            found = axis_words(scratch, scratch[1], 0, setup.window, axis, slide)
-            known[2 + axis, slide] = found
-        words *= known[2 + axis, slide]
+        if ending.first >= P and (ending.first - P) % 2 == axis:
+            slide = 1 + (ending.first - P) // 2
+        if tile.words[axis, slide] < 0:
+            found = axis_words(tile.loops, tile.extents, 0, setup.window, axis, slide)
+            tile.words[axis, slide] = found
+        words *= tile.words[axis, slide]
     return int(words)
 
 
 @inlined
 def entering(
     setup: KernelInputs,
-    frame: Subproblem,
-    real: Ints,
+    subproblem: Subproblem,
     tensor: int,
     level: int,
-    outer: int,
-    tau: Ints,
-    factors: Ints,
-    run: int,
-    stays: int,
-    first: int,
-    scratch: Ints,
+    ending: Ending,
+    tile: Tile,
 ) -> int:
-    """Words into a keeper whose run ends at level ``outer``, of which ``factors`` are the loops.
-
-    ``tau`` are the steps inside that level, ``run`` all steps of it and outside it but for those
-    that leave the tensor where it is (:func:`run_of`).
-    """
-    inside = frame.inside
-    if tensor == INPUTS and real[2] and level == frame.keep.shape[0] - 2:
-        return _real_words(setup, frame, tau, factors, stays, first, scratch)
+    """Words into a keeper whose run ends so; ``tile`` is that inside the level where it does."""
+    tau, inside = tile.tau, subproblem.inside
     if tensor == INPUTS:
-        return _input_words(setup, frame, level, outer, tau, factors, run, first)
-    tile = tau[G] * inside[level, G] * tau[K] * inside[level, K]
+        if subproblem.touched[UNPADDED] and level == subproblem.keep.shape[0] - 2:
+            return _unpadded_words(setup, subproblem, ending, tile)
+        return _input_words(setup, subproblem, level, ending, tile)
+    words = tau[G] * inside[level, G] * tau[K] * inside[level, K]
     if tensor == WEIGHTS:
-        tile *= tau[C] * inside[level, C] * tau[R] * inside[level, R] * tau[S] * inside[level, S]
+        words *= tau[C] * inside[level, C] * tau[R] * inside[level, R] * tau[S] * inside[level, S]
     else:
-        tile *= tau[N] * inside[level, N] * tau[P] * inside[level, P] * tau[Q] * inside[level, Q]
-    return int(tile * run)
+        words *= tau[N] * inside[level, N] * tau[P] * inside[level, P] * tau[Q] * inside[level, Q]
+    return int(words * ending.steps)
 
 
 @inlined
-def stretches_of(setup: KernelInputs, frame: Subproblem, tensor: int, level: int, tau: Ints) -> int:
+def stretches_of(
+    setup: KernelInputs, subproblem: Subproblem, tensor: int, level: int, tau: Ints
+) -> int:
     """What the chain of a keeper leaves to the tile: stretches of inputs that children start."""
-    if tensor != INPUTS or not frame.varies[level + 1]:
+    if tensor != INPUTS or not subproblem.varies[level + 1]:
         return 1
-    inside = frame.inside
-    return int(
-        starts(
-            setup,
-            frame.spread,
-            level + 1,
-            tau[P] * inside[level, P],
-            tau[Q] * inside[level, Q],
-            tau[R] * inside[level, R],
-            tau[S] * inside[level, S],
-        )
-    )
+    inside = subproblem.inside
+    p, q = tau[P] * inside[level, P], tau[Q] * inside[level, Q]
+    r, s = tau[R] * inside[level, R], tau[S] * inside[level, S]
+    return int(starts(setup, subproblem.spread, level + 1, p, q, r, s))
 
 
 @inlined
 def end_runs(
     setup: KernelInputs,
-    frame: Subproblem,
-    real: Ints,
+    subproblem: Subproblem,
     tensor: int,
     innermost: int,
-    outer: int,
-    tau: Ints,
-    factors: Ints,
-    run: int,
-    stays: int,
-    first: int,
-    scratch: Ints,
-    units: Floats,
-    passing: Floats,
+    ending: Ending,
+    tile: Tile,
+    traffic: Traffic,
 ) -> float:
-    """Energy of all keepers of a tensor from ``innermost`` on whose runs end at level ``outer``.
+    """Energy of all keepers of a tensor from ``innermost`` on whose runs end so.
 
-    ``units[L, 2]`` get what is moved beyond the least; ``passing[3]`` are the words that enter
-    the nearest keeper inside, 0 where that is not known, and are set to those of the last one.
+    Their traffic is added; words that pass are set to those of the last one.
     """
-    energy = 0.0
-    for level in range(innermost, min(outer, frame.keep.shape[0] - 1)):
-        if not frame.runs[level, tensor]:
+    energy, units, least = 0.0, traffic.units, subproblem.least_units
+    for level in range(innermost, min(ending.outer, subproblem.keep.shape[0] - 1)):
+        if not subproblem.runs[level, tensor]:
             continue
-        words = entering(
-            setup, frame, real, tensor, level, outer, tau, factors, run, stays, first, scratch
-        )
-        if frame.parent[level, tensor] < 0:
-            energy += passing_pj(frame, tensor, level + 1, float(words), passing[tensor])
+        words = entering(setup, subproblem, tensor, level, ending, tile)
+        parent = subproblem.parent[level, tensor]
+        if parent < 0:
+            before = traffic.passing[tensor]
+            energy += passing_pj(subproblem, tensor, level + 1, float(words), before)
             continue
-        stretches = stretches_of(setup, frame, tensor, level, tau)
-        passing[tensor] = words * stretches
-        pj, fills, reads, updates = charge(setup, frame, tensor, level, words, stretches)
-        energy += pj + words * frame.stream_pj[level + 1, tensor]
-        parent = frame.parent[level, tensor]
-        units[level, 1] += fills - frame.least_units[level, tensor, 0]
-        units[parent, 0] += reads - frame.least_units[level, tensor, 1]
-        units[parent, 1] += updates - frame.least_units[level, tensor, 2]
+        stretches = stretches_of(setup, subproblem, tensor, level, tile.tau)
+        traffic.passing[tensor] = words * stretches
+        pj, fills, reads, updates = charge(setup, subproblem, tensor, level, words, stretches)
+        energy += pj + words * subproblem.stream_pj[level + 1, tensor]
+        units[level, WRITE_PORT] += fills - least[level, tensor, FILLS]
+        units[parent, READ_PORT] += reads - least[level, tensor, READS]
+        units[parent, WRITE_PORT] += updates - least[level, tensor, UPDATES]
     return energy
-
-
-class Scratch(NamedTuple):
-    """Room for one tile: positions of steps inside, these, loops outside, extents, units, words
-    that pass, and sums by price.
-    """
-
-    at: Ints
-    tau: Ints
-    factors: Ints
-    extents: Ints
-    units: Floats
-    passing: Floats
-    sums: Floats
-
-
-@inlined
-def priced(prices: Floats, j: int, energy: float, ports: Ports, units: Floats) -> float:
-    """Cost of an energy and of units[L, 2], by price j."""
-    cost = float(prices[j, 0] * energy)
-    for port in range(prices.shape[1] - 1):
-        cost += prices[j, 1 + port] * moved(ports, port, units)
-    return cost
-
-
-@inlined
-def end_of_run(
-    setup: KernelInputs, frame: Subproblem, real: Ints, level: int, tensor: int, stays: int, first:
-        int,
-    run: int, room: Scratch,
-) -> float:  # fmt: skip
-    """Energy of the run of one keeper, if all loops outside stand at the next level; ``room.units``
-    is set to what moves through ports.
-    """
-    for outer in range(room.units.shape[0]):
-        room.units[outer, 0] = room.units[outer, 1] = 0.0
-    room.passing[tensor] = 0.0
-    energy: float = end_runs(
-        setup, frame, real, tensor, level, level + 1, room.tau, room.factors, run, stays, first,
-        room.extents, room.units, room.passing,
-    )  # fmt: skip
-    return energy
-
-
-@inlined
-def least_of_tensor(
-    setup: KernelInputs, frame: Subproblem, real: Ints, ports: Ports, prices: Floats, level: int,
-        tensor: int,
-    stays: int, run: int, room: Scratch, to: int,
-) -> None:  # fmt: skip
-    """Add what the runs of one keeper cost at least to ``sums[to]``; ``sums[1]`` is overwritten."""
-    least, sums, found = room.sums[1], room.sums[to], False
-    for place in range(5):
-        first = P + place if place < 4 else NOTHING
-        if not tries(tensor, stays, first, room.factors, found, False):
-            continue
-        energy = end_of_run(setup, frame, real, level, tensor, stays, first, run, room)
-        for j in range(len(prices)):
-            cost = priced(prices, j, energy, ports, room.units)
-            if not found or cost < least[j]:
-                least[j] = cost
-        found = True
-    for j in range(len(prices)):
-        sums[j] += least[j]
-
-
-@inlined
-def least_end(
-    setup: KernelInputs, frame: Subproblem, real: Ints, ports: Ports, prices: Floats, level: int,
-        run: int,
-    room: Scratch,
-) -> None:  # fmt: skip
-    """Set ``sums[2]`` to the least with which the keepers of a level can end their runs, whatever
-    is outside. For the level below DRAM it is what they do cost.
-    """
-    sums, best, found = room.sums[0], room.sums[2], False
-    for j in range(len(prices)):
-        best[j] = 0.0
-    for stays in range(4):
-        still = idle(stays, room.factors)
-        if not may_stay(stays, still, found, False):
-            continue
-        for j in range(len(prices)):
-            sums[j] = 0.0
-        for t in range(3):
-            if frame.runs[level, t]:
-                least_of_tensor(
-                    setup,
-                    frame,
-                    real,
-                    ports,
-                    prices,
-                    level,
-                    t,
-                    stays,
-                    run_of(t, stays, still, run),
-                    room,
-                    0,
-                )
-        for j in range(len(prices)):
-            if not found or sums[j] < best[j]:
-                best[j] = sums[j]
-        found = True
-
-
-@inlined
-def scratch(levels: int, many: int) -> Scratch:
-    """Return room for one tile and so many prices."""
-    return Scratch(
-        np.empty(8, np.int64),
-        np.empty(8, np.int64),
-        np.empty(8, np.int64),
-        np.zeros((3, 4, 8), np.int64),
-        np.zeros((levels, 2)),
-        np.zeros(3),
-        np.zeros((6, many)),
-    )

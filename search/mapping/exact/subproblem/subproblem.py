@@ -6,19 +6,39 @@ the steps left over time are ``steps[8]``. A *tile* of a level is given by the s
 unrolled in it. A *keeper* is a level that holds a tensor and that another level outside feeds.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints, helper, inlined
-from archloom.evaluators.loopnest import KernelInputs, diagonals
+from archloom.evaluators.loopnest import (
+    BOTH_PORTS,
+    COLUMNS,
+    DILATION,
+    FILLS,
+    READ_PORT,
+    READS,
+    ROWS,
+    STRIDE,
+    UPDATES,
+    WRITE_PORT,
+    KernelInputs,
+    diagonals,
+)
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
+
+#: places of ``Subproblem.touched`` after :data:`ROWS` and :data:`COLUMNS`, and of ``carries``
+UNPADDED: Final = 2
+ANY_TENSOR, OF_INPUTS = range(2)
 
 
 class Subproblem(NamedTuple):
     """Arrays of one choice of kept tensors and unrolled factors.
 
-    ``keep[L, 3]``, ``spread[L, 8]`` and ``guess[L]`` are given: ``guess`` is how many different
+    ``keep[L, 3]``, ``spread[L, 8]``, ``kind[1]``, ``guess[L]`` and ``touched[3]`` are given:
+    ``kind`` is that of ``keep`` among the ways to keep tensors outside all meshes, ``touched`` are
+    rows and columns of the real map that the layer touches, and whether padding is never fetched
+    into the level below DRAM (:data:`UNPADDED`). ``guess`` is how many different
     stretches of input rows and columns the children of a level start, where that depends on a
     tile which no keeper of inputs stands at; 0 takes the least there can be. ``parent[L, 3]`` is
     the level that feeds a keeper, -1 where there is no keeper. ``chain[L, 3]`` says how many
@@ -26,8 +46,8 @@ class Subproblem(NamedTuple):
     children start stretches of inputs that the tile inside decides. ``active[L]`` and ``used[L]``
     are instances that are paid for, and that work. ``owned[L]`` are outputs that an instance ever
     holds; ``least_pj[L, 3]`` and ``least_units[L, 3, 3]`` what must enter a keeper at least
-    costs, and its units: filled into the keeper, read from and updated in its parent.
-    ``units[L, 2]`` are read and written in any mapping.
+    costs, and its units: :data:`FILLS` of the keeper, :data:`READS` and :data:`UPDATES` of its
+    parent. ``units[L, 2]`` pass the read and the write port of each level in any mapping.
 
     With hops, ``codes[L, 2]`` say how children share input rows and columns where that depends on
     the tile (see :func:`archloom.search.mapping.exact.subproblem.noc_hops.ratio_code`; -1 for any
@@ -39,12 +59,15 @@ class Subproblem(NamedTuple):
     price of a word at a router, where the children let it pass: then ``passing[L, 3]`` such words
     come over the run, times what enters the nearest keeper inside where ``coupled[L, 3]``.
     ``unsure[L, 3]``: what is known are bounds. ``needed[L, 3]``: whether a level or one outside
-    it, up to the next keeper, is so coupled. ``carries[2]``: whether any is, and with inputs.
+    it, up to the next keeper, is so coupled. ``carries[2]``: whether that is so of
+    :data:`ANY_TENSOR`, and :data:`OF_INPUTS`.
     """
 
     keep: Flags
     spread: Ints
+    kind: Ints
     guess: Ints
+    touched: Ints
     steps: Ints
     inside: Ints
     parent: Ints
@@ -71,12 +94,15 @@ class Subproblem(NamedTuple):
     carries: Flags
 
 
-def new_subproblem(levels: int) -> Subproblem:
-    """Return a frame to be filled by :func:`prepare`."""
+def new_subproblem(near: Floats, touched: Ints) -> Subproblem:
+    """Return a subproblem to be filled by :func:`prepare`, given two of its arrays."""
+    levels = len(near)
     return Subproblem(
         keep=np.zeros((levels, 3), np.uint8),
         spread=np.ones((levels, 8), np.int64),
+        kind=np.zeros(1, np.int64),
         guess=np.zeros(levels, np.int64),
+        touched=touched,
         steps=np.ones(8, np.int64),
         inside=np.ones((levels, 8), np.int64),
         parent=np.zeros((levels, 3), np.int64),
@@ -89,7 +115,7 @@ def new_subproblem(levels: int) -> Subproblem:
         least_units=np.zeros((levels, 3, 3)),
         units=np.zeros((levels, 2)),
         codes=np.full((levels, 2), -1),
-        near=np.zeros((levels, 1)),
+        near=near,
         sizes=np.full((levels, 3), -1),
         groups=np.zeros((levels, 3, 1)),
         hops=np.zeros((levels, 3, 1)),
@@ -117,8 +143,10 @@ def meets(setup: KernelInputs, spread: Ints, level: int) -> bool:
 def starts(setup: KernelInputs, spread: Ints, level: int, p: int, q: int, r: int, s: int) -> int:
     """Stretches of input rows and columns that children start, whose tiles are (p, q, r, s)."""
     window = setup.window
-    rows = diagonals(spread[level, P], window[0, 0] * p, spread[level, R], window[0, 1] * r)
-    return rows * diagonals(spread[level, Q], window[1, 0] * q, spread[level, S], window[1, 1] * s)
+    step, shift = window[ROWS, STRIDE] * p, window[ROWS, DILATION] * r
+    rows = diagonals(spread[level, P], step, spread[level, R], shift)
+    step, shift = window[COLUMNS, STRIDE] * q, window[COLUMNS, DILATION] * s
+    return rows * diagonals(spread[level, Q], step, spread[level, S], shift)
 
 
 @helper
@@ -134,11 +162,13 @@ def _planes(tensor: int, spread: Ints, level: int) -> int:
 
 
 @helper
-def served(setup: KernelInputs, frame: Subproblem, tensor: int, level: int, known: bool) -> int:
+def served(
+    setup: KernelInputs, subproblem: Subproblem, tensor: int, level: int, known: bool
+) -> int:
     """Words that a level sends for one that each child takes; ``known`` leaves out stretches
     that depend on the tile.
     """
-    spread = frame.spread
+    spread = subproblem.spread
     if not setup.multicast[level, tensor]:
         children = 1
         for d in range(8):
@@ -152,40 +182,40 @@ def served(setup: KernelInputs, frame: Subproblem, tensor: int, level: int, know
     if not meets(setup, spread, level):
         rows = spread[level, P] * spread[level, R]
         return planes * rows * spread[level, Q] * spread[level, S]
-    if frame.guess[level] > 0:
-        return planes * frame.guess[level]
+    if subproblem.guess[level] > 0:
+        return planes * subproblem.guess[level]
     # as many as sums of two sets of numbers at least have
     rows = spread[level, P] + spread[level, R] - 1
     return planes * rows * (spread[level, Q] + spread[level, S] - 1)
 
 
 @inlined
-def _extents(setup: KernelInputs, frame: Subproblem) -> int:
+def _extents(setup: KernelInputs, subproblem: Subproblem) -> int:
     """Fill steps, what is unrolled inside each level and instances; return steps in all."""
-    levels, total = frame.keep.shape[0], 1
+    levels, total = subproblem.keep.shape[0], 1
     for d in range(8):
         inside = 1
         for level in range(levels):
-            inside *= frame.spread[level, d]
-            frame.inside[level, d] = inside
-        frame.steps[d] = setup.bounds[d] // inside
-        total *= frame.steps[d]
+            inside *= subproblem.spread[level, d]
+            subproblem.inside[level, d] = inside
+        subproblem.steps[d] = setup.bounds[d] // inside
+        total *= subproblem.steps[d]
     instances = 1
     for level in range(levels - 1, -1, -1):
-        frame.used[level] = instances
-        frame.active[level] = min(instances, setup.instances[level] // setup.cluster[level])
+        subproblem.used[level] = instances
+        subproblem.active[level] = min(instances, setup.instances[level] // setup.cluster[level])
         owned = 1
         for d in range(8):
-            instances *= frame.spread[level, d]
+            instances *= subproblem.spread[level, d]
             if d in (N, G, K, P, Q):
-                owned *= frame.steps[d] * frame.inside[level, d]
-        frame.owned[level] = owned
+                owned *= subproblem.steps[d] * subproblem.inside[level, d]
+        subproblem.owned[level] = owned
     return total
 
 
 @inlined
 def charge(
-    setup: KernelInputs, frame: Subproblem, tensor: int, level: int, words: int, stretches: int
+    setup: KernelInputs, subproblem: Subproblem, tensor: int, level: int, words: int, stretches: int
 ) -> tuple[float, float, float, float]:
     """Cost of ``words`` that enter each instance of a keeper over the run.
 
@@ -193,17 +223,17 @@ def charge(
     and units filled into one keeper, read from and updated in one parent. ``stretches`` is 1
     unless the parent's children vary.
     """
-    parent = frame.parent[level, tensor]
-    sent = words * frame.chain[level, tensor] * stretches
+    parent = subproblem.parent[level, tensor]
+    sent = words * subproblem.chain[level, tensor] * stretches
     fills, reads, updates = words, sent, 0
     if tensor == OUTPUTS:
         # the first touch of a partial sum is neither fetched nor read
-        fills = max(0, words - frame.owned[level])
-        reads, updates = sent - frame.owned[parent], sent
-    energy = frame.active[level] * accesses(fills, setup.width[level, tensor])
+        fills = max(0, words - subproblem.owned[level])
+        reads, updates = sent - subproblem.owned[parent], sent
+    energy = subproblem.active[level] * accesses(fills, setup.width[level, tensor])
     energy = energy * setup.fill_pj[level, tensor]
-    energy += frame.active[level] * (fills * setup.address_pj[level])
-    energy += serve(setup, frame, tensor, parent, reads, updates, 1.0)
+    energy += subproblem.active[level] * (fills * setup.address_pj[level])
+    energy += serve(setup, subproblem, tensor, parent, reads, updates, 1.0)
     return (
         energy,
         float(fills * setup.unit[level, tensor]),
@@ -221,7 +251,7 @@ def accesses(words: int, width: int) -> int:
 @helper
 def serve(
     setup: KernelInputs,
-    frame: Subproblem,
+    subproblem: Subproblem,
     tensor: int,
     level: int,
     reads: int,
@@ -233,102 +263,102 @@ def serve(
     energy = accesses(reads, width) * setup.read_pj[level, tensor]
     energy += accesses(updates, width) * setup.update_pj[level, tensor]
     made = updates if tensor == OUTPUTS else reads
-    return float(frame.active[level] * (share * energy + made * setup.address_pj[level]))
+    return float(subproblem.active[level] * (share * energy + made * setup.address_pj[level]))
 
 
 @inlined
-def least_words(frame: Subproblem, real: Ints, tensor: int, level: int) -> int:
+def least_words(subproblem: Subproblem, tensor: int, level: int) -> int:
     """Words that an instance must get at least once: all that differ."""
-    steps, inside = frame.steps, frame.inside
+    steps, inside = subproblem.steps, subproblem.inside
     if tensor == OUTPUTS:
-        return int(frame.owned[level])
+        return int(subproblem.owned[level])
     words = steps[G] * inside[level, G] * steps[C] * inside[level, C]
     if tensor == WEIGHTS:
         words *= steps[K] * inside[level, K]
         return int(words * steps[R] * inside[level, R] * steps[S] * inside[level, S])
     words *= steps[N] * inside[level, N]
-    if real[2] and level == frame.keep.shape[0] - 2:
-        return int(words * real[0] * real[1])
+    touched = subproblem.touched
+    if touched[UNPADDED] and level == subproblem.keep.shape[0] - 2:
+        return int(words * touched[ROWS] * touched[COLUMNS])
     # a sum of two sets of numbers has at least as many as both together, less one
     rows = steps[P] * inside[level, P] + steps[R] * inside[level, R] - 1
     return int(words * rows * (steps[Q] * inside[level, Q] + steps[S] * inside[level, S] - 1))
 
 
 @inlined
-def _link(setup: KernelInputs, frame: Subproblem, tensor: int) -> int:
+def _link(setup: KernelInputs, subproblem: Subproblem, tensor: int) -> int:
     """Set parents and chains of a tensor; return its innermost level."""
     first, top = -1, setup.top[tensor]
-    for level in range(frame.keep.shape[0]):
-        frame.parent[level, tensor] = -1
-        if first < 0 and frame.keep[level, tensor]:
+    for level in range(subproblem.keep.shape[0]):
+        subproblem.parent[level, tensor] = -1
+        if first < 0 and subproblem.keep[level, tensor]:
             first = level
     for level in range(first, top):
-        if not frame.keep[level, tensor]:
+        if not subproblem.keep[level, tensor]:
             continue
         outer, chain = level, 1
-        while outer == level or not frame.keep[outer, tensor]:
+        while outer == level or not subproblem.keep[outer, tensor]:
             outer += 1
-            known = tensor == INPUTS and bool(frame.varies[outer])
-            chain *= served(setup, frame, tensor, outer, known)
-        frame.parent[level, tensor] = outer
-        frame.chain[level, tensor] = chain
+            known = tensor == INPUTS and bool(subproblem.varies[outer])
+            chain *= served(setup, subproblem, tensor, outer, known)
+        subproblem.parent[level, tensor] = outer
+        subproblem.chain[level, tensor] = chain
     return first
 
 
 @inlined
-def _least(setup: KernelInputs, frame: Subproblem, real: Ints, tensor: int, level: int) -> float:
+def _least(setup: KernelInputs, subproblem: Subproblem, tensor: int, level: int) -> float:
     """Set and count what must enter a keeper; return its energy."""
-    words = least_words(frame, real, tensor, level)
+    words = least_words(subproblem, tensor, level)
     stretches = 1
-    if tensor == INPUTS and frame.varies[level + 1]:
-        spread = frame.spread
+    if tensor == INPUTS and subproblem.varies[level + 1]:
+        spread = subproblem.spread
         stretches = spread[level + 1, P] + spread[level + 1, R] - 1
         stretches *= spread[level + 1, Q] + spread[level + 1, S] - 1
-    energy, fills, reads, updates = charge(setup, frame, tensor, level, words, stretches)
-    parent = frame.parent[level, tensor]
-    frame.least_pj[level, tensor] = energy
-    frame.least_units[level, tensor, 0] = fills
-    frame.least_units[level, tensor, 1] = reads
-    frame.least_units[level, tensor, 2] = updates
-    frame.units[level, 1] += fills
-    frame.units[parent, 0] += reads
-    frame.units[parent, 1] += updates
+    energy, fills, reads, updates = charge(setup, subproblem, tensor, level, words, stretches)
+    parent = subproblem.parent[level, tensor]
+    subproblem.least_pj[level, tensor] = energy
+    subproblem.least_units[level, tensor, FILLS] = fills
+    subproblem.least_units[level, tensor, READS] = reads
+    subproblem.least_units[level, tensor, UPDATES] = updates
+    subproblem.units[level, WRITE_PORT] += fills
+    subproblem.units[parent, READ_PORT] += reads
+    subproblem.units[parent, WRITE_PORT] += updates
     return energy
 
 
 @helper
-def prepare(setup: KernelInputs, frame: Subproblem, real: Ints) -> tuple[float, float, int]:
-    """Fill a frame from what is kept and unrolled.
+def prepare(setup: KernelInputs, subproblem: Subproblem) -> tuple[float, float, int]:
+    """Fill a subproblem from what is kept and unrolled.
 
-    ``real`` are rows and columns of the map that the layer touches, and whether padding is never
-    fetched into the level below DRAM. Returns the energy that all mappings share, the least that
+    Returns the energy that all mappings share, the least that
     fills of keepers cost beside it, and steps over time.
     """
-    levels = frame.keep.shape[0]
-    total = _extents(setup, frame)
+    levels = subproblem.keep.shape[0]
+    total = _extents(setup, subproblem)
     macs = 1.0
     for d in range(8):
         macs *= setup.bounds[d]
     for level in range(levels):
-        frame.units[level, 0], frame.units[level, 1] = 0.0, 0.0
-        kept = level > 0 and level <= setup.top[INPUTS] and frame.keep[level - 1, INPUTS]
-        varies = kept and frame.guess[level] == 0
-        frame.varies[level] = 1 if varies and meets(setup, frame.spread, level) else 0
+        subproblem.units[level, READ_PORT] = subproblem.units[level, WRITE_PORT] = 0.0
+        kept = level > 0 and level <= setup.top[INPUTS] and subproblem.keep[level - 1, INPUTS]
+        varies = kept and subproblem.guess[level] == 0
+        subproblem.varies[level] = 1 if varies and meets(setup, subproblem.spread, level) else 0
     fixed, least = macs * setup.working * setup.mac_pj, 0.0
     for t in range(3):
-        first = _link(setup, frame, t)
+        first = _link(setup, subproblem, t)
         sent, share = total, setup.served[t]
         for level in range(first + 1):
-            sent *= served(setup, frame, t, level, False)
+            sent *= served(setup, subproblem, t, level, False)
         reads, updates = sent, 0
         if t == OUTPUTS:
-            reads, updates = sent - frame.owned[first], sent
-        fixed += serve(setup, frame, t, first, reads, updates, share)
-        frame.units[first, 0] += share * reads * setup.unit[first, t]
-        frame.units[first, 1] += share * updates * setup.unit[first, t]
+            reads, updates = sent - subproblem.owned[first], sent
+        fixed += serve(setup, subproblem, t, first, reads, updates, share)
+        subproblem.units[first, READ_PORT] += share * reads * setup.unit[first, t]
+        subproblem.units[first, WRITE_PORT] += share * updates * setup.unit[first, t]
         for level in range(first, setup.top[t]):
-            if frame.keep[level, t]:
-                least += _least(setup, frame, real, t, level)
+            if subproblem.keep[level, t]:
+                least += _least(setup, subproblem, t, level)
     return fixed, least, total
 
 
@@ -337,9 +367,10 @@ def port_cycles(setup: KernelInputs, units: Floats) -> float:
     """Cycles that ports need for units[L, 2] that are read from and written to each level."""
     cycles = 0.0
     for level in range(units.shape[0]):
-        read, written = units[level, 0], units[level, 1]
-        here = max(read / setup.bandwidth[level, 0], written / setup.bandwidth[level, 1])
-        here = np.ceil(max(here, (read + written) / setup.bandwidth[level, 2]))
+        read, written = units[level, READ_PORT], units[level, WRITE_PORT]
+        rate = setup.bandwidth[level]
+        here = max(read / rate[READ_PORT], written / rate[WRITE_PORT])
+        here = np.ceil(max(here, (read + written) / rate[BOTH_PORTS]))
         cycles = max(cycles, here)
     return cycles
 
@@ -351,9 +382,9 @@ def step_cycles(setup: KernelInputs, total: int) -> float:
 
 
 @helper
-def leakage(setup: KernelInputs, frame: Subproblem) -> float:
+def leakage(setup: KernelInputs, subproblem: Subproblem) -> float:
     """Leakage of instances in use, pJ in a cycle."""
     leaked = 0.0
-    for level in range(frame.keep.shape[0]):
-        leaked += setup.used_leakage_pj[level] * frame.used[level]
+    for level in range(subproblem.keep.shape[0]):
+        leaked += setup.used_leakage_pj[level] * subproblem.used[level]
     return leaked

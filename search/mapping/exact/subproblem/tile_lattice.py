@@ -128,12 +128,12 @@ def next_tile(lattice: Lattice, at: Ints, tau: Ints) -> None:
 
 
 @inlined
-def has_room(setup: KernelInputs, frame: Subproblem, level: int, extents: Ints) -> bool:
+def has_room(setup: KernelInputs, subproblem: Subproblem, level: int, extents: Ints) -> bool:
     """Whether a level holds a tile of extents[1, 8]; if not, it holds no tile that contains it."""
     used = 0
     for t in range(3):
         top = setup.top[t]
-        if frame.keep[level, t] and (level < top or (level == top and not setup.staged[t])):
+        if subproblem.keep[level, t] and (level < top or (level == top and not setup.staged[t])):
             units = tile_words(t, extents, 0, setup.window) * setup.unit[level, t]
             used += units
             if 0 <= setup.capacity[level, t] < units:
@@ -142,14 +142,14 @@ def has_room(setup: KernelInputs, frame: Subproblem, level: int, extents: Ints) 
 
 
 @inlined
-def as_guessed(setup: KernelInputs, frame: Subproblem, outer: int, e: Ints) -> bool:
+def as_guessed(setup: KernelInputs, subproblem: Subproblem, outer: int, e: Ints) -> bool:
     """Whether tiles of extents e[8] start as many stretches of inputs as was guessed, and share
     them so, if they are those of the children of a level.
     """
-    if outer >= frame.keep.shape[0] or frame.guess[outer] == 0:
+    if outer >= subproblem.keep.shape[0] or subproblem.guess[outer] == 0:
         return True
-    if not meets(setup, frame.spread, outer):
+    if not meets(setup, subproblem.spread, outer):
         return True
-    if starts(setup, frame.spread, outer, e[P], e[Q], e[R], e[S]) != frame.guess[outer]:
+    if starts(setup, subproblem.spread, outer, e[P], e[Q], e[R], e[S]) != subproblem.guess[outer]:
         return False
-    return shares_as_coded(setup, frame, outer, e)
+    return shares_as_coded(setup, subproblem, outer, e)

@@ -8,8 +8,7 @@ from archloom.evaluators.loopnest.data_reuse import ORDER
 from archloom.evaluators.loopnest.kernel import VALID, evaluate_batch
 from archloom.evaluators.loopnest.kernel_inputs import KernelInputs
 from archloom.evaluators.loopnest.problem import MappingProblem
-from archloom.search.mapping.exact.annealing import RESTART, anneal
-from archloom.search.mapping.result import reset
+from archloom.search.mapping.exact.annealing import RESTART, anneal, first_mapping
 from archloom.space.design_space.presets import preset
 
 from ....cases.small_designs import casco_edge, conv, resnet_conv, three_levels, two_levels
@@ -26,18 +25,12 @@ class Walk:
     """The arrays of one walk."""
 
     def __init__(self, setup: KernelInputs, seed: int) -> None:
-        levels = setup.top.max() + 1
         self.setup, self.done = setup, 0
-        self.loops = np.zeros((levels, 4, 8), np.int64)
-        self.keep = np.zeros((levels, 3), np.uint8)
-        reset(setup, self.loops, self.keep)
-        self.best_loops, self.best_keep = self.loops.copy(), self.keep.copy()
-        self.scores = np.full(2, np.inf)
+        self.now, self.best = first_mapping(setup), first_mapping(setup)
         self.rng = np.array([seed], np.uint64)
 
     def anneal(self, budget: int) -> None:
-        walk, best = (self.loops, self.keep), (self.best_loops, self.best_keep)
-        anneal(self.setup, *walk, *best, self.scores, self.rng, self.done, budget)
+        anneal(self.setup, self.now, self.best, self.rng, self.done, budget)
         self.done += budget
 
 
@@ -68,8 +61,8 @@ def well_formed(setup: KernelInputs, loops: NDArray[np.int64], keep: NDArray[np.
 def test_the_first_mapping_always_fits(name: str) -> None:
     setup = PROBLEMS[name].setup
     walk = Walk(setup, 0)
-    assert well_formed(setup, walk.loops, walk.keep)
-    assert np.isfinite(score(setup, walk.loops, walk.keep))
+    assert well_formed(setup, walk.now.loops, walk.now.keep)
+    assert np.isfinite(score(setup, walk.now.loops, walk.now.keep))
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -78,11 +71,14 @@ def test_a_walk_stays_well_formed_and_knows_its_scores(name: str) -> None:
     walk = Walk(setup, 11)
     for budget in (1, 1, 5, 90, RESTART, 250, RESTART):
         walk.anneal(budget)
-        assert well_formed(setup, walk.loops, walk.keep)
-        assert well_formed(setup, walk.best_loops, walk.best_keep)
-        now = [score(setup, walk.loops, walk.keep), score(setup, walk.best_loops, walk.best_keep)]
-        assert walk.scores == pytest.approx(now, rel=1e-12)
-        assert walk.scores[1] <= walk.scores[0]
+        assert well_formed(setup, walk.now.loops, walk.now.keep)
+        assert well_formed(setup, walk.best.loops, walk.best.keep)
+        now = [
+            score(setup, walk.now.loops, walk.now.keep),
+            score(setup, walk.best.loops, walk.best.keep),
+        ]
+        assert [walk.now.score[0], walk.best.score[0]] == pytest.approx(now, rel=1e-12)
+        assert walk.best.score[0] <= walk.now.score[0]
 
 
 def test_a_walk_changes_every_kind_of_choice() -> None:
@@ -93,8 +89,8 @@ def test_a_walk_changes_every_kind_of_choice() -> None:
     for _ in range(1500):
         walk.anneal(1)
         for kind in range(4):
-            seen[kind].add(walk.loops[:, kind].tobytes())
-        seen[4].add(walk.keep.tobytes())
+            seen[kind].add(walk.now.loops[:, kind].tobytes())
+        seen[4].add(walk.now.keep.tobytes())
     # two orders matter (glb, dram), and the mask has three free bits
     assert all(len(s) > 4 for s in seen)
 
@@ -102,13 +98,13 @@ def test_a_walk_changes_every_kind_of_choice() -> None:
 def test_a_warm_restart_goes_on_from_the_incumbent() -> None:
     walk = Walk(PROBLEMS["eyeriss"].setup, 1)
     walk.anneal(RESTART)
-    best = walk.scores[1]
+    best = walk.best.score[0]
     walk.anneal(1)
     # half as hot as a cold one, and one move away from the incumbent
-    assert walk.scores[0] == best or not np.array_equal(walk.loops, walk.best_loops)
+    assert walk.now.score[0] == best or not np.array_equal(walk.now.loops, walk.best.loops)
     walk.anneal(RESTART - 1)
     walk.anneal(1)
-    assert (walk.loops[:-1, :ORDER] == 1).all(), "a cold restart begins with every loop at DRAM"
+    assert (walk.now.loops[:-1, :ORDER] == 1).all(), "a cold restart begins with every loop at DRAM"
 
 
 def test_the_weights_of_the_objective_are_obeyed() -> None:
@@ -119,7 +115,7 @@ def test_the_weights_of_the_objective_are_obeyed() -> None:
         for seed in range(5):
             walk = Walk(setup._replace(weights=np.array(weights)), seed)
             walk.anneal(4000)
-            best = (walk.best_loops[None], walk.best_keep[None])
+            best = (walk.best.loops[None], walk.best.keep[None])
             _, energy, chip, dram = evaluate_batch(setup, *best)
             cycles = max(chip[0], dram[0])
             energies[i] += energy[0] + setup.leakage_pj * cycles
