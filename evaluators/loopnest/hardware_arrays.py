@@ -74,8 +74,8 @@ def price_arrays(costs: AccessCosts) -> dict[str, Any]:
         "router_pj": costs.router_pj.copy(),
         "address_pj": costs.address_pj.copy(),
         "used_leakage_pj": costs.used_leakage_pj.copy(),
-        "mac_pj": costs.mac_pj,
-        "leakage_pj": costs.leakage_pj_per_cycle,
+        "mac_pj": float(costs.mac_pj),
+        "leakage_pj": float(costs.leakage_pj_per_cycle),
         "extras": 1 if any(bool(np.any(prices)) for prices in levels) else None,
     }
 

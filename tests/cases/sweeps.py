@@ -1,4 +1,4 @@
-"""Cases of sweeps: a sample runs always, the others with ``pytest --exhaustive`` alone."""
+"""Cases of sweeps: a sample runs always, the others with ``make test-all`` alone."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -250,4 +250,4 @@ def draw_candidates(setup: KernelInputs, seed: int, first: int, count: int) -> t
     loops[:, :, ORDER] = np.argsort(np.where(setup.bounds > 1, keys, np.inf), axis=2, kind="stable")
     if not freely_drawn(setup):
         _constrain(setup, first, loops)
-    return loops, keep.astype(np.uint8)
+    return loops, keep.astype(np.uint8, order="C")

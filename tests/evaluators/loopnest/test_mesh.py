@@ -14,7 +14,7 @@ from ...oracles.compared import closed
 from ...oracles.walked_cost import hops
 from ...oracles.walked_nest import INPUTS, OUTPUTS, WEIGHTS
 from ...source_tree import ROOT
-from .test_optional_effects import FREE, buffer, cases, chip, evaluated, result
+from .test_optional_effects import FREE, buffer, chip, evaluated, result
 
 FILE = ROOT / "tests" / "data" / "timeloop_cases.jsonl"
 
@@ -106,8 +106,8 @@ def test_a_single_child_has_no_network():
     assert spread(1, 1, linear("fc", 3, 4), "WIO:// WIO:K4.C3// WIO://", 1.0, 1.0) == [0, 0, 0]
 
 
-def test_a_network_never_gives_energy_back():
-    for case in cases():
+def test_a_network_never_gives_energy_back(cases):
+    for case in cases:
         free, mesh = (result(case, network=kind) for kind in ("free", "mesh"))
         assert (free.by_level <= mesh.by_level).all()
         assert (free.chip, free.dram) == (mesh.chip, mesh.dram)

@@ -17,20 +17,12 @@ from archloom.space.mapping.mapping import Mapping
 from archloom.space.workload.dims import TENSORS
 from archloom.space.workload.layer_builders import conv2d, linear
 
-from ...cases.mapped_layers import draw_mapping, drawn, fitted
-from ...cases.sweeps import sweep
+from ...cases.mapped_layers import draw_mapping, fitted
 from ...oracles.compared import closed
 from ...oracles.walked_nest import WEIGHTS
 
 ZEROS = ("computed", "gated", "skipped")
 FREE = AccessEnergy(0, 0, 0)
-
-
-@pytest.fixture(scope="module", params=sweep(range(4), 1))
-def cases(request):
-    """Random cases that are valid."""
-    every = (drawn(3, number) for number in range(request.param, 260, 4))
-    return [c for c in every if closed(c.problem, c.mapping).status == VALID]
 
 
 def result(case, *, density=None, level=None, **effects):
