@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints, helper, inlined
+from archloom.evaluators import Floats, Ints, expanded, helper, inlined
 from archloom.evaluators.loopnest import (
     COLUMNS,
     DILATION,
@@ -231,7 +231,7 @@ def stretches_of(
     return int(starts(setup, subproblem.spread, level + 1, p, q, r, s))
 
 
-@inlined
+@expanded
 def end_runs(
     setup: KernelInputs,
     subproblem: Subproblem,
