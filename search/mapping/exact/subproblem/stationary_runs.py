@@ -36,7 +36,7 @@ NOTHING: Final = -1
 #: the tensor that stays where none does
 NONE: Final = 3
 
-#: no column of ``Tile.words`` is known
+#: words of a tile that are not known
 _UNKNOWN: Final = -1
 
 
