@@ -26,6 +26,12 @@ if TYPE_CHECKING:
         edp_js as edp_js,
         hardware_cost as hardware_cost,
     )
-    from .jit import compiled as compiled, helper as helper, inlined as inlined, lean as lean
+    from .jit import (
+        compiled as compiled,
+        expanded as expanded,
+        helper as helper,
+        inlined as inlined,
+        lean as lean,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

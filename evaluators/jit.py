@@ -42,9 +42,27 @@ def helper(function: Function) -> Function:
     It allocates nothing and counts no references to arrays (numba's ``_nrt``): what it is passed
     outlives the call, and counting takes longer than all else that a short function does.
     """
+    return _part(function, forceinline=False)
+
+
+def expanded(function: Function) -> Function:
+    """Like :func:`helper`, and always copied into its callers once it is compiled.
+
+    For what is passed large records in inner loops. It compiles once, where one that is
+    :func:`inlined` compiles again in each caller.
+    """
+    return _part(function, forceinline=True)
+
+
+def _part(function: Function, **options: Any) -> Function:
     jit: Any = numba.njit
     jitted: Function = jit(
-        function, error_model="numpy", _nrt=False, no_cpython_wrapper=True, no_cfunc_wrapper=True
+        function,
+        error_model="numpy",
+        _nrt=False,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        **options,
     )
     return jitted
 

@@ -11,6 +11,8 @@ from .source_tree import AROUND, LAYERS, ROOT, all_statements, files, modules, t
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 60
 """Without signature and docstring: what fits on a screen."""
+MAX_PARAMETERS = 8
+"""Of functions where kernels stand; ``self`` does not count."""
 
 TEXT = [
     *(path for path in ROOT.iterdir() if path.suffix in {".md", ".toml", ".txt"}),
@@ -57,6 +59,18 @@ def too_long(source: str) -> Iterator[str]:
                 yield f"{node.name} at line {node.lineno}: {count} lines"
 
 
+def wide(source: str) -> Iterator[str]:
+    """Yield the functions that take too many parameters."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            names = [
+                a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+            ]
+            count = len(names) - (names[:1] in (["self"], ["cls"]))
+            if count > MAX_PARAMETERS:
+                yield f"{node.name} at line {node.lineno}: {count} parameters"
+
+
 def unfit(text: str) -> Iterator[str]:
     """Yield the lines that are unfinished or work on one machine only."""
     for number, line in enumerate(text.splitlines(), start=1):
@@ -73,6 +87,10 @@ def faults(paths: Iterable[Path], found_in: Callable[[str], Iterable[str]]) -> l
 
 def test_files_and_functions_are_short() -> None:
     assert faults(modules(*LAYERS, *AROUND), too_long) == []
+
+
+def test_functions_take_records_instead_of_many_parameters() -> None:
+    assert faults(modules("evaluators", "surrogates", "search"), wide) == []
 
 
 def test_nothing_is_unfinished_or_bound_to_one_machine() -> None:

@@ -7,11 +7,14 @@ import numpy as np
 
 from archloom.evaluators import Floats, helper
 from archloom.evaluators.bounds import ROUNDING
-from archloom.evaluators.loopnest import KernelInputs
+from archloom.evaluators.loopnest import KernelInputs, ln_objective
 
 #: error of scores, and relative error of energies and cycles that are worked out of scores:
 #: logarithms and exponentials lose more than sums do
 SCORE_ROUNDING: Final = 1e-9
+
+#: as a part of kernels; unlike :func:`score_of`, both weights take their logarithms
+score_in_batch = helper(ln_objective)
 
 
 def lowered(setup: KernelInputs, energy_pj: Any, cycles: Any, leakage_pj: Any) -> Any:

@@ -5,7 +5,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Ints, Words, compiled, helper
+from archloom.evaluators import Flags, Ints, Words, compiled
 from archloom.evaluators.loopnest import (
     VALID,
     KernelInputs,
@@ -26,6 +26,7 @@ from archloom.evaluators.loopnest.simd import (
     simd_inputs,
 )
 
+from .objectives import score_in_batch
 from .protocol import MappedLayer, MappingSearch
 from .result import mapped_layer, no_mapping, reset
 from .simd import (
@@ -98,8 +99,6 @@ class RandomMapping(MappingSearch[RandomState]):
 
 #: candidates that the kernel evaluates at a time where lanes cannot
 CHUNK: Final = 1024
-
-_score = helper(ln_objective)
 
 
 class Sample(NamedTuple):
@@ -181,7 +180,7 @@ def sample_simd(
                 # logarithms take as long as all the rest
                 if energy >= low_energy and cycles >= low_cycles:
                     continue
-                score = _score(weights, leakage_pj, energy, cycles)
+                score = score_in_batch(weights, leakage_pj, energy, cycles)
                 if score < least:
                     least, low_energy, low_cycles = score, energy, cycles
                     found.score, found.number = score, room.where[i]

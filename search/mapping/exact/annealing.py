@@ -20,11 +20,11 @@ from archloom.evaluators.loopnest import (
     X,
     Y,
     evaluate_one,
-    ln_objective,
     new_workspace,
 )
 
 from ..loop_orders import permit, ways_of
+from ..objectives import score_in_batch
 from ..result import reset
 
 #: evaluations of one restart and its first and last temperature (in units of ln objective);
@@ -32,8 +32,6 @@ from ..result import reset
 RESTART: Final = 1000
 HOT: Final = 2.0
 COLD: Final = 0.02
-
-_score = helper(ln_objective)
 
 
 class ScoredMapping(NamedTuple):
@@ -279,7 +277,7 @@ def anneal(
         status, energy, chip, dram = evaluate_one(setup, trial.loops, trial.keep, found)
         if status != VALID:
             continue
-        score = _score(setup.weights, setup.leakage_pj, energy, max(chip, dram))
+        score = score_in_batch(setup.weights, setup.leakage_pj, energy, max(chip, dram))
         trial.score[0] = score
         hot = HOT / 2 if warm else HOT
         heat = hot * (COLD / hot) ** (position / RESTART)

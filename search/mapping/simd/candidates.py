@@ -17,7 +17,6 @@ from archloom.evaluators.loopnest import (
     KernelInputs,
     Workspace,
     evaluate_one,
-    ln_objective,
     new_workspace,
 )
 from archloom.evaluators.loopnest.simd import (
@@ -34,9 +33,8 @@ from archloom.evaluators.loopnest.simd import (
     new_room,
 )
 
+from ..objectives import score_in_batch
 from .moves import STEP, WALKS, moves_of
-
-_score = helper(ln_objective)
 
 
 class Stand(NamedTuple):
@@ -226,7 +224,7 @@ def _evaluate(
             score[i] = np.inf
             if total.status[i] == VALID:
                 cycles = max(total.cycles[ON_CHIP, i], total.cycles[OF_DRAM, i])
-                score[i] = _score(weights, leakage_pj, total.energy[i], cycles)
+                score[i] = score_in_batch(weights, leakage_pj, total.energy[i], cycles)
     if setup is not None:
         loops, keep = scratch.loops, scratch.keep
         for i in range(LANES):
@@ -234,7 +232,7 @@ def _evaluate(
             status, energy, chip, dram = evaluate_one(setup, loops, keep, scratch.found)
             score[i] = np.inf
             if status == 0:
-                score[i] = _score(weights, leakage_pj, energy, max(chip, dram))
+                score[i] = score_in_batch(weights, leakage_pj, energy, max(chip, dram))
 
 
 @helper

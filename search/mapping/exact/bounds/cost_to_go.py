@@ -132,7 +132,7 @@ def fill(
             costs.least[j] = min(costs.least[j], costs.total[j, innermost, number])
 
 
-@compiled
+@inlined
 def least_costs(
     setup: KernelInputs,
     subproblem: Subproblem,

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, compiled, helper, inlined
+from archloom.evaluators import Flags, Floats, Ints, helper, inlined
 from archloom.evaluators.bounds import ROUNDING
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.evaluators.loopnest.simd import Records
@@ -214,7 +214,7 @@ def tiles_of(setup: KernelInputs, subproblem: Subproblem) -> int:
     return size
 
 
-@compiled
+@inlined
 def first_open(
     setup: KernelInputs,
     subproblem: Subproblem,

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, compiled, inlined
+from archloom.evaluators import Flags, Floats, Ints, inlined
 from archloom.evaluators.bounds import ROUNDING
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
@@ -227,7 +227,7 @@ def _nothing(lattice: Lattice, prices: Prices) -> CostToGo:
     return CostToGo(lattice, prices, none, none, none[0], none[:, 0, 0].copy())
 
 
-@compiled
+@inlined
 def outline(
     setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels, score: float, stop: Flags
 ) -> tuple[CostToGo, Floor]:

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, compiled, inlined
+from archloom.evaluators import Flags, inlined
 from archloom.evaluators.bounds import ROUNDING
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.bounds import (
@@ -78,7 +78,7 @@ def _live(
     return flags
 
 
-@compiled
+@inlined
 def bounded(
     setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels, score: float, stop: Flags
 ) -> Bounded:

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints, helper, inlined
+from archloom.evaluators import Floats, Ints, expanded, helper, inlined
 from archloom.evaluators.loopnest import (
     COLUMNS,
     DILATION,
@@ -36,7 +36,7 @@ NOTHING: Final = -1
 #: the tensor that stays where none does
 NONE: Final = 3
 
-#: no column of ``Tile.words`` is known
+#: words of a tile that are not known
 _UNKNOWN: Final = -1
 
 
@@ -231,7 +231,7 @@ def stretches_of(
     return int(starts(setup, subproblem.spread, level + 1, p, q, r, s))
 
 
-@inlined
+@expanded
 def end_runs(
     setup: KernelInputs,
     subproblem: Subproblem,
