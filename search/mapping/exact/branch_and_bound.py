@@ -12,7 +12,7 @@ from archloom.evaluators.loopnest import VALID, KernelInputs, evaluate_batch
 from ..objectives import SCORE_ROUNDING, ln_scores, lowered
 from ..protocol import Found, Watch, progress_of
 from .annealing import anneal, first_mapping
-from .bounds import Families
+from .bounds import NO_FAMILIES, Families
 from .choices import Choices, Listed, choices_of
 from .dp import (
     DONE,
@@ -23,12 +23,12 @@ from .dp import (
     SEVERAL,
     STOPPED,
     Limits,
+    Span,
     alone,
     new_labels,
     new_workspace,
     rebuilt,
-    solve_listed,
-    solve_subproblem,
+    solve,
 )
 from .proof import Proof
 from .spatial import (
@@ -179,7 +179,7 @@ class Search:
 
         def some(at: int) -> tuple[int, int]:
             where = (self.plain, self.subproblem, choices.outer, families)
-            at, ended = solve_listed(*where, at, most, self.limits, self.space)
+            at, ended = solve(*where, Span(at, most, False), self.limits, self.space)
             return int(at), int(ended)
 
         return self.account(choices, some, at)
@@ -303,7 +303,7 @@ class Search:
 
     def solve_subproblem(self, bound_alone: bool) -> int:
         """Find the best mapping of the subproblem, if it is better; return how that ended, see
-        :func:`archloom.search.mapping.exact.dp.solver.solve_subproblem`.
+        :func:`archloom.search.mapping.exact.dp.solver.solve`.
         """
         if len(self.subproblem.keep) == 1:
             return OPEN if bound_alone else self.solve_alone()
@@ -311,8 +311,9 @@ class Search:
         choices = self.choices
 
         def one(at: int) -> tuple[int, int]:
-            where = (self.plain, self.subproblem, choices.outer)
-            return at, int(solve_subproblem(*where, self.limits, bound_alone, self.space))
+            where = (self.plain, self.subproblem, choices.outer, NO_FAMILIES)
+            at, ended = solve(*where, Span(at, 0, bound_alone), self.limits, self.space)
+            return int(at), int(ended)
 
         return self.account(choices, one, 0)[1]
 

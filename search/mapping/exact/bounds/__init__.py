@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     )
     from .family_pruning import (
         MANY as MANY,
+        NO_FAMILIES as NO_FAMILIES,
         Families as Families,
         choose as choose,
         first_open as first_open,

@@ -62,6 +62,20 @@ class Families(NamedTuple):
     scores: Floats
 
 
+#: what stands for listed choices where there are none
+NO_FAMILIES: Final = Families(
+    np.empty((0, 0, 3), np.uint8),
+    np.empty(0, np.int64),
+    np.empty((0, 0, 8), np.int64),
+    np.empty((0, 0, 8), np.int64),
+    np.empty((0, 3), np.int64),
+    np.empty(0),
+    np.empty(0, np.int64),
+    np.empty(0, np.int64),
+    np.empty((0, MANY)),
+)
+
+
 @helper
 def needs_guess(setup: KernelInputs, subproblem: Subproblem) -> bool:
     """Whether costs depend on how many stretches of inputs children start."""

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         NO_ROOM as NO_ROOM,
         OPEN as OPEN,
         SEVERAL as SEVERAL,
-        solve_listed as solve_listed,
-        solve_subproblem as solve_subproblem,
+        Span as Span,
+        solve as solve,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

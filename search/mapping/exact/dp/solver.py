@@ -2,7 +2,7 @@
 steps.
 """
 
-from typing import Any, Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,19 @@ LADDER: Final = (0.002, 0.02, 0.2, np.inf)
 #: limit pays where it finds a better mapping, which is rarer the closer the best score is
 NEAR: Final = np.log1p(0.2)
 
+
+class Span(NamedTuple):
+    """Which subproblems are solved.
+
+    Listed choices from ``begin`` on, ``most`` of them at the most; or where that is 0, the
+    subproblem as it stands. With ``bound_alone`` one that may hold a better mapping is left OPEN.
+    """
+
+    begin: int
+    most: int
+    bound_alone: bool
+
+
 #: most tiles of a subproblem, and most labels of a search: about a gigabyte each at five levels
 MOST_TILES: Final = 2**22
 MOST_LABELS: Final = 2**22
@@ -43,7 +56,7 @@ MOST_LABELS: Final = 2**22
 def _search(
     setup: KernelInputs, subproblem: Subproblem, bounds: Bounded, limits: Limits, space: Workspace
 ) -> int:
-    """Search a bounded subproblem; see :func:`solve_subproblem`."""
+    """Search a bounded subproblem; see :func:`solve`."""
     outcome, stop = space.outcome[0], space.stop
     score, solved = bounds.score, DONE
     for share in LADDER:
@@ -69,8 +82,8 @@ def _search(
     return STOPPED if stop[0] and solved != FOUND else solved
 
 
-@compiled
-def solve_subproblem(
+@inlined
+def _solve_one(
     setup: KernelInputs,
     subproblem: Subproblem,
     outer: OuterLevels,
@@ -78,13 +91,7 @@ def solve_subproblem(
     bound_alone: bool,
     space: Workspace,
 ) -> int:
-    """Find a better mapping of the subproblem, or show that there is none; return how that ended.
-
-    What is spent is taken from what is left of the outcome, but where there was NO_ROOM for labels:
-    then nothing is. STOPPED says that too little is left or that the flag was set, FULL that there
-    are more tiles or labels than any budget buys. With ``bound_alone``, a subproblem that may hold
-    a better mapping is left OPEN. Where one was FOUND, the outcome is that of the search.
-    """
+    """Find a better mapping of the subproblem, or show that there is none; see :func:`solve`."""
     size, levels, outcome = tiles_of(setup, subproblem), subproblem.keep.shape[0], space.outcome[0]
     before = outcome.left
     outcome.tiles = 0
@@ -111,35 +118,38 @@ def solve_subproblem(
 
 
 @compiled
-def solve_listed(
+def solve(
     setup: KernelInputs,
     subproblem: Subproblem,
     outer: OuterLevels,
     families: Families,
-    begin: int,
-    most: int,
+    span: Span,
     limits: Limits,
     space: Workspace,
 ) -> tuple[int, int]:
-    """Solve listed choices from ``begin`` on, so many at the most; return the first that is not
-    solved, and why: DONE if none is left to look at, or SEVERAL.
+    """Find a better mapping of subproblems, or show that there is none: those that ``span`` says.
 
-    Other arguments are those of :func:`solve_subproblem` and
-    :func:`archloom.search.mapping.exact.bounds.family_pruning.first_open`.
+    One kernel does both, for the search of a subproblem takes long to compile. What is spent is
+    taken from what is left of the outcome, but where there was NO_ROOM for labels: then nothing is.
+
+    Returns:
+        The first listed choice that is not solved, and why: DONE if none is left to look at;
+        SEVERAL; OPEN; STOPPED, too little is left or the flag was set; FULL, there are more tiles
+        or labels than any budget buys; or FOUND, and the outcome is that of the search.
     """
-    at, outcome = begin, space.outcome
-    # not a literal, for which all that is called with it would compile apart
-    bound_alone: Any = np.bool_(False)
+    at, outcome = span.begin, space.outcome
     outcome[0].tiles = 0
-    for _ in range(most):
-        at = first_open(setup, subproblem, outer, families, at, limits.score, outcome, space.stop)
-        if at == len(families.bounds) or not families.bounds[at] < limits.score:
-            return at, DONE
-        choose(subproblem, families, at)
-        if needs_guess(setup, subproblem):
-            return at, SEVERAL
-        ended = solve_subproblem(setup, subproblem, outer, limits, bound_alone, space)
-        if ended != DONE:
+    for _ in range(max(1, span.most)):
+        if span.most > 0:
+            score = limits.score
+            at = first_open(setup, subproblem, outer, families, at, score, outcome, space.stop)
+            if at == len(families.bounds) or not families.bounds[at] < score:
+                return at, DONE
+            choose(subproblem, families, at)
+            if needs_guess(setup, subproblem):
+                return at, SEVERAL
+        ended = _solve_one(setup, subproblem, outer, limits, span.bound_alone, space)
+        if ended != DONE or span.most == 0:
             return at, ended
         at += 1
     return at, DONE
