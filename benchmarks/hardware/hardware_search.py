@@ -299,7 +299,8 @@ def table(grouped: Mapping[str, list[tuple[Run, list[float]]]], counts: Sequence
     lines = ["| optimizer (seeds) | " + " | ".join(map(str, counts)) + " | CPU s |"]
     lines.append("|---" * (len(counts) + 2) + "|")
     for name, found in grouped.items():
-        cells = [_band([shares[n - 1] for _, shares in found], ".1f") for n in counts]
+        # a run that has tried all that there is stays where it is
+        cells = [_band([s[min(n, len(s)) - 1] for _, s in found], ".1f") for n in counts]
         spent = median(one.cpu_s for one, _ in found)
         lines.append(f"| {name} ({len(found)}) | " + " | ".join(cells) + f" | {spent:.1f} |")
     return "\n".join(lines)
