@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from numba import _dynfunc
 from numba.core import ir, lowering
-from numba.core.compiler import Compiler
+from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
@@ -15,21 +15,37 @@ from .references import Reference, copied
 _WORD_BYTES: Final = 8
 
 
+class _Flags(Flags):  # type: ignore[misc]
+    """numba's flags, whose values are asked for some hundred times for each function."""
+
+    def values(self) -> dict[str, Any]:
+        """Return the value of each flag, without asking for them one by one."""
+        return {**_DEFAULTS, **self._values}
+
+
+_DEFAULTS: Final = Flags().values()
+
+
 class KernelCompiler(Compiler):  # type: ignore[misc]
     """Compiles a kernel, which Python calls."""
 
-    def __init__(self, typing: Any, target: Any, _: Any, *options: Any) -> None:
+    # the order of arguments is numba's
+    def __init__(
+        self, typing: Any, target: Any, _: Any, args: Any, result: Any, flags: Any, kinds: Any
+    ) -> None:
         library = KernelLibrary(target.codegen(), "kernel")
         library.enable_object_caching()
-        super().__init__(typing, target, library, *options)
+        super().__init__(typing, target, library, args, result, _Flags(flags), kinds)
 
 
 class PartCompiler(Compiler):  # type: ignore[misc]
     """Lowers a part, which other parts and kernels call."""
 
-    def __init__(self, typing: Any, target: Any, _: Any, *options: Any) -> None:
+    def __init__(
+        self, typing: Any, target: Any, _: Any, args: Any, result: Any, flags: Any, kinds: Any
+    ) -> None:
         library = PartLibrary(target.codegen(), "part")
-        super().__init__(typing, target, library, *options)
+        super().__init__(typing, target, library, args, result, _Flags(flags), kinds)
         self.state.targetctx.get_executable = _nothing_to_execute
 
     def define_pipelines(self) -> list[Any]:
