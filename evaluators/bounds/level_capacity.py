@@ -84,7 +84,9 @@ def design_of(setup: KernelInputs) -> Design:
     return Design(
         fanout=setup.fanout,
         dims=(setup.spatial.astype(np.int64) << np.arange(8)).sum(axis=2),
-        multicast=np.pad(setup.multicast.T.astype(np.int64), ((0, 1), (0, 0)), constant_values=1),
+        multicast=np.pad(
+            np.ascontiguousarray(setup.multicast.T, np.int64), ((0, 1), (0, 0)), constant_values=1
+        ),
         must=(taking_part & (setup.optional == 0)).astype(np.int64),
         may=taking_part.astype(np.int64),
         tiled=(taking_part & (levels < setup.top)).astype(np.int64),
