@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from archloom.evaluators.jit import Kernels, compile_ahead, missing
+from archloom.evaluators.jit import compile_ahead, missing
 from archloom.evaluators.jit.signatures import read_types, write_types
 from archloom.studies.commands.machine import default_kernels
 
