@@ -76,6 +76,7 @@ class Choices:
         # what does not depend on what is kept
         self.parts = [_factors(part) for part in parts]
         self.pairs = len(self.prefixes) * len(self.rests) * len(self.keeps)
+        self.room = min(ROOM, self.pairs)
         # evaluations that a look at all pairs counts as
         self.look = self.pairs // PAIRS_OF_A_BOUND
         self.mirrored = is_mirrored(setup)
@@ -117,7 +118,7 @@ class Choices:
         """
         spent = 0
         while spent + self.look <= most:
-            found, pairs = np.empty(ROOM), np.empty((ROOM, 2), np.int64)
+            found, pairs = np.empty(self.room), np.empty((self.room, 2), np.int64)
             counts, limits = np.zeros(1, COUNTS), (low, high, most_cycles, most - spent)
             window = Window(*limits, self.mirrored, found, pairs, counts)
             keeps = self._fill(window)
@@ -126,11 +127,11 @@ class Choices:
             if self.stop[0] or spent >= most:
                 return None
             # more than there is room for: the half with lower bounds next, unless all are equal
-            whole, middle = listed <= ROOM, low
+            whole, middle = listed <= self.room, low
             if not whole:
                 middle = float(np.median(found))
             if whole or middle <= low:
-                count = min(listed, ROOM)
+                count = min(listed, self.room)
                 # of what is listed in part only what has the least bound is in its place
                 (at,) = np.nonzero(found[:count] < (inf if whole else np.nextafter(low, inf)))
                 order = at[np.argsort(found[at], kind="stable")]
@@ -160,7 +161,12 @@ class Choices:
         floors = np.full(len(self.prefixes), macs * self.setup.working * self.setup.mac_pj)
         if outer.size:
             floors += outer.outside[self.kinds[i], 0, self.numbers]
-        return Pairs(one, two, prices_of(self.setup, keep), floors)
+        return Pairs(one, two, self.prices[i], floors)
+
+    @cached_property
+    def prices(self) -> list[ServingPrices]:
+        """What serving MACs costs at least, by way to keep tensors."""
+        return prices_of(self.setup, self.keeps)
 
     @cached_property
     def numbers(self) -> Ints:
@@ -218,9 +224,9 @@ def _factors(spreads: Ints) -> Factors:
     return Factors(spreads, taken, taken.prod(axis=1), np.empty((0, 4)), *sides_of(spreads))
 
 
-def prices_of(setup: KernelInputs, keep: Flags) -> ServingPrices:
-    """Return what serving MACs costs at least."""
-    first = np.argmax(keep, axis=0)
+def prices_of(setup: KernelInputs, keeps: Flags) -> list[ServingPrices]:
+    """Return what serving MACs costs at least, for each of ``keeps[B, L, 3]``."""
+    first = np.argmax(keeps, axis=1)
     macs = float(np.prod(setup.bounds.astype(float)))
     results = float(np.prod(setup.bounds[[N, G, K, P, Q]].astype(float)))
     # of instances that are accessed together one is paid for
@@ -230,11 +236,6 @@ def prices_of(setup: KernelInputs, keep: Flags) -> ServingPrices:
     reads = share * (setup.served * setup.read_pj[first, range(3)] / width)
     updates = share * (setup.served * setup.update_pj[first, range(3)] / width + address)
     asked = macs * (reads + share * address)
-    return ServingPrices(
-        float(asked[WEIGHTS]),
-        float(asked[INPUTS]),
-        float(reads[OUTPUTS]),
-        float(updates[OUTPUTS]),
-        macs,
-        results,
-    )
+    columns = (asked[:, WEIGHTS], asked[:, INPUTS], reads[:, OUTPUTS], updates[:, OUTPUTS])
+    ways = zip(*(column.tolist() for column in columns), strict=True)
+    return [ServingPrices(w, i, read, update, macs, results) for w, i, read, update in ways]
