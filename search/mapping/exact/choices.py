@@ -91,8 +91,10 @@ class Choices:
         self.lattice = bare_lattice(setup, self.subproblem)
         # ways to keep tensors outside all meshes
         outer = self.keeps[:, self.level :].reshape(len(self.keeps), -1)
-        _, first, kinds = np.unique(outer, axis=0, return_index=True, return_inverse=True)
-        self.kinds: Ints = np.ascontiguousarray(kinds.reshape(-1))
+        # a bit for each flag: sorting numbers takes a tenth of the time that sorting rows does
+        bits = outer @ (1 << np.arange(outer.shape[1])[::-1])
+        _, first, kinds = np.unique(bits, return_index=True, return_inverse=True)
+        self.kinds: Ints = np.ascontiguousarray(kinds)
         self.kept = np.ascontiguousarray(self.keeps[first])
         nothing = np.empty((0, 0, 0)), np.empty((0, 0, 0, 0))
         self.outer = OuterLevels(self.lattice, self.ports, self.level, *nothing, 0)
