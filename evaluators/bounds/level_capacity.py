@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled, helper, lean
 from archloom.evaluators.loopnest import INPUT_DIMS, OUTPUT_DIMS, WEIGHT_DIMS, KernelInputs
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
 
 from ..arrays import Floats, Ints
-from ..jit import compiled, helper, lean
 
 #: place of what holds for any word, after those of the three tensors
 ANY: Final = 3

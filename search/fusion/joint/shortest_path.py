@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints, compiled
+from archloom.evaluators import Floats, Ints
+from archloom.evaluators.jit import compiled
 
 from ..parametric_search import HullVertex, least_product
 

@@ -6,8 +6,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, compiled, helper, inlined
+from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.bounds import ROUNDING
+from archloom.evaluators.jit import helper, lean
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.evaluators.loopnest.simd import Records
 from archloom.search.mapping.exact.subproblem import (
@@ -95,7 +96,7 @@ class Window(NamedTuple):
     counts: Records
 
 
-@inlined
+@helper
 def _least(setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels) -> tuple[float, float]:
     """Least energy and cycles of a subproblem."""
     fixed, least, total = prepare(setup, subproblem)
@@ -116,7 +117,7 @@ def _least(setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels) -> t
     return energy + outer.outside[kind, 0, number], cycles
 
 
-@compiled
+@lean
 def share_out(
     setup: KernelInputs, subproblem: Subproblem, keep: Flags, spreads: Ints, shares: Floats
 ) -> None:
@@ -173,7 +174,7 @@ def _divide(setup: KernelInputs, one: Ints, two: Ints) -> bool:
     return d == 8
 
 
-@inlined
+@helper
 def _bound_pair(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -202,7 +203,7 @@ def _bound_pair(
     counts.listed += 1
 
 
-@compiled
+@lean
 def list_pairs(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -249,7 +250,7 @@ def list_pairs(
                 _bound_pair(setup, subproblem, outer, pairs, window, a, b)
 
 
-@compiled
+@lean
 def least_of_pairs(setup: KernelInputs, pairs: Pairs, stop: Flags) -> float:
     """Return a score that no mapping of any pair is below; it is too high once ``stop`` is set."""
     macs, best = 1, np.inf
