@@ -10,15 +10,19 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .candidates import tilings as tilings
     from .default import (
+        WeightUsers as WeightUsers,
         choose_weights as choose_weights,
+        staying_weights as staying_weights,
         tile_group as tile_group,
         tiles_apart as tiles_apart,
+        weight_users as weight_users,
     )
     from .estimates import LayerTile as LayerTile, TileEstimates as TileEstimates
     from .grid import (
         GroupTilings as GroupTilings,
         Tile as Tile,
         in_one_piece as in_one_piece,
+        leaves_out as leaves_out,
         least_weights as least_weights,
     )
     from .mesh_utilisation import even_sides as even_sides
