@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         AxisTiles as AxisTiles,
         TiledGroup as TiledGroup,
         TileWords as TileWords,
+        tile_sizes as tile_sizes,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

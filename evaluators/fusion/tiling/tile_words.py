@@ -62,13 +62,14 @@ class AxisTiles(NamedTuple):
         tiles: how many.
         corners: int64[9, M, I], lengths of each map at the corner tiles.
         totals: int64[3, M], :data:`MADE`, :data:`WRITTEN` and :data:`END`.
-        lengths: for each layer the distinct lengths above 0 that it makes, and in how many tiles.
+        lengths: int64[2, m, D], the distinct lengths above 0 that each layer makes in the order in
+            which they come, and in how many tiles; 0 in places that are left.
     """
 
     tiles: int
     corners: Ints
     totals: Ints
-    lengths: list[list[tuple[int, int]]]
+    lengths: Ints
 
 
 class TileWords(NamedTuple):
@@ -125,17 +126,32 @@ class TiledGroup:
         ``keep`` says whether what tiles share on this axis is kept rather than made again.
         """
         length = self._whole[axis]
-        corners, totals, lengths = _axis_tiles(self._group, axis, length, tile, keep)
-        found = [
-            [(made, times) for made, times in row if times]
-            for row in lengths.transpose(1, 2, 0).tolist()
-        ]
-        return AxisTiles(-(-length // tile), corners, totals, found)
+        return AxisTiles(-(-length // tile), *_axis_tiles(self._group, axis, length, tile, keep))
 
     def words(self, rows: AxisTiles, columns: AxisTiles, halo: HaloPolicy) -> TileWords:
         """Return the words of the tiles of both axes, under a halo policy."""
         one, other = (rows.corners, rows.totals), (columns.corners, columns.totals)
         return TileWords(*_tile_words(self._group, *one, *other, _POLICIES.index(halo)))
+
+
+@compiled
+def tile_sizes(rows: Ints, columns: Ints) -> Ints:
+    """Return int64[4, n], the layer, rows, columns and number in an image of all tiles of a size.
+
+    Args:
+        rows, columns: lengths of :class:`AxisTiles`, along both axes.
+    """
+    members, high, wide = rows.shape[1], rows.shape[2], columns.shape[2]
+    found, n = np.empty((4, members * high * wide), np.int64), 0
+    for m in range(members):
+        for i in range(high):
+            for j in range(wide):
+                times = rows[1, m, i] * columns[1, m, j]
+                if times:
+                    found[0, n], found[1, n], found[2, n] = m, rows[0, m, i], columns[0, m, j]
+                    found[3, n] = times
+                    n += 1
+    return found[:, :n].copy()
 
 
 @helper
@@ -166,7 +182,7 @@ def _alike(one: int, other: int, figures: tuple[Ints, Ints, Ints, Ints, Ints]) -
 def _axis_tiles(
     group: _Group, axis: int, length: int, tile: int, keep: bool
 ) -> tuple[Ints, Ints, Ints]:
-    """Return corners and totals of :class:`AxisTiles`, and int64[2, m, D], lengths and times."""
+    """Return corners, totals and lengths of :class:`AxisTiles`."""
     figures = swept(
         group.edges[axis],
         group.first,
@@ -208,8 +224,7 @@ def _axis_tiles(
 
 @compiled
 def _distinct(made: Ints) -> Ints:
-    """Return int64[2, m, D], the distinct lengths above 0 of each row in the order in which they
-    come, and how many of each there are; 0 in places that are left."""
+    """Return lengths of :class:`AxisTiles`."""
     found, most = np.zeros((2, *made.shape), np.int64), 1
     for m in range(len(made)):
         count = 0

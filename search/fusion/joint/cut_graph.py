@@ -13,7 +13,7 @@ from itertools import combinations
 from operator import or_
 from typing import Final, TypeAlias
 
-from archloom.space.workload import Network, bits, positions, rank_order
+from archloom.space.workload import Network, bits, positions, rank_order, remembered
 
 from ..partition import Group
 
@@ -77,9 +77,7 @@ def cut_graph(network: Network, pin_words: int) -> CutGraph:
         network: what runs.
         pin_words: words of the buffer that pinned maps may take; 0 to pin nothing.
     """
-    runs, complete = _executed_sets(network)
-    outgoing, every = _groups(network, runs)
-    complete = complete and every
+    runs, outgoing, complete = _runs_and_groups(network)
     pins = _PinnableMaps(network, pin_words)
     # where pins make too many edges, only shorter groups hold or keep maps
     for longest in (len(network.layers), 32, 16, 8, 4, 2, 1, 0):
@@ -89,6 +87,17 @@ def cut_graph(network: Network, pin_words: int) -> CutGraph:
     numbers = {cut: n for n, cut in enumerate(cuts)}
     edges = (CutEdge(numbers[a], numbers[b], layers, a[1], kept) for a, b, layers, kept in raw)
     return CutGraph(len(cuts), tuple(edges), complete)
+
+
+@remembered
+def _runs_and_groups(
+    network: Network,
+) -> tuple[list[int], dict[int, list[tuple[Group, int]]], bool]:
+    """Sets of layers that may have run, groups that lead from each to another one, and whether
+    these are all."""
+    runs, complete = _executed_sets(network)
+    outgoing, every = _groups(network, runs)
+    return runs, outgoing, complete and every
 
 
 def _reachable_edges(

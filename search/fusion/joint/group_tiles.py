@@ -3,20 +3,24 @@
 All of it follows from the network, so that it is worked out once for all designs.
 """
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from archloom.evaluators import Ints
 from archloom.evaluators.fusion import with_residents
 from archloom.evaluators.fusion.buffer import shape_of
-from archloom.evaluators.fusion.tiling import TileWords
+from archloom.evaluators.fusion.tiling import TileWords, tile_sizes
 from archloom.search.fusion.tiling import GroupTilings, Tile
 from archloom.space.fusion import HaloPolicy, Residents
 from archloom.space.workload import Network
 
 from ..group_equivalence import layer_kinds
 from ..partition import Group
+
+#: rows or columns of a map are fewer, so that keys of sizes are whole numbers of 64 bits
+_MOST_SIDE: Final = 2**24
+
 
 class TiledLayers(NamedTuple):
     """What runs in the tiles of a group, image by image.
@@ -35,22 +39,35 @@ class TiledLayers(NamedTuple):
 
 
 class SizeNumbers:
-    """Numbers of the sizes in which the layers of one network run."""
+    """Numbers of the sizes in which the layers of one network run; layers of one kind share them.
+
+    Attributes:
+        sizes: a layer of the kind, rows and columns of its result, by number.
+    """
 
     def __init__(self, network: Network) -> None:
-        self._kinds = layer_kinds(network)
-        self._numbers: dict[tuple[int, int, int], int] = {}
-        #: layer, rows and columns of its result
+        self._kinds = np.array(layer_kinds(network), np.int64)
+        first = np.unique(self._kinds, return_index=True)[1]
+        self._layers: list[int] = first.tolist()
+        self._numbers: dict[int, int] = {}
         self.sizes: list[tuple[int, int, int]] = []
 
-    def number(self, layer: int, rows: int, columns: int) -> int:
-        """Return a number that is the same for layers of one kind."""
-        key = (self._kinds[layer], rows, columns)
-        known = self._numbers.get(key)
-        if known is None:
-            known = self._numbers[key] = len(self.sizes)
-            self.sizes.append((layer, rows, columns))
-        return known
+    def of(self, layers: Ints, rows: Ints, columns: Ints) -> Ints:
+        """Return int64[n], the numbers of some layers with rows and columns of their results."""
+        keys = ((self._kinds[layers] * _MOST_SIDE + rows) * _MOST_SIDE + columns).tolist()
+        try:
+            found = [self._numbers[key] for key in keys]
+        except KeyError:
+            found = [self._number(key) for key in keys]
+        return np.array(found, np.int64)
+
+    def _number(self, key: int) -> int:
+        if key not in self._numbers:
+            self._numbers[key] = len(self.sizes)
+            rest, columns = divmod(key, _MOST_SIDE)
+            kind, rows = divmod(rest, _MOST_SIDE)
+            self.sizes.append((self._layers[kind], rows, columns))
+        return self._numbers[key]
 
 
 class GroupTiling:
@@ -67,14 +84,14 @@ class GroupTiling:
         self, network: Network, layers: Group, residents: Residents, numbers: SizeNumbers
     ) -> None:
         shape = with_residents(network, shape_of(network, layers), residents)
-        self._layers = layers
         self._numbers = numbers
         self.tilings = GroupTilings(shape, tuple(network.layers[i] for i in layers))
         self._words: dict[tuple[Tile, HaloPolicy], TileWords] = {}
         self._runs: dict[tuple[Tile, HaloPolicy], TiledLayers] = {}
-        plain = [numbers.number(i, network.layers[i].p, network.layers[i].q) for i in layers]
+        self._members = np.array(layers, np.int64)
+        sides = np.array([(network.layers[i].p, network.layers[i].q) for i in layers], np.int64)
         #: int64[m], sizes of members that run alone
-        self.alone = np.array(plain, np.int64)
+        self.alone = numbers.of(self._members, *sides.T)
 
     def words(self, tile: Tile, halo: HaloPolicy) -> TileWords:
         """Return what tiles hold and move."""
@@ -93,16 +110,10 @@ class GroupTiling:
         key = (tile, halo)
         if key not in self._runs:
             rows, columns = self.tilings.axes(tile, halo)
-            number = self._numbers.number
-            found = [
-                (m, number(layer, height, width), n_h * n_w)
-                for m, layer in enumerate(self._layers)
-                for height, n_h in rows.lengths[m]
-                for width, n_w in columns.lengths[m]
-            ]
-            members, sizes, times = np.array(found, np.int64).reshape(-1, 3).T.copy()
-            loads = np.bincount(members, times, len(self._layers)).astype(np.int64)
-            self._runs[key] = TiledLayers(members, sizes, times, tuple(loads.tolist()))
+            members, *sizes, times = tile_sizes(rows.lengths, columns.lengths)
+            numbers = self._numbers.of(self._members[members], *sizes)
+            loads = np.bincount(members, times, len(self._members)).astype(np.int64)
+            self._runs[key] = TiledLayers(members, numbers, times, tuple(loads.tolist()))
         return self._runs[key]
 
     @property

@@ -21,7 +21,7 @@ from archloom.evaluators import Floats, Ints, compiled
 _ENERGY, _LATENCY = range(2)
 
 #: by how much the least product may grow until edges that were left out are looked at again (ours)
-_SLACK: Final = 1.05
+_SLACK: Final = 1.005
 
 #: relative difference of sums, and of products, that does not count
 _TOLERANCE: Final = 1e-9

@@ -120,6 +120,6 @@ class WholeGroupsOf:
         return WholeGroup(self._sized(layers, made), sum(arriving.values()), stored)
 
     def _sized(self, layers: Group, made: Sequence[Tile]) -> TiledLayers:
-        sizes = [self._numbers.number(i, *tile) for i, tile in zip(layers, made, strict=True)]
+        sizes = self._numbers.of(np.array(layers), *np.array(made, np.int64).T)
         members, once = np.arange(len(layers)), np.ones(len(layers), np.int64)
-        return TiledLayers(members, np.array(sizes, np.int64), once, (1,) * len(layers))
+        return TiledLayers(members, sizes, once, (1,) * len(layers))

@@ -7,7 +7,7 @@ import pytest
 
 from archloom.evaluators.fusion.group_graph import GroupShape
 from archloom.evaluators.fusion.tiling.geometry import group_tiles
-from archloom.evaluators.fusion.tiling.tile_words import TiledGroup
+from archloom.evaluators.fusion.tiling.tile_words import TiledGroup, tile_sizes
 
 from ....cases.groups import POLICIES, any_tile, drawn
 from ....cases.sweeps import sweep
@@ -40,7 +40,17 @@ def test_words_are_those_of_the_tiles(block: int, policy: str, kind: str) -> Non
         )
         for axis, sweeps in zip(axes, (tiles.rows, tiles.columns), strict=True):
             assert axis.tiles == sweeps.tiles
-            assert axis.lengths == sweeps.lengths[: shape.members]
+            lengths, times = axis.lengths.tolist()
+            pairs = [list(zip(*row, strict=True)) for row in zip(lengths, times, strict=True)]
+            made = [[(length, n) for length, n in row if n] for row in pairs]
+            assert made == sweeps.lengths[: shape.members]
+        sizes = [
+            (m, height, width, n_h * n_w)
+            for m in range(shape.members)
+            for height, n_h in tiles.rows.lengths[m]
+            for width, n_w in tiles.columns.lengths[m]
+        ]
+        assert tile_sizes(axes[0].lengths, axes[1].lengths).T.tolist() == [list(s) for s in sizes]
         found = group.words(*axes, policy)
         assert found.peak == tiles.activations.max()
         assert found.prefetching == (tiles.activations + tiles.in_flight).max()
