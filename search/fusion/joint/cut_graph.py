@@ -8,9 +8,7 @@ a path); else those that three orders of the layers go through.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import combinations
-from operator import or_
 from typing import Final, TypeAlias
 
 from archloom.space.workload import Network, bits, positions, rank_order, remembered
@@ -198,12 +196,13 @@ def _groups(network: Network, runs: list[int]) -> tuple[dict[int, list[tuple[Gro
 
 def _connected(near: list[int], members: int) -> bool:
     """Whether layers, in bits, hang together by shared data."""
-    part = members & -members
-    while True:
-        grown = reduce(or_, (near[i] for i in positions(part)), part) & members
-        if grown == part:
-            return part == members
+    part = new = members & -members
+    while new:
+        first = new & -new
+        grown = part | near[first.bit_length() - 1] & members
+        new = (new ^ first) | (grown ^ part)
         part = grown
+    return part == members
 
 
 class _PinnableMaps:
@@ -223,9 +222,12 @@ class _PinnableMaps:
     ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Yield what a group may keep, and what is pinned then at the cut after it."""
         stays = tuple(i for i in held if self._readers[i] & ~after)
+        if not self._words:
+            yield (), stays
+            return
         taken = self.words(held)
         crossing = [i for i in layers if self._readers[i] & ~after]
-        for kept in _subsets(crossing if self._words else ()):
+        for kept in _subsets(crossing):
             if not kept or taken + self.words(kept) <= self._words:
                 yield kept, tuple(sorted((*stays, *kept)))
 

@@ -152,10 +152,10 @@ class LeastProductPaths:
         )
         if self._most > 0:
             found = _least_product(graph, self._active)
-            if len(found[0]) and found[1] * found[2] <= self._most:
+            if found[1] * found[2] <= self._most:
                 return self._path(found)
         found = _least_product(graph, self._every)
-        if not len(found[0]):
+        if found[1] == inf:
             return None
         self._most = found[1] * found[2] * _SLACK
         slopes = found[3]

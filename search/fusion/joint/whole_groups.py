@@ -7,12 +7,13 @@ from typing import NamedTuple
 import numpy as np
 
 from archloom.evaluators import Ints
-from archloom.evaluators.fusion import group_reads, group_sources, leaves, with_residents
+from archloom.evaluators.fusion import group_reads, group_sources, with_residents
 from archloom.evaluators.fusion.buffer import shape_of
 from archloom.search.fusion.tiling import Tile, in_one_piece, leaves_out
 from archloom.space.fusion import Residents
-from archloom.space.workload import Network
+from archloom.space.workload import Network, bits
 
+from ..group_equivalence import readers_outside
 from ..partition import Group
 from .edge_kinds import EdgeKinds, GroupAmongPins
 from .group_tiles import SizeNumbers, TiledLayers
@@ -70,6 +71,16 @@ class WholeGroupsOf:
         self._weights = [layer.weight_words for layer in network.layers]
         self._maps = [(layer.input_words + layer.output_words) // layer.n for layer in network.layers]
         self._made = [layer.output_words // layer.n for layer in network.layers]
+        self._sides = [(layer.p, layer.q) for layer in network.layers]
+        self._readers = readers_outside(network)
+        # of each map that a layer reads who makes it, in bits; the number and words of its box
+        self._reads = [
+            [
+                (1 << source.layer if source.layer >= 0 else 0, source.box, prod(read.shape))
+                for source, read in zip(*both, strict=True)
+            ]
+            for both in zip(group_sources(network), group_reads(network), strict=True)
+        ]
         self._known: dict[GroupAmongPins, WholeGroup] = {}
 
     def __call__(self, kinds: EdgeKinds) -> WholeGroups:
@@ -102,21 +113,20 @@ class WholeGroupsOf:
             shape = with_residents(network, shape_of(network, layers), residents)
             made, fetched, stored = in_one_piece(network, shape)
             return WholeGroup(self._sized(layers, made), fetched, stored)
-        members = set(layers)
-        reads, sources = group_reads(network), group_sources(network)
+        members, held = bits(layers), bits(residents.held)
         # boxes of maps from outside, each fetched once
         arriving = {
-            source.box: prod(read.shape)
+            box: words
             for i in layers
-            for source, read in zip(sources[i], reads[i], strict=True)
-            if source.layer not in members and source.layer not in residents.held
+            for maker, box, words in self._reads[i]
+            if not maker & members and not maker & held
         }
         stored = sum(
             self._made[i]
             for i in layers
-            if i not in residents.unwritten and leaves(network, i, members)
+            if self._readers[i] & ~members and i not in residents.unwritten
         )
-        made = [(network.layers[i].p, network.layers[i].q) for i in layers]
+        made = [self._sides[i] for i in layers]
         return WholeGroup(self._sized(layers, made), sum(arriving.values()), stored)
 
     def _sized(self, layers: Group, made: Sequence[Tile]) -> TiledLayers:
