@@ -62,7 +62,8 @@ class EdgeKinds:
         for same in {self.edges[e].layers for e in np.flatnonzero(self.kinds == kind).tolist()}:
             part = _bit_rows([same], self.layers.shape[1])[0]
             found |= (self.layers & part == part).all(axis=1)
-        return found & (self.words >= self.words[kind])
+        larger: NDArray[np.bool_] = found & (self.words >= self.words[kind])
+        return larger
 
 
 class KindsOfGroups:

@@ -106,4 +106,4 @@ class GroupOptions(ABC):
         stay = np.ones_like(whole.sizes)
         energy, exact = self._costs.of(whole.sizes, stay)
         _, least = self._costs.of(whole.sizes, stay, cut=True)
-        return energy, np.where(whole.count[whole.kinds] > 1, least, exact)
+        return energy, np.where(whole.members[whole.kinds] > 1, least, exact)

@@ -3,13 +3,17 @@
 Trials on many designs share it; what designs add is their costs.
 """
 
+from collections.abc import Sequence
 from typing import Final
 
+import numpy as np
+
+from archloom.search.fusion.tiling import Tile
 from archloom.space.workload import Network, remembered
 
 from .cut_graph import CutEdge
 from .edge_kinds import EdgeKinds, GroupAmongPins, KindsOfGroups
-from .group_tiles import GroupTiling, SizeNumbers
+from .group_tiles import GroupTiling, SizeNumbers, TiledLayers
 from .whole_groups import WholeGroup, WholeGroups, WholeGroupsOf
 
 #: tilings of one network that are remembered (assumption: some 2 KiB each)
@@ -50,6 +54,12 @@ class KnownGroups:
         """Return the group of an edge in one piece."""
         residents = self.kinds.residents(edge)
         return self._whole.of(self.kinds.group(edge, residents), edge.layers, residents)
+
+    def runs(self, edge: CutEdge, made: Sequence[Tile]) -> TiledLayers:
+        """Return the layers of an edge, once an image, given rows and columns of their results."""
+        sizes = self.numbers.of(np.array(edge.layers), *np.array(made, np.int64).T)
+        count = len(edge.layers)
+        return TiledLayers(np.arange(count), sizes, np.ones(count, np.int64), (1,) * count)
 
     def tiling(self, edge: CutEdge) -> GroupTiling:
         """Return the tilings of the group of an edge."""

@@ -59,18 +59,18 @@ class MulticoreOptions(GroupOptions):
         _, whole = self._known.graph(buffer_words(self._hardware))
         energy, cycles = (of * self._network.batch for of in self._whole_costs(whole))
         cycles = cycles / self._cores.count
-        for n in np.flatnonzero(whole.count[whole.kinds] == 1).tolist():
+        for n in np.flatnonzero(whole.members[whole.kinds] == 1).tolist():
             bound = layer_bound(self._network.layers[whole.layers[n]], self._hardware)
             energy[n], cycles[n] = bound.dynamic_pj, bound.latency_cycles
         words = self._weights(whole)
         fetched, stored = whole.fetched * self._network.batch, whole.stored * self._network.batch
         moved_pj = fetched * self._fetch_pj + words * self._weight_pj + stored * self._store_pj
         moved_cycles = (words + (fetched + stored)) / self._rate
-        several = whole.count > 1
+        several = whole.members > 1
         return RoughOptions(
             whole.kinds,
             whole.layers,
-            whole.count,
+            whole.members,
             energy,
             cycles,
             np.where(several, moved_pj, 0.0),

@@ -27,14 +27,14 @@ class RoughOptions:
     Attributes:
         groups, layers: int64[n], group and layer of each member; members of a group follow each
             other.
-        count: int64[K], members.
+        members: int64[K], how many each group has.
         layer_pj, layer_cycles: float64[n], least energy and cycles of each member over all tiles.
         moved_pj, moved_cycles: float64[K], as of a :class:`GroupOption`.
     """
 
     groups: Ints
     layers: Ints
-    count: Ints
+    members: Ints
     layer_pj: Floats
     layer_cycles: Floats
     moved_pj: Floats
@@ -173,14 +173,14 @@ class OptionTable:
 
     def add_rough(self, options: RoughOptions) -> None:
         """Add a row for each group, which has no option of its own."""
-        count = len(options.count)
-        columns = 2 * self._kinds[options.layers] + (options.count > 1)[options.groups]
+        count = len(options.members)
+        columns = 2 * self._kinds[options.layers] + (options.members > 1)[options.groups]
         places = options.groups * self._columns + columns
         for rows, figures in (
             (self._layer_pj, options.layer_pj),
             (self._layer_cycles, options.layer_cycles),
         ):
-            sums = np.bincount(places, figures, count * self._columns)
+            sums = np.bincount(places, figures, count * self._columns).astype(np.float64)
             rows.add(sums.reshape(count, self._columns))
         late = np.zeros(count)
         self._moved.add(np.stack([options.moved_pj, options.moved_cycles, late], axis=1))
@@ -195,7 +195,7 @@ class OptionTable:
             (self._layer_pj, option.layer_pj),
             (self._layer_cycles, option.layer_cycles),
         ):
-            rows.add(np.bincount(columns, figures, self._columns)[None])
+            rows.add(np.bincount(columns, figures, self._columns).astype(np.float64)[None])
         self._moved.add(np.array([[option.moved_pj, option.moved_cycles, option.late_cycles]]))
         self._rough.add(np.array([[float(rough)]]))
         self.options.append(option)

@@ -9,7 +9,6 @@ The search asks again and again while a few rows grow dearer. So edges through w
 a product near the best are left out, until the best has grown by as much or figures shrink.
 """
 
-from collections.abc import Mapping as Dict
 from math import inf
 from typing import Final, NamedTuple
 
@@ -94,9 +93,7 @@ class LeastProductPaths:
         burdens: float64[E], of equal paths the one with the least sum is taken.
     """
 
-    def __init__(
-        self, nodes: int, starts: Ints, ends: Ints, kinds: Ints, burdens: Floats
-    ) -> None:
+    def __init__(self, nodes: int, starts: Ints, ends: Ints, kinds: Ints, burdens: Floats) -> None:
         self._nodes = nodes
         self._edges = starts, ends, kinds
         self._burdens = burdens

@@ -7,7 +7,7 @@ weights; pinned feature maps take part of the buffer.
 from bisect import bisect_left
 from collections.abc import Mapping as Dict
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from archloom.search.fusion.tiling import (
     staying_weights,
     weight_users,
 )
-from archloom.space.fusion import FusionGroup, HaloPolicy, Pin
+from archloom.space.fusion import FusionGroup, HaloPolicy, Pin, Residents
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
@@ -66,6 +66,15 @@ class _MovedWords:
         return self.images * self.tiles
 
 
+class _Place(NamedTuple):
+    """An edge, what lies in the buffer beside its group, its tilings, and words that it may use."""
+
+    edge: CutEdge
+    residents: Residents
+    tilings: GroupTiling
+    free: int
+
+
 class SingleBufferOptions(GroupOptions):
     """Lists the options of edges on a chip with one shared buffer.
 
@@ -76,6 +85,7 @@ class SingleBufferOptions(GroupOptions):
     def __init__(self, network: Network, hardware: Hardware) -> None:
         super().__init__(network, hardware, hardware)
         self._sides = even_sides(hardware)
+        self._words = buffer_words(hardware)
         self._keeps_weights = (
             hardware.fusion_level is not None and "weights" in hardware.levels[-2].keeps
         )
@@ -91,18 +101,18 @@ class SingleBufferOptions(GroupOptions):
 
     def rough(self) -> RoughOptions:
         """Return rough estimates for all tilings of every kind of edge."""
-        _, whole = self._known.graph(buffer_words(self._hardware))
+        _, whole = self._known.graph(self._words)
         energy, cycles = self._whole_costs(whole)
         images = self._network.batch
         banded = self._banded_weights(whole, images, share=1)
-        weights = np.where(whole.count > 1, banded, whole.weights)
+        weights = np.where(whole.members > 1, banded, whole.weights)
         fetched = weights + whole.fetched * images
         stored = whole.stored * images
         maps = (whole.fetched + whole.stored) * images / self._rate
         return RoughOptions(
             whole.kinds,
             whole.layers,
-            whole.count,
+            whole.members,
             energy * images,
             cycles * images,
             fetched * self._fetch_pj + stored * self._store_pj,
@@ -119,63 +129,63 @@ class SingleBufferOptions(GroupOptions):
             return self.all_options(edge)
         if self._blocked(edge):
             return []
-        tilings = self._known.tiling(edge)
-        bands = tilings.tilings.bands
-        first = self._largest(edge, tilings, bands, "keep_all")
-        first = first or self._largest(edge, tilings, bands, "recompute")
-        return first + self._even(edge, tilings)
+        place = self._place(edge)
+        bands = place.tilings.tilings.bands
+        first = self._largest(place, bands, "keep_all")
+        first = first or self._largest(place, bands, "recompute")
+        return first + self._even(place)
 
     def all_options(self, edge: CutEdge) -> list[GroupOption]:
         """Return the options of an edge, those of the least estimated energy x latency first."""
         alone = len(edge.layers) == 1
-        options = [self._alone(edge)] if alone else []
+        place = self._place(edge)
+        options = [self._alone(place)] if alone else []
         if self._blocked(edge):
             return options
-        tilings = self._known.tiling(edge)
         # a layer by itself has its tiles in its mapping
-        pinned = bool(edge.held or edge.kept)
-        whole = [(tilings.tilings.whole, _KEEP_ALL)] if pinned else []
-        for tile, halo in whole if alone else tilings.tilings.several():
-            options += self._tiled(edge, tilings, tile, halo)
-        return best_options(options + self._even(edge, tilings))
+        tilings = place.tilings.tilings
+        whole = [(tilings.whole, _KEEP_ALL)] if place.residents.words else []
+        for tile, halo in whole if alone else tilings.several():
+            options += self._tiled(place, tile, halo)
+        return best_options(options + self._even(place))
 
-    def _even(self, edge: CutEdge, tilings: GroupTiling) -> list[GroupOption]:
+    def _place(self, edge: CutEdge) -> _Place:
+        residents = self._known.kinds.residents(edge)
+        return _Place(edge, residents, self._known.tiling(edge), self._words - residents.words)
+
+    def _even(self, place: _Place) -> list[GroupOption]:
         """Return tiles that fill the meshes, the largest that fit, if layers gain by them."""
-        if not self._uneven(tilings):
+        if not self._uneven(place.tilings):
             return []
-        tiles = tilings.tilings.even(self._sides)
-        kept = self._largest(edge, tilings, tiles, "keep_all")
-        return kept or self._largest(edge, tilings, tiles, "recompute")
+        tiles = place.tilings.tilings.even(self._sides)
+        kept = self._largest(place, tiles, "keep_all")
+        return kept or self._largest(place, tiles, "recompute")
 
     def _uneven(self, tilings: GroupTiling) -> bool:
         """Whether whole maps leave MACs idle that tiles may use."""
+        if not self._sides:
+            return False
         stay = np.ones_like(tilings.alone)
-        exact, least = (sum(self._costs.of(tilings.alone, stay, cut)[1]) for cut in (False, True))
-        return bool(self._sides) and exact > _UNEVEN_RATIO * least
+        exact, least = (
+            sum(self._costs.of(tilings.alone, stay, cut)[1].tolist()) for cut in (False, True)
+        )
+        return bool(exact > _UNEVEN_RATIO * least)
 
-    def _largest(
-        self, edge: CutEdge, tilings: GroupTiling, tiles: list[Tile], halo: HaloPolicy
-    ) -> list[GroupOption]:
+    def _largest(self, place: _Place, tiles: list[Tile], halo: HaloPolicy) -> list[GroupOption]:
         """Return the largest tiles that fit, by bisection: smaller ones fit where larger do."""
-        free = self._free(edge)
-        first = bisect_left(tiles, True, key=lambda tile: tilings.words(tile, halo).peak < free)
+        words, free = place.tilings.words, place.free
+        first = bisect_left(tiles, True, key=lambda tile: words(tile, halo).peak < free)
         some = tiles[first : first + _FIRST_BANDS]
-        return [option for tile in some for option in self._tiled(edge, tilings, tile, halo)]
+        return [option for tile in some for option in self._tiled(place, tile, halo)]
 
-    def _free(self, edge: CutEdge) -> int:
-        """Words of the buffer that pinned maps leave."""
-        return buffer_words(self._hardware) - self._known.kinds.residents(edge).words
-
-    def _tiled(
-        self, edge: CutEdge, tilings: GroupTiling, tile: Tile, halo: HaloPolicy
-    ) -> list[GroupOption]:
+    def _tiled(self, place: _Place, tile: Tile, halo: HaloPolicy) -> list[GroupOption]:
         """Return options of one tile, with resident weights and without; none if it does not
         fit."""
-        free, words = self._free(edge), tilings.words(tile, halo)
+        edge, free, words = place.edge, place.free, place.tilings.words(tile, halo)
         if words.peak >= free:
             return []
-        runs, images = tilings.runs(tile, halo), self._network.batch
-        count = tilings.count(tile, halo)
+        runs, images = place.tilings.runs(tile, halo), self._network.batch
+        count = place.tilings.count(tile, halo)
         found = []
         for stay in self._resident_weights(edge.layers, count * images, free - words.peak):
             loaded = self._owned_words(stay)
@@ -189,7 +199,7 @@ class SingleBufferOptions(GroupOptions):
                 count,
                 loaded <= free - words.prefetching,
             )
-            found.append(self._option(edge, self._group(edge, tile, halo, stay), runs, moved))
+            found.append(self._option(place, self._group(edge, tile, halo, stay), runs, moved))
         return found
 
     def _streamed(self, layers: Group, runs: TiledLayers, resident: tuple[int, ...]) -> int:
@@ -211,12 +221,13 @@ class SingleBufferOptions(GroupOptions):
         weighted = tuple(i for i in layers if self._weight_words[i])
         return list(dict.fromkeys([resident, weighted]))
 
-    def _alone(self, edge: CutEdge) -> GroupOption:
+    def _alone(self, place: _Place) -> GroupOption:
         """Return the option of a layer by itself, in one piece: its mapping has its tiles."""
-        images, words = self._network.batch, self._owned_words(edge.layers)
-        whole = self._known.whole(edge)
+        edge, images = place.edge, self._network.batch
+        words, whole = self._owned_words(edge.layers), self._known.whole(edge)
         moved = _MovedWords(words, 0, 0, whole.fetched, whole.stored, images, 1, True)
-        return self._option(edge, self._group(edge, None), whole.layers, moved)
+        runs = self._known.runs(edge, whole.made)
+        return self._option(place, self._group(edge, None), runs, moved)
 
     def _group(
         self,
@@ -230,20 +241,23 @@ class SingleBufferOptions(GroupOptions):
         return FusionGroup(edge.layers, tile, halo, resident, pins=pins)
 
     def _option(
-        self, edge: CutEdge, group: FusionGroup, runs: TiledLayers, moved: _MovedWords
+        self, place: _Place, group: FusionGroup, runs: TiledLayers, moved: _MovedWords
     ) -> GroupOption:
         """Add up tiles of each member, and what moves."""
-        stays = np.array([i in group.resident or group.tile is None for i in edge.layers], np.int64)
+        layers = group.layers
+        stays = np.array([i in group.resident or group.tile is None for i in layers], np.int64)
         costs = self._costs.of(runs.sizes, stays[runs.members])
         times = runs.times * moved.images
-        pj, cycles = (np.bincount(runs.members, of * times, len(edge.layers)) for of in costs)
+        pj, cycles = (
+            np.bincount(runs.members, of * times, len(layers)).astype(np.float64) for of in costs
+        )
         fetched = moved.weights + moved.fetched * moved.images
         stored = moved.stored * moved.images
         maps = (moved.fetched + moved.stored) * moved.images / self._rate
         late = max(0.0, moved.loaded / self._rate - float(cycles.sum()) / moved.runs)
         return GroupOption(
             group,
-            self._known.kinds.residents(edge),
+            place.residents,
             pj,
             cycles,
             fetched * self._fetch_pj + stored * self._store_pj + moved.streamed * self._weight_pj,

@@ -16,7 +16,7 @@ from archloom.space.workload import Network, bits
 from ..group_equivalence import readers_outside
 from ..partition import Group
 from .edge_kinds import EdgeKinds, GroupAmongPins
-from .group_tiles import SizeNumbers, TiledLayers
+from .group_tiles import SizeNumbers
 
 
 class WholeGroups(NamedTuple):
@@ -25,7 +25,7 @@ class WholeGroups(NamedTuple):
     Attributes:
         kinds, layers, sizes: int64[n], for each member of each group the kind of edge, the layer,
             and the number of the size in which it runs.
-        count: int64[K], members.
+        members: int64[K], how many each group has.
         fetched, stored: int64[K], words of maps of an image.
         weights: int64[K], words of weights; what layers share counts once.
         maps: int64[K], most words that a member reads and makes of an image.
@@ -35,7 +35,7 @@ class WholeGroups(NamedTuple):
     kinds: Ints
     layers: Ints
     sizes: Ints
-    count: Ints
+    members: Ints
     fetched: Ints
     stored: Ints
     weights: Ints
@@ -47,11 +47,11 @@ class WholeGroup(NamedTuple):
     """One group in one piece.
 
     Attributes:
-        layers: what runs.
+        made: rows and columns of the result of each member.
         fetched, stored: words of maps of an image.
     """
 
-    layers: TiledLayers
+    made: Sequence[Tile]
     fetched: int
     stored: int
 
@@ -69,7 +69,9 @@ class WholeGroupsOf:
         self._numbers = numbers
         self._owners = [network.weight_owner(i) for i in range(len(network.layers))]
         self._weights = [layer.weight_words for layer in network.layers]
-        self._maps = [(layer.input_words + layer.output_words) // layer.n for layer in network.layers]
+        self._maps = [
+            (layer.input_words + layer.output_words) // layer.n for layer in network.layers
+        ]
         self._made = [layer.output_words // layer.n for layer in network.layers]
         self._sides = [(layer.p, layer.q) for layer in network.layers]
         self._readers = readers_outside(network)
@@ -88,16 +90,18 @@ class WholeGroupsOf:
         firsts = [edge.layers for edge in kinds.firsts]
         whole = list(map(self.of, kinds.groups, firsts, kinds.residents))
         count = np.array([len(layers) for layers in firsts], np.int64)
+        layers = np.array([i for group in firsts for i in group], np.int64)
+        made = np.array([side for group in whole for side in group.made], np.int64).reshape(-1, 2)
         weights = [sum(self._weights[i] for i in {self._owners[i] for i in g}) for g in firsts]
         return WholeGroups(
             np.repeat(np.arange(len(firsts)), count),
-            np.array([i for layers in firsts for i in layers], np.int64),
-            np.concatenate([group.layers.sizes for group in whole]),
+            layers,
+            self._numbers.of(layers, *made.T),
             count,
             np.array([group.fetched for group in whole], np.int64),
             np.array([group.stored for group in whole], np.int64),
             np.array(weights, np.int64),
-            np.array([max(self._maps[i] for i in layers) for layers in firsts], np.int64),
+            np.array([max(self._maps[i] for i in group) for group in firsts], np.int64),
             kinds.words,
         )
 
@@ -111,8 +115,7 @@ class WholeGroupsOf:
         network = self._network
         if leaves_out(network, layers):
             shape = with_residents(network, shape_of(network, layers), residents)
-            made, fetched, stored = in_one_piece(network, shape)
-            return WholeGroup(self._sized(layers, made), fetched, stored)
+            return WholeGroup(*in_one_piece(network, shape))
         members, held = bits(layers), bits(residents.held)
         # boxes of maps from outside, each fetched once
         arriving = {
@@ -126,10 +129,4 @@ class WholeGroupsOf:
             for i in layers
             if self._readers[i] & ~members and i not in residents.unwritten
         )
-        made = [self._sides[i] for i in layers]
-        return WholeGroup(self._sized(layers, made), sum(arriving.values()), stored)
-
-    def _sized(self, layers: Group, made: Sequence[Tile]) -> TiledLayers:
-        sizes = self._numbers.of(np.array(layers), *np.array(made, np.int64).T)
-        members, once = np.arange(len(layers)), np.ones(len(layers), np.int64)
-        return TiledLayers(members, sizes, once, (1,) * len(layers))
+        return WholeGroup([self._sides[i] for i in layers], sum(arriving.values()), stored)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
         GroupTilings as GroupTilings,
         Tile as Tile,
         in_one_piece as in_one_piece,
-        leaves_out as leaves_out,
         least_weights as least_weights,
+        leaves_out as leaves_out,
     )
     from .mesh_utilisation import even_sides as even_sides
 else:

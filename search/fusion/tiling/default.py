@@ -172,9 +172,9 @@ def _estimator(hardware: Hardware) -> Callable[[_Work, int], float]:
 
 
 class WeightUsers(NamedTuple):
-    """Weights that some layers share: how many layers, words, and which layers."""
+    """Weights that some layers share: how often they come in a tile, words, and which layers."""
 
-    count: int
+    times: int
     words: int
     layers: tuple[int, ...]
 
@@ -218,8 +218,8 @@ def staying_weights(
     """
     resident: list[int] = []
     fetched = 0
-    for users, words, shared in weights:
-        times = runs * users
+    for often, words, shared in weights:
+        times = runs * often
         if keeps and times > 1 and words < capacity:
             resident += shared
             capacity -= words
