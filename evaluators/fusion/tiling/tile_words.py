@@ -4,6 +4,7 @@ The same figures as those of :class:`.geometry.GroupTiles`, without an array for
 step: what an axis has at the corner tiles is worked out once for all tilings that share the axis.
 """
 
+from copy import copy
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -99,14 +100,10 @@ class TiledGroup:
         count = len(shape.channels)
         exported = np.zeros(count, np.bool_)
         exported[list(shape.exported)] = True
-        maps = np.zeros((4, count), np.int64)
-        maps[OWN] = shape.own_channels
-        for kind, some in ((ARRIVING, shape.arriving), (DEPARTING, shape.departing)):
-            for t in some:
-                maps[kind, t] = shape.channels[t]
+        last = np.zeros(count, np.int64)
         for edge in shape.edges:
-            maps[LAST, edge.source] = max(maps[LAST, edge.source], edge.reader)
-        maps[LAST, exported] = shape.members - 1
+            last[edge.source] = max(last[edge.source], edge.reader)
+        last[exported] = shape.members - 1
         order = np.array([*reversed(range(shape.members)), *shape.externals], np.int64)
         self._whole = shape.sizes[shape.anchor]
         self._group = _Group(
@@ -115,10 +112,19 @@ class TiledGroup:
             np.array(shape.sizes, np.int64).T.copy(),
             exported,
             order,
-            maps,
+            _maps(shape, last),
             shape.members,
             layers[0].n,
         )
+
+    def among(self, shape: GroupShape) -> "TiledGroup":
+        """Return the same group with other maps whole in the buffer: ``shape`` says which.
+
+        Its axes are the same.
+        """
+        other = copy(self)
+        other._group = self._group._replace(maps=_maps(shape, self._group.maps[LAST]))
+        return other
 
     def axis(self, axis: int, tile: int, keep: bool) -> AxisTiles:
         """Cut an axis (0 rows, 1 columns) into tiles of ``tile`` on the anchor, remainder last.
@@ -132,6 +138,16 @@ class TiledGroup:
         """Return the words of the tiles of both axes, under a halo policy."""
         one, other = (rows.corners, rows.totals), (columns.corners, columns.totals)
         return TileWords(*_tile_words(self._group, *one, *other, _POLICIES.index(halo)))
+
+
+def _maps(shape: GroupShape, last: Ints) -> Ints:
+    """Return maps of a :class:`_Group`, given the last step at which each is held in full."""
+    maps = np.zeros((4, len(last)), np.int64)
+    maps[OWN], maps[LAST] = shape.own_channels, last
+    for kind, some in ((ARRIVING, shape.arriving), (DEPARTING, shape.departing)):
+        for t in some:
+            maps[kind, t] = shape.channels[t]
+    return maps
 
 
 @compiled

@@ -3,6 +3,7 @@
 All of it follows from the network, so that it is worked out once for all designs.
 """
 
+from copy import copy
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -76,14 +77,11 @@ class GroupTiling:
     Args:
         network: where the group is.
         layers: of the group.
-        residents: what its plan keeps in the buffer.
         numbers: of the sizes in which layers run.
     """
 
-    def __init__(
-        self, network: Network, layers: Group, residents: Residents, numbers: SizeNumbers
-    ) -> None:
-        shape = with_residents(network, shape_of(network, layers), residents)
+    def __init__(self, network: Network, layers: Group, numbers: SizeNumbers) -> None:
+        shape = shape_of(network, layers)
         self._numbers = numbers
         self.tilings = GroupTilings(shape, tuple(network.layers[i] for i in layers))
         self._words: dict[tuple[Tile, HaloPolicy], TileWords] = {}
@@ -92,6 +90,17 @@ class GroupTiling:
         sides = np.array([(network.layers[i].p, network.layers[i].q) for i in layers], np.int64)
         #: int64[m], sizes of members that run alone
         self.alone = numbers.of(self._members, *sides.T)
+
+    def among(self, network: Network, layers: Group, residents: Residents) -> "GroupTiling":
+        """Return the tilings of a group of the same kind among what its plan keeps in the buffer.
+
+        They share what runs in tiles.
+        """
+        other = copy(self)
+        shape = with_residents(network, shape_of(network, layers), residents)
+        other.tilings = self.tilings.among(shape)
+        other._words = {}
+        return other
 
     def words(self, tile: Tile, halo: HaloPolicy) -> TileWords:
         """Return what tiles hold and move."""

@@ -11,6 +11,7 @@ import numpy as np
 from archloom.search.fusion.tiling import Tile
 from archloom.space.workload import Network, remembered
 
+from ..partition import Group
 from .cut_graph import CutEdge
 from .edge_kinds import EdgeKinds, GroupAmongPins, KindsOfGroups
 from .group_tiles import GroupTiling, SizeNumbers, TiledLayers
@@ -67,9 +68,18 @@ class KnownGroups:
         key = self.kinds.group(edge, residents)
         found = self._tilings.get(key)
         if found is None:
-            found = GroupTiling(self._network, edge.layers, residents, self.numbers)
+            found = self._alone(key[0], edge.layers)
+            if edge.held or edge.kept:
+                found = found.among(self._network, edge.layers, residents)
             self._tilings[key] = found
         return found
+
+    def _alone(self, kind: int, layers: Group) -> GroupTiling:
+        """Return the tilings of a group of a kind with nothing else in the buffer."""
+        key: GroupAmongPins = (kind, (), (), ())
+        if key not in self._tilings:
+            self._tilings[key] = GroupTiling(self._network, layers, self.numbers)
+        return self._tilings[key]
 
     @property
     def full(self) -> bool:

@@ -1,6 +1,7 @@
 """Grids of tiles of one group's feature maps; those that share an axis share its sweep."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from math import prod
 from typing import Final, TypeAlias, get_args
@@ -63,6 +64,15 @@ class GroupTilings:
         self._members = members
         self._sweeps: dict[tuple[int, int, bool], AxisSweep] = {}
         self._axes: dict[tuple[int, int, bool], AxisTiles] = {}
+
+    def among(self, shape: GroupShape) -> "GroupTilings":
+        """Return the tilings of the same group with other maps whole in the buffer.
+
+        They share what is known of axes.
+        """
+        other = copy(self)
+        other._shape, other._tiled = shape, self._tiled.among(shape)
+        return other
 
     @cached_property
     def _tiled(self) -> TiledGroup:

@@ -29,11 +29,13 @@ def among_residents(shape: GroupShape, rng: np.random.Generator) -> GroupShape:
 def test_words_are_those_of_the_tiles(block: int, policy: str, kind: str) -> None:
     for seed in range(block * BLOCK, (block + 1) * BLOCK):
         shape, layers, rng = drawn(seed, kind)
-        shape = among_residents(shape, rng) if seed % 2 else shape
         layers = tuple(layer.with_batch(1 + seed % 3) for layer in layers)
+        group = TiledGroup(shape, layers)
+        if seed % 2:
+            shape = among_residents(shape, rng)
+            group = group.among(shape)
         rows, columns = any_tile(shape, rng)
         tiles = group_tiles(shape, layers, (rows, columns), policy)
-        group = TiledGroup(shape, layers)
         axes = (
             group.axis(0, rows, policy == "keep_all"),
             group.axis(1, columns, policy != "recompute"),
