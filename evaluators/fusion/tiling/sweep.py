@@ -7,6 +7,7 @@ with maps clamped at their borders and several readers per map.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -115,12 +116,18 @@ def axis_sweep(
     exported = np.zeros(len(sizes), np.bool_)
     exported[list(shape.exported)] = True
     order = np.array([*reversed(range(shape.members)), *shape.externals], np.int64)
+    edges, first = sorted_reads(shape, layers, axis)
+    length = shape.sizes[shape.anchor][axis]
+    return AxisSweep(*swept(edges, first, sizes, exported, order, length, tile, keep))
+
+
+def sorted_reads(shape: GroupShape, layers: Sequence[Layer], axis: int) -> tuple[Ints, Ints]:
+    """Return reads of maps along an axis by source, as kernels have them, and where those of each
+    map begin."""
     # by source, so that the kernel finds the readers of a map side by side
     ordered = sorted(shape.edges, key=attrgetter("source"))
     edges = np.array([_row(e, layers[e.reader], axis) for e in ordered], np.int64)
-    first = np.searchsorted(edges[:, SOURCE], np.arange(len(sizes) + 1))
-    length = shape.sizes[shape.anchor][axis]
-    return AxisSweep(*_sweep(edges, first, sizes, exported, order, length, tile, keep))
+    return edges, np.searchsorted(edges[:, SOURCE], np.arange(len(shape.sizes) + 1))
 
 
 def _row(edge: Edge, reader: Layer, axis: int) -> tuple[int, ...]:
@@ -147,7 +154,7 @@ def _back(edge: Ints, size: int, lo: int, hi: int) -> tuple[int, int]:
 
 
 @compiled
-def _sweep(
+def swept(
     edges: Ints,
     first: Ints,
     sizes: Ints,
