@@ -11,8 +11,8 @@ from pathlib import Path
 
 import yaml
 
-from archloom.evaluators.jit import called_kernels
 from archloom.evaluators.jit.ahead import cached_files
+from archloom.evaluators.jit.signatures import called_kernels
 from archloom.studies.cli import main
 from archloom.studies.commands.machine import kernels
 

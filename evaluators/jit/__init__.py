@@ -23,6 +23,5 @@ if TYPE_CHECKING:
         helper as helper,
         lean as lean,
     )
-    from .signatures import called_kernels as called_kernels
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
