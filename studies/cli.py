@@ -88,6 +88,19 @@ def resume(folder: StudyDir, executor: ExecutorName = None, workers: Workers = N
     raise typer.Exit(resume_study(folder, Overrides(executor, workers), new_console()))
 
 
+@app.command("compile", epilog="Example: archloom compile --workers 8")
+def compile_(
+    workers: Annotated[
+        int | None,
+        typer.Option("--workers", min=1, help="Kernels at a time; all cores if nobody says."),
+    ] = None,
+) -> None:
+    """Compile the kernels of studies ahead, for images and clusters; once on each machine."""
+    from .commands.machine import compile_kernels
+
+    raise typer.Exit(compile_kernels(new_console(), workers))
+
+
 @app.command(epilog="Example: archloom pareto runs/quickstart --json")
 def pareto(
     folder: StudyDir,

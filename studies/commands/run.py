@@ -37,12 +37,16 @@ from archloom.studies.storage import (
 )
 
 from ..errors import UserError
+from .machine import compile_missing
 from .pareto import comparison, front_table
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 SHIPPED = Path(__file__).parents[1]
+
+#: mapping searches whose kernels compile before a study begins; others compile in a few seconds
+EXACT = ("auto", "exact")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +145,9 @@ def _run(study: Study, store: Store, console: "Console") -> int:
     stop = StopRequest()
     where = (choice.workers, choice.address)
     try:
+        with stop:
+            if study.config.software.mapping in EXACT:
+                compile_missing(console, choice.workers, stop.check)
         with stop, make_executor(choice.name, study.context, *where, stop.check) as executor:
             stop.listen()
             with ProgressView(console) as view:

@@ -16,10 +16,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from archloom.evaluators.jit import compiled, lean
 from archloom.space.workload import Layer
 
 from ...arrays import Ints
-from ...jit import compiled
 from ..group_graph import Edge, GroupShape
 
 #: entries of one read of a map: who makes and who reads it, whether it is read whole, stride and
@@ -138,7 +138,7 @@ def _row(edge: Edge, reader: Layer, axis: int) -> tuple[int, ...]:
     return (edge.source, edge.reader, int(edge.full), *window, edge.patch[axis], edge.start[axis])
 
 
-@compiled
+@lean
 def _back(edge: Ints, size: int, lo: int, hi: int) -> tuple[int, int]:
     """The interval of a map that its reader needs for its own non-empty interval [lo, hi)."""
     stride, pad, reach, length = edge[STRIDE], edge[PADDING], edge[REACH], edge[LENGTH]

@@ -10,11 +10,11 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from archloom.evaluators.jit import compiled, helper
 from archloom.space.fusion import HaloPolicy
 from archloom.space.workload import Layer
 
 from ...arrays import Ints
-from ...jit import compiled, helper
 from ..group_graph import GroupShape
 from .sweep import sorted_reads, swept
 

@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints, compiled
+from archloom.evaluators import Floats, Ints
+from archloom.evaluators.jit import compiled
 
 #: columns of figures
 _ENERGY, _LATENCY = range(2)
