@@ -6,9 +6,11 @@
 A trial searches fusion and mappings of one network on one design, as a study does with its default
 settings and ``--plans`` plans. CPU seconds are of one core after compilation, each in the part that
 spent them (a planner waits for prices, and prices for mappings). What depends on the network alone
-is worked out on the first design and known on the others, as in a study. ``--against`` compares
+is worked out on the first design and known on the others, as in a study; with ``--known`` a trial
+comes after one with another seed, so that its tilings are known as well. ``--against`` compares
 with figures that ``--json`` wrote: how many times less each trial takes, their geometric mean, and
-the EDP of each plan over that of the earlier one.
+the EDP of each plan over that of the earlier one. benchmarks/data/trial_cost_f173ccd.json has
+those of the version before planners compared tilings in kernels.
 """
 
 import argparse
@@ -16,7 +18,8 @@ import gc
 import json
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import wraps
 from importlib.metadata import version
@@ -56,6 +59,15 @@ DESIGNS: Final = ("eyeriss", *BUFFERS_KIB, "fast_small")
 #: what is measured by itself, and what is left of a trial beside it
 PARTS: Final = ("planner", "mapping", "pricing", "bounds", "rest")
 
+#: what spends CPU time for each part
+WATCHED: Final[tuple[tuple[object, str, str], ...]] = (
+    (planner.JointPlanner, "advance", "planner"),
+    (planner, "any_plan_bound", "bounds"),
+    (MemoizedPlanEvaluator, "plan", "pricing"),
+    (MemoizedPlanEvaluator, "group", "pricing"),
+    (Mapper, "__call__", "mapping"),
+)
+
 Row = dict[str, Any]
 
 
@@ -83,7 +95,8 @@ class Meter:
             self.spent[self._parts[-1]] += now - self._since
         self._since = now
 
-    def watch(self, owner: object, name: str, part: str) -> None:
+    @contextmanager
+    def watch(self, owner: object, name: str, part: str) -> Iterator[None]:
         """Count calls of a function, or of a method of a class, for a part."""
         plain: Callable[..., object] = getattr(owner, name)
 
@@ -96,6 +109,10 @@ class Meter:
                 self.leave()
 
         setattr(owner, name, measured)
+        try:
+            yield
+        finally:
+            setattr(owner, name, plain)
 
 
 def design(name: str) -> Hardware:
@@ -107,13 +124,13 @@ def design(name: str) -> Hardware:
     return built
 
 
-def trial(meter: Meter, net: Network, name: str, plans: int) -> Row:
+def trial(meter: Meter, net: Network, name: str, plans: int, seed: int = 1) -> Row:
     """Return what a trial costs, and what it finds."""
     hardware = design(name)
     gc.collect()
     meter.spent.clear()
     meter.enter("rest")
-    found = advance(SoftwareTask(hardware, (net,), SoftwareSettings(), seed=1), None, plans)
+    found = advance(SoftwareTask(hardware, (net,), SoftwareSettings(), seed), None, plans)
     meter.leave()
     result = found.networks[net.name]
     return {
@@ -170,6 +187,7 @@ def main() -> None:
     parser.add_argument("--networks", nargs="+", default=NETWORKS)
     parser.add_argument("--designs", nargs="+", default=DESIGNS)
     parser.add_argument("--plans", type=int, default=2)
+    parser.add_argument("--known", action="store_true", help="each trial is the second of its case")
     parser.add_argument("--json", type=Path, help="file that the figures go to")
     parser.add_argument("--against", type=Path, help="figures of an earlier version")
     asked = parser.parse_args()
@@ -178,27 +196,28 @@ def main() -> None:
         before = json.loads(asked.against.read_text())
         old = {(row["network"], row["design"]): row for row in before["trials"]}
         print(f"against {before['version']}")
-    meter = Meter()
-    meter.watch(planner.JointPlanner, "advance", "planner")
-    meter.watch(planner, "any_plan_bound", "bounds")
-    meter.watch(MemoizedPlanEvaluator, "plan", "pricing")
-    meter.watch(MemoizedPlanEvaluator, "group", "pricing")
-    meter.watch(Mapper, "__call__", "mapping")
-    # kernels are compiled before anything is timed
-    for name in asked.designs:
-        for small in WARM_UP:
-            trial(meter, network(small), name, asked.plans)
-    print(f"{'network':16}  {'design':16}  {'CPU-s':>7}  " + "  ".join(f"{p:>8}" for p in PARTS))
-    rows = []
-    for net in map(network, asked.networks):
+    rows, meter = [], Meter()
+    with ExitStack() as watched:
+        for owner, called, part in WATCHED:
+            watched.enter_context(meter.watch(owner, called, part))
+        # kernels are compiled before anything is timed
         for name in asked.designs:
-            rows.append(trial(meter, net, name, asked.plans))
-            print(line(rows[-1], old.get((net.name, name))), flush=True)
+            for small in WARM_UP:
+                trial(meter, network(small), name, asked.plans)
+        print(
+            f"{'network':16}  {'design':16}  {'CPU-s':>7}  " + "  ".join(f"{p:>8}" for p in PARTS)
+        )
+        for net in map(network, asked.networks):
+            for name in asked.designs:
+                if asked.known:
+                    trial(meter, net, name, asked.plans, seed=2)
+                rows.append(trial(meter, net, name, asked.plans))
+                print(line(rows[-1], old.get((net.name, name))), flush=True)
     if old:
         print(summary(rows, old))
     if asked.json is not None:
         found = {"version": version("archloom"), "trials": rows}
-        asked.json.write_text(json.dumps(found, indent=1) + "\n")
+        asked.json.write_text(json.dumps(found) + "\n")
 
 
 if __name__ == "__main__":

@@ -78,6 +78,10 @@ RUNS: Final = {
     "mapping/shared_problems": ["--designs 2 --around 1 --networks tiny_cnn"],
     "mapping/start_time": ["one"],
     "mapping/zigzag_mapping": ["--layers 1 --lpf-limit 3"],
+    "trial_cost": [
+        "--networks tiny_cnn --designs eyeriss --json old.json",
+        "--networks tiny_cnn --designs eyeriss --against old.json",
+    ],
     "studies/halving_replay": ["casco 6 --study smallest.yaml --seeds 1 --out runs"],
     "studies/mobo_vs_random": [INLINE],
     "studies/two_networks": [INLINE],
