@@ -27,7 +27,7 @@ REFUSALS: Final = 1000
 FEW_REFUSALS: Final = 64
 
 #: Tight bounds that are taken for each result of a study that proves nothing.
-TIGHTENED: Final = 64
+TIGHTENED: Final = 8
 
 
 class Proposals:

@@ -7,14 +7,15 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click import Context
+from click.testing import CliRunner
 
 from archloom.studies.cli import app, main
 from archloom.studies.storage.store import STUDY, TRIALS, Store
 
 from ..cases.studies import TINY, archloom, run_here, tiny_config, write_study
 
-COMMANDS = [c.name or c.callback.__name__ for c in app.registered_commands if c.callback]
+COMMANDS = app.list_commands(Context(app))
 
 
 @pytest.fixture(scope="module")

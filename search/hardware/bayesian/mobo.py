@@ -53,8 +53,8 @@ _TIGHT_STD: Final = 0.1
 _STD_SCALE: Final = 0.5
 
 #: Designs that get tight bounds: at first, and at the most; of the start, for each of its designs.
-SHORTLIST: Final = 256
-_LARGEST_SHORTLIST: Final = 1024
+SHORTLIST: Final = 64
+_LARGEST_SHORTLIST: Final = 128
 _START_SHORTLIST: Final = 8
 
 
