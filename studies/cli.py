@@ -89,6 +89,7 @@ def run(
     """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe."""
     from .commands import Overrides, read_study, start
 
+    echo(f"reading {study}")
     config = read_study(study, Overrides(executor, workers), method)
     raise Exit(start(config, out, new_console()))
 

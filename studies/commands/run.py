@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from archloom.studies.engine import Study, WarmStart
-    from archloom.studies.storage import Header, Store
+    from archloom.studies.engine.progress import Watch
+    from archloom.studies.storage import Header, Store, Trial
 
 SHIPPED = Path(__file__).parents[1]
 
@@ -67,20 +68,26 @@ def start(config: StudyConfig, folder: Path | None, console: "Console") -> int:
     Raises:
         UserError: nothing was written.
     """
-    folder = folder or Path("runs") / config.name
     from archloom.studies.engine import header_of, prepare, warm_start
+    from archloom.studies.engine.progress import ProgressView
     from archloom.studies.rendering.text import print_line
     from archloom.studies.storage import Store
 
-    study, header = prepare(config, config.space), header_of(config)
-    begun = _begun(folder, header)
-    found = begun or warm_start(config, header, study.problem)
-    if found is not None:
-        study, header = replace(study, start=found), replace(header, start=found.to_text())
-    with Store.create(folder, header) as store:
-        for note in () if begun or not found else found.notes:
-            print_line(note, console)
-        return _run(study, store, console)
+    folder = folder or Path("runs") / config.name
+    console.print(f"study {folder}: {config.trials} trials at the most", highlight=False)
+    with ProgressView(console) as view:
+        view.begin("reading the space and preparing the study")
+        study, header = prepare(config, config.space), header_of(config)
+        begun = _begun(folder, header)
+        found = begun or warm_start(config, header, study.problem)
+        if found is not None:
+            study, header = replace(study, start=found), replace(header, start=found.to_text())
+        view.end()
+        with Store.create(folder, header) as store:
+            for note in () if begun or not found else found.notes:
+                print_line(note, console)
+            trials = _run(study, store, console, view)
+    return _ended(trials, study, folder, console)
 
 
 def _begun(folder: Path, header: "Header") -> "WarmStart | None":
@@ -102,15 +109,20 @@ def resume(folder: Path, overrides: Overrides, console: "Console") -> int:
         UserError: the directory is no study, or cannot be gone on with.
     """
     from archloom.studies.engine import WarmStart, prepare, stored_config
+    from archloom.studies.engine.progress import ProgressView
     from archloom.studies.storage import Store, read_header
 
     header = read_header(folder)
     config = overrides.apply(stored_config(folder, header))
-    study = prepare(config, config.space)
-    if header.start is not None:
-        study = replace(study, start=WarmStart.from_text(header.start))
-    with Store(folder) as store:
-        return _run(study, store, console)
+    with ProgressView(console) as view:
+        view.begin("reading the space and preparing the study")
+        study = prepare(config, config.space)
+        if header.start is not None:
+            study = replace(study, start=WarmStart.from_text(header.start))
+        view.end()
+        with Store(folder) as store:
+            trials = _run(study, store, console, view)
+    return _ended(trials, study, folder, console)
 
 
 def _find(path: Path) -> Path:
@@ -119,17 +131,9 @@ def _find(path: Path) -> Path:
     return shipped if not path.exists() and path.suffix == "" and shipped.exists() else path
 
 
-def _run(study: "Study", store: "Store", console: "Console") -> int:
-    """Run a study to its end, or until the user stops it; return the exit code."""
-    from archloom.studies.engine import (
-        ProgressView,
-        Stopped,
-        StopRequest,
-        make_executor,
-        run_study,
-    )
-
-    from .summary import summarize
+def _run(study: "Study", store: "Store", console: "Console", view: "Watch") -> "list[Trial] | None":
+    """Run a study to its end; return its trials, or None if the user stopped it."""
+    from archloom.studies.engine import Stopped, StopRequest, make_executor, run_study
 
     folder, choice = store.folder, study.config.executor
     console.print(f"study {folder}: {'goes on' if store.begun else 'begins'}", highlight=False)
@@ -138,13 +142,19 @@ def _run(study: "Study", store: "Store", console: "Console") -> int:
         text = f"note: begun by archloom {began}, goes on with {now}; their results may differ"
         console.print(text, highlight=False, soft_wrap=True)
     stop = StopRequest()
-    where = (choice.workers, choice.address)
+    where = (choice.workers, choice.address, stop.check, view)
     try:
-        with stop, make_executor(choice.name, study.context, *where, stop.check) as executor:
-            stop.listen()
-            with ProgressView(console) as view:
-                trials = run_study(study, store, executor, view)
+        with stop, make_executor(choice.name, study.context, *where) as executor:
+            return run_study(study, store, executor, view)
     except Stopped:
+        return None
+
+
+def _ended(trials: "list[Trial] | None", study: "Study", folder: Path, console: "Console") -> int:
+    """Say what a study came to, or how to go on with it; return the exit code."""
+    if trials is None:
         console.print(f"stopped; resume with: archloom resume {folder}", highlight=False)
         return 130
+    from .summary import summarize
+
     return summarize(trials, study.config, folder, console)
