@@ -12,7 +12,7 @@ BASE := $(VENV)/.stamp-base
 TEST := $(VENV)/.stamp-test
 
 .DEFAULT_GOAL := help
-.PHONY: help quickstart install install-test test lint format architecture clean
+.PHONY: help quickstart install install-test test lint format architecture kernels clean
 
 help: ## Say what can be made
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,6 +42,9 @@ format: $(TEST) ## Put files into the project's format
 
 architecture: $(TEST) ## Draw the packages again in docs/architecture.md
 	$(BIN)/python -m docs.draw_architecture
+
+kernels: $(TEST) ## Write down again which kernels a study compiles before it begins
+	$(BIN)/python -m docs.record_kernels
 
 clean: ## Remove .venv and everything that tools left behind; keeps runs/
 	rm -rf $(VENV) build dist archloom.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

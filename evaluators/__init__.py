@@ -2,7 +2,7 @@
 
 Read :mod:`.technology` and ``hardware.py`` (energy per access, area, TDP), then :mod:`.loopnest`
 (one layer under one mapping), :mod:`.fusion` (groups and plans) and :mod:`.bounds` (what nothing
-gets below). ``jit.py`` compiles the kernels, ``arrays.py`` names array types, ``conformance.py``
+gets below). ``jit`` compiles the kernels, ``arrays.py`` names array types, ``conformance.py``
 holds recorded cases of Timeloop against the model.
 """
 
@@ -25,13 +25,6 @@ if TYPE_CHECKING:
         access_costs as access_costs,
         edp_js as edp_js,
         hardware_cost as hardware_cost,
-    )
-    from .jit import (
-        compiled as compiled,
-        expanded as expanded,
-        helper as helper,
-        inlined as inlined,
-        lean as lean,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -102,6 +102,39 @@ def resume(folder: StudyDir, executor: ExecutorName = None, workers: Workers = N
     raise Exit(resume_study(folder, Overrides(executor, workers), new_console()))
 
 
+@app.command_of(name="compile", epilog="Example: archloom compile --workers 8")
+def compile_(
+    workers: Annotated[
+        int | None,
+        Option("--workers", least=1, help="Kernels at a time; all cores if nobody says."),
+    ] = None,
+) -> None:
+    """Compile the kernels of studies ahead, for images and clusters; once on each machine."""
+    from .commands.machine import compile_kernels
+
+    raise Exit(compile_kernels(new_console(), workers))
+
+
+@app.command_of(epilog="Example: archloom doctor; archloom doctor studies/quickstart.yaml")
+def doctor(
+    study: Annotated[
+        Path | None, Argument(metavar="[STUDY]", help="A study file, or 'quickstart', to check.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        Option("--out", metavar="DIR", help="Of the study; else runs/<its name>."),
+    ] = None,
+) -> None:
+    """Say whether this machine can run studies: versions, cores, memory, disk, compiled kernels.
+
+    With STUDY: whether that one could start. The exit code is 1 if something is in the way; what to
+    do about it is said.
+    """
+    from .commands.machine import diagnose
+
+    raise Exit(diagnose(study, out))
+
+
 @app.command_of(epilog="Example: archloom pareto runs/quickstart --json")
 def pareto(
     folder: StudyDir,

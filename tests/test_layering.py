@@ -224,7 +224,7 @@ def test_the_check_of_imports_finds(source: str, error: str) -> None:
     [
         "from archloom.space.workload import DIMS",
         "from .group import group_cost",
-        "from ..jit import compiled",
+        "from ..arrays import Ints",
         "from .buffer import streams",
         "import numpy as np",
     ],

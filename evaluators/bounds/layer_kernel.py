@@ -8,11 +8,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled, helper
 from archloom.evaluators.loopnest import BOTH_PORTS, READ_PORT, WRITE_PORT, KernelInputs
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
 
 from ..arrays import Floats, Ints
-from ..jit import compiled, helper
 from .layer_work import PADDED, REAL, SCATTERED, Work, work_of
 from .level_capacity import ANY, Design, Limits, limits_of
 from .traffic import AGAIN, TOGETHER, WAITING, TileCapacity, least_cost, least_shared

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled, helper, lean
 from archloom.evaluators.loopnest import (
     COLUMNS,
     DILATION,
@@ -22,7 +23,6 @@ from archloom.evaluators.loopnest import (
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 
 from ..arrays import Floats, Ints
-from ..jit import compiled, helper
 
 #: how a map is fetched: with its padding, as it stands in DRAM, or with its padding by blocks
 #: whose positions need not be neighbours
@@ -61,7 +61,7 @@ class Work(NamedTuple):
     rates: Floats
 
 
-@compiled
+@lean
 def inside_taps(outer: int, kernel: int, axis: Ints) -> tuple[int, int]:
     """Return pairs (output, tap) that read the real map, and the rows that they read.
 
@@ -169,7 +169,7 @@ def work_of(bounds: Ints, window: Ints) -> Work:
     return Work(macs, reuse, words, sides, rates)
 
 
-@compiled
+@lean
 def words_per_mac(positions: float, rates: Floats, sides: Floats) -> float:
     """Return the least rows times columns for each MAC of a block of ``positions`` positions.
 

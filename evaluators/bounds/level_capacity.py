@@ -7,11 +7,11 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled, helper, lean
 from archloom.evaluators.loopnest import INPUT_DIMS, OUTPUT_DIMS, WEIGHT_DIMS, KernelInputs
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
 
 from ..arrays import Floats, Ints
-from ..jit import compiled, helper, lean
 
 #: place of what holds for any word, after those of the three tensors
 ANY: Final = 3
@@ -84,7 +84,9 @@ def design_of(setup: KernelInputs) -> Design:
     return Design(
         fanout=setup.fanout,
         dims=(setup.spatial.astype(np.int64) << np.arange(8)).sum(axis=2),
-        multicast=np.pad(setup.multicast.T.astype(np.int64), ((0, 1), (0, 0)), constant_values=1),
+        multicast=np.pad(
+            np.ascontiguousarray(setup.multicast.T, np.int64), ((0, 1), (0, 0)), constant_values=1
+        ),
         must=(taking_part & (setup.optional == 0)).astype(np.int64),
         may=taking_part.astype(np.int64),
         tiled=(taking_part & (levels < setup.top)).astype(np.int64),

@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from archloom.evaluators.jit import allocating, helper
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
 
 from ..arrays import Floats
-from ..jit import helper, inlined
 from .layer_work import OF_KERNEL, OF_OUTPUTS, PADDED, SCATTERED, Work, words_per_mac
 
 #: how far below the true minimum of a trade a bound may stop, relative
@@ -72,13 +72,13 @@ class _Trade(NamedTuple):
     owned: float
 
 
-@inlined
+@helper
 def pay(words: float, price: float, again: float, owned: float) -> float:
     """Return what words cost; all but ``owned`` of them cost ``again`` more."""
     return price * words + again * max(0.0, words - owned)
 
 
-@inlined
+@helper
 def _between(trade: _Trade, low: float, high: float, rate_low: float, rate_high: float) -> float:
     """Return what no x from ``low`` to ``high`` can cost less than; exact if they are equal.
 
@@ -104,7 +104,7 @@ def _between(trade: _Trade, low: float, high: float, rate_low: float, rate_high:
     return cost
 
 
-@inlined
+@helper
 def _wait(interval: Floats, low: float, high: float, rate_low: float, rate_high: float) -> None:
     """Set one interval of ``ends``."""
     interval[LOW], interval[HIGH] = low, high
@@ -149,7 +149,7 @@ def _least(
     return min(least, best)
 
 
-@inlined
+@allocating
 def _trade(
     work: Work, real: int, price: Floats, owned: float, capacity: TileCapacity, stays: int
 ) -> _Trade:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
         GroupShape as GroupShape,
         group_reads as group_reads,
         group_sources as group_sources,
-        leaves as leaves,
         with_residents as with_residents,
     )
     from .plan import NetworkCost as NetworkCost, network_cost as network_cost

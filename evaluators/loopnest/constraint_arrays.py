@@ -1,6 +1,7 @@
 """Constraints on mappings as the arrays that searches read, or why a hardware cannot obey them."""
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import prod
 from typing import Any, Final
 
@@ -26,27 +27,22 @@ _LACKS: Final = {
 def constraint_arrays(
     constraints: MappingConstraints,
     hardware: Hardware,
-    bounds: Ints,
     allowed: Flags,
     optional: Flags,
     top: Ints,
 ) -> dict[str, Any]:
-    """Return the kernel inputs that constraints decide.
+    """Return the kernel inputs that constraints decide whatever the loop bounds are.
 
     Args:
         constraints: that the hardware can obey (:func:`conflict`).
         hardware: gives levels their names.
-        bounds: loop bounds, int64[8].
         allowed, optional: uint8[L, 3], what the hardware holds and what may pass it.
         top: int64[3], the outermost level that takes part for a tensor.
     """
-    spatial, fixed = _unrolled(constraints, hardware, bounds)
     if _nothing(constraints):
         return {
             "allowed": allowed.copy(),
             "optional": optional.copy(),
-            "spatial": spatial,
-            "fixed": fixed,
             "both_axes": int(constraints.both_axes),
             "ranks": np.full((len(hardware.levels), 0, 8), -1, np.int64),
             "within": np.zeros(8, np.uint8),
@@ -63,8 +59,6 @@ def constraint_arrays(
     return {
         "allowed": allowed,
         "optional": optional,
-        "spatial": spatial,
-        "fixed": fixed,
         "both_axes": int(constraints.both_axes),
         "ranks": padded,
         "within": within,
@@ -126,30 +120,43 @@ def _contradict(one: Ints, other: Ints) -> bool:
     return bool((before & after).any())
 
 
-def _unrolled(
-    constraints: MappingConstraints, hardware: Hardware, bounds: Ints
-) -> tuple[Flags, Ints]:
-    """Return which dimensions may be unrolled where, and factors that stand in all mappings."""
-    levels = range(len(hardware.levels))
-    wanted = {
-        (i, axis, d): most
-        for i in levels
-        for axis in (0, 1)
-        for d, most in _wanted(constraints, hardware, i, axis).items()
-    }
-    spatial = np.zeros((len(levels), 2, 8), np.uint8)
-    fixed, left = np.ones((len(levels), 2, 8), np.int64), bounds.copy()
-    for place, most in wanted.items():
-        if most is None:
-            spatial[place] = 1
-            continue
-        bound = int(left[place[2]])
+def unrolled_arrays(
+    constraints: MappingConstraints, hardware: Hardware, bounds: tuple[int, ...]
+) -> dict[str, Any]:
+    """Return the kernel inputs that say which dimensions may be unrolled where, and by how much
+    they are in all mappings of loops with these bounds.
+    """
+    free, named = _unrolled(constraints, hardware)
+    spatial, fixed = np.zeros((len(hardware.levels), 2, 8), np.uint8), np.ones_like(free)
+    spatial[:] = free
+    left = list(bounds)
+    for place, most in named:
+        bound = left[place[2]]
         fixed[place] = next(f for f in range(min(most, bound), 0, -1) if bound % f == 0)
         left[place[2]] //= fixed[place]
     if not constraints.both_axes:
         # what is unrolled along one axis for certain is unrolled along no other
         spatial[fixed[:, ::-1] > 1] = 0
-    return spatial, fixed
+    return {"spatial": spatial, "fixed": fixed}
+
+
+@lru_cache(maxsize=256)
+def _unrolled(
+    constraints: MappingConstraints, hardware: Hardware
+) -> tuple[Ints, tuple[tuple[tuple[int, int, int], int], ...]]:
+    """Return int64[L, 2, 8], 1 where any number of a dimension may be unrolled, and places (level,
+    axis, dimension) where a number of it is unrolled, with the most that it may be.
+    """
+    wanted = {
+        (i, axis, d): most
+        for i in range(len(hardware.levels))
+        for axis in (0, 1)
+        for d, most in _wanted(constraints, hardware, i, axis).items()
+    }
+    free = np.zeros((len(hardware.levels), 2, 8), np.int64)
+    for place, most in wanted.items():
+        free[place] = most is None
+    return free, tuple((place, most) for place, most in wanted.items() if most is not None)
 
 
 def _wanted(
@@ -171,6 +178,8 @@ def _wanted(
     return found
 
 
+# asked of every problem, and the same for all of a design
+@lru_cache(maxsize=256)
 def conflict(constraints: MappingConstraints, hardware: Hardware) -> Infeasible | None:
     """Return the first constraint that no mapping on the hardware can obey; None without any."""
     # most have none, and to look for conflicts takes as long as all other arrays of a problem

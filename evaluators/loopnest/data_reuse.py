@@ -7,10 +7,10 @@ of :class:`TiledNest`, and ``window[2, 4]``: by axis (:data:`ROWS`, :data:`COLUM
 
 from typing import NamedTuple
 
+from archloom.evaluators.jit import helper, lean
 from archloom.space.workload import INPUTS, OUTPUTS, RELEVANT, WEIGHTS, C, G, K, N, P, Q, R, S
 
 from ..arrays import Ints
-from ..jit import helper, inlined
 
 #: rows of ``loops[level]``: factors over time, along x and y of the mesh, and the order of the
 #: loops over time, innermost first
@@ -49,13 +49,13 @@ class TiledNest(NamedTuple):
     spread: Ints
 
 
-@inlined
+@lean
 def extent(outer: int, kernel: int, stride: int, dilation: int) -> int:
     """Rows (or columns) of the bounding box of a window sweep; holes of a stride count."""
     return (kernel - 1) * dilation + (outer - 1) * stride + 1
 
 
-@inlined
+@lean
 def tile_words(tensor: int, cum: Ints, row: int, window: Ints) -> int:
     """Words of the bounding box of the tile whose extents are ``cum[row]``."""
     if tensor == OUTPUTS:
@@ -80,7 +80,7 @@ def diagonals(a: int, step_a: int, b: int, step_b: int) -> int:
     return a * b - max(0, a - step_b // x) * max(0, b - step_a // x)
 
 
-@inlined
+@helper
 def used_children(level: int, spread: Ints) -> int:
     """Children of one instance that work."""
     children = 1
@@ -89,7 +89,7 @@ def used_children(level: int, spread: Ints) -> int:
     return children
 
 
-@inlined
+@helper
 def distinct_children(tensor: int, cum: Ints, level: int, spread: Ints, window: Ints) -> int:
     """Children of one instance with different data: reads after multicast (or reduction).
 

@@ -17,11 +17,9 @@ _UNLIMITED = 2.0**62
 _FILL_DRAIN = {"none": NO_FILL, "overlapped": OVERLAPPED, "exposed": EXPOSED}
 
 
-def storage_arrays(hardware: Hardware, free_words: int | None) -> dict[str, Any]:
+def storage_arrays(hardware: Hardware) -> dict[str, Any]:
     """Capacities, widths and bandwidths in units: the largest share of a bit count that all
     words of a level are multiples of.
-
-    ``free_words`` of maps are left in the fusion level, if it is not None.
     """
     count = len(hardware.levels)
     shared = np.full(count, -1, np.int64)
@@ -45,9 +43,6 @@ def storage_arrays(hardware: Hardware, free_words: int | None) -> dict[str, Any]
             capacity[i] = [_units(s, unit_bits, level) for s in sizes]
         elif level.capacity_bytes is not None:
             shared[i] = _units(level.total_bytes * 8, unit_bits, level)
-    buffer = hardware.fusion_level
-    if free_words is not None and buffer is not None:
-        shared[buffer] = free_words * unit[buffer, INPUTS]
     return {
         "shared": shared,
         "capacity": capacity,

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from archloom.evaluators.jit import compiled, helper, lean
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, N, P, Q, R, S
 
 from ..arrays import Flags, Floats, Ints
-from ..jit import compiled, helper, inlined, lean
 from .data_reuse import (
     COLUMNS,
     DILATION,
@@ -60,7 +60,7 @@ from .optional_effects import add_extras, array_cycles
 VALID, OVER_CAPACITY, OVER_FANOUT = range(3)
 
 
-@inlined
+@helper
 def _fits(setup: KernelInputs, loops: Ints, keep: Flags, cum: Ints) -> int:
     """Status of a candidate: mesh and capacity."""
     window, fanout, tops, staged = setup.window, setup.fanout, setup.top, setup.staged
@@ -101,12 +101,12 @@ def _extents(loops: Ints, spread: Ints, cum: Ints) -> int:
     return steps
 
 
-@inlined
+@helper
 def _accesses(words: int, width: int) -> int:
     return words if width == 1 else (words + width - 1) // width
 
 
-@inlined
+@helper
 def _enter(setup: KernelInputs, loops: Ints, found: Workspace) -> None:
     """Set the words that enter one instance of each level (FILLS), and the outputs it ever owns
     (UPDATES): its tile, times the loops that move it.
@@ -168,7 +168,7 @@ def _unpadded(setup: KernelInputs, cum: Ints) -> bool:
     return False
 
 
-@inlined
+@helper
 def _count(setup: KernelInputs, loops: Ints, keep: Flags, steps: int, found: Workspace) -> None:
     """Fill ``found.counts``; what is asked of a level starts at the MACs and moves outwards."""
     levels, window = loops.shape[0], setup.window
@@ -200,7 +200,7 @@ def _count(setup: KernelInputs, loops: Ints, keep: Flags, steps: int, found: Wor
             counts[level, t, UPDATES] = content if t == OUTPUTS else 0
 
 
-@inlined
+@helper
 def _price(setup: KernelInputs, keep: Flags, found: Workspace) -> tuple[float, float, float]:
     """Energy of all counted words, and cycles that on-chip levels and DRAM need for them."""
     # whether a level inside already keeps the tensor

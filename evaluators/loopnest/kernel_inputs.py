@@ -5,8 +5,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from archloom.evaluators.jit import compiled
+
 from ..arrays import Flags, Floats, Ints
-from ..jit import compiled
 
 #: columns of ``counts[L, 3, 3]``
 READS, FILLS, UPDATES = range(3)

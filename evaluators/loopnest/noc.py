@@ -8,10 +8,10 @@ and fill the rows of the mesh in that order.
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled, helper
 from archloom.space.workload import INPUTS, OUTPUTS, P, R
 
 from ..arrays import Floats, Ints
-from ..jit import compiled, helper
 from .data_reuse import (
     DILATION,
     INPUT_DIMS,

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled, helper
 from archloom.space.workload import OUTPUTS
 
 from ..arrays import Flags, Floats, Ints
-from ..jit import compiled, helper
 from .data_reuse import (
     SPATIAL_X,
     SPATIAL_Y,

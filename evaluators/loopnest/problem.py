@@ -1,18 +1,19 @@
 """A mapping problem: one layer, or one tile of it, on one hardware under one residency."""
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from archloom.space import Infeasible, InfeasibleError
 from archloom.space.hardware import Hardware
 from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
-from archloom.space.workload import TENSORS, Layer
+from archloom.space.workload import INPUTS, TENSORS, Layer
 
 from ..hardware import access_costs
-from .constraint_arrays import conflict, constraint_arrays
+from .constraint_arrays import conflict, constraint_arrays, unrolled_arrays
 from .hardware_arrays import effect_arrays, price_arrays, storage_arrays
 from .kernel_inputs import KernelInputs, unlimited
 from .validation import impossible, shortages, too_large, wrong_place, wrong_sizes
@@ -107,37 +108,25 @@ class MappingProblem:
         Raises:
             InfeasibleError: constraints that no mapping on the hardware can obey.
         """
-        hardware = self.hardware
-        broken = conflict(self.constraints, hardware)
+        broken = conflict(self.constraints, self.hardware)
         if broken is not None:
             raise InfeasibleError(broken)
-        levels, costs = hardware.levels, access_costs(hardware)
-        dram, buffer = len(levels) - 1, hardware.fusion_level
-        top = [dram if buffer is None or not staged else buffer for staged in self.staged]
-        allowed = np.array([[t in lv.keeps for t in TENSORS] for lv in levels], np.uint8)
-        optional = np.array([[lv.optional] * 3 for lv in levels], np.uint8) & allowed
-        for t in range(3):
-            optional[top[t], t] = 0
+        same = _design_inputs(
+            self.hardware, self.constraints, self.staged, self.density, self.weights
+        )
+        # arrays of its own: who changes one changes no other problem
+        own: dict[str, Any] = {
+            k: v.copy() for k, v in same._asdict().items() if isinstance(v, np.ndarray)
+        }
         window = [
             [self.stride[a], self.dilation[a], self.padding[a], self.input_size[a]] for a in (0, 1)
         ]
-        bounds = np.array(self.covered, np.int64)
-        base = unlimited(bounds, np.array(window, np.int64), len(levels))
-        return base._replace(
-            fanout=np.array(hardware.fanouts, np.int64),
-            top=np.array(top, np.int64),
-            staged=np.array(self.staged, np.uint8),
-            multicast=np.array([[t in lv.multicast for t in TENSORS] for lv in levels], np.uint8),
-            cluster=np.array([lv.cluster_size for lv in levels], np.int64),
-            instances=np.array([lv.instances for lv in levels], np.int64),
-            weights=np.array(self.weights, np.float64),
-            **storage_arrays(hardware, self.free_words),
-            **price_arrays(costs),
-            **effect_arrays(hardware, self.density),
-            **constraint_arrays(
-                self.constraints, hardware, bounds, allowed, optional, np.array(top)
-            ),
-        )
+        own["bounds"], own["window"] = np.array(self.covered, np.int64), np.array(window, np.int64)
+        own |= unrolled_arrays(self.constraints, self.hardware, self.covered)
+        buffer = self.hardware.fusion_level
+        if self.free_words is not None and buffer is not None:
+            own["shared"][buffer] = self.free_words * own["unit"][buffer, INPUTS]
+        return same._replace(**own)
 
     def impossible(self) -> Infeasible | None:
         """Return why not even the smallest tiles fit, with bytes and remedies, or which
@@ -150,3 +139,37 @@ class MappingProblem:
         if broken is not None:
             return broken
         return impossible(shortages(self.hardware, self.setup, self.free_words))
+
+
+@lru_cache(maxsize=256)
+def _design_inputs(
+    hardware: Hardware,
+    constraints: MappingConstraints,
+    staged: Residency,
+    density: tuple[float, float],
+    weights: tuple[float, float],
+) -> KernelInputs:
+    """Return kernel inputs that are the same whatever the loops are: a trial has hundreds of
+    problems and a handful of these. Sizes of loops and windows stand for nothing.
+    """
+    levels, costs = hardware.levels, access_costs(hardware)
+    dram, buffer = len(levels) - 1, hardware.fusion_level
+    top = np.array([dram if buffer is None or not here else buffer for here in staged], np.int64)
+    allowed = np.array([[t in lv.keeps for t in TENSORS] for lv in levels], np.uint8)
+    optional = np.array([[lv.optional] * 3 for lv in levels], np.uint8) & allowed
+    for t in range(3):
+        optional[top[t], t] = 0
+    base = unlimited(np.ones(8, np.int64), np.ones((2, 4), np.int64), len(levels))
+    return base._replace(
+        fanout=np.array(hardware.fanouts, np.int64),
+        top=top,
+        staged=np.array(staged, np.uint8),
+        multicast=np.array([[t in lv.multicast for t in TENSORS] for lv in levels], np.uint8),
+        cluster=np.array([lv.cluster_size for lv in levels], np.int64),
+        instances=np.array([lv.instances for lv in levels], np.int64),
+        weights=np.array(weights, np.float64),
+        **storage_arrays(hardware),
+        **price_arrays(costs),
+        **effect_arrays(hardware, density),
+        **constraint_arrays(constraints, hardware, allowed, optional, top),
+    )

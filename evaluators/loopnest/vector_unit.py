@@ -201,7 +201,7 @@ def _move_learned(
 @lru_cache(maxsize=256)
 def _ports(hardware: Hardware) -> tuple[Counts, Counts, NDArray[np.float64]]:
     """Words in an access and units in a word [L, 3], units in a cycle [L, 3] by port."""
-    arrays = storage_arrays(hardware, None)
+    arrays = storage_arrays(hardware)
     return arrays["width"], arrays["unit"], arrays["bandwidth"]
 
 

@@ -13,10 +13,10 @@ from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Final
 
-from archloom.evaluators.fusion import GroupCost, group_reads, group_sources, leaves, with_residents
+from archloom.evaluators.fusion import GroupCost, group_reads, group_sources, with_residents
 from archloom.evaluators.fusion.buffer import shape_of
 from archloom.space.fusion import ALONE, FusionGroup, Residents
-from archloom.space.workload import Layer, Network, remembered
+from archloom.space.workload import Layer, Network, bits, remembered
 
 #: tells groups of one network apart: those that are equal cost the same
 KindOf = Callable[[Network, tuple[int, ...]], Hashable]
@@ -41,12 +41,13 @@ def group_kind(network: Network, layers: tuple[int, ...]) -> tuple[int, ...]:
         layers: its layers, ascending.
     """
     kinds, owners, sources = layer_kinds(network), _owners(network), group_sources(network)
+    readers, members = readers_outside(network), bits(layers)
     number = {i: m for m, i in enumerate(layers)}
     outside: dict[int, int] = {}
     first: dict[int, int] = {}
     found: list[int] = []
     for m, i in enumerate(layers):
-        found += kinds[i], leaves(network, i, number), first.setdefault(owners[i], m)
+        found += kinds[i], readers[i] & ~members != 0, first.setdefault(owners[i], m)
         for source in sources[i]:
             member = number.get(source.layer)
             if member is None:
@@ -66,6 +67,17 @@ def layer_kinds(network: Network) -> tuple[int, ...]:
     return tuple(
         numbers.setdefault((*_COST_FIELDS(layer), reads), len(numbers))
         for layer, reads in zip(network.layers, group_reads(network), strict=True)
+    )
+
+
+@remembered
+def readers_outside(network: Network) -> tuple[int, ...]:
+    """Return for each layer, in bits, who reads its result; of a result that leaves the network
+    also a layer that is in no group."""
+    nobody = 1 << len(network.layers)
+    return tuple(
+        bits(readers) | (nobody if layer.name in network.leaving else 0)
+        for layer, readers in zip(network.layers, network.consumers, strict=True)
     )
 
 

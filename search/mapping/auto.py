@@ -27,7 +27,12 @@ SLICE: Final = 20_000
 
 @dataclass(frozen=True)
 class AutoState:
-    """What a budget has brought: the states of both searches, and what was spent in all."""
+    """What a budget has brought: the states of both searches, and what was spent in all.
+
+    ``other`` is None until the other search has evaluated anything, and once there is a proof:
+    most problems are proven at once, and arrays for its lanes take as long to set up as an easy
+    proof.
+    """
 
     evaluations: int
     exact: ExactState
@@ -52,7 +57,7 @@ class AutoMapping(MappingSearch[AutoState]):
 
     def start(self, problem: MappingProblem, seed: int) -> AutoState:
         """Return the state before anything was evaluated."""
-        return AutoState(0, self._exact.start(problem, seed), self._other.start(problem, seed))
+        return AutoState(0, self._exact.start(problem, seed), None)
 
     def advance(self, problem: MappingProblem, state: AutoState, budget: int) -> AutoState:
         """Let the searches have ``budget`` more evaluations."""
@@ -61,8 +66,17 @@ class AutoMapping(MappingSearch[AutoState]):
         exact = self._exact.advance(problem, state.exact, budget - more)
         if exact.proven:
             # as if it had been proven at once
-            return AutoState(total, exact, self._other.start(problem, exact.seed))
-        return AutoState(total, exact, self._other.advance(problem, state.other, more))
+            return AutoState(total, exact, None)
+        return AutoState(total, exact, self._more(problem, state, more))
+
+    def _more(self, problem: MappingProblem, state: AutoState, evaluations: int) -> Any:
+        """Return the other search's state after so many more evaluations."""
+        if evaluations == 0:
+            return state.other
+        other = state.other
+        if other is None:
+            other = self._other.start(problem, state.exact.seed)
+        return self._other.advance(problem, other, evaluations)
 
     def until(
         self, problem: MappingProblem, seed: int, budget: int, stop: Flags, watch: Watch
@@ -86,7 +100,7 @@ class AutoMapping(MappingSearch[AutoState]):
             state = replace(state, evaluations=spent, exact=joined(state.exact, exact))
             while share > 0 and not state.exact.proven and not stop[0]:
                 some = min(share, SLICE)
-                other, spent = self._other.advance(problem, state.other, some), spent + some
+                other, spent = self._more(problem, state, some), spent + some
                 state, share = replace(state, other=other, evaluations=spent), share - some
                 watch(self._stand(problem, state))
             granted, size = granted + size, size * GROWTH

@@ -1,6 +1,7 @@
 """Loop orders that the constraints of a problem permit (``ranks`` of a setup)."""
 
-from archloom.evaluators import Ints, helper
+from archloom.evaluators import Ints
+from archloom.evaluators.jit import helper
 from archloom.evaluators.loopnest import ORDER, KernelInputs
 
 

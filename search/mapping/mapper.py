@@ -76,7 +76,8 @@ class Mapper:
             if padded is not None:
                 return self._priced(padded, key)
         # bounds that are padded may be unrolled by more, for which buffers may be too small
-        fitting = [n for n in nests(problem, self._factors) if n.impossible() is None]
+        found = nests(problem, self._factors)
+        fitting = [n for n in found if n is problem or n.impossible() is None]
         problems = fitting or [problem]
         budgets = shares(self._evaluations, len(problems))
         pairs = zip(problems, budgets, strict=True)

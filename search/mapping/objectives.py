@@ -5,8 +5,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from archloom.evaluators import Floats, helper
+from archloom.evaluators import Floats
 from archloom.evaluators.bounds import ROUNDING
+from archloom.evaluators.jit import helper
 from archloom.evaluators.loopnest import KernelInputs, ln_objective
 
 #: error of scores, and relative error of energies and cycles that are worked out of scores:

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf, log1p
 from time import process_time
 from typing import Any, Final, Protocol, TypeAlias, TypeVar
@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol, TypeAlias, TypeVar
 from archloom.evaluators import Flags, Ints
 from archloom.evaluators.loopnest import MappingProblem
 from archloom.space import Infeasible
-from archloom.space.mapping import Mapping
+from archloom.space.mapping import LevelMapping, Mapping
 
 from .objectives import ln_scores
 
@@ -36,12 +36,19 @@ class Found:
     @property
     def mapping(self) -> Mapping:
         """The mapping as reports hold it."""
-        pairs = zip(self.loops, self.keep, strict=True)
-        plain = Mapping.from_rows([[v[0], v[3], v[1], v[2], k] for v, k in pairs])
+        rows = zip(self.loops.tolist(), self.keep.tolist(), self.across.tolist(), strict=True)
         return Mapping(
             tuple(
-                replace(level, order_x=tuple(x), order_y=tuple(y))
-                for level, (x, y) in zip(plain.levels, self.across.tolist(), strict=True)
+                LevelMapping(
+                    tuple(steps),
+                    tuple(order),
+                    tuple(x),
+                    tuple(y),
+                    (bool(weights), bool(inputs), bool(outputs)),
+                    tuple(order_x),
+                    tuple(order_y),
+                )
+                for (steps, x, y, order), (weights, inputs, outputs), (order_x, order_y) in rows
             )
         )
 

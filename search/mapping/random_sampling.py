@@ -5,7 +5,8 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Ints, Words, compiled
+from archloom.evaluators import Flags, Ints, Words
+from archloom.evaluators.jit import lean
 from archloom.evaluators.loopnest import (
     VALID,
     KernelInputs,
@@ -140,7 +141,7 @@ def sample(setup: KernelInputs, seed: int, first: int, count: int) -> Sample:
     return Sample(float(best[0]["score"]), int(best[0]["number"]))
 
 
-@compiled
+@lean
 def sample_simd(
     evaluator: BatchEvaluator, draws: Draws, scratch: _Scratch, some: Stretch, best: Records
 ) -> None:

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from archloom.evaluators import Flags, Ints, compiled
+from archloom.evaluators import Flags, Ints
+from archloom.evaluators.jit import lean
 from archloom.evaluators.loopnest import (
     ORDER,
     SPATIAL_X,
@@ -48,7 +49,7 @@ def no_mapping(problem: MappingProblem, evaluations: int) -> MappedLayer:
     return MappedLayer(None, np.inf, np.inf, evaluations, why)
 
 
-@compiled
+@lean
 def reset(setup: KernelInputs, loops: Ints, keep: Flags) -> None:
     """Set the mapping that fits wherever any does: every loop at the outermost level, but for
     those that constraints put elsewhere.

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 SHIPPED = Path(__file__).parents[1]
 
+#: mapping searches whose kernels compile before a study begins; others compile in a few seconds
+EXACT = ("auto", "exact")
+
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
@@ -142,7 +145,14 @@ def _run(study: "Study", store: "Store", console: "Console", view: "Watch") -> "
         text = f"note: begun by archloom {began}, goes on with {now}; their results may differ"
         console.print(text, highlight=False, soft_wrap=True)
     stop = StopRequest()
-    where = (choice.workers, choice.address, stop.check, view)
+
+    def compile_first() -> None:
+        if study.config.software.mapping in EXACT:
+            from .machine import compile_missing
+
+            compile_missing(view, choice.workers, stop.check)
+
+    where = (choice.workers, choice.address, stop.check, view, compile_first)
     try:
         with stop, make_executor(choice.name, study.context, *where) as executor:
             return run_study(study, store, executor, view)

@@ -56,7 +56,8 @@ class RayExecutor:
     A worker that dies is replaced and its task done again, twice at most; then it counts as a
     crash of that trial.
 
-    ``check`` is called between waits and may raise to give up; ``stages`` hears that workers start.
+    ``check`` is called between waits and may raise to give up; ``stages`` hears that workers start,
+    which they do with the first task, after ``before`` was called.
 
     Raises:
         UserError: on entering, if nothing answers at the address.
@@ -69,7 +70,9 @@ class RayExecutor:
         address: str | None = None,
         check: Callable[[], None] = lambda: None,
         stages: Stages = SILENT,
+        before: Callable[[], None] = lambda: None,
     ) -> None:
+        self._before = before
         self._context = context
         self._check = check
         self._stages = stages
@@ -80,7 +83,7 @@ class RayExecutor:
 
     def __enter__(self) -> Self:
         if self._address is not None:
-            _check_reachable(self._address)
+            check_reachable(self._address)
         return self
 
     def _start(self) -> None:
@@ -122,6 +125,7 @@ class RayExecutor:
         if not tasks:
             return
         if self._perform is None:
+            self._before()
             self._stages.begin(f"starting Ray with {self._workers} workers")
             self._start()
             self._stages.end()
@@ -160,8 +164,12 @@ def _collect(reference: Any) -> TaskResult | Crash:
     return result
 
 
-def _check_reachable(address: str) -> None:
-    """Knock at the cluster's door: Ray itself tries for minutes before it gives up."""
+def check_reachable(address: str) -> None:
+    """Knock at a cluster's door: Ray itself tries for minutes before it gives up.
+
+    Raises:
+        UserError: nothing answers.
+    """
     parts = urlsplit(address if "://" in address else f"ray://{address}")
     try:
         socket.create_connection((parts.hostname, parts.port or 0), timeout=10).close()
@@ -179,11 +187,13 @@ def make_executor(
     address: str | None,
     check: Callable[[], None] = lambda: None,
     stages: Stages = SILENT,
+    before: Callable[[], None] = lambda: None,
 ) -> Executor:
     """Return the executor called ``name``: ``inline`` or ``ray``.
 
-    ``check`` may raise to stop; ``stages`` hears of what takes time besides tasks.
+    ``check`` may raise to stop; ``stages`` hears of what takes time besides tasks; ``before`` is
+    called once, before the first task.
     """
     if name == "inline":
-        return InlineExecutor(context, check)
-    return RayExecutor(context, workers, address, check, stages)
+        return InlineExecutor(context, check, before)
+    return RayExecutor(context, workers, address, check, stages, before)

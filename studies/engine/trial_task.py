@@ -105,12 +105,19 @@ class Executor(Protocol):
 class InlineExecutor:
     """Does the tasks in this process, in order: for debugging, tests and single cores.
 
-    ``check`` is called before each task and may raise to give up.
+    ``check`` is called before each task and may raise to give up; ``before`` is called once, before
+    the first task.
     """
 
-    def __init__(self, context: TaskContext, check: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        context: TaskContext,
+        check: Callable[[], None] = lambda: None,
+        before: Callable[[], None] = lambda: None,
+    ) -> None:
         self._context = context
         self._check = check
+        self._before: Callable[[], None] | None = before
 
     def __enter__(self) -> Self:
         return self
@@ -123,6 +130,9 @@ class InlineExecutor:
     ) -> Iterator[tuple[int, TaskResult | Crash]]:
         """Yield (position in ``tasks``, result), in order."""
         for index, task in enumerate(tasks):
+            if self._before:
+                self._before()
+                self._before = None
             self._check()
             started(index)
             yield index, perform(self._context, task)

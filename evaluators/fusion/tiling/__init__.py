@@ -1,7 +1,7 @@
 """Geometry of fused tiles: receptive fields, halos, and the words of every map at every step.
 
 ``receptive_field.py`` first, then ``sweep.py`` (one axis), ``geometry.py`` (regular tiles) and
-``irregular.py`` (tiles of any sizes).
+``irregular.py`` (tiles of any sizes). ``tile_words.py`` has the sums that searches compare.
 """
 
 from typing import TYPE_CHECKING
@@ -13,5 +13,11 @@ if TYPE_CHECKING:
     from .irregular import face_tiles as face_tiles
     from .receptive_field import Interval as Interval, needs as needs
     from .sweep import AxisSweep as AxisSweep, axis_sweep as axis_sweep
+    from .tile_words import (
+        AxisTiles as AxisTiles,
+        TiledGroup as TiledGroup,
+        TileWords as TileWords,
+        tile_sizes as tile_sizes,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

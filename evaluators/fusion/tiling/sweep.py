@@ -7,6 +7,7 @@ with maps clamped at their borders and several readers per map.
 """
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
@@ -15,10 +16,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from archloom.evaluators.jit import compiled, lean
 from archloom.space.workload import Layer
 
 from ...arrays import Ints
-from ...jit import compiled
 from ..group_graph import Edge, GroupShape
 
 #: entries of one read of a map: who makes and who reads it, whether it is read whole, stride and
@@ -115,12 +116,18 @@ def axis_sweep(
     exported = np.zeros(len(sizes), np.bool_)
     exported[list(shape.exported)] = True
     order = np.array([*reversed(range(shape.members)), *shape.externals], np.int64)
+    edges, first = sorted_reads(shape, layers, axis)
+    length = shape.sizes[shape.anchor][axis]
+    return AxisSweep(*swept(edges, first, sizes, exported, order, length, tile, keep))
+
+
+def sorted_reads(shape: GroupShape, layers: Sequence[Layer], axis: int) -> tuple[Ints, Ints]:
+    """Return reads of maps along an axis by source, as kernels have them, and where those of each
+    map begin."""
     # by source, so that the kernel finds the readers of a map side by side
     ordered = sorted(shape.edges, key=attrgetter("source"))
     edges = np.array([_row(e, layers[e.reader], axis) for e in ordered], np.int64)
-    first = np.searchsorted(edges[:, SOURCE], np.arange(len(sizes) + 1))
-    length = shape.sizes[shape.anchor][axis]
-    return AxisSweep(*_sweep(edges, first, sizes, exported, order, length, tile, keep))
+    return edges, np.searchsorted(edges[:, SOURCE], np.arange(len(shape.sizes) + 1))
 
 
 def _row(edge: Edge, reader: Layer, axis: int) -> tuple[int, ...]:
@@ -131,7 +138,7 @@ def _row(edge: Edge, reader: Layer, axis: int) -> tuple[int, ...]:
     return (edge.source, edge.reader, int(edge.full), *window, edge.patch[axis], edge.start[axis])
 
 
-@compiled
+@lean
 def _back(edge: Ints, size: int, lo: int, hi: int) -> tuple[int, int]:
     """The interval of a map that its reader needs for its own non-empty interval [lo, hi)."""
     stride, pad, reach, length = edge[STRIDE], edge[PADDING], edge[REACH], edge[LENGTH]
@@ -147,7 +154,7 @@ def _back(edge: Ints, size: int, lo: int, hi: int) -> tuple[int, int]:
 
 
 @compiled
-def _sweep(
+def swept(
     edges: Ints,
     first: Ints,
     sizes: Ints,

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled, lean
 from archloom.space.workload import INPUTS, OUTPUTS
 
 from ...arrays import Flags, Floats, Ints
-from ...jit import compiled
 from ..data_reuse import OUTPUT_DIMS, SPATIAL_X, SPATIAL_Y, TEMPORAL, TiledNest, X, Y
 from ..kernel import VALID, evaluate_batch
 from ..kernel_inputs import (
@@ -85,7 +85,7 @@ def imperfect_cost(setup: KernelInputs, loops: Ints, keep: Flags) -> ImperfectCo
     return ImperfectCost(status, totals, busiest, used, energy, *figures)
 
 
-@compiled
+@lean
 def _count(setup: KernelInputs, nest: Nest, keep: Flags, others: int, counts: Ints) -> None:
     """Add to ``counts[L, 3, 3]``: all instances (``others`` EVERY) or the first one (FIRST)."""
     levels = counts.shape[0]
@@ -164,7 +164,7 @@ def _price(
     return dynamic, chip, dram
 
 
-@compiled
+@lean
 def _array_cycles(setup: KernelInputs, nest: Nest, keep: Flags, steps: int) -> float:
     """Cycles in which the array of a PE fills, drains or loads what it holds still.
 

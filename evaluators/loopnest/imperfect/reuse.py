@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled, lean
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R
 
 from ...arrays import Flags, Ints
-from ...jit import compiled
 from ..data_reuse import (
     DILATION,
     INPUT_DIMS,
@@ -66,7 +66,7 @@ class Nest(NamedTuple):
     modes: Ints
 
 
-@compiled
+@lean
 def _parts(full: int, cut: int, rest: int, n: int, size: int, every: bool) -> tuple[int, int, int]:
     """Split tiles into ``n`` parts of ``size``: all parts that exist, or the first of each.
 
@@ -80,7 +80,7 @@ def _parts(full: int, cut: int, rest: int, n: int, size: int, every: bool) -> tu
     return full, cut, left
 
 
-@compiled
+@lean
 def tiles(nest: Nest, d: int, tile: int) -> tuple[int, int, int]:
     """Tiles of level ``tile`` (-1 for a MAC) along ``d``: full ones, cut ones, length of those."""
     levels = nest.loops.shape[0]
@@ -97,7 +97,7 @@ def tiles(nest: Nest, d: int, tile: int) -> tuple[int, int, int]:
     return full, cut, rest
 
 
-@compiled
+@lean
 def volume(nest: Nest, dims: int, relevant: int, tile: int) -> int:
     """Product over ``dims``: indices that the counted tiles cover, or tiles if not relevant."""
     product = 1
@@ -111,7 +111,7 @@ def volume(nest: Nest, dims: int, relevant: int, tile: int) -> int:
     return product
 
 
-@compiled
+@lean
 def _split_pairs(pairs: Ints, rests: Ints, side: int, n: int, size: int, every: bool) -> None:
     """Split one side, outputs or kernel, of all pairs of tiles."""
     left = 0
@@ -213,7 +213,7 @@ def _window_words(nest: Nest, axis: int, tile: int, level: int, sliding: int) ->
     return words
 
 
-@compiled
+@lean
 def moved(nest: Nest, tensor: int, tile: int, level: int, sliding: int) -> int:
     """Words that enter tiles of level ``tile`` (-1 for a MAC), as far as ``modes`` count them.
 
@@ -228,7 +228,7 @@ def moved(nest: Nest, tensor: int, tile: int, level: int, sliding: int) -> int:
     return volume(nest, ALL_DIMS, OUTPUT_DIMS if tensor == OUTPUTS else WEIGHT_DIMS, tile)
 
 
-@compiled
+@lean
 def take(nest: Nest, dims: int, children: int) -> None:
     """Let every step of the loops over ``dims`` count, the first of others; and ``children``."""
     for level in range(nest.loops.shape[0]):
@@ -237,7 +237,7 @@ def take(nest: Nest, dims: int, children: int) -> None:
             nest.modes[level, OVER_CHILDREN, d] = children
 
 
-@compiled
+@lean
 def follow(
     nest: Nest,
     tensor: int,
@@ -276,7 +276,7 @@ def follow(
     return at, sliding
 
 
-@compiled
+@lean
 def _axis_unpadded(nest: Nest, row: int, axis: int, slide: int) -> int:
     """Rows (or columns) of the real map fetched over all tiles of one axis, without padding.
 

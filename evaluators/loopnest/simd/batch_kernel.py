@@ -12,8 +12,9 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from archloom.evaluators.jit import helper, lean
+
 from ...arrays import Flags, Floats, Ints
-from ...jit import compiled, helper
 from ..data_reuse import ORDER
 from ..kernel import evaluate_batch
 from ..kernel_inputs import KernelInputs
@@ -191,7 +192,7 @@ def _gather_keys(
                 target.key[d, begin + i] = source.key[d, picks[i]]
 
 
-@compiled
+@lean
 def evaluate_blocks(
     lanes: SimdInputs,
     room: Room,
@@ -235,7 +236,7 @@ def evaluate_blocks(
                 waiting = np.int64(0)
 
 
-@compiled
+@lean
 def pack(loops: Ints, keep: Flags, blocks: Records) -> None:
     """Lay ``loops[B, L, 4, 8]`` and ``keep[B, L, 3]`` out in batches; the last one fills up."""
     for at in range(blocks.shape[0] * LANES):

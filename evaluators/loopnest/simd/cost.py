@@ -9,9 +9,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from archloom.evaluators.jit import helper
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
 
-from ...jit import helper
 from ..data_reuse import SPATIAL_X, SPATIAL_Y, TEMPORAL, X, Y
 from ..kernel_inputs import (
     ARRAY_COLUMNS,

@@ -5,10 +5,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled
 from archloom.space.workload import INPUTS, P, R
 
 from ...arrays import Flags, Floats, Ints
-from ...jit import compiled
 from ..data_reuse import (
     DILATION,
     KERNEL_LOOP,

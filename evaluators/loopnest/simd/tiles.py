@@ -9,10 +9,10 @@ from typing import Any, Final
 
 import numpy as np
 
+from archloom.evaluators.jit import helper
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 
 from ...arrays import Floats, Ints
-from ...jit import helper, inlined
 from ..data_reuse import (
     COLUMNS,
     DILATION,
@@ -67,7 +67,7 @@ def measure(tile: Any, window: Any) -> None:
         tile.words[OUTPUTS, i] = n * g * k * p * q
 
 
-@inlined
+@helper
 def _key(nest: Any, d: int, i: int) -> Any:
     return nest.key[d, i] if nest.factors[TEMPORAL, d, i] > 1.0 else NEVER
 

@@ -11,7 +11,8 @@ from typing import Final
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints, compiled
+from archloom.evaluators import Floats, Ints
+from archloom.evaluators.jit import compiled
 from archloom.space.fusion import TileRect
 
 #: smallest side of a square (DeepFrack section IV-C)

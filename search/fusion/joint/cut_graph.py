@@ -8,12 +8,10 @@ a path); else those that three orders of the layers go through.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
 from itertools import combinations
-from operator import or_
 from typing import Final, TypeAlias
 
-from archloom.space.workload import Network, bits, positions, rank_order
+from archloom.space.workload import Network, bits, positions, rank_order, remembered
 
 from ..partition import Group
 
@@ -77,9 +75,7 @@ def cut_graph(network: Network, pin_words: int) -> CutGraph:
         network: what runs.
         pin_words: words of the buffer that pinned maps may take; 0 to pin nothing.
     """
-    runs, complete = _executed_sets(network)
-    outgoing, every = _groups(network, runs)
-    complete = complete and every
+    runs, outgoing, complete = _runs_and_groups(network)
     pins = _PinnableMaps(network, pin_words)
     # where pins make too many edges, only shorter groups hold or keep maps
     for longest in (len(network.layers), 32, 16, 8, 4, 2, 1, 0):
@@ -89,6 +85,17 @@ def cut_graph(network: Network, pin_words: int) -> CutGraph:
     numbers = {cut: n for n, cut in enumerate(cuts)}
     edges = (CutEdge(numbers[a], numbers[b], layers, a[1], kept) for a, b, layers, kept in raw)
     return CutGraph(len(cuts), tuple(edges), complete)
+
+
+@remembered
+def _runs_and_groups(
+    network: Network,
+) -> tuple[list[int], dict[int, list[tuple[Group, int]]], bool]:
+    """Sets of layers that may have run, groups that lead from each to another one, and whether
+    these are all."""
+    runs, complete = _executed_sets(network)
+    outgoing, every = _groups(network, runs)
+    return runs, outgoing, complete and every
 
 
 def _reachable_edges(
@@ -189,12 +196,13 @@ def _groups(network: Network, runs: list[int]) -> tuple[dict[int, list[tuple[Gro
 
 def _connected(near: list[int], members: int) -> bool:
     """Whether layers, in bits, hang together by shared data."""
-    part = members & -members
-    while True:
-        grown = reduce(or_, (near[i] for i in positions(part)), part) & members
-        if grown == part:
-            return part == members
+    part = new = members & -members
+    while new:
+        first = new & -new
+        grown = part | near[first.bit_length() - 1] & members
+        new = (new ^ first) | (grown ^ part)
         part = grown
+    return part == members
 
 
 class _PinnableMaps:
@@ -214,9 +222,12 @@ class _PinnableMaps:
     ) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
         """Yield what a group may keep, and what is pinned then at the cut after it."""
         stays = tuple(i for i in held if self._readers[i] & ~after)
+        if not self._words:
+            yield (), stays
+            return
         taken = self.words(held)
         crossing = [i for i in layers if self._readers[i] & ~after]
-        for kept in _subsets(crossing if self._words else ()):
+        for kept in _subsets(crossing):
             if not kept or taken + self.words(kept) <= self._words:
                 yield kept, tuple(sorted((*stays, *kept)))
 

@@ -2,23 +2,28 @@
 
 An option is a tiling of one group with an estimate of its cost. The estimate holds the least that
 any mapping of each layer's tiles costs, and exactly what crosses DRAM's pins. How far layers exceed
-that least is learned elsewhere (:mod:`.option_table`).
+that least is learned elsewhere (:mod:`.option_table`). A rough estimate stands for all tilings of a
+group; those of all kinds of groups are worked out at once.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping as Dict
+from collections.abc import Iterable, Mapping as Dict
 
-from archloom.evaluators import access_costs
-from archloom.evaluators.fusion import GroupShape
-from archloom.evaluators.fusion.buffer import buffer_words, fusion_blocked, shape_of
-from archloom.search.fusion.tiling import GroupTilings, TileEstimates, least_weights
-from archloom.space.fusion import FusionGroup, Residents
+import numpy as np
+
+from archloom.evaluators import Floats, Ints, access_costs
+from archloom.evaluators.fusion.buffer import buffer_words, fusion_blocked
+from archloom.search.fusion.tiling import TileEstimates, least_weights
+from archloom.space.fusion import FusionGroup
 from archloom.space.hardware import Hardware
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network
 
-from ..partition import Group
 from .cut_graph import CutEdge
-from .option_table import GroupOption
+from .edge_kinds import EdgeKinds
+from .known_groups import known_groups
+from .option_table import GroupOption, RoughOptions
+from .size_costs import SizeCosts
+from .whole_groups import WholeGroups
 
 
 class GroupOptions(ABC):
@@ -31,11 +36,12 @@ class GroupOptions(ABC):
 
     def __init__(self, network: Network, hardware: Hardware, core: Hardware) -> None:
         self._network, self._hardware, self._core = network, hardware, core
+        self._known = known_groups(network)
         self._estimates = TileEstimates(network, core)
+        self._costs = SizeCosts(self._estimates, self._known.numbers)
         layers = network.layers
         self._owners = [network.weight_owner(i) for i in range(len(layers))]
         self._weight_words = [layer.weight_words for layer in layers]
-        self._map_words = [(layer.input_words + layer.output_words) // layer.n for layer in layers]
         costs, dram = access_costs(hardware), hardware.levels[-1]
         self._rate = dram.bandwidth_words
         self._store_pj = float(costs.write_pj[-1, OUTPUTS]) / dram.width_words
@@ -46,13 +52,9 @@ class GroupOptions(ABC):
             self._fill_pj = float(costs.write_pj[-2, INPUTS]) / hardware.levels[-2].width_words
         self._fetch_pj = float(costs.read_pj[-1, INPUTS]) / dram.width_words + self._fill_pj
 
-    @abstractmethod
-    def residents(self, edge: CutEdge) -> Residents:
-        """Return what the plan keeps in the buffer while the group of an edge runs."""
-
-    @abstractmethod
-    def kind(self, edge: CutEdge) -> Hashable:
-        """Return a key that is equal for edges with the same options at the same cost."""
+    def edges(self) -> EdgeKinds:
+        """Return the edges of the network's cut graph, whose kinds share options and costs."""
+        return self._known.graph(buffer_words(self._hardware))[0]
 
     @abstractmethod
     def group_for(self, option: GroupOption, edge: CutEdge, turns: Dict[int, int]) -> FusionGroup:
@@ -62,8 +64,11 @@ class GroupOptions(ABC):
         """
 
     @abstractmethod
-    def relaxation(self, edge: CutEdge) -> GroupOption:
-        """Return a rough estimate for all tilings of an edge; of one layer, its cost alone."""
+    def rough(self) -> RoughOptions:
+        """Return rough estimates for all tilings of every kind of :meth:`edges`.
+
+        Only weights are fetched more than once; those of one layer are its cost alone.
+        """
 
     @abstractmethod
     def first_options(self, edge: CutEdge) -> list[GroupOption]:
@@ -73,31 +78,32 @@ class GroupOptions(ABC):
     def all_options(self, edge: CutEdge) -> list[GroupOption]:
         """Return the options of an edge, those of the least estimated energy x latency first."""
 
-    def _shape(self, edge: CutEdge) -> GroupShape:
-        """Return the maps of the group of an edge."""
-        return shape_of(self._network, edge.layers)
-
-    def _tilings(self, edge: CutEdge) -> GroupTilings | None:
-        """Ways to cut a group in tiles, if the hardware can hold its maps."""
+    def _blocked(self, edge: CutEdge) -> bool:
+        """Whether the hardware can hold the maps of a group nowhere."""
         group = FusionGroup(edge.layers, (1, 1))
-        if fusion_blocked(self._network, group, self._core) is not None:
-            return None
-        members = tuple(self._network.layers[i] for i in edge.layers)
-        return GroupTilings(self._shape(edge), members)
+        return fusion_blocked(self._network, group, self._core) is not None
 
     def _owned_words(self, layers: Iterable[int]) -> int:
         """Words of the weights of some layers; what they share counts once."""
         return sum(self._weight_words[i] for i in {self._owners[i] for i in layers})
 
-    def _banded_weights(self, layers: Group, images: int, resident_words: int, share: int) -> int:
-        """Words of weights that come in as many bands as serve a group best.
+    def _banded_weights(self, whole: WholeGroups, images: int, share: int) -> Ints:
+        """int64[K], words of weights that come in as many bands as serve a group best.
 
         Args:
-            layers: of the group.
+            whole: the groups.
             images: that run one after another.
-            resident_words: of the buffer that are taken.
             share: into how many parts the maps of an image are cut for cores.
         """
-        capacity = buffer_words(self._core) - resident_words
-        maps = max(self._map_words[i] for i in layers) // share
-        return least_weights(self._owned_words(layers), capacity, maps, images)
+        capacity = buffer_words(self._core) - whole.pinned
+        return least_weights(whole.weights, capacity, whole.maps // share, images)
+
+    def _whole_costs(self, whole: WholeGroups) -> tuple[Floats, Floats]:
+        """float64[n], least energy and cycles of the members of groups in one piece.
+
+        Of one layer, cycles are those of exact factors.
+        """
+        stay = np.ones_like(whole.sizes)
+        energy, exact = self._costs.of(whole.sizes, stay)
+        _, least = self._costs.of(whole.sizes, stay, cut=True)
+        return energy, np.where(whole.members[whole.kinds] > 1, least, exact)

@@ -4,31 +4,32 @@ An option is a tiling whose tiles run side by side, round by round. Nothing is p
 by itself runs on the whole chip.
 """
 
-from collections.abc import Hashable, Iterator, Mapping as Dict
+from collections.abc import Iterator, Mapping as Dict
 
 import numpy as np
 
+from archloom.evaluators import Ints
 from archloom.evaluators.bounds import layer_bound
 from archloom.evaluators.fusion import rounds_of
-from archloom.evaluators.fusion.buffer import buffer_words
+from archloom.evaluators.fusion.buffer import buffer_words, shape_of
 from archloom.evaluators.fusion.tiling import GroupTiles
 from archloom.search.fusion.tiling import (
     GroupTilings,
     Tile,
     choose_weights,
-    in_one_piece,
     tile_group,
     tiles_apart,
 )
 from archloom.space import Infeasible
-from archloom.space.fusion import ALONE, FusionGroup, HaloPolicy, Residents
+from archloom.space.fusion import ALONE, FusionGroup, HaloPolicy
 from archloom.space.hardware import Cores, Hardware
 from archloom.space.workload import Network
 
-from ..group_equivalence import group_kind, resident_members
+from ..group_equivalence import resident_members
 from .cut_graph import CutEdge
 from .group_options import GroupOptions
-from .option_table import GroupOption, best_options
+from .option_table import GroupOption, RoughOptions, best_options
+from .whole_groups import WholeGroups
 
 
 class MulticoreOptions(GroupOptions):
@@ -43,14 +44,6 @@ class MulticoreOptions(GroupOptions):
         super().__init__(network, hardware, cores.one)
         self._cores = cores
 
-    def residents(self, edge: CutEdge) -> Residents:  # noqa: ARG002
-        """Return what the plan keeps in the buffers: nothing."""
-        return ALONE
-
-    def kind(self, edge: CutEdge) -> Hashable:
-        """Return a key that is equal for edges with the same options at the same cost."""
-        return group_kind(self._network, edge.layers)
-
     def group_for(
         self,
         option: GroupOption,
@@ -61,35 +54,42 @@ class MulticoreOptions(GroupOptions):
         resident = tuple(edge.layers[m] for m in resident_members(option.group))
         return FusionGroup(edge.layers, option.group.tile, option.group.halo, resident)
 
-    def relaxation(self, edge: CutEdge) -> GroupOption:
-        """Return a rough estimate for all tilings of an edge; of one layer, its cost alone."""
-        layers = [self._network.layers[i] for i in edge.layers]
-        if len(layers) == 1:
-            bound = layer_bound(layers[0], self._hardware)
-            pj, cycles = np.array([bound.dynamic_pj]), np.array([bound.latency_cycles])
-            return GroupOption(FusionGroup(edge.layers), ALONE, pj, cycles, 0.0, 0.0, 0.0)
-        made, fetched, stored = in_one_piece(self._network, self._shape(edge))
-        sizes = [(i, *tile, True) for i, tile in zip(edge.layers, made, strict=True)]
-        costs = np.array(self._estimates.of(sizes, cut=True)) * self._network.batch
-        words = self._weights(edge)
-        maps = (fetched * self._network.batch, stored * self._network.batch)
-        return GroupOption(
-            FusionGroup(edge.layers),
-            ALONE,
-            costs[:, 0],
-            costs[:, 1] / self._cores.count,
-            maps[0] * self._fetch_pj + words * self._weight_pj + maps[1] * self._store_pj,
-            (words + sum(maps)) / self._rate,
-            0.0,
+    def rough(self) -> RoughOptions:
+        """Return rough estimates for all tilings of every kind of edge."""
+        _, whole = self._known.graph(buffer_words(self._hardware))
+        energy, cycles = (of * self._network.batch for of in self._whole_costs(whole))
+        cycles = cycles / self._cores.count
+        for n in np.flatnonzero(whole.members[whole.kinds] == 1).tolist():
+            bound = layer_bound(self._network.layers[whole.layers[n]], self._hardware)
+            energy[n], cycles[n] = bound.dynamic_pj, bound.latency_cycles
+        words = self._weights(whole)
+        fetched, stored = whole.fetched * self._network.batch, whole.stored * self._network.batch
+        moved_pj = fetched * self._fetch_pj + words * self._weight_pj + stored * self._store_pj
+        moved_cycles = (words + (fetched + stored)) / self._rate
+        several = whole.members > 1
+        return RoughOptions(
+            whole.kinds,
+            whole.layers,
+            whole.members,
+            energy,
+            cycles,
+            np.where(several, moved_pj, 0.0),
+            np.where(several, moved_cycles, 0.0),
         )
 
-    def _weights(self, edge: CutEdge) -> int:
-        """Words of weights that DRAM sends, in as many rounds of bands as serve it best."""
+    def _alone(self, edge: CutEdge) -> GroupOption:
+        """Return the option of a layer by itself, on the whole chip."""
+        bound = layer_bound(self._network.layers[edge.layers[0]], self._hardware)
+        pj, cycles = np.array([bound.dynamic_pj]), np.array([bound.latency_cycles])
+        return GroupOption(FusionGroup(edge.layers), ALONE, pj, cycles, 0.0, 0.0, 0.0)
+
+    def _weights(self, whole: WholeGroups) -> Ints:
+        """Words of weights that DRAM sends, in as many rounds of bands as serve each group best."""
         count, batch = self._cores.count, self._network.batch
         # whole images to each core, or a part of one
         even = batch % count == 0
         images, share = (batch // count, 1) if even else (batch, count)
-        sent = self._banded_weights(edge.layers, images, resident_words=0, share=share)
+        sent = self._banded_weights(whole, images, share)
         return sent if self._cores.shared_weights else sent * count
 
     def first_options(self, edge: CutEdge) -> list[GroupOption]:
@@ -106,7 +106,7 @@ class MulticoreOptions(GroupOptions):
     def all_options(self, edge: CutEdge) -> list[GroupOption]:
         """Return the options of an edge, those of the least estimated energy x latency first."""
         if len(edge.layers) == 1:
-            return [self.relaxation(edge)]
+            return [self._alone(edge)]
         tilings, found = self._tilings(edge), list[GroupOption]()
         if tilings is None:
             return []
@@ -120,6 +120,13 @@ class MulticoreOptions(GroupOptions):
             groups = (FusionGroup(edge.layers, tile, halo, stays) for stays in {stay: 0, (): 0})
             found += [self._option(group, tiles) for group in groups]
         return best_options(found)
+
+    def _tilings(self, edge: CutEdge) -> GroupTilings | None:
+        """Ways to cut a group in tiles, if the hardware can hold its maps."""
+        if self._blocked(edge):
+            return None
+        members = tuple(self._network.layers[i] for i in edge.layers)
+        return GroupTilings(shape_of(self._network, edge.layers), members)
 
     def _several(self, tilings: GroupTilings) -> Iterator[tuple[Tile, HaloPolicy]]:
         """Yield tiles and policies: those of one buffer where images come out even."""

@@ -11,13 +11,34 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.evaluators import Floats
+from archloom.evaluators import Floats, Ints
 from archloom.evaluators.fusion import GroupCost, LayerShare
 from archloom.evaluators.fusion.buffer import streams
 from archloom.space.fusion import FusionGroup, Residents
 from archloom.space.workload import Network
 
 from ..group_equivalence import layer_kinds
+
+
+@dataclass(frozen=True, eq=False)
+class RoughOptions:
+    """Rough estimates for all tilings of each of K groups.
+
+    Attributes:
+        groups, layers: int64[n], group and layer of each member; members of a group follow each
+            other.
+        members: int64[K], how many each group has.
+        layer_pj, layer_cycles: float64[n], least energy and cycles of each member over all tiles.
+        moved_pj, moved_cycles: float64[K], as of a :class:`GroupOption`.
+    """
+
+    groups: Ints
+    layers: Ints
+    members: Ints
+    layer_pj: Floats
+    layer_cycles: Floats
+    moved_pj: Floats
+    moved_cycles: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +66,13 @@ class GroupOption:
 def best_options(options: list[GroupOption]) -> list[GroupOption]:
     """Return the options of the least products, and those of the least energy and latency."""
 
-    def product(option: GroupOption) -> float:
-        return _energy(option) * _cycles(option)
-
-    few = sorted(options, key=product)[:_MOST_OPTIONS]
-    for least in (_energy, _cycles):
-        best = min(options, key=least, default=None)
-        if best is not None and best not in few:
-            few.append(best)
-    return few
+    costs = [(_energy(option), _cycles(option)) for option in options]
+    order = sorted(range(len(options)), key=lambda n: costs[n][0] * costs[n][1])[:_MOST_OPTIONS]
+    for kind in (0, 1):
+        best = min(range(len(options)), key=lambda n: costs[n][kind], default=None)
+        if best is not None and best not in order:
+            order.append(best)
+    return [options[n] for n in order]
 
 
 def _energy(option: GroupOption) -> float:
@@ -79,19 +98,20 @@ class _GrowingArray:
 
     def __init__(self, columns: int) -> None:
         self._all = np.zeros((64, columns))
-        self.count = 0
+        self._count = 0
+        self.now = self._all[:0]
 
-    def add(self, row: Floats) -> None:
-        """Add a row."""
-        if self.count == len(self._all):
-            self._all = np.concatenate([self._all, np.zeros_like(self._all)])
-        self._all[self.count] = row
-        self.count += 1
-
-    @property
-    def now(self) -> Floats:
-        """float64[rows, columns]."""
-        return self._all[: self.count]
+    def add(self, rows: Floats) -> None:
+        """Add float64[rows, columns]."""
+        count = self._count + len(rows)
+        if count > len(self._all):
+            grown = np.zeros((max(count, 2 * len(self._all)), self._all.shape[1]))
+            grown[: self._count] = self.now
+            self._all = grown
+        self._all[self._count : count] = rows
+        self._count = count
+        #: float64[rows, columns]
+        self.now = self._all[:count]
 
 
 class _LearnedRatios:
@@ -132,19 +152,41 @@ class OptionTable:
     """
 
     def __init__(self, network: Network, leakage_pj: float) -> None:
-        self._kinds = layer_kinds(network)
-        self._columns = 2 * (max(self._kinds) + 1)
+        self._kinds = np.array(layer_kinds(network), np.int64)
+        self._columns = 2 * (int(self._kinds.max()) + 1)
         self._leakage_pj = leakage_pj
-        # least energy and cycles by kind of layer; energy and cycles of what moves, and wait
+        # least energy and cycles by kind of layer; energy and cycles of what moves, and wait;
+        # whether a row stands for more than its option
         self._layer_pj, self._layer_cycles = (
             _GrowingArray(self._columns),
             _GrowingArray(self._columns),
         )
-        self._moved = _GrowingArray(3)
+        self._moved, self._rough = _GrowingArray(3), _GrowingArray(1)
         self._energy, self._cycles = _LearnedRatios(self._columns), _LearnedRatios(self._columns)
-        self._rough = _GrowingArray(1)
-        self.options: list[GroupOption] = []
+        self._ratios = self._energy.factors(0.0), self._cycles.factors(0.0)
+        self.options: list[GroupOption | None] = []
         self.evaluated: list[bool] = []
+        # energy and cycles of each row, and for which optimism
+        self._figures, self._optimism = _GrowingArray(2), -1.0
+        #: how often energy and cycles of all rows changed
+        self.changes = 0
+
+    def add_rough(self, options: RoughOptions) -> None:
+        """Add a row for each group, which has no option of its own."""
+        count = len(options.members)
+        columns = 2 * self._kinds[options.layers] + (options.members > 1)[options.groups]
+        places = options.groups * self._columns + columns
+        for rows, figures in (
+            (self._layer_pj, options.layer_pj),
+            (self._layer_cycles, options.layer_cycles),
+        ):
+            sums = np.bincount(places, figures, count * self._columns).astype(np.float64)
+            rows.add(sums.reshape(count, self._columns))
+        late = np.zeros(count)
+        self._moved.add(np.stack([options.moved_pj, options.moved_cycles, late], axis=1))
+        self._rough.add(np.ones((count, 1)))
+        self.options += [None] * count
+        self.evaluated += [False] * count
 
     def add(self, option: GroupOption, rough: bool) -> int:
         """Add a row and return its number; a ``rough`` one stands for more than this option."""
@@ -153,26 +195,34 @@ class OptionTable:
             (self._layer_pj, option.layer_pj),
             (self._layer_cycles, option.layer_cycles),
         ):
-            rows.add(np.bincount(columns, figures, self._columns).astype(np.float64))
-        self._moved.add(
-            np.array([option.moved_pj, option.moved_cycles, option.late_cycles], np.float64)
-        )
-        self._rough.add(np.array([float(rough)]))
+            rows.add(np.bincount(columns, figures, self._columns).astype(np.float64)[None])
+        self._moved.add(np.array([[option.moved_pj, option.moved_cycles, option.late_cycles]]))
+        self._rough.add(np.array([[float(rough)]]))
         self.options.append(option)
         self.evaluated.append(False)
         return len(self.options) - 1
 
+    def option(self, row: int) -> GroupOption:
+        """Return the option of a row that is not rough for a whole kind of edge."""
+        option = self.options[row]
+        assert option is not None, "what is listed has options"
+        return option
+
     def drop(self, row: int) -> None:
         """Mark a row as one that cannot be taken."""
         self._moved.now[row] = np.inf
+        if row < len(self._figures.now):
+            self._figures.now[row] = np.inf
 
     def alone(self, row: int) -> None:
         """Mark a row as one that stands for its own option only."""
         self._rough.now[row] = 0.0
+        if row < len(self._figures.now):
+            self._figures.now[row] = self._worked_out(row, row + 1)[0]
 
     def settle(self, row: int, cost: GroupCost) -> None:
         """Put a cost in the place of an estimate, and learn from it."""
-        option = self.options[row]
+        option = self.option(row)
         members = self._columns_of(option)
         columns = np.unique(members)
         # what is spent besides on DRAM, by how much each layer takes on the chip
@@ -188,26 +238,48 @@ class OptionTable:
         self._layer_pj.now[row] = self._layer_cycles.now[row] = 0.0
         self._moved.now[row] = cost.dynamic_pj, cost.latency_cycles, 0.0
         self.evaluated[row] = True
+        self._optimism = -1.0
 
-    def figures(self, optimism: float) -> tuple[Floats, Floats]:
-        """Return float64[rows], energy with leakage and cycles.
+    def figures(self, optimism: float) -> Floats:
+        """Return float64[rows, 2], energy with leakage and cycles.
 
         ``optimism`` is 0 for the learned ratios of layers, 1 for the least that they can cost; what
         a rough row stands for may then be better than the row by a tenth.
         """
-        energy, cycles = self._energy.factors(optimism), self._cycles.factors(optimism)
-        moved_pj, moved_cycles, late = self._moved.now.T
-        # sums in one thread: figures must not depend on how many there are
-        busy = np.einsum("rc,c->r", self._layer_cycles.now, cycles)
-        latency = np.maximum(busy, moved_cycles) + late
-        dynamic = np.einsum("rc,c->r", self._layer_pj.now, energy) + moved_pj
-        better = 1.0 - _BETTER * optimism * self._rough.now[:, 0]
-        total = dynamic + self._leakage_pj * latency
-        return total * better, np.maximum(latency, 1.0) * better
+        if optimism != self._optimism:
+            self._optimism = optimism
+            self._ratios = self._energy.factors(optimism), self._cycles.factors(optimism)
+            self._figures = _GrowingArray(2)
+            self.changes += 1
+        known = len(self._figures.now)
+        if known < len(self.options):
+            self._figures.add(self._worked_out(known, len(self.options)))
+        return self._figures.now
 
-    def _columns_of(self, option: GroupOption) -> NDArray[np.int64]:
+    def is_less(self, rows: list[int], than: int) -> bool:
+        """Whether some rows take less energy or cycles than another one, as :meth:`figures` are
+        now; they will change anyway once they are asked for after a cost was learned."""
+        if self._optimism < 0:
+            return False
+        figures = self.figures(self._optimism)
+        return bool((figures[rows] < figures[than]).any())
+
+    def _worked_out(self, first: int, end: int) -> Floats:
+        """float64[rows, 2], :meth:`figures` of some rows."""
+        rows, (energy, cycles) = slice(first, end), self._ratios
+        moved_pj, moved_cycles, late = self._moved.now[rows].T
+        # sums in one thread: figures must not depend on how many there are
+        busy = np.einsum("rc,c->r", self._layer_cycles.now[rows], cycles)
+        latency = np.maximum(busy, moved_cycles) + late
+        dynamic = np.einsum("rc,c->r", self._layer_pj.now[rows], energy) + moved_pj
+        better = 1.0 - _BETTER * self._optimism * self._rough.now[rows, 0]
+        total = dynamic + self._leakage_pj * latency
+        return np.stack([total * better, np.maximum(latency, 1.0) * better], axis=1)
+
+    def _columns_of(self, option: GroupOption) -> Ints:
         tiled = option.group.tile is not None or len(option.group.layers) > 1
-        return np.array([2 * self._kinds[i] + tiled for i in option.group.layers], np.int64)
+        columns: Ints = 2 * self._kinds[list(option.group.layers)] + tiled
+        return columns
 
 
 def _on_chip(share: LayerShare) -> float:

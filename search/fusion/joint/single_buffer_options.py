@@ -4,32 +4,31 @@ An option is a tiling: rows and columns of a tile, a halo policy, and the layers
 weights; pinned feature maps take part of the buffer.
 """
 
-from collections.abc import Hashable, Mapping as Dict, Sequence
+from bisect import bisect_left
+from collections.abc import Mapping as Dict
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators.fusion import GroupShape, group_sources, with_residents
 from archloom.evaluators.fusion.buffer import buffer_words
-from archloom.evaluators.fusion.tiling import GroupTiles
 from archloom.search.fusion.tiling import (
-    GroupTilings,
-    LayerTile,
     Tile,
-    choose_weights,
+    WeightUsers,
     even_sides,
-    in_one_piece,
+    staying_weights,
+    weight_users,
 )
 from archloom.space.fusion import FusionGroup, HaloPolicy, Pin, Residents
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
-from ..group_equivalence import group_kind, resident_members
+from ..group_equivalence import resident_members
 from ..partition import Group
 from .cut_graph import CutEdge
 from .group_options import GroupOptions
-from .option_table import GroupOption, best_options
+from .group_tiles import GroupTiling, TiledLayers
+from .option_table import GroupOption, RoughOptions, best_options
 
 #: bands of a group that are looked at first
 _FIRST_BANDS: Final = 3
@@ -67,6 +66,15 @@ class _MovedWords:
         return self.images * self.tiles
 
 
+class _Place(NamedTuple):
+    """An edge, what lies in the buffer beside its group, its tilings, and words that it may use."""
+
+    edge: CutEdge
+    residents: Residents
+    tilings: GroupTiling
+    free: int
+
+
 class SingleBufferOptions(GroupOptions):
     """Lists the options of edges on a chip with one shared buffer.
 
@@ -77,34 +85,11 @@ class SingleBufferOptions(GroupOptions):
     def __init__(self, network: Network, hardware: Hardware) -> None:
         super().__init__(network, hardware, hardware)
         self._sides = even_sides(hardware)
+        self._words = buffer_words(hardware)
         self._keeps_weights = (
             hardware.fusion_level is not None and "weights" in hardware.levels[-2].keeps
         )
-        self._makers: dict[Group, tuple[Hashable, tuple[int, ...]]] = {}
-
-    def residents(self, edge: CutEdge) -> Residents:
-        """Return what the plan keeps in the buffer; a pin lasts to its last reader."""
-        layers, leaving = self._network.layers, self._network.leaving
-        unwritten = tuple(i for i in edge.kept if layers[i].name not in leaving)
-        words = sum(layers[i].output_words for i in (*edge.held, *edge.kept))
-        return Residents(edge.held, edge.kept, unwritten, words)
-
-    def kind(self, edge: CutEdge) -> Hashable:
-        """Return a key that is equal for edges with the same options at the same cost."""
-        if edge.layers not in self._makers:
-            layers = set(edge.layers)
-            sources = group_sources(self._network)
-            # what is read from outside, in the order in which groups number it
-            outside = {s.box: s.layer for i in edge.layers for s in sources[i]}
-            makers = tuple(m for m in outside.values() if m not in layers)
-            self._makers[edge.layers] = group_kind(self._network, edge.layers), makers
-        kind, makers = self._makers[edge.layers]
-        held = tuple(n for n, maker in enumerate(makers) if maker in edge.held)
-        residents, first = self.residents(edge), edge.layers.index
-        kept, unwritten = (
-            tuple(map(first, maps)) for maps in (residents.kept, residents.unwritten)
-        )
-        return kind, held, kept, unwritten, residents.words
+        self._users: dict[Group, tuple[WeightUsers, ...]] = {}
 
     def group_for(self, option: GroupOption, edge: CutEdge, turns: Dict[int, int]) -> FusionGroup:
         """Return the group of an option as another edge of the same kind runs it in a plan."""
@@ -114,13 +99,25 @@ class SingleBufferOptions(GroupOptions):
         last = [max(some, key=lambda reader: (turns[reader], reader)) for some in readers]
         return replace(group, pins=tuple(map(Pin, edge.kept, last)))
 
-    def relaxation(self, edge: CutEdge) -> GroupOption:
-        """Return a rough estimate for all tilings of an edge: only weights are fetched again."""
-        made, fetched, stored = in_one_piece(self._network, self._shape(edge))
-        sizes = [[((i, *tile, True), 1)] for i, tile in zip(edge.layers, made, strict=True)]
-        words, batch = self._weights(edge), self._network.batch
-        moved = _MovedWords(words, 0, 0, fetched, stored, batch, 1, True)
-        return self._option(edge, self._group(edge, None), sizes, moved, len(edge.layers) > 1)
+    def rough(self) -> RoughOptions:
+        """Return rough estimates for all tilings of every kind of edge."""
+        _, whole = self._known.graph(self._words)
+        energy, cycles = self._whole_costs(whole)
+        images = self._network.batch
+        banded = self._banded_weights(whole, images, share=1)
+        weights = np.where(whole.members > 1, banded, whole.weights)
+        fetched = weights + whole.fetched * images
+        stored = whole.stored * images
+        maps = (whole.fetched + whole.stored) * images / self._rate
+        return RoughOptions(
+            whole.kinds,
+            whole.layers,
+            whole.members,
+            energy * images,
+            cycles * images,
+            fetched * self._fetch_pj + stored * self._store_pj,
+            weights / self._rate + maps,
+        )
 
     def first_options(self, edge: CutEdge) -> list[GroupOption]:
         """Return some options of an edge: the largest bands of rows that fit, if any do.
@@ -130,114 +127,107 @@ class SingleBufferOptions(GroupOptions):
         """
         if len(edge.layers) == 1:
             return self.all_options(edge)
-        tilings = self._tilings(edge)
-        if tilings is None:
+        if self._blocked(edge):
             return []
-        bands = self._largest(edge, tilings, tilings.bands, "keep_all")
-        bands = bands or self._largest(edge, tilings, tilings.bands, "recompute")
-        return bands + self._even(edge, tilings)
+        place = self._place(edge)
+        bands = place.tilings.tilings.bands
+        first = self._largest(place, bands, "keep_all")
+        first = first or self._largest(place, bands, "recompute")
+        return first + self._even(place)
 
     def all_options(self, edge: CutEdge) -> list[GroupOption]:
         """Return the options of an edge, those of the least estimated energy x latency first."""
-        alone, pinned_words = len(edge.layers) == 1, self.residents(edge).words
-        options = [self.relaxation(edge)] if alone else []
-        tilings = self._tilings(edge)
-        if tilings is None:
+        alone = len(edge.layers) == 1
+        place = self._place(edge)
+        options = [self._alone(place)] if alone else []
+        if self._blocked(edge):
             return options
         # a layer by itself has its tiles in its mapping
-        whole = [(tilings.whole, _KEEP_ALL)] if pinned_words else []
+        tilings = place.tilings.tilings
+        whole = [(tilings.whole, _KEEP_ALL)] if place.residents.words else []
         for tile, halo in whole if alone else tilings.several():
-            options += self._tiled(edge, tilings, tile, halo)
-        return best_options(options + self._even(edge, tilings))
+            options += self._tiled(place, tile, halo)
+        return best_options(options + self._even(place))
 
-    def _even(self, edge: CutEdge, tilings: GroupTilings) -> list[GroupOption]:
+    def _place(self, edge: CutEdge) -> _Place:
+        residents = self._known.kinds.residents(edge)
+        return _Place(edge, residents, self._known.tiling(edge), self._words - residents.words)
+
+    def _even(self, place: _Place) -> list[GroupOption]:
         """Return tiles that fill the meshes, the largest that fit, if layers gain by them."""
-        if not self._uneven(edge):
+        if not self._uneven(place.tilings):
             return []
-        tiles = tilings.even(self._sides)
-        kept = self._largest(edge, tilings, tiles, "keep_all")
-        return kept or self._largest(edge, tilings, tiles, "recompute")
+        tiles = place.tilings.tilings.even(self._sides)
+        kept = self._largest(place, tiles, "keep_all")
+        return kept or self._largest(place, tiles, "recompute")
 
-    def _uneven(self, edge: CutEdge) -> bool:
+    def _uneven(self, tilings: GroupTiling) -> bool:
         """Whether whole maps leave MACs idle that tiles may use."""
-        members = ((i, self._network.layers[i]) for i in edge.layers)
-        whole = [(i, layer.p, layer.q, True) for i, layer in members]
-        exact, least = (sum(c for _, c in self._estimates.of(whole, cut)) for cut in (False, True))
-        return bool(self._sides) and exact > _UNEVEN_RATIO * least
+        if not self._sides:
+            return False
+        stay = np.ones_like(tilings.alone)
+        exact, least = (
+            sum(self._costs.of(tilings.alone, stay, cut)[1].tolist()) for cut in (False, True)
+        )
+        return bool(exact > _UNEVEN_RATIO * least)
 
-    def _largest(
-        self, edge: CutEdge, tilings: GroupTilings, tiles: list[Tile], halo: HaloPolicy
-    ) -> list[GroupOption]:
+    def _largest(self, place: _Place, tiles: list[Tile], halo: HaloPolicy) -> list[GroupOption]:
         """Return the largest tiles that fit, by bisection: smaller ones fit where larger do."""
-        low, high = 0, len(tiles)
-        known: dict[int, list[GroupOption]] = {}
-        while low < high:
-            middle = (low + high) // 2
-            known[middle] = self._tiled(edge, tilings, tiles[middle], halo)
-            low, high = (low, middle) if known[middle] else (middle + 1, high)
-        for n in range(low, min(low + _FIRST_BANDS, len(tiles))):
-            if n not in known:
-                known[n] = self._tiled(edge, tilings, tiles[n], halo)
-        return [option for n in range(low, low + _FIRST_BANDS) for option in known.get(n, ())]
+        words, free = place.tilings.words, place.free
+        first = bisect_left(tiles, True, key=lambda tile: words(tile, halo).peak < free)
+        some = tiles[first : first + _FIRST_BANDS]
+        return [option for tile in some for option in self._tiled(place, tile, halo)]
 
-    def _tiled(
-        self, edge: CutEdge, tilings: GroupTilings, tile: Tile, halo: HaloPolicy
-    ) -> list[GroupOption]:
+    def _tiled(self, place: _Place, tile: Tile, halo: HaloPolicy) -> list[GroupOption]:
         """Return options of one tile, with resident weights and without; none if it does not
         fit."""
-        tiles = tilings.tiles(tile, halo)
-        free = buffer_words(self._hardware) - self.residents(edge).words
-        capacity = free - int(tiles.activations.max())
-        if capacity < 1:
+        edge, free, words = place.edge, place.free, place.tilings.words(tile, halo)
+        if words.peak >= free:
             return []
-        prefetch = free - int((tiles.activations + tiles.in_flight).max())
-        return [
-            self._with_weights(edge, tiles, self._group(edge, tile, tiles.policy, stay), prefetch)
-            for stay in self._resident_weights(edge.layers, tiles.count * tiles.images, capacity)
-        ]
+        runs, images = place.tilings.runs(tile, halo), self._network.batch
+        count = place.tilings.count(tile, halo)
+        found = []
+        for stay in self._resident_weights(edge.layers, count * images, free - words.peak):
+            loaded = self._owned_words(stay)
+            moved = _MovedWords(
+                loaded,
+                loaded,
+                images * self._streamed(edge.layers, runs, stay),
+                words.fetched,
+                words.stored,
+                images,
+                count,
+                loaded <= free - words.prefetching,
+            )
+            found.append(self._option(place, self._group(edge, tile, halo, stay), runs, moved))
+        return found
+
+    def _streamed(self, layers: Group, runs: TiledLayers, resident: tuple[int, ...]) -> int:
+        """Words of weights that stream through the buffer for an image."""
+        pairs = zip(layers, runs.loads, strict=True)
+        return sum(self._weight_words[i] * times for i, times in pairs if i not in resident)
 
     def _resident_weights(self, layers: Group, runs: int, capacity: int) -> list[tuple[int, ...]]:
         """Return which weights may stay: what saves most, and all if they fit.
 
         Those of a single tile save nothing by it, but their layers then wait for no DRAM.
         """
-        resident, _ = choose_weights(self._network, layers, self._hardware, runs, capacity)
+        if layers not in self._users:
+            self._users[layers] = weight_users(self._network, layers)
+        users, keeps = self._users[layers], self._keeps_weights
+        resident, _ = staying_weights(users, keeps, runs, capacity)
+        if not keeps or sum(weights.words for weights in users) >= capacity:
+            return [resident]
         weighted = tuple(i for i in layers if self._weight_words[i])
-        fits = self._owned_words(weighted) < capacity
-        return list(
-            dict.fromkeys([resident, weighted if fits and self._keeps_weights else resident])
-        )
+        return list(dict.fromkeys([resident, weighted]))
 
-    def _with_weights(
-        self, edge: CutEdge, tiles: GroupTiles, group: FusionGroup, prefetch: int
-    ) -> GroupOption:
-        """Return the option of a tiled group.
-
-        ``prefetch`` words are free beside maps in flight, resident weights not counted.
-        """
-        resident = group.resident
-        words = self._owned_words(resident)
-        sizes = [_sizes(tiles, m, i, i in resident) for m, i in enumerate(edge.layers)]
-        streamed = tiles.images * sum(
-            self._weight_words[i] * sum(times for _, times in found)
-            for i, found in zip(edge.layers, sizes, strict=True)
-            if i not in resident
-        )
-        maps = int(tiles.fetched.sum()), int(tiles.stored.sum())
-        fits = words <= prefetch
-        moved = _MovedWords(words, words, streamed, *maps, tiles.images, tiles.count, fits)
-        return self._option(edge, group, sizes, moved)
-
-    def _weights(self, edge: CutEdge) -> int:
-        """Words of weights that an edge fetches, in as many bands as serve it best."""
-        if len(edge.layers) == 1:
-            return self._owned_words(edge.layers)
-        return self._banded_weights(
-            edge.layers, self._network.batch, self.residents(edge).words, share=1
-        )
-
-    def _shape(self, edge: CutEdge) -> GroupShape:
-        return with_residents(self._network, super()._shape(edge), self.residents(edge))
+    def _alone(self, place: _Place) -> GroupOption:
+        """Return the option of a layer by itself, in one piece: its mapping has its tiles."""
+        edge, images = place.edge, self._network.batch
+        words, whole = self._owned_words(edge.layers), self._known.whole(edge)
+        moved = _MovedWords(words, 0, 0, whole.fetched, whole.stored, images, 1, True)
+        runs = self._known.runs(edge, whole.made)
+        return self._option(place, self._group(edge, None), runs, moved)
 
     def _group(
         self,
@@ -251,38 +241,26 @@ class SingleBufferOptions(GroupOptions):
         return FusionGroup(edge.layers, tile, halo, resident, pins=pins)
 
     def _option(
-        self,
-        edge: CutEdge,
-        group: FusionGroup,
-        sizes: Sequence[Sequence[tuple[LayerTile, int]]],
-        moved: _MovedWords,
-        cut: bool = False,
+        self, place: _Place, group: FusionGroup, runs: TiledLayers, moved: _MovedWords
     ) -> GroupOption:
-        """Add up tiles of each member, as (tile, how many of an image), and what moves."""
-        costs = iter(self._estimates.of([tile for of in sizes for tile, _ in of], cut))
-        totals = np.zeros((len(sizes), 2))
-        for m, of_layer in enumerate(sizes):
-            for _, times in of_layer:
-                totals[m] += np.multiply(next(costs), times * moved.images)
+        """Add up tiles of each member, and what moves."""
+        layers = group.layers
+        stays = np.array([i in group.resident or group.tile is None for i in layers], np.int64)
+        costs = self._costs.of(runs.sizes, stays[runs.members])
+        times = runs.times * moved.images
+        pj, cycles = (
+            np.bincount(runs.members, of * times, len(layers)).astype(np.float64) for of in costs
+        )
         fetched = moved.weights + moved.fetched * moved.images
         stored = moved.stored * moved.images
         maps = (moved.fetched + moved.stored) * moved.images / self._rate
-        late = max(0.0, moved.loaded / self._rate - float(totals[:, 1].sum()) / moved.runs)
+        late = max(0.0, moved.loaded / self._rate - float(cycles.sum()) / moved.runs)
         return GroupOption(
             group,
-            self.residents(edge),
-            totals[:, 0],
-            totals[:, 1],
+            place.residents,
+            pj,
+            cycles,
             fetched * self._fetch_pj + stored * self._store_pj + moved.streamed * self._weight_pj,
             (moved.weights + moved.streamed) / self._rate + (maps if moved.prefetch else 0.0),
             late + (0.0 if moved.prefetch else maps),
         )
-
-
-def _sizes(tiles: GroupTiles, m: int, layer: int, resident: bool) -> list[tuple[LayerTile, int]]:
-    """The distinct tiles of a member, and how many of each there are in an image."""
-    return [
-        ((layer, height, width, resident), n_h * n_w)
-        for height, n_h in tiles.rows.lengths[m]
-        for width, n_w in tiles.columns.lengths[m]
-    ]

@@ -10,9 +10,12 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .candidates import tilings as tilings
     from .default import (
+        WeightUsers as WeightUsers,
         choose_weights as choose_weights,
+        staying_weights as staying_weights,
         tile_group as tile_group,
         tiles_apart as tiles_apart,
+        weight_users as weight_users,
     )
     from .estimates import LayerTile as LayerTile, TileEstimates as TileEstimates
     from .grid import (
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
         Tile as Tile,
         in_one_piece as in_one_piece,
         least_weights as least_weights,
+        leaves_out as leaves_out,
     )
     from .mesh_utilisation import even_sides as even_sides
 else:

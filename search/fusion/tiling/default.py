@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import inf
 from sys import maxsize
-from typing import Final
+from typing import Final, NamedTuple
 
 from archloom.evaluators import access_costs
 from archloom.evaluators.fusion import round_count
@@ -171,6 +171,14 @@ def _estimator(hardware: Hardware) -> Callable[[_Work, int], float]:
     return estimate
 
 
+class WeightUsers(NamedTuple):
+    """Weights that some layers share: how often they come in a tile, words, and which layers."""
+
+    times: int
+    words: int
+    layers: tuple[int, ...]
+
+
 def choose_weights(
     network: Network,
     layers: tuple[int, ...],
@@ -185,19 +193,33 @@ def choose_weights(
     for all of them or for none.
     """
     keeps = "weights" in hardware.levels[-2].keeps
+    return staying_weights(weight_users(network, layers), keeps, runs, capacity)
+
+
+def weight_users(network: Network, layers: tuple[int, ...]) -> tuple[WeightUsers, ...]:
+    """Return the weights of some layers, those that are used most often and the largest first."""
     users: dict[int, list[int]] = {}
     for i in layers:
         if network.layers[i].weight_words:
             users.setdefault(network.weight_owner(i), []).append(i)
+    found = (
+        WeightUsers(len(some), network.layers[some[0]].weight_words, tuple(some))
+        for some in users.values()
+    )
+    return tuple(sorted(found, reverse=True))
+
+
+def staying_weights(
+    weights: tuple[WeightUsers, ...], keeps: bool, runs: int, capacity: int
+) -> tuple[tuple[int, ...], int]:
+    """As :func:`choose_weights`, of weights whose users are known already.
+
+    ``keeps`` says whether the buffer keeps weights at all.
+    """
     resident: list[int] = []
     fetched = 0
-    for times, words, shared in sorted(
-        (
-            (runs * len(found), network.layers[found[0]].weight_words, found)
-            for found in users.values()
-        ),
-        reverse=True,
-    ):
+    for often, words, shared in weights:
+        times = runs * often
         if keeps and times > 1 and words < capacity:
             resident += shared
             capacity -= words

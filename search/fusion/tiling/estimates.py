@@ -51,6 +51,10 @@ class TileEstimates:
 
         Of what is ``cut`` further, in any way, the least.
         """
+        return [(energy, least if cut else exact) for energy, exact, least in self.figures(tiles)]
+
+    def figures(self, tiles: Sequence[LayerTile]) -> list[tuple[float, float, float]]:
+        """Return the energy of each tile, its cycles, and cycles of what is cut further."""
         keys: list[LayerTile] = [(self._kinds[layer], r, c, stays) for layer, r, c, stays in tiles]
         first = dict(zip(keys, (tile[0] for tile in tiles), strict=True))
         missing = {key: first[key] for key in dict.fromkeys(keys) if key not in self._memo}
@@ -77,8 +81,7 @@ class TileEstimates:
                 exact = self._exact(nest[0]) * prices.busy
                 streamed = 0 if staged[0] else self._layers[i].weight_words
                 self._memo[key] = (energy - streamed * self._weight_pj, max(cycles, exact), cycles)
-        costs_of = (self._memo[key] for key in keys)
-        return [(energy, least if cut else exact) for energy, exact, least in costs_of]
+        return [self._memo[key] for key in keys]
 
     def _exact(self, bounds: list[int]) -> float:
         """Cycles of the MACs that exact factors occupy; 0 if that is not known."""

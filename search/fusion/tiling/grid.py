@@ -1,12 +1,23 @@
 """Grids of tiles of one group's feature maps; those that share an axis share its sweep."""
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import cached_property
 from math import prod
 from typing import Final, TypeAlias, get_args
 
+import numpy as np
+
+from archloom.evaluators import Ints
 from archloom.evaluators.fusion import GroupShape
-from archloom.evaluators.fusion.tiling import AxisSweep, GroupTiles, axis_sweep
+from archloom.evaluators.fusion.tiling import (
+    AxisSweep,
+    AxisTiles,
+    GroupTiles,
+    TiledGroup,
+    TileWords,
+    axis_sweep,
+)
 from archloom.space.fusion import HaloPolicy
 from archloom.space.workload import Layer, Network, bits, is_input, remembered
 
@@ -33,7 +44,7 @@ def _readers_of_parts(network: Network) -> tuple[int, ...]:
     return tuple(map(bits, found))
 
 
-def _leaves_out(network: Network, layers: Sequence[int]) -> bool:
+def leaves_out(network: Network, layers: Sequence[int]) -> bool:
     """Whether a group may run less of its layers than they do by themselves: a member reads some
     rows or columns of another's map alone.
     """
@@ -52,6 +63,20 @@ class GroupTilings:
         self._shape = shape
         self._members = members
         self._sweeps: dict[tuple[int, int, bool], AxisSweep] = {}
+        self._axes: dict[tuple[int, int, bool], AxisTiles] = {}
+
+    def among(self, shape: GroupShape) -> "GroupTilings":
+        """Return the tilings of the same group with other maps whole in the buffer.
+
+        They share what is known of axes.
+        """
+        other = copy(self)
+        other._shape, other._tiled = shape, self._tiled.among(shape)
+        return other
+
+    @cached_property
+    def _tiled(self) -> TiledGroup:
+        return TiledGroup(self._shape, self._members)
 
     @property
     def whole(self) -> Tile:
@@ -60,15 +85,35 @@ class GroupTilings:
 
     def tiles(self, tile: Tile, halo: HaloPolicy) -> GroupTiles:
         """Cut the group into tiles of ``tile`` on the anchor."""
-        rows = self._sweep(0, tile[0], halo == "keep_all" or tile[0] == self.whole[0])
-        columns = self._sweep(1, tile[1], halo != "recompute" or tile[1] == self.whole[1])
+        rows, columns = (self._sweep(*cut) for cut in self._cuts(tile, halo))
         return GroupTiles(self._shape, self._members, halo, rows, columns)
+
+    def axes(self, tile: Tile, halo: HaloPolicy) -> tuple[AxisTiles, AxisTiles]:
+        """Return rows and columns of :meth:`tiles`, as :meth:`words` has them."""
+        rows, columns = (self._axis(*cut) for cut in self._cuts(tile, halo))
+        return rows, columns
+
+    def words(self, tile: Tile, halo: HaloPolicy) -> TileWords:
+        """Return what :meth:`tiles` hold and move, without working out where."""
+        return self._tiled.words(*self.axes(tile, halo), halo)
+
+    def _cuts(self, tile: Tile, halo: HaloPolicy) -> Iterator[tuple[int, int, bool]]:
+        """Yield each axis, how long a tile is there, and whether halos along it are kept."""
+        # along an axis in one piece there is no halo
+        yield 0, tile[0], halo == "keep_all" or tile[0] == self.whole[0]
+        yield 1, tile[1], halo != "recompute" or tile[1] == self.whole[1]
 
     def _sweep(self, axis: int, size: int, keep: bool) -> AxisSweep:
         key = (axis, size, keep)
         if key not in self._sweeps:
             self._sweeps[key] = axis_sweep(self._shape, list(self._members), *key)
         return self._sweeps[key]
+
+    def _axis(self, axis: int, size: int, keep: bool) -> AxisTiles:
+        key = (axis, size, keep)
+        if key not in self._axes:
+            self._axes[key] = self._tiled.axis(*key)
+        return self._axes[key]
 
     def policies(self, tile: Tile) -> tuple[HaloPolicy, ...]:
         """Halo policies that differ for a tile: along an axis in one piece there is no halo."""
@@ -116,7 +161,7 @@ def in_one_piece(network: Network, shape: GroupShape) -> tuple[list[Tile], int, 
     one of each, and words of maps that are fetched and stored.
     """
     members = tuple(network.layers[i] for i in shape.layers)
-    if not _leaves_out(network, shape.layers):
+    if not leaves_out(network, shape.layers):
         fetched, stored = (
             sum(shape.channels[t] * prod(shape.sizes[t]) for t in maps)
             for maps in (shape.arriving, shape.departing)
@@ -129,20 +174,20 @@ def in_one_piece(network: Network, shape: GroupShape) -> tuple[list[Tile], int, 
     return made, int(tiles.fetched.sum()), int(tiles.stored.sum())
 
 
-def least_weights(words: int, capacity: int, maps: int, images: int) -> int:
-    """Return about how many words of weights come in as many bands as serve it best.
+def least_weights(words: Ints, capacity: Ints, maps: Ints, images: int) -> Ints:
+    """Return about how many words of weights come in as many bands as serve groups best.
 
     A band holds the largest maps of one layer at once, and what is left holds weights; those that
     do not stay come again for every band of every image.
 
     Args:
-        words: of all weights.
-        capacity: words of the buffer.
-        maps: most words that a layer reads and makes of an image.
+        words: int64[K], of all weights of each group.
+        capacity: int64[K], words of the buffer.
+        maps: int64[K], most words that a layer reads and makes of an image.
         images: one after another.
     """
-    fetched = []
+    least = np.full(np.shape(words), np.iinfo(np.int64).max)
     for bands in _BANDS:
-        stays = min(words, max(0, capacity - maps // bands))
-        fetched.append(stays + (words - stays) * bands * images)
-    return min(fetched)
+        stays = np.minimum(words, np.maximum(0, capacity - maps // bands))
+        least = np.minimum(least, stays + (words - stays) * bands * images)
+    return least

@@ -10,7 +10,8 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
-from archloom.evaluators import Flags, Ints, compiled, helper
+from archloom.evaluators import Flags, Ints
+from archloom.evaluators.jit import compiled, helper
 from archloom.space.hardware import Hardware
 from archloom.space.workload import DIMS, P, Q
 

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, Words, compiled, helper
+from archloom.evaluators import Flags, Floats, Ints, Words
+from archloom.evaluators.jit import compiled, helper
 from archloom.evaluators.loopnest import (
     ORDER,
     SPATIAL_X,

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints
-from archloom.evaluators.loopnest import KernelInputs
+from archloom.evaluators.loopnest import COLUMNS, ROWS, KernelInputs
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, G, K, N, P, Q
 
 from ..objectives import SCORE_ROUNDING
@@ -28,7 +28,7 @@ from .bounds import (
     share_out,
 )
 from .spatial import distances, is_mirrored, keeps_of, sides_of, unrolled_by
-from .subproblem import Ports, new_subproblem, ports_of
+from .subproblem import UNPADDED, Ports, new_subproblem, ports_of
 
 #: choices that are listed at once
 ROOM: Final = 2**19
@@ -66,7 +66,7 @@ class Choices:
     def __init__(
         self, setup: KernelInputs, touched: Ints, parts: tuple[Ints, Ints], stop: Flags
     ) -> None:
-        self.setup = setup
+        self.setup, self.touched = setup, touched
         self.stop = stop
         self.keeps = keeps_of(setup)
         self.ports: Ports = ports_of(setup)
@@ -76,6 +76,7 @@ class Choices:
         # what does not depend on what is kept
         self.parts = [_factors(part) for part in parts]
         self.pairs = len(self.prefixes) * len(self.rests) * len(self.keeps)
+        self.room = min(ROOM, self.pairs)
         # evaluations that a look at all pairs counts as
         self.look = self.pairs // PAIRS_OF_A_BOUND
         self.mirrored = is_mirrored(setup)
@@ -90,8 +91,10 @@ class Choices:
         self.lattice = bare_lattice(setup, self.subproblem)
         # ways to keep tensors outside all meshes
         outer = self.keeps[:, self.level :].reshape(len(self.keeps), -1)
-        _, first, kinds = np.unique(outer, axis=0, return_index=True, return_inverse=True)
-        self.kinds: Ints = np.ascontiguousarray(kinds.reshape(-1))
+        # a bit for each flag: sorting numbers takes a tenth of the time that sorting rows does
+        bits = outer @ (1 << np.arange(outer.shape[1])[::-1])
+        _, first, kinds = np.unique(bits, return_index=True, return_inverse=True)
+        self.kinds: Ints = np.ascontiguousarray(kinds)
         self.kept = np.ascontiguousarray(self.keeps[first])
         nothing = np.empty((0, 0, 0)), np.empty((0, 0, 0, 0))
         self.outer = OuterLevels(self.lattice, self.ports, self.level, *nothing, 0)
@@ -117,7 +120,7 @@ class Choices:
         """
         spent = 0
         while spent + self.look <= most:
-            found, pairs = np.empty(ROOM), np.empty((ROOM, 2), np.int64)
+            found, pairs = np.empty(self.room), np.empty((self.room, 2), np.int64)
             counts, limits = np.zeros(1, COUNTS), (low, high, most_cycles, most - spent)
             window = Window(*limits, self.mirrored, found, pairs, counts)
             keeps = self._fill(window)
@@ -126,11 +129,11 @@ class Choices:
             if self.stop[0] or spent >= most:
                 return None
             # more than there is room for: the half with lower bounds next, unless all are equal
-            whole, middle = listed <= ROOM, low
+            whole, middle = listed <= self.room, low
             if not whole:
                 middle = float(np.median(found))
             if whole or middle <= low:
-                count = min(listed, ROOM)
+                count = min(listed, self.room)
                 # of what is listed in part only what has the least bound is in its place
                 (at,) = np.nonzero(found[:count] < (inf if whole else np.nextafter(low, inf)))
                 order = at[np.argsort(found[at], kind="stable")]
@@ -160,7 +163,19 @@ class Choices:
         floors = np.full(len(self.prefixes), macs * self.setup.working * self.setup.mac_pj)
         if outer.size:
             floors += outer.outside[self.kinds[i], 0, self.numbers]
-        return Pairs(one, two, prices_of(self.setup, keep), floors)
+        # what is known outside all meshes counts fills there
+        fills = self.fills_pj[i, : self.level if outer.size else None].sum()
+        return Pairs(one, two, self.prices[i], floors, (1 - SCORE_ROUNDING) * float(fills))
+
+    @cached_property
+    def prices(self) -> list[ServingPrices]:
+        """What serving MACs costs at least, by way to keep tensors."""
+        return prices_of(self.setup, self.keeps)
+
+    @cached_property
+    def fills_pj(self) -> Floats:
+        """What filling each level costs at least, by way to keep tensors: float64[B, L]."""
+        return least_fills_pj(self.setup, self.keeps, self.touched)
 
     @cached_property
     def numbers(self) -> Ints:
@@ -218,9 +233,9 @@ def _factors(spreads: Ints) -> Factors:
     return Factors(spreads, taken, taken.prod(axis=1), np.empty((0, 4)), *sides_of(spreads))
 
 
-def prices_of(setup: KernelInputs, keep: Flags) -> ServingPrices:
-    """Return what serving MACs costs at least."""
-    first = np.argmax(keep, axis=0)
+def prices_of(setup: KernelInputs, keeps: Flags) -> list[ServingPrices]:
+    """Return what serving MACs costs at least, for each of ``keeps[B, L, 3]``."""
+    first = np.argmax(keeps, axis=1)
     macs = float(np.prod(setup.bounds.astype(float)))
     results = float(np.prod(setup.bounds[[N, G, K, P, Q]].astype(float)))
     # of instances that are accessed together one is paid for
@@ -230,11 +245,38 @@ def prices_of(setup: KernelInputs, keep: Flags) -> ServingPrices:
     reads = share * (setup.served * setup.read_pj[first, range(3)] / width)
     updates = share * (setup.served * setup.update_pj[first, range(3)] / width + address)
     asked = macs * (reads + share * address)
-    return ServingPrices(
-        float(asked[WEIGHTS]),
-        float(asked[INPUTS]),
-        float(reads[OUTPUTS]),
-        float(updates[OUTPUTS]),
-        macs,
-        results,
-    )
+    columns = (asked[:, WEIGHTS], asked[:, INPUTS], reads[:, OUTPUTS], updates[:, OUTPUTS])
+    ways = zip(*(column.tolist() for column in columns), strict=True)
+    return [ServingPrices(w, i, read, update, macs, results) for w, i, read, update in ways]
+
+
+def least_fills_pj(setup: KernelInputs, keeps: Flags, touched: Ints) -> Floats:
+    """Return what it costs at least to fill each level, and to read and update the next one outside
+    for that, whatever is unrolled: float64[B, L], for each of ``keeps[B, L, 3]``.
+
+    Every word of a tensor enters a level that holds it at least once, in one of its instances, and
+    is sent by one of those outside. Of instances that are accessed together one is paid for.
+    """
+    n, g, k, c, p, q, r, s = setup.bounds.astype(float).tolist()
+    # a sum of two sets of numbers has at least as many as both together, less one
+    rows_and_columns = (p + r - 1) * (q + s - 1)
+    words = np.array([g * k * c * r * s, n * g * c * rows_and_columns, n * g * k * p * q])
+    paid = ((setup.instances // setup.cluster) / setup.instances)[:, None]
+    addresses = setup.address_pj[:, None]
+    filled = paid * (setup.fill_pj / setup.width + addresses)
+    sent = paid * (setup.read_pj / setup.width + addresses)
+    # results are made inside, and the first of each is neither fetched nor read
+    filled[:, OUTPUTS] = 0.0
+    update_pj = setup.update_pj[:, OUTPUTS] / setup.width[:, OUTPUTS]
+    sent[:, OUTPUTS] = (paid * (update_pj[:, None] + addresses))[:, 0]
+    found, outside = np.zeros(keeps.shape[:2]), np.zeros((len(keeps), 3))
+    for level in range(keeps.shape[1] - 1, -1, -1):
+        held = (keeps[:, level] > 0) & (level <= setup.top)
+        here = words
+        if touched[UNPADDED] and level == keeps.shape[1] - 2:
+            here = words.copy()
+            here[INPUTS] = n * g * c * touched[ROWS] * touched[COLUMNS]
+        entering = held & (level < setup.top)
+        found[:, level] = (entering * here * (filled[level] + outside)).sum(axis=1)
+        outside = np.where(held, sent[level], outside)
+    return found

@@ -15,7 +15,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from archloom.evaluators import Ints, compiled, helper
+from archloom.evaluators import Ints
+from archloom.evaluators.jit import helper, lean
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.evaluators.loopnest.simd import LANES, Records, simd_inputs
 
@@ -99,7 +100,7 @@ def _go(moves: Any, ranks: Ints, lanes: Any, step: Any, nests: Records, heat: fl
                 follow(moves, ranks, lanes, step, nests, i, leader)
 
 
-@compiled
+@lean
 def anneal_blocks(
     evaluator: BatchEvaluator,
     all_moves: Records,

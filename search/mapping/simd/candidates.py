@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, compiled, helper
+from archloom.evaluators import Flags, Floats, Ints
+from archloom.evaluators.jit import helper, lean
 from archloom.evaluators.loopnest import (
     ORDER,
     SPATIAL_X,
@@ -172,7 +173,7 @@ def put(moves: Any, lanes: Any, one: Stand, score: float, nests: Records, i: int
     lanes.scores[i] = score
 
 
-@compiled
+@lean
 def put_all(moves: Records, one: Stand, score: float, lanes: Records, nests: Records) -> None:
     """Let all lanes stand at a mapping."""
     for i in range(LANES):

@@ -14,7 +14,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, Words, compiled, helper
+from archloom.evaluators import Flags, Floats, Ints, Words
+from archloom.evaluators.jit import compiled, helper
 from archloom.evaluators.loopnest import ORDER, KernelInputs
 from archloom.evaluators.loopnest.simd import LANES, Records, new_nests
 

@@ -16,7 +16,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from archloom.evaluators import Ints, compiled, helper
+from archloom.evaluators import Ints
+from archloom.evaluators.jit import helper, lean
 from archloom.evaluators.loopnest import ORDER, SPATIAL_X, TEMPORAL, KernelInputs
 from archloom.evaluators.loopnest.simd import LANES, Records, simd_inputs
 
@@ -218,7 +219,7 @@ def _select(
             lanes.scores[worst] = score
 
 
-@compiled
+@lean
 def breed_blocks(
     evaluator: BatchEvaluator,
     all_moves: Records,

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from archloom.evaluators import Ints, helper
+from archloom.evaluators import Ints
+from archloom.evaluators.jit import helper
 from archloom.evaluators.loopnest import MAX_LEVELS, SPATIAL_X, SPATIAL_Y, TEMPORAL, KernelInputs
 from archloom.evaluators.loopnest.simd import LANES, Records
 

@@ -8,7 +8,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, compiled, helper, inlined
+from archloom.evaluators import Flags, Floats
+from archloom.evaluators.jit import allocating, compiled, helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
     LEAST,
@@ -62,7 +63,7 @@ class Cutoffs(NamedTuple):
     known: Floats
 
 
-@inlined
+@allocating
 def new_costs(lattice: Lattice, prices: Prices, levels: int) -> CostToGo:
     """Return room for costs by all prices; nothing is outside."""
     many, size = len(prices.table), lattice.size
@@ -70,7 +71,7 @@ def new_costs(lattice: Lattice, prices: Prices, levels: int) -> CostToGo:
     return CostToGo(lattice, prices, own, total, np.zeros((many, size)), np.empty(many))
 
 
-@inlined
+@helper
 def _fill_level(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -132,7 +133,7 @@ def fill(
             costs.least[j] = min(costs.least[j], costs.total[j, innermost, number])
 
 
-@inlined
+@allocating
 def least_costs(
     setup: KernelInputs,
     subproblem: Subproblem,

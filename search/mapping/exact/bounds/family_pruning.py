@@ -6,8 +6,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, helper, inlined
+from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.bounds import ROUNDING
+from archloom.evaluators.jit import allocating, helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.evaluators.loopnest.simd import Records
 from archloom.search.mapping.exact.subproblem import (
@@ -85,7 +86,7 @@ def needs_guess(setup: KernelInputs, subproblem: Subproblem) -> bool:
     return False
 
 
-@inlined
+@allocating
 def _cut_off(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -112,7 +113,7 @@ def _cut_off(
                 most_pj -= subproblem.least_pj[level, t]
 
 
-@inlined
+@allocating
 def _set_outside(
     outer: OuterLevels,
     kinds: Ints,
@@ -135,7 +136,7 @@ def _set_outside(
                 costs.outside[c, j, number] = outer.outside[kinds[c], rows[j], numbers[number]]
 
 
-@inlined
+@allocating
 def _bound_family(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -228,7 +229,7 @@ def tiles_of(setup: KernelInputs, subproblem: Subproblem) -> int:
     return size
 
 
-@inlined
+@helper
 def first_open(
     setup: KernelInputs,
     subproblem: Subproblem,

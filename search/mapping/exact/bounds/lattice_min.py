@@ -1,6 +1,7 @@
 """The least of costs over all tiles that contain each tile, or that it contains."""
 
-from archloom.evaluators import Floats, helper
+from archloom.evaluators import Floats
+from archloom.evaluators.jit import helper
 from archloom.search.mapping.exact.subproblem import NONE, Lattice
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 

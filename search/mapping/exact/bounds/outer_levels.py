@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, compiled, helper, inlined
+from archloom.evaluators import Flags, Floats, Ints
+from archloom.evaluators.jit import allocating, compiled, helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
     Lattice,
@@ -58,7 +59,7 @@ def number_at(outer: OuterLevels, inside: Ints) -> int:
     return number
 
 
-@inlined
+@allocating
 def numbers_of(outer: OuterLevels, subproblem: Subproblem, lattice: Lattice, numbers: Ints) -> None:
     """Set numbers[size] to those that a subproblem's tiles have among those of all extents."""
     places = np.zeros((8, lattice.values.shape[1]), np.int64)

@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, helper, inlined
+from archloom.evaluators import Flags, Floats, Ints
+from archloom.evaluators.jit import allocating, helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
     ALL,
@@ -77,14 +78,14 @@ class TileScratch(NamedTuple):
     one: Scratch
 
 
-@inlined
+@allocating
 def new_tile_scratch(siblings: int, levels: int, many: int) -> TileScratch:
     """Return room for so many siblings, levels and prices."""
     fits, known = np.zeros(siblings, np.uint8), np.zeros((3, levels), np.uint8)
     return TileScratch(fits, np.zeros((3, levels, 4, many)), known, new_scratch(levels, many))
 
 
-@inlined
+@allocating
 def new_siblings(keeps: Flags) -> Siblings:
     """Return room for what subproblems hold."""
     many, levels = keeps.shape[0], keeps.shape[1]
@@ -93,7 +94,7 @@ def new_siblings(keeps: Flags) -> Siblings:
     return Siblings(keeps, parents, chains, units)
 
 
-@inlined
+@helper
 def copy_keepers(siblings: Siblings, subproblem: Subproblem, c: int) -> None:
     """Copy what is read of the keepers of a prepared subproblem, that of sibling c."""
     for level in range(subproblem.keep.shape[0]):
@@ -106,7 +107,7 @@ def copy_keepers(siblings: Siblings, subproblem: Subproblem, c: int) -> None:
                     siblings.units[level, t, parent, i] = subproblem.least_units[level, t, i]
 
 
-@inlined
+@helper
 def _feed(
     setup: KernelInputs, subproblem: Subproblem, siblings: Siblings, level: int, t: int, parent: int
 ) -> None:
@@ -119,7 +120,7 @@ def _feed(
         subproblem.varies[level + 1] = 1 if meets(setup, subproblem.spread, level + 1) else 0
 
 
-@inlined
+@helper
 def _least_run(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -152,7 +153,7 @@ def _slot(t: int, stays: int) -> int:
     return stays if t == INPUTS else int(stays != t)
 
 
-@inlined
+@helper
 def _least_runs(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -181,7 +182,7 @@ def _least_runs(
         _least_run(setup, subproblem, ports, t, ending, scratch, runs[_slot(t, stays)])
 
 
-@inlined
+@helper
 def _least_end(siblings: Siblings, c: int, level: int, runs: Floats, scratch: Scratch) -> None:
     """Set row :data:`LEAST` of the sums to the least with which the keepers of a sibling can end
     their runs.
@@ -202,7 +203,7 @@ def _least_end(siblings: Siblings, c: int, level: int, runs: Floats, scratch: Sc
         found = True
 
 
-@inlined
+@helper
 def _fitting(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -230,7 +231,7 @@ def _fitting(
     return some if roomy else -1
 
 
-@inlined
+@helper
 def _find_runs(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -255,7 +256,7 @@ def _find_runs(
                 scratch.known[t, parent] = 1
 
 
-@inlined
+@helper
 def _fill_tile(
     siblings: Siblings, costs: SiblingCosts, level: int, number: int, scratch: TileScratch
 ) -> None:

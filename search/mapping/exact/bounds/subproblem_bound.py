@@ -4,8 +4,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, inlined
+from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.bounds import ROUNDING
+from archloom.evaluators.jit import allocating, helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
     NONE,
@@ -47,7 +48,7 @@ class Floor(NamedTuple):
     leakage_pj: float
 
 
-@inlined
+@allocating
 def _most_from(subproblem: Subproblem, most_pj: float) -> Floats:
     """Return what runs of a level and outside it must stay below, most[L - 1], so that all runs
     together cost less than ``most_pj``: those inside cost their least at least.
@@ -61,7 +62,7 @@ def _most_from(subproblem: Subproblem, most_pj: float) -> Floats:
     return most
 
 
-@inlined
+@helper
 def least_cycles(subproblem: Subproblem, ports: Ports, least: Floats, cycles: float) -> float:
     """Cycles, or what ports need for units beyond the compulsory, least[1 + K], if more."""
     for port in range(len(ports.rate)):
@@ -70,14 +71,14 @@ def least_cycles(subproblem: Subproblem, ports: Ports, least: Floats, cycles: fl
     return cycles
 
 
-@inlined
+@helper
 def _too_much(setup: KernelInputs, floor: Floor, energy: CostToGo, score: float) -> bool:
     """Whether no mapping of less than a score needs so little energy."""
     least = (1 - ROUNDING) * (floor.shared_pj + energy.least[0])
     return bool(score_of(setup, least, floor.cycles, floor.leakage_pj) >= score)
 
 
-@inlined
+@helper
 def _fill_inside(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -104,7 +105,7 @@ def _fill_inside(
     fill(setup, subproblem, energy, cutoffs, level - 1, INNERMOST, scratch, stop)
 
 
-@inlined
+@helper
 def _look_up(
     subproblem: Subproblem,
     outer: OuterLevels,
@@ -130,7 +131,7 @@ def _look_up(
             costs.total[j, level, number] = own + outside[number]
 
 
-@inlined
+@allocating
 def _sum_up(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -160,7 +161,7 @@ def _sum_up(
     energy.least[0] = energy.total[0, 0].min()
 
 
-@inlined
+@allocating
 def _leave_out(energy: CostToGo, most_pj: float) -> None:
     """Leave out tiles that cost ``most_pj`` or more with what is outside and what is inside them
     at least.
@@ -177,7 +178,7 @@ def _leave_out(energy: CostToGo, most_pj: float) -> None:
                 own[level, number] = total[number] = np.inf
 
 
-@inlined
+@allocating
 def _fill_ports(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -207,7 +208,7 @@ def _fill_ports(
         costs.least[j] = costs.total[j, 0].min()
 
 
-@inlined
+@allocating
 def _part(costs: CostToGo, begin: int, end: int) -> CostToGo:
     """Return the costs by some of the prices."""
     return CostToGo(
@@ -220,14 +221,14 @@ def _part(costs: CostToGo, begin: int, end: int) -> CostToGo:
     )
 
 
-@inlined
+@allocating
 def _nothing(lattice: Lattice, prices: Prices) -> CostToGo:
     """Return costs that say that there is no mapping."""
     none = np.full((len(prices.table), 1, 1), np.inf)
     return CostToGo(lattice, prices, none, none, none[0], none[:, 0, 0].copy())
 
 
-@inlined
+@allocating
 def outline(
     setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels, score: float, stop: Flags
 ) -> tuple[CostToGo, Floor]:

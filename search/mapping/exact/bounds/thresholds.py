@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Floats, helper, inlined
+from archloom.evaluators import Floats
 from archloom.evaluators.bounds import ROUNDING
+from archloom.evaluators.jit import allocating, helper
 from archloom.evaluators.loopnest import OF_ENERGY, OF_LATENCY, KernelInputs
 from archloom.search.mapping.exact.subproblem import energy_below
 
@@ -67,7 +68,7 @@ def latest(setup: KernelInputs, corner: Corner, score: float) -> float:
     return np.inf
 
 
-@inlined
+@allocating
 def ceilings(
     setup: KernelInputs,
     corner: Corner,
@@ -93,7 +94,7 @@ def ceilings(
     return found
 
 
-@inlined
+@allocating
 def chords_of(setup: KernelInputs, corner: Corner, rates: Floats) -> Floats:
     """Prices of energy and each port, float64[K, 1 + K]: their sums are below H^a T^b, over that
     of the corner, plus a + b - 1 (theorem 5(d) of docs/exact_mapping.md).

@@ -6,7 +6,8 @@ nothing there moves its tensor.
 
 import numpy as np
 
-from archloom.evaluators import Floats, helper, inlined
+from archloom.evaluators import Floats
+from archloom.evaluators.jit import helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
     ALL,
@@ -61,7 +62,7 @@ def rounding_of(setup: KernelInputs, subproblem: Subproblem, level: int, tensor:
     return float(pj)
 
 
-@inlined
+@helper
 def _least_pair(
     costs: CostToGo,
     level: int,
@@ -102,7 +103,7 @@ def _least_pair(
                     best[j] = min(best[j], min(ends, passes))
 
 
-@inlined
+@helper
 def coupled(
     setup: KernelInputs,
     subproblem: Subproblem,

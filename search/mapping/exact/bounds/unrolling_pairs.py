@@ -6,8 +6,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, compiled, helper, inlined
+from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.bounds import ROUNDING
+from archloom.evaluators.jit import helper, lean
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.evaluators.loopnest.simd import Records
 from archloom.search.mapping.exact.subproblem import (
@@ -66,13 +67,15 @@ class ServingPrices(NamedTuple):
 
 class Pairs(NamedTuple):
     """Both parts of all choices that keep tensors in one way; those of ``rests`` descend by
-    ``many``. ``floors[A]`` (pJ) is what mappings of each prefix need beside serving MACs.
+    ``many``. ``floors[A]`` (pJ) is what mappings of each prefix need beside serving MACs, and
+    ``fills_pj`` what filling levels costs all of them beside that.
     """
 
     prefixes: Factors
     rests: Factors
     prices: ServingPrices
     floors: Floats
+    fills_pj: float
 
 
 class Window(NamedTuple):
@@ -93,7 +96,7 @@ class Window(NamedTuple):
     counts: Records
 
 
-@inlined
+@helper
 def _least(setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels) -> tuple[float, float]:
     """Least energy and cycles of a subproblem."""
     fixed, least, total = prepare(setup, subproblem)
@@ -114,7 +117,7 @@ def _least(setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels) -> t
     return energy + outer.outside[kind, 0, number], cycles
 
 
-@compiled
+@lean
 def share_out(
     setup: KernelInputs, subproblem: Subproblem, keep: Flags, spreads: Ints, shares: Floats
 ) -> None:
@@ -171,7 +174,7 @@ def _divide(setup: KernelInputs, one: Ints, two: Ints) -> bool:
     return d == 8
 
 
-@inlined
+@helper
 def _bound_pair(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -183,13 +186,10 @@ def _bound_pair(
 ) -> None:
     """Bound the choice of a pair, and list it if it belongs to the window."""
     one, two, counts = pairs.prefixes, pairs.rests, window.counts[0]
-    if _is_second(window, one, two, a, b):
-        return
     for level in range(subproblem.keep.shape[0]):
         for d in range(8):
             subproblem.spread[level, d] = one.spread[a, level, d] * two.spread[b, level, d]
     energy, cycles = _least(setup, subproblem, outer)
-    counts.bounded += 1
     exact = 1 - ROUNDING if len(outer.ports.rate) else 1.0
     leaked = leakage(setup, subproblem) + setup.leakage_pj
     low, late = (1 - ROUNDING) * (energy + leaked * cycles), exact * cycles
@@ -203,7 +203,7 @@ def _bound_pair(
     counts.listed += 1
 
 
-@compiled
+@lean
 def list_pairs(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -240,11 +240,17 @@ def list_pairs(
                     break
             counts.compared += 1
             energy = _serving_pj(prices, one.shares[a], two.shares[b]) + floors[a]
-            if energy < most_pj and _divide(setup, one.taken[a], two.taken[b]):
+            if not energy < most_pj or not _divide(setup, one.taken[a], two.taken[b]):
+                continue
+            if _is_second(window, one, two, a, b):
+                continue
+            counts.bounded += 1
+            # what fills cost rules out half of what is left, in a hundredth of a bound's time
+            if energy + pairs.fills_pj < most_pj:
                 _bound_pair(setup, subproblem, outer, pairs, window, a, b)
 
 
-@compiled
+@lean
 def least_of_pairs(setup: KernelInputs, pairs: Pairs, stop: Flags) -> float:
     """Return a score that no mapping of any pair is below; it is too high once ``stop`` is set."""
     macs, best = 1, np.inf

@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, inlined
+from archloom.evaluators import Flags
 from archloom.evaluators.bounds import ROUNDING
+from archloom.evaluators.jit import allocating
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.bounds import (
     Corner,
@@ -54,7 +55,7 @@ class Bounded(NamedTuple):
     score: float
 
 
-@inlined
+@allocating
 def _corner(subproblem: Subproblem, costs: CostToGo, floor: Floor) -> Corner:
     """Return energy and cycles that no mapping of an outlined subproblem is below."""
     energy = (1 - ROUNDING) * (floor.shared_pj + costs.least[0])
@@ -62,7 +63,7 @@ def _corner(subproblem: Subproblem, costs: CostToGo, floor: Floor) -> Corner:
     return Corner(energy, cycles, floor.leakage_pj)
 
 
-@inlined
+@allocating
 def _live(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -78,7 +79,7 @@ def _live(
     return flags
 
 
-@inlined
+@allocating
 def bounded(
     setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels, score: float, stop: Flags
 ) -> Bounded:
@@ -114,7 +115,7 @@ def bounded(
     return Bounded(both, floor, corner, least)
 
 
-@inlined
+@allocating
 def new_search(
     setup: KernelInputs, subproblem: Subproblem, bounds: Bounded, limits: Limits, space: Workspace
 ) -> LabelSetting:

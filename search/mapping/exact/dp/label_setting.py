@@ -8,7 +8,7 @@ what is known already.
 
 import numpy as np
 
-from archloom.evaluators import helper, inlined, lean
+from archloom.evaluators.jit import helper, lean
 from archloom.evaluators.loopnest import READ_PORT, WRITE_PORT, KernelInputs
 from archloom.search.mapping.exact.subproblem import (
     NONE,
@@ -60,7 +60,7 @@ def _slot(t: int, stays: int, first: int) -> int:
     return (first - P if first >= P else 4) + (5 if stays == INPUTS else 0)
 
 
-@inlined
+@helper
 def _end(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -100,7 +100,7 @@ def _end(
     return energy
 
 
-@inlined
+@helper
 def _finish(
     setup: KernelInputs, search: LabelSetting, energy: float, label: int, order: int
 ) -> None:
@@ -143,7 +143,7 @@ def _inputs_end(subproblem: Subproblem, step: Step, opened: int, level: int) -> 
     return still_open(subproblem, INPUTS, opened_from(opened, INPUTS), level - 1) < level
 
 
-@inlined
+@helper
 def _keep_order(
     setup: KernelInputs,
     search: LabelSetting,
@@ -169,7 +169,7 @@ def _keep_order(
     return add_label(search, begin, count, new, traffic.units, traffic.passing)
 
 
-@inlined
+@helper
 def _extend(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -232,7 +232,7 @@ def _extend(
     return add_label(search, begin, count, best, step.traffic.units, step.traffic.passing)
 
 
-@inlined
+@helper
 def _start(subproblem: Subproblem, search: LabelSetting) -> int:
     """Make a label of every tile of the innermost level; return how many, -1 if full."""
     count, costs, passing = 0, search.costs, search.step.traffic.passing
@@ -259,7 +259,7 @@ def _start(subproblem: Subproblem, search: LabelSetting) -> int:
     return count
 
 
-@inlined
+@helper
 def _extend_to_all(
     setup: KernelInputs,
     subproblem: Subproblem,

@@ -4,7 +4,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, helper, inlined
+from archloom.evaluators import Flags, Floats, Ints
+from archloom.evaluators.jit import helper
 from archloom.evaluators.loopnest import READ_PORT, WRITE_PORT
 from archloom.evaluators.loopnest.simd import Records
 from archloom.search.mapping.exact.bounds import CostToGo
@@ -181,7 +182,7 @@ def open_pj(subproblem: Subproblem, packed: int, level: int) -> float:
     return energy
 
 
-@inlined
+@helper
 def opened_at(subproblem: Subproblem, packed: int, factors: Ints, level: int) -> int:
     """Open runs after the loops of ``level``."""
     w = level if ends(WEIGHTS, factors) else opened_from(packed, WEIGHTS)

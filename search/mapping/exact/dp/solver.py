@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import compiled, inlined
+from archloom.evaluators.jit import allocating, lean
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.bounds import (
     Families,
@@ -52,7 +52,7 @@ MOST_TILES: Final = 2**22
 MOST_LABELS: Final = 2**22
 
 
-@inlined
+@allocating
 def _search(
     setup: KernelInputs, subproblem: Subproblem, bounds: Bounded, limits: Limits, space: Workspace
 ) -> int:
@@ -82,7 +82,7 @@ def _search(
     return STOPPED if stop[0] and solved != FOUND else solved
 
 
-@inlined
+@allocating
 def _solve_one(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -117,7 +117,7 @@ def _solve_one(
     return ended
 
 
-@compiled
+@lean
 def solve(
     setup: KernelInputs,
     subproblem: Subproblem,

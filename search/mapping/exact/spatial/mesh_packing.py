@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from archloom.evaluators import Flags, Ints, compiled, helper
+from archloom.evaluators import Flags, Ints
+from archloom.evaluators.jit import compiled, helper
 from archloom.evaluators.loopnest import KernelInputs, X, Y
 
 

@@ -140,32 +140,47 @@ def guesses_at(setup: KernelInputs, keep: Flags, spread: Ints, level: int) -> li
     inputs pass the level inside; 0 where it does not.
     """
     passes = 0 < level <= setup.top[INPUTS] and not keep[level - 1, INPUTS]
-    here = spread[level]
-    meeting = (here[P] > 1 and here[R] > 1) or (here[Q] > 1 and here[S] > 1)
-    if not (passes and meeting and setup.multicast[level, INPUTS]):
+    if not (passes and setup.multicast[level, INPUTS]):
         return [0]
-    rows, columns = (_starts(setup, spread, level, axis) for axis in (0, 1))
+    here = spread[level].tolist()
+    if not ((here[P] > 1 and here[R] > 1) or (here[Q] > 1 and here[S] > 1)):
+        return [0]
+    inside = spread[:level].prod(axis=0).tolist()
+    left = (setup.bounds // spread.prod(axis=0)).tolist()
+    found = []
+    for axis, (stride, dilation) in enumerate(setup.window[:, :2].tolist()):
+        p, r = P + axis, R + axis
+        steps = stride * inside[p], dilation * inside[r]
+        found.append(_starts((here[p], here[r]), steps, (left[p], left[r])))
+    rows, columns = found
     return sorted({a * b for a in rows for b in columns})
 
 
-def _starts(setup: KernelInputs, spread: Ints, level: int, axis: int) -> set[int]:
-    """Return how many stretches of rows (or columns) children may start."""
-    inside, left = spread[:level].prod(axis=0), setup.bounds // spread.prod(axis=0)
-    found = set()
-    tiles = product(*(divisors(int(left[d])) for d in (P + axis, R + axis)))
-    for out, kernel in tiles:
-        step = setup.window[axis, 0] * out * inside[P + axis]
-        shift = setup.window[axis, 1] * kernel * inside[R + axis]
-        found.add(stretches_of(spread[level], axis, int(step), int(shift)))
-    return found
+# tiles of one layer, and choices that differ elsewhere, ask for the same again and again
+@lru_cache(maxsize=2**12)
+def _starts(here: tuple[int, int], steps: tuple[int, int], left: tuple[int, int]) -> frozenset[int]:
+    """Return how many stretches of rows (or columns) children may start.
+
+    Args:
+        here: children along results and along the kernel.
+        steps: rows between neighbours along both, if each takes a tile of one step.
+        left: steps over time along both: tiles take a divisor of each.
+    """
+    tiles = product(divisors(left[0]), divisors(left[1]))
+    return frozenset(_sums(here, (steps[0] * out, steps[1] * row)) for out, row in tiles)
 
 
 def stretches_of(here: Ints, axis: int, step: int, shift: int) -> int:
     """Return how many different sums children start at whose rows are ``step`` and ``shift``
     from those of their neighbours along results and along the kernel.
     """
-    first = np.arange(here[P + axis])[:, None] * step
-    return len(np.unique(first + np.arange(here[R + axis]) * shift))
+    return _sums((int(here[P + axis]), int(here[R + axis])), (step, shift))
+
+
+def _sums(children: tuple[int, int], steps: tuple[int, int]) -> int:
+    """Return how many different sums two ranges of such lengths and steps have."""
+    rows, shifts = (range(0, n * step, step) for n, step in zip(children, steps, strict=True))
+    return len({row + shift for row in rows for shift in shifts})
 
 
 def touched(setup: KernelInputs) -> Ints:

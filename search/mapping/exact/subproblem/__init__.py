@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from .subproblem import (
         ANY_TENSOR as ANY_TENSOR,
         OF_INPUTS as OF_INPUTS,
+        UNPADDED as UNPADDED,
         Subproblem as Subproblem,
         leakage as leakage,
         meets as meets,

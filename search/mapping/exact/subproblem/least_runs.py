@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints, inlined
+from archloom.evaluators import Floats, Ints
+from archloom.evaluators.jit import allocating, helper
 from archloom.evaluators.loopnest import READ_PORT, WRITE_PORT, KernelInputs
 from archloom.space.workload import P
 
@@ -41,7 +42,7 @@ class Scratch(NamedTuple):
     sums: Floats
 
 
-@inlined
+@allocating
 def new_scratch(levels: int, prices: int) -> Scratch:
     """Return room for one tile and so many prices."""
     traffic = Traffic(np.zeros((levels, 2)), np.zeros(3))
@@ -49,7 +50,7 @@ def new_scratch(levels: int, prices: int) -> Scratch:
     return Scratch(at, new_tile(), extents, traffic, np.zeros((6, prices)))
 
 
-@inlined
+@helper
 def end_of_run(
     setup: KernelInputs, subproblem: Subproblem, tensor: int, ending: Ending, scratch: Scratch
 ) -> float:
@@ -66,7 +67,7 @@ def end_of_run(
     return energy
 
 
-@inlined
+@helper
 def least_of_tensor(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -95,7 +96,7 @@ def least_of_tensor(
         sums[j] += least[j]
 
 
-@inlined
+@helper
 def least_end(
     setup: KernelInputs,
     subproblem: Subproblem,

@@ -6,7 +6,8 @@ higher rank (``ranks`` of a setup). docs/exact_mapping.md has the theorem.
 
 import numpy as np
 
-from archloom.evaluators import Ints, helper
+from archloom.evaluators import Ints
+from archloom.evaluators.jit import helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, G, K, N, P, Q, R, S
 

@@ -9,7 +9,8 @@ from typing import Final
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints, compiled, helper
+from archloom.evaluators import Floats, Ints
+from archloom.evaluators.jit import helper, lean
 from archloom.evaluators.loopnest import DILATION, STRIDE, KernelInputs
 from archloom.space.workload import INPUTS, P, R
 
@@ -234,7 +235,7 @@ def wire(setup: KernelInputs, subproblem: Subproblem, total: int) -> tuple[float
     return fixed, least
 
 
-@compiled
+@lean
 def wired_bounds(setup: KernelInputs, subproblem: Subproblem) -> tuple[float, float, float]:
     """Prepare a subproblem; return the least energy, cycles and used leakage of its mappings."""
     fixed, least, total = prepare(setup, subproblem)

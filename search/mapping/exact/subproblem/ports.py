@@ -4,7 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, compiled, helper, inlined
+from archloom.evaluators import Flags, Floats, Ints
+from archloom.evaluators.jit import allocating, helper, lean
 from archloom.evaluators.loopnest import (
     BOTH_PORTS,
     OF_ENERGY,
@@ -62,7 +63,7 @@ def priced(prices: Prices, j: int, energy: float, units: Floats) -> float:
     return cost
 
 
-@inlined
+@allocating
 def chosen(ports: Ports, at: Ints) -> Ports:
     """Return the ports ``at[n]``."""
     return Ports(ports.level[at], ports.kind[at], ports.rate[at])
@@ -111,7 +112,7 @@ def energy_below(setup: KernelInputs, score: float, cycles: float, leakage_pj: f
     return float(np.exp(left / a) - leakage_pj * cycles)
 
 
-@inlined
+@allocating
 def open_ports(
     setup: KernelInputs, subproblem: Subproblem, ports: Ports, most_pj: float, cycles: float
 ) -> Ints:
@@ -122,7 +123,7 @@ def open_ports(
     return at
 
 
-@compiled
+@lean
 def binding(
     setup: KernelInputs,
     subproblem: Subproblem,

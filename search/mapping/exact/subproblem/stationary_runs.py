@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints, expanded, helper, inlined
+from archloom.evaluators import Floats, Ints
+from archloom.evaluators.jit import allocating, helper
 from archloom.evaluators.loopnest import (
     COLUMNS,
     DILATION,
@@ -77,7 +78,7 @@ class Traffic(NamedTuple):
     passing: Floats
 
 
-@inlined
+@allocating
 def new_tile() -> Tile:
     """Return room for a tile."""
     tau, factors = np.ones(8, np.int64), np.ones(8, np.int64)
@@ -144,7 +145,7 @@ def tries(tensor: int, stays: int, first: int, factors: Ints, some: bool, beside
     return tensor == INPUTS and may_be_first(stays, first, factors)
 
 
-@inlined
+@helper
 def _input_words(
     setup: KernelInputs, subproblem: Subproblem, level: int, ending: Ending, tile: Tile
 ) -> int:
@@ -195,7 +196,7 @@ def _unpadded_words(setup: KernelInputs, subproblem: Subproblem, ending: Ending,
     return int(words)
 
 
-@inlined
+@helper
 def entering(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -218,7 +219,7 @@ def entering(
     return int(words * ending.steps)
 
 
-@inlined
+@helper
 def stretches_of(
     setup: KernelInputs, subproblem: Subproblem, tensor: int, level: int, tau: Ints
 ) -> int:
@@ -231,7 +232,7 @@ def stretches_of(
     return int(starts(setup, subproblem.spread, level + 1, p, q, r, s))
 
 
-@expanded
+@helper
 def end_runs(
     setup: KernelInputs,
     subproblem: Subproblem,

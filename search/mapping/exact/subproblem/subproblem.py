@@ -10,7 +10,8 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Floats, Ints, helper, inlined
+from archloom.evaluators import Flags, Floats, Ints
+from archloom.evaluators.jit import helper
 from archloom.evaluators.loopnest import (
     BOTH_PORTS,
     COLUMNS,
@@ -189,7 +190,7 @@ def served(
     return planes * rows * (spread[level, Q] + spread[level, S] - 1)
 
 
-@inlined
+@helper
 def _extents(setup: KernelInputs, subproblem: Subproblem) -> int:
     """Fill steps, what is unrolled inside each level and instances; return steps in all."""
     levels, total = subproblem.keep.shape[0], 1
@@ -213,7 +214,7 @@ def _extents(setup: KernelInputs, subproblem: Subproblem) -> int:
     return total
 
 
-@inlined
+@helper
 def charge(
     setup: KernelInputs, subproblem: Subproblem, tensor: int, level: int, words: int, stretches: int
 ) -> tuple[float, float, float, float]:
@@ -266,7 +267,7 @@ def serve(
     return float(subproblem.active[level] * (share * energy + made * setup.address_pj[level]))
 
 
-@inlined
+@helper
 def least_words(subproblem: Subproblem, tensor: int, level: int) -> int:
     """Words that an instance must get at least once: all that differ."""
     steps, inside = subproblem.steps, subproblem.inside
@@ -285,7 +286,7 @@ def least_words(subproblem: Subproblem, tensor: int, level: int) -> int:
     return int(words * rows * (steps[Q] * inside[level, Q] + steps[S] * inside[level, S] - 1))
 
 
-@inlined
+@helper
 def _link(setup: KernelInputs, subproblem: Subproblem, tensor: int) -> int:
     """Set parents and chains of a tensor; return its innermost level."""
     first, top = -1, setup.top[tensor]
@@ -306,7 +307,7 @@ def _link(setup: KernelInputs, subproblem: Subproblem, tensor: int) -> int:
     return first
 
 
-@inlined
+@helper
 def _least(setup: KernelInputs, subproblem: Subproblem, tensor: int, level: int) -> float:
     """Set and count what must enter a keeper; return its energy."""
     words = least_words(subproblem, tensor, level)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Flags, Ints, compiled, helper, inlined
+from archloom.evaluators import Flags, Ints
+from archloom.evaluators.jit import compiled, helper
 from archloom.evaluators.loopnest import KernelInputs, tile_words
 from archloom.space.workload import P, Q, R, S
 
@@ -127,7 +128,7 @@ def next_tile(lattice: Lattice, at: Ints, tau: Ints) -> None:
             return
 
 
-@inlined
+@helper
 def has_room(setup: KernelInputs, subproblem: Subproblem, level: int, extents: Ints) -> bool:
     """Whether a level holds a tile of extents[1, 8]; if not, it holds no tile that contains it."""
     used = 0
@@ -141,7 +142,7 @@ def has_room(setup: KernelInputs, subproblem: Subproblem, level: int, extents: I
     return not 0 <= setup.shared[level] < used
 
 
-@inlined
+@helper
 def as_guessed(setup: KernelInputs, subproblem: Subproblem, outer: int, e: Ints) -> bool:
     """Whether tiles of extents e[8] start as many stretches of inputs as was guessed, and share
     them so, if they are those of the children of a level.

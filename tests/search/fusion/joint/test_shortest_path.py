@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from random import Random
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from archloom.search.fusion.joint.shortest_path import LeastProductPaths
+from archloom.evaluators.arrays import Floats
+from archloom.search.fusion.joint.shortest_path import LeastProductPaths, Path
 
 Steps = list[tuple[int, int, float, float]]
 
@@ -19,7 +21,7 @@ def graphs(draw: st.DrawFn) -> tuple[int, Steps]:
     cost = st.integers(1, 40).map(float)
     starts = [(a, b) for a in range(nodes) for b in range(a + 1, nodes)]
     edges = draw(st.lists(st.tuples(st.sampled_from(starts), cost, cost), max_size=18))
-    return nodes, [(a, b, energy, latency) for (a, b), energy, latency in edges]
+    return nodes, sorted((a, b, energy, latency) for (a, b), energy, latency in edges)
 
 
 def every_path(nodes: int, edges: Steps, node: int = 0) -> Iterator[tuple[float, float]]:
@@ -31,22 +33,19 @@ def every_path(nodes: int, edges: Steps, node: int = 0) -> Iterator[tuple[float,
                 yield energy + more_energy, latency + more_latency
 
 
-def paths_of(nodes: int, edges: Steps) -> tuple[LeastProductPaths, np.ndarray, np.ndarray]:
-    starts, ends, energy, latency = (
+def paths_of(nodes: int, edges: Steps) -> tuple[LeastProductPaths, Floats]:
+    """Return paths with an edge of its own kind for each step, and its figures."""
+    starts, ends, figures = (
         np.array([edge[i] for edge in edges], kind)
-        for i, kind in enumerate((np.int64, np.int64, np.float64, np.float64))
+        for i, kind in ((0, np.int64), (1, np.int64), (slice(2, None), np.float64))
     )
-    return LeastProductPaths(nodes, starts, ends), energy, latency
+    kinds, burdens = np.arange(len(edges)), np.zeros(len(edges))
+    return LeastProductPaths(nodes, starts, ends, kinds, burdens), figures.reshape(-1, 2)
 
 
-@settings(max_examples=400, deadline=None)
-@given(graphs())
-def test_no_path_has_a_smaller_product(graph: tuple[int, Steps]) -> None:
-    nodes, edges = graph
+def check(nodes: int, edges: Steps, found: Path | None) -> None:
     products = [energy * latency for energy, latency in every_path(nodes, edges)]
-    paths, energy, latency = paths_of(nodes, edges)
-    found = paths.least_product(energy, latency)
-    assert (found is None) == (not products)
+    assert (found is None) == (min(products, default=np.inf) == np.inf)
     if found is not None:
         assert found.product == pytest.approx(min(products), rel=1e-12)
         walked = [edges[i] for i in found.edges]
@@ -57,18 +56,66 @@ def test_no_path_has_a_smaller_product(graph: tuple[int, Steps]) -> None:
         assert found.latency == sum(edge[3] for edge in walked)
 
 
+@settings(max_examples=400, deadline=None)
+@given(graphs())
+def test_no_path_has_a_smaller_product(graph: tuple[int, Steps]) -> None:
+    nodes, edges = graph
+    paths, figures = paths_of(nodes, edges)
+    check(nodes, edges, paths.least_product(figures))
+
+
+@settings(max_examples=200, deadline=None)
+@given(graphs(), st.randoms(use_true_random=False))
+def test_none_has_when_figures_grow_either(graph: tuple[int, Steps], rng: Random) -> None:
+    """Edges that were left out come back once the best path has grown as dear."""
+    nodes, edges = graph
+    paths, _ = paths_of(nodes, edges)
+    for _ in range(12):
+        figures = np.array([edge[2:] for edge in edges]).reshape(-1, 2)
+        found = paths.least_product(figures)
+        check(nodes, edges, found)
+        dearer = rng.choice((found.edges if found else None) or range(len(edges) or 1))
+        if edges:
+            start, end, energy, latency = edges[dearer]
+            grown = rng.choice([(1.0, 0.0), (0.0, 1.0), (9.0, 9.0), (np.inf, np.inf)])
+            edges[dearer] = (start, end, energy + grown[0], latency + grown[1])
+
+
 def test_the_best_path_may_be_neither_the_thriftiest_nor_the_fastest() -> None:
-    edges = [(0, 1, 1.0, 100.0), (0, 1, 6.0, 6.0), (0, 1, 100.0, 1.0)]
-    paths, energy, latency = paths_of(2, edges)
-    found = paths.least_product(energy, latency)
+    paths, figures = paths_of(2, [(0, 1, 1.0, 100.0), (0, 1, 6.0, 6.0), (0, 1, 100.0, 1.0)])
+    found = paths.least_product(figures)
     assert found is not None
     assert found.edges == (1,)
 
 
 def test_steps_that_cannot_be_taken_are_infinite() -> None:
     edges = [(0, 1, np.inf, np.inf), (0, 2, 5.0, 5.0), (1, 2, 1.0, 1.0)]
-    paths, energy, latency = paths_of(3, edges)
-    found = paths.least_product(energy, latency)
+    paths, figures = paths_of(3, edges)
+    found = paths.least_product(figures)
     assert found is not None
     assert found.edges == (1,)
-    assert paths.least_product(energy + np.inf, latency) is None
+    assert paths.least_product(figures + np.inf) is None
+
+
+def test_edges_have_the_rows_of_their_kind() -> None:
+    starts, ends, kinds = np.array([0, 1]), np.array([1, 2]), np.array([0, 0])
+    paths = LeastProductPaths(3, starts, ends, kinds, np.zeros(2))
+    figures = np.array([[1.0, 1.0], [4.0, 4.0], [2.0, 2.0], [1.0, 1.0]])
+    paths.replace(0, [1])
+    found = paths.least_product(figures)
+    assert found is not None
+    assert (found.rows, found.product) == ((1, 1), 64.0)
+    paths.insert(1, [2, 3])
+    found = paths.least_product(figures)
+    assert found is not None
+    assert (found.rows, found.product) == ((3, 3), 4.0)
+    paths.replace(0, [])
+    assert paths.least_product(figures) is None
+
+
+def test_of_equal_paths_that_of_the_least_burden_is_taken() -> None:
+    starts, ends = np.array([0, 0, 1]), np.array([1, 2, 2])
+    paths = LeastProductPaths(3, starts, ends, np.array([0, 1, 0]), np.array([1.0, 1.0, 1.0]))
+    found = paths.least_product(np.array([[1.0, 1.0], [2.0, 2.0]]), 1e-9)
+    assert found is not None
+    assert found.edges == (1,)

@@ -1,4 +1,4 @@
-"""Compilation of kernels, with a cache on disk that notices a change in anything they are made of.
+"""Cache of machine code on disk, which notices a change in anything that kernels are made of.
 
 numba checks the file of the function that it loads, and no file of what that function calls:
 after an edit of a helper it would go on with the old code. So the cache of each file lies in a
@@ -13,99 +13,19 @@ from enum import Enum
 from fcntl import LOCK_EX, flock
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-import numba
 import numpy as np
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
 
-Function = TypeVar("Function", bound=Callable[..., object])
 
-
-def compiled(function: Function) -> Function:
-    """Compile on first call and cache on disk; division follows numpy (no checks).
-
-    While it runs, other threads run too.
-    """
-    return _jit(function, inline="never", _nrt=True)
-
-
-def lean(function: Function) -> Function:
-    """Like :func:`compiled`, but it counts no references, as a :func:`helper`."""
-    return _jit(function, inline="never", _nrt=False)
-
-
-def helper(function: Function) -> Function:
-    """Compile as a part of the kernels that call it, with no wrapper for Python and no cache.
-
-    It allocates nothing and counts no references to arrays (numba's ``_nrt``): what it is passed
-    outlives the call, and counting takes longer than all else that a short function does.
-    """
-    return _part(function, forceinline=False)
-
-
-def expanded(function: Function) -> Function:
-    """Like :func:`helper`, and always copied into its callers once it is compiled.
-
-    For what is passed large records in inner loops. It compiles once, where one that is
-    :func:`inlined` compiles again in each caller.
-    """
-    return _part(function, forceinline=True)
-
-
-def _part(function: Function, **options: Any) -> Function:
-    jit: Any = numba.njit
-    jitted: Function = jit(
-        function,
-        error_model="numpy",
-        _nrt=False,
-        no_cpython_wrapper=True,
-        no_cfunc_wrapper=True,
-        **options,
-    )
-    return jitted
-
-
-def inlined(function: Function) -> Function:
-    """Like :func:`compiled`, copied into each caller.
-
-    For helpers of a line or two, and for what one kernel calls in one place.
-    """
-    return _jit(function, inline="always", _nrt=True)
-
-
-def _jit(function: Function, **options: Any) -> Function:
-    # numba reads the folder while it decorates; other users of numba keep theirs
-    config: Any = numba.config
-    jit: Any = numba.njit
-    before = config.CACHE_DIR
-    folder = cache_folder(function, before)
-    config.CACHE_DIR = folder or before
-    try:
-        jitted: Function = jit(
-            function,
-            cache=bool(folder),
-            error_model="numpy",
-            nogil=True,
-            no_cfunc_wrapper=True,
-            **options,
-        )
-        return _once_among_processes(jitted, folder, function.__qualname__)
-    finally:
-        config.CACHE_DIR = before
-
-
-def _once_among_processes(jitted: Function, folder: str, name: str) -> Function:
+def once_among_processes(kernel: Any, folder: str, name: str) -> None:
     """Let one process compile a kernel; others that want it wait, and load it from the cache.
 
     Locks are taken in the order of calls between kernels, which has no cycles.
     """
-    # numba returns the function itself where a debugger wants no compiled code
-    if not folder or not isinstance(jitted, Dispatcher):
-        return jitted
-    dispatcher: Any = jitted
-    compile_here, lock = dispatcher.compile, Path(folder, f"{name}.lock")
+    compile_here, lock = kernel.compile, Path(folder, f"{name}.lock")
 
     def compile_or_load(signature: object) -> object:
         # numba's own lock first: a thread that holds that of a file waits for no other thread
@@ -124,8 +44,7 @@ def _once_among_processes(jitted: Function, folder: str, name: str) -> Function:
                 finally:
                     _HELD.remove(lock)
 
-    dispatcher.compile = compile_or_load
-    return jitted
+    kernel.compile = compile_or_load
 
 
 #: locks of kernels that this process compiles, each called by the one before it
@@ -157,8 +76,9 @@ def digest(function: Callable[..., object]) -> str:
     """Return what changes when anything changes that a function's file compiles into kernels."""
     file = function.__code__.co_filename
     if file not in _DIGESTS:
-        # this file chooses how numba compiles
-        found = blake2b(Path(file).read_bytes() + Path(__file__).read_bytes(), digest_size=8)
+        # this package chooses how numba compiles
+        texts = [Path(file), *sorted(Path(__file__).parent.glob("*.py"))]
+        found = blake2b(b"".join(text.read_bytes() for text in texts), digest_size=8)
         for name, value in sorted(function.__globals__.items()):
             # where a package lies and how it was loaded compiles into nothing
             if not name.startswith("__"):
@@ -190,3 +110,9 @@ def _compiled_in(value: object, file: str) -> str:
 
 #: whose text is equal where they are
 _CONSTANTS = (bool, int, float, complex, str, bytes, Enum, np.generic, np.dtype)
+# CHEAP=1
+# CHEAP=1 FORCE=1
+# novec
+# small
+# lo
+# lo2

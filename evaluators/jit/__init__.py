@@ -1,0 +1,29 @@
+"""Compilation of kernels: once each, with all their parts, and cached on disk.
+
+``decorators.py`` has what kernels and parts are marked with, ``references.py`` how records are
+passed to parts, ``pipelines.py`` how numba compiles a function, ``libraries.py`` how a kernel is
+optimised with its parts, ``cache.py`` where machine code is kept, ``ahead.py`` how kernels are
+compiled before their first call, by types that ``signatures.py`` reads.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .ahead import (
+        Compiled as Compiled,
+        Kernels as Kernels,
+        cache_root as cache_root,
+        compile_ahead as compile_ahead,
+        missing as missing,
+    )
+    from .decorators import (
+        allocating as allocating,
+        compiled as compiled,
+        helper as helper,
+        lean as lean,
+    )
+    from .signatures import called_kernels as called_kernels
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

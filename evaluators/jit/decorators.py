@@ -1,0 +1,134 @@
+"""What kernels and their parts are marked with.
+
+A kernel is called from Python: :func:`compiled`, or :func:`lean`. It compiles on its first call and
+is cached on disk. A part is called from kernels and other parts: :func:`helper`, or
+:func:`allocating`. It compiles with the kernels that reach it. A kernel that another one calls is a
+part of that one.
+
+All get records (NamedTuples) by reference, divide as numpy does (no checks), and compile once for
+arguments of a type, whether they are constants or not.
+"""
+
+from collections.abc import Callable
+from types import MethodType
+from typing import Any, TypeVar
+
+import numba
+from numba.core.dispatcher import Dispatcher
+from numba.core.typing import make_concrete_template
+
+from .cache import cache_folder, once_among_processes
+from .pipelines import KernelCompiler, PartCompiler
+from .references import passed
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+
+def compiled(function: Function) -> Function:
+    """Make a kernel. While it runs, other threads run too."""
+    return _kernel(function, counts=True)
+
+
+def lean(function: Function) -> Function:
+    """Like :func:`compiled`, but it counts no references to arrays, as a :func:`helper`."""
+    return _kernel(function, counts=False)
+
+
+def helper(function: Function) -> Function:
+    """Make a part that allocates nothing, and neither gets nor returns arrays that a part
+    allocates.
+
+    It counts no references to arrays (numba's ``_nrt``): what it is passed outlives the call, and
+    counting takes longer than all else that a short function does.
+    """
+    return _part(function, counts=False)
+
+
+def allocating(function: Function) -> Function:
+    """Make a part that allocates arrays, or calls parts that return some."""
+    return _part(function, counts=True)
+
+
+def _part(function: Function, counts: bool) -> Any:
+    jit: Any = numba.njit
+    part = jit(
+        function,
+        error_model="numpy",
+        pipeline_class=PartCompiler,
+        no_cpython_wrapper=True,
+        no_cfunc_wrapper=True,
+        _nrt=counts,
+    )
+    # numba returns the function itself where a debugger wants no compiled code
+    if isinstance(part, Dispatcher):
+        part.get_call_template = MethodType(_called, part)
+        part.add_overload = MethodType(_add, part)
+        part._compile_for_args = MethodType(_in_python, part)
+    return part
+
+
+def _called(part: Any, args: Any, kws: Any) -> Any:
+    """Stand in for numba's ``get_call_template``: arguments are what they are passed as."""
+    signature, args = part._compiler.fold_argument_types(args, kws)
+    args = tuple(passed(kind) for kind in args)
+    part.compile(args)
+    name = part.py_func.__name__
+    cases = [part.overloads[args].signature]
+    return (
+        make_concrete_template(f"call of {name}", key=name, signatures=cases),
+        signature,
+        args,
+        {},
+    )
+
+
+def _add(part: Any, found: Any) -> None:
+    """Stand in for numba's ``add_overload``, which offers it to callers in Python too."""
+    part.overloads[tuple(found.signature.args)] = found
+
+
+def _in_python(part: Any, *_: object) -> Any:
+    """Stand in for numba's ``_compile_for_args``: called from Python, a part runs as Python."""
+    return part.py_func
+
+
+def _kernel(function: Function, counts: bool) -> Function:
+    # numba reads the folder while it decorates; other users of numba keep theirs
+    config: Any = numba.config
+    jit: Any = numba.njit
+    before = config.CACHE_DIR
+    folder = cache_folder(function, before)
+    config.CACHE_DIR = folder or before
+    part = _part(function, counts)
+    try:
+        kernel = jit(
+            _entry(function, part),
+            cache=bool(folder),
+            error_model="numpy",
+            nogil=True,
+            pipeline_class=KernelCompiler,
+            no_cfunc_wrapper=True,
+            _nrt=counts,
+        )
+    finally:
+        config.CACHE_DIR = before
+    if isinstance(kernel, Dispatcher):
+        kernel.get_call_template, kernel.get_overload = part.get_call_template, part.get_overload
+        if folder:
+            once_among_processes(kernel, folder, function.__qualname__)
+    result: Function = kernel
+    return result
+
+
+def _entry(function: Function, part: Any) -> Any:
+    """Return a function like another, at the same place in the same file, that calls the part."""
+    code = function.__code__
+    names = ", ".join(code.co_varnames[: code.co_argcount])
+    text = "\n" * (code.co_firstlineno - 1)
+    text += f"def {function.__name__}({names}): return part({names})"
+    found = {"part": part, "__name__": function.__module__}
+    exec(compile(text, code.co_filename, "exec"), found)
+    entry = found[function.__name__]
+    entry.__qualname__, entry.__doc__ = function.__qualname__, function.__doc__
+    entry.__defaults__ = function.__defaults__
+    return entry

@@ -1,0 +1,113 @@
+"""How numba compiles kernels and parts: its own passes, but for what is said here."""
+
+from typing import Any, Final
+
+from numba import _dynfunc
+from numba.core import ir, lowering
+from numba.core.compiler import Compiler, Flags
+from numba.core.compiler_machinery import AnalysisPass, register_pass
+from numba.core.typed_passes import NativeLowering, NopythonTypeInference
+
+from .libraries import KernelLibrary, PartLibrary
+from .references import Reference, copied
+
+#: records begin at a word
+_WORD_BYTES: Final = 8
+
+
+class _Flags(Flags):  # type: ignore[misc]
+    """numba's flags, whose values are asked for some hundred times for each function."""
+
+    def values(self) -> dict[str, Any]:
+        """Return the value of each flag, without asking for them one by one."""
+        return {**_DEFAULTS, **self._values}
+
+
+_DEFAULTS: Final = Flags().values()
+
+
+class KernelCompiler(Compiler):  # type: ignore[misc]
+    """Compiles a kernel, which Python calls."""
+
+    # the order of arguments is numba's
+    def __init__(
+        self, typing: Any, target: Any, _: Any, args: Any, result: Any, flags: Any, kinds: Any
+    ) -> None:
+        library = KernelLibrary(target.codegen(), "kernel")
+        library.enable_object_caching()
+        super().__init__(typing, target, library, args, result, _Flags(flags), kinds)
+
+
+class PartCompiler(Compiler):  # type: ignore[misc]
+    """Lowers a part, which other parts and kernels call."""
+
+    def __init__(
+        self, typing: Any, target: Any, _: Any, args: Any, result: Any, flags: Any, kinds: Any
+    ) -> None:
+        library = PartLibrary(target.codegen(), "part")
+        super().__init__(typing, target, library, args, result, _Flags(flags), kinds)
+        self.state.targetctx.get_executable = _nothing_to_execute
+
+    def define_pipelines(self) -> list[Any]:
+        """Return numba's passes; results are copies, and references are known to be readable."""
+        (manager,) = super().define_pipelines()
+        manager.add_pass_after(CopyResults, NopythonTypeInference)
+        at = [one for one, _ in manager.passes].index(NativeLowering)
+        manager.passes[at] = (PartLowering, "lower a part")
+        manager.finalize()
+        return [manager]
+
+
+def _nothing_to_execute(library: Any, about: Any, environment: Any) -> Any:
+    """Stand in for numba's ``get_executable``: what identifies a part among functions."""
+    name = about.qualname.split(".")[-1]
+    return _dynfunc.make_function(about.lookup_module(), name, "", 0, environment, (library,))
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class CopyResults(AnalysisPass):  # type: ignore[misc]
+    """What a part returns holds no references, which end with the call."""
+
+    _name = "copy_results"
+
+    def __init__(self) -> None:
+        AnalysisPass.__init__(self)
+
+    def run_pass(self, state: Any) -> bool:
+        """Let the variable that is returned be of the type of a copy."""
+        copy = copied(state.return_type)
+        if copy == state.return_type:
+            return False
+        state.return_type = copy
+        for block in state.func_ir.blocks.values():
+            if isinstance(block.terminator, ir.Return):
+                # the dictionary of types refuses to have a type replaced
+                dict.__setitem__(state.typemap, block.terminator.value.name, copy)
+        return True
+
+
+class _Lower(lowering.Lower):  # type: ignore[misc]
+    """Says of references that they can be read at any time, so that loads leave loops."""
+
+    def extract_function_arguments(self) -> Any:
+        """Mark arguments that are references."""
+        found = super().extract_function_arguments()
+        for kind, value in zip(self.fndesc.argtypes, found, strict=True):
+            if isinstance(kind, Reference):
+                record = self.context.get_value_type(kind.record)
+                value.attributes.dereferenceable = self.context.get_abi_sizeof(record)
+                value.attributes.align = _WORD_BYTES
+                value.add_attribute("nonnull")
+        return found
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PartLowering(NativeLowering):  # type: ignore[misc]
+    """numba's lowering, by :class:`_Lower`."""
+
+    _name = "lower_part"
+
+    @property
+    def lowering_class(self) -> type[_Lower]:
+        """Class that writes LLVM's code of a function."""
+        return _Lower

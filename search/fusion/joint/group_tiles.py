@@ -1,0 +1,131 @@
+"""Tiles of groups as planners compare them: what they hold and move, and what runs in them.
+
+All of it follows from the network, so that it is worked out once for all designs.
+"""
+
+from copy import copy
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from archloom.evaluators import Ints
+from archloom.evaluators.fusion import with_residents
+from archloom.evaluators.fusion.buffer import shape_of
+from archloom.evaluators.fusion.tiling import TileWords, tile_sizes
+from archloom.search.fusion.tiling import GroupTilings, Tile
+from archloom.space.fusion import HaloPolicy, Residents
+from archloom.space.workload import Network
+
+from ..group_equivalence import layer_kinds
+from ..partition import Group
+
+#: rows or columns of a map are fewer, so that keys of sizes are whole numbers of 64 bits
+_MOST_SIDE: Final = 2**24
+
+
+class TiledLayers(NamedTuple):
+    """What runs in the tiles of a group, image by image.
+
+    Attributes:
+        members: int64[n], which member each size of tile is of, ascending.
+        sizes: int64[n], numbers of a kind of layer with rows and columns of its result.
+        times: int64[n], tiles of that size in an image.
+        loads: for each member the tiles in which it runs.
+    """
+
+    members: Ints
+    sizes: Ints
+    times: Ints
+    loads: tuple[int, ...]
+
+
+class SizeNumbers:
+    """Numbers of the sizes in which the layers of one network run; layers of one kind share them.
+
+    Attributes:
+        sizes: a layer of the kind, rows and columns of its result, by number.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self._kinds = np.array(layer_kinds(network), np.int64)
+        first = np.unique(self._kinds, return_index=True)[1]
+        self._layers: list[int] = first.tolist()
+        self._numbers: dict[int, int] = {}
+        self.sizes: list[tuple[int, int, int]] = []
+
+    def of(self, layers: Ints, rows: Ints, columns: Ints) -> Ints:
+        """Return int64[n], the numbers of some layers with rows and columns of their results."""
+        keys = ((self._kinds[layers] * _MOST_SIDE + rows) * _MOST_SIDE + columns).tolist()
+        try:
+            found = [self._numbers[key] for key in keys]
+        except KeyError:
+            found = [self._number(key) for key in keys]
+        return np.array(found, np.int64)
+
+    def _number(self, key: int) -> int:
+        if key not in self._numbers:
+            self._numbers[key] = len(self.sizes)
+            rest, columns = divmod(key, _MOST_SIDE)
+            kind, rows = divmod(rest, _MOST_SIDE)
+            self.sizes.append((self._layers[kind], rows, columns))
+        return self._numbers[key]
+
+
+class GroupTiling:
+    """Tilings of one group and what is known of them.
+
+    Args:
+        network: where the group is.
+        layers: of the group.
+        numbers: of the sizes in which layers run.
+    """
+
+    def __init__(self, network: Network, layers: Group, numbers: SizeNumbers) -> None:
+        shape = shape_of(network, layers)
+        self._numbers = numbers
+        self.tilings = GroupTilings(shape, tuple(network.layers[i] for i in layers))
+        self._words: dict[tuple[Tile, HaloPolicy], TileWords] = {}
+        self._runs: dict[tuple[Tile, HaloPolicy], TiledLayers] = {}
+        self._members = np.array(layers, np.int64)
+        sides = np.array([(network.layers[i].p, network.layers[i].q) for i in layers], np.int64)
+        #: int64[m], sizes of members that run alone
+        self.alone = numbers.of(self._members, *sides.T)
+
+    def among(self, network: Network, layers: Group, residents: Residents) -> "GroupTiling":
+        """Return the tilings of a group of the same kind among what its plan keeps in the buffer.
+
+        They share what runs in tiles.
+        """
+        other = copy(self)
+        shape = with_residents(network, shape_of(network, layers), residents)
+        other.tilings = self.tilings.among(shape)
+        other._words = {}
+        return other
+
+    def words(self, tile: Tile, halo: HaloPolicy) -> TileWords:
+        """Return what tiles hold and move."""
+        key = (tile, halo)
+        if key not in self._words:
+            self._words[key] = self.tilings.words(tile, halo)
+        return self._words[key]
+
+    def count(self, tile: Tile, halo: HaloPolicy) -> int:
+        """Return the tiles of an image."""
+        rows, columns = self.tilings.axes(tile, halo)
+        return rows.tiles * columns.tiles
+
+    def runs(self, tile: Tile, halo: HaloPolicy) -> TiledLayers:
+        """Return what runs in the tiles."""
+        key = (tile, halo)
+        if key not in self._runs:
+            rows, columns = self.tilings.axes(tile, halo)
+            members, *sizes, times = tile_sizes(rows.lengths, columns.lengths)
+            numbers = self._numbers.of(self._members[members], *sizes)
+            loads = np.bincount(members, times, len(self._members)).astype(np.int64)
+            self._runs[key] = TiledLayers(members, numbers, times, tuple(loads.tolist()))
+        return self._runs[key]
+
+    @property
+    def known(self) -> int:
+        """How many tilings are remembered."""
+        return len(self._words) + 1

@@ -1,0 +1,103 @@
+"""What is known of the groups of one network whatever the design: kinds, tilings, sizes of layers.
+
+Trials on many designs share it; what designs add is their costs.
+"""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from archloom.search.fusion.tiling import Tile
+from archloom.space.workload import Network, remembered
+
+from ..partition import Group
+from .cut_graph import CutEdge
+from .edge_kinds import EdgeKinds, GroupAmongPins, KindsOfGroups
+from .group_tiles import GroupTiling, SizeNumbers, TiledLayers
+from .whole_groups import WholeGroup, WholeGroups, WholeGroupsOf
+
+#: tilings of one network that are remembered (assumption: some 2 KiB each)
+_MOST_TILINGS: Final = 2**16
+
+#: groups of one network, in graphs for several sizes of the buffer
+_MOST_GROUPS: Final = 2**17
+
+
+class KnownGroups:
+    """Groups of one network.
+
+    Args:
+        network: where the groups are.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self.numbers = SizeNumbers(network)
+        self.kinds = KindsOfGroups(network)
+        self._whole = WholeGroupsOf(network, self.numbers)
+        self._graphs: dict[int, tuple[EdgeKinds, WholeGroups]] = {}
+        self._tilings: dict[GroupAmongPins, GroupTiling] = {}
+
+    def graph(self, pin_words: int) -> tuple[EdgeKinds, WholeGroups]:
+        """Return the edges of the network's cut graph, and the groups of each kind in one piece.
+
+        Args:
+            pin_words: words of the buffer that pinned maps may take.
+        """
+        words = self.kinds.useful(pin_words)
+        if words not in self._graphs:
+            kinds = self.kinds.graph(words)
+            self._graphs[words] = kinds, self._whole(kinds)
+        return self._graphs[words]
+
+    def whole(self, edge: CutEdge) -> WholeGroup:
+        """Return the group of an edge in one piece."""
+        residents = self.kinds.residents(edge)
+        return self._whole.of(self.kinds.group(edge, residents), edge.layers, residents)
+
+    def runs(self, edge: CutEdge, made: Sequence[Tile]) -> TiledLayers:
+        """Return the layers of an edge, once an image, given rows and columns of their results."""
+        sizes = self.numbers.of(np.array(edge.layers), *np.array(made, np.int64).T)
+        count = len(edge.layers)
+        return TiledLayers(np.arange(count), sizes, np.ones(count, np.int64), (1,) * count)
+
+    def tiling(self, edge: CutEdge) -> GroupTiling:
+        """Return the tilings of the group of an edge."""
+        residents = self.kinds.residents(edge)
+        key = self.kinds.group(edge, residents)
+        found = self._tilings.get(key)
+        if found is None:
+            found = self._alone(key[0], edge.layers)
+            if edge.held or edge.kept:
+                found = found.among(self._network, edge.layers, residents)
+            self._tilings[key] = found
+        return found
+
+    def _alone(self, kind: int, layers: Group) -> GroupTiling:
+        """Return the tilings of a group of a kind with nothing else in the buffer."""
+        key: GroupAmongPins = (kind, (), (), ())
+        if key not in self._tilings:
+            self._tilings[key] = GroupTiling(self._network, layers, self.numbers)
+        return self._tilings[key]
+
+    @property
+    def full(self) -> bool:
+        """Whether more is remembered than should be."""
+        groups = sum(len(kinds.edges) for kinds, _ in self._graphs.values())
+        tilings = sum(group.known for group in self._tilings.values())
+        return groups > _MOST_GROUPS or tilings > _MOST_TILINGS
+
+
+@remembered
+def _known(network: Network) -> list[KnownGroups]:
+    return [KnownGroups(network)]
+
+
+def known_groups(network: Network) -> KnownGroups:
+    """Return what is known of the groups of a network; nothing once it was too much."""
+    known = _known(network)
+    if known[0].full:
+        # planners that are at work keep what they have
+        known[0] = KnownGroups(network)
+    return known[0]

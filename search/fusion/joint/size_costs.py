@@ -1,0 +1,48 @@
+"""Estimated costs of the sizes in which a network's layers run on one design, as arrays."""
+
+import numpy as np
+
+from archloom.evaluators import Floats, Ints
+from archloom.search.fusion.tiling import LayerTile, TileEstimates
+
+from .group_tiles import SizeNumbers
+
+#: energy, cycles, and cycles of what is cut further
+_ENERGY, _EXACT, _LEAST = range(3)
+
+
+class SizeCosts:
+    """Costs of sizes by number, worked out when they are first asked for.
+
+    Args:
+        estimates: of the design.
+        numbers: of the sizes.
+    """
+
+    def __init__(self, estimates: TileEstimates, numbers: SizeNumbers) -> None:
+        self._estimates = estimates
+        self._sizes = numbers.sizes
+        # two places for each size: weights stream, weights stay
+        self._costs = np.full((3, 0), np.nan)
+
+    def of(self, sizes: Ints, stays: Ints, cut: bool = False) -> tuple[Floats, Floats]:
+        """Return float64[n], about the energy (pJ, without leakage) and cycles of each size.
+
+        Args:
+            sizes: int64[n], numbers of sizes.
+            stays: int64[n], 1 where weights are resident.
+            cut: as of :meth:`archloom.search.fusion.tiling.TileEstimates.of`.
+        """
+        places = 2 * sizes + stays
+        if self._costs.shape[1] < 2 * len(self._sizes):
+            more = 4 * len(self._sizes) - self._costs.shape[1]
+            self._costs = np.concatenate([self._costs, np.full((3, more), np.nan)], axis=1)
+        found = self._costs[:, places]
+        if np.isnan(found[_ENERGY]).any():
+            missing = np.unique(places[np.isnan(found[_ENERGY])])
+            tiles: list[LayerTile] = [
+                (*self._sizes[place // 2], bool(place % 2)) for place in missing.tolist()
+            ]
+            self._costs[:, missing] = np.array(self._estimates.figures(tiles)).T
+            found = self._costs[:, places]
+        return found[_ENERGY], found[_LEAST if cut else _EXACT]

@@ -1,0 +1,15 @@
+"""Commands about the machine: what is compiled on it, and whether it is ready."""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .doctor import diagnose as diagnose
+    from .kernels import (
+        compile_kernels as compile_kernels,
+        compile_missing as compile_missing,
+        default_kernels as default_kernels,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,70 @@
+"""Command ``archloom compile``: compile kernels before a study calls them.
+
+``kernels.json`` lists those that a study with default software calls, what takes longest first,
+each with the types of its arguments; ``make kernels`` writes it.
+"""
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from archloom.evaluators.jit import Compiled, Kernels, compile_ahead, missing
+from archloom.space import Stages
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: kernels of a study with default software
+KERNELS: Final = Path(__file__).with_name("kernels.json")
+
+
+def default_kernels() -> Kernels:
+    """Return the kernels that a study with default software calls."""
+    found: Kernels = json.loads(KERNELS.read_text("utf-8"))
+    return found
+
+
+def compile_kernels(console: "Console", workers: int | None) -> int:
+    """Compile what is missing, say what was done, and return the exit code."""
+    from archloom.studies.engine.progress import ProgressView
+
+    kernels = default_kernels()
+    wanted = missing(kernels)
+    with ProgressView(console) as view:
+        done = compile_missing(view, workers)
+    failed = [one for one in done if one.error]
+    for one in failed:
+        console.print(f"{one.name}: {one.error}", highlight=False, markup=False, soft_wrap=True)
+    there, spent = len(kernels) - len(wanted), sum(one.cpu_s for one in done)
+    text = f"{len(done) - len(failed)} kernels compiled in {spent:.0f} CPU-s, {there} were there"
+    console.print(text if done else f"all {there} kernels are compiled", highlight=False)
+    return 1 if failed else 0
+
+
+def compile_missing(
+    stages: Stages, workers: int | None = None, check: Callable[[], None] = lambda: None
+) -> list[Compiled]:
+    """Compile kernels that are not in the cache of this machine.
+
+    Args:
+        stages: hear how far it is, where something is missing.
+        workers: processes at a time; None for the cores that this process may use.
+        check: called again and again; may raise to give up.
+    """
+    kernels = default_kernels()
+    wanted = {name: kernels[name] for name in missing(kernels)}
+    if not wanted:
+        return []
+    found: list[Compiled] = []
+    stages.begin("compiling kernels, once on this machine", len(wanted))
+    try:
+        for done in compile_ahead(wanted, workers or len(os.sched_getaffinity(0))):
+            check()
+            found += done
+            if done:
+                stages.advance(done[-1].name.rpartition(".")[2].lstrip("_"), len(done))
+    finally:
+        stages.end()
+    return found
