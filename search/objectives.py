@@ -3,12 +3,14 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, fsum, isfinite, log
-from typing import Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal, get_args
 
-from archloom.evaluators import HardwareCost, edp_js
 from archloom.space import Infeasible, did_you_mean
-from archloom.space.hardware import Hardware, pass_batch
-from archloom.space.workload import Network
+
+if TYPE_CHECKING:
+    from archloom.evaluators import HardwareCost
+    from archloom.space.hardware import Hardware
+    from archloom.space.workload import Network
 
 MetricName = Literal[
     "edp", "energy", "latency", "throughput", "area", "tdp", "perf_per_tdp", "utilisation"
@@ -160,7 +162,7 @@ class Objective:
         """Return the metric's own figure of a cost; the inverse is the same function."""
         return 1.0 / cost if self.facts.rising else cost
 
-    def fault(self, networks: Sequence[Network]) -> str | None:
+    def fault(self, networks: "Sequence[Network]") -> str | None:
         """Return what is wrong with the objective for these networks, or None."""
         names = [network.name for network in networks]
         wanted = [name for name, _ in self.weights] if self.weights else [self.workload]
@@ -269,7 +271,7 @@ class ObjectiveSet:
         """Return ln(cost / limit) for each limit."""
         return tuple(limit.excess(limit.objective.cost(design)) for limit in self.limits)
 
-    def faults(self, networks: Sequence[Network]) -> list[str]:
+    def faults(self, networks: "Sequence[Network]") -> list[str]:
         """Return what is wrong with the objectives for these networks."""
         return [f"{g.name}: {fault}" for g in self.measured if (fault := g.fault(networks))]
 
@@ -279,7 +281,7 @@ def _near_metric(name: str) -> str:
 
 
 def _network_costs(
-    network: Network, hardware: Hardware, tdp_w: float, energy_pj: float, latency_cycles: float
+    network: "Network", hardware: "Hardware", tdp_w: float, energy_pj: float, latency_cycles: float
 ) -> dict[str, float]:
     """Return the costs of one network by metric, all that software decides.
 
@@ -290,6 +292,9 @@ def _network_costs(
         energy_pj, latency_cycles: of one pass over :func:`pass_batch` inferences, or lower
             bounds of them.
     """
+    from archloom.evaluators import edp_js
+    from archloom.space.hardware import pass_batch
+
     batch = pass_batch(network, hardware)
     seconds = latency_cycles / (hardware.frequency_mhz * 1e6)
     costs = {
@@ -306,9 +311,9 @@ def _network_costs(
 
 
 def design_costs(
-    networks: Sequence[Network],
-    hardware: Hardware,
-    cost: HardwareCost,
+    networks: "Sequence[Network]",
+    hardware: "Hardware",
+    cost: "HardwareCost",
     passes: Sequence[tuple[float, float]],
 ) -> DesignCosts:
     """Return the costs of a design.

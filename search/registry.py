@@ -13,13 +13,14 @@ A list of names imports nothing; a factory is imported when it is asked for.
 
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, get_type_hints
 
 from archloom.space import did_you_mean
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from .budget import AllocatorFactory
     from .fusion import FusionFactory
     from .hardware import OptimizerFactory
@@ -70,20 +71,27 @@ class Family(Collection[str], Generic[F]):
         self.group = group
         self._given = given
         self._key = key
-        self.built_in: Final = {
-            name: EntryPoint(name, f"{__package__}.{value}", group)
-            for name, value in built_in.items()
+        self._built_in = built_in
+
+    @cached_property
+    def built_in(self) -> "dict[str, EntryPoint]":
+        """Parts that come with archloom, by today's names."""
+        from importlib.metadata import EntryPoint
+
+        return {
+            name: EntryPoint(name, f"{__package__}.{value}", self.group)
+            for name, value in self._built_in.items()
         }
 
     def __iter__(self) -> Iterator[str]:
         """Yield today's names, sorted."""
-        return iter(sorted({*self.built_in, *(entry.name for entry in _installed(self.group))}))
+        return iter(sorted({*self._built_in, *(entry.name for entry in _installed(self.group))}))
 
     def __len__(self) -> int:
         return len(list(iter(self)))
 
     def __contains__(self, name: object) -> bool:
-        return self.today(name) in self.built_in or name in list(self)
+        return self.today(name) in self._built_in or name in list(self)
 
     def __getitem__(self, name: str) -> F:
         """Return the factory of that name.
@@ -152,7 +160,9 @@ class _Annotated:
 
 
 @cache
-def _installed(group: str) -> tuple[EntryPoint, ...]:
+def _installed(group: str) -> "tuple[EntryPoint, ...]":
+    from importlib.metadata import entry_points
+
     return tuple(entry_points(group=group))
 
 

@@ -4,23 +4,24 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from math import inf
+from numbers import Integral, Real
 from typing import Any
-
-import numpy as np
 
 
 def is_whole(value: object, least: int, most: int) -> bool:
     """Whether ``value`` is a whole number between the two; true and false are none."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+    if isinstance(value, bool) or not isinstance(value, int | Integral):
         return False
-    return bool(least <= value <= most)
+    number: Any = value
+    return bool(least <= number <= most)
 
 
 def is_amount(value: object, least: float, most: float) -> bool:
     """Whether ``value`` is a number between the two."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+    if isinstance(value, bool) or not isinstance(value, int | float | Real):
         return False
-    return bool(least <= value <= most)
+    number: Any = value
+    return bool(least <= number <= most)
 
 
 def whole_fault(name: str, value: object, least: int, most: int) -> str:

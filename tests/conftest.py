@@ -43,11 +43,12 @@ def finished_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a small finished study; tests must not write to it."""
     from rich.console import Console
 
-    from archloom.studies.commands.run import Overrides, start
+    from archloom.studies.commands.run import Overrides, read_study, start
 
     folder = tmp_path_factory.mktemp("studies")
     (folder / "small.yaml").write_text(SMALL_STUDY)
+    config = read_study(folder / "small.yaml", Overrides())
     with (folder / "log").open("w") as log:
-        code = start(folder / "small.yaml", folder / "small", Overrides(), Console(file=log))
+        code = start(config, folder / "small", Console(file=log))
     assert code == 0
     return folder / "small"

@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.evaluators.loopnest import vector_cost, vector_least
+from archloom.evaluators.loopnest import streamed_vector_costs, vector_least
 from archloom.space import Infeasible
 from archloom.space.hardware import Cores, Hardware, fusion_cores, pass_batch
 from archloom.space.workload import Layer, Network, remembered
@@ -146,10 +146,12 @@ def layer_by_layer_pass(network: Network, hardware: Hardware) -> tuple[float, fl
         costs = nests.times @ layer_costs(design, prices, nests.bounds, nests.windows)
         energy_pj += float(costs[0])
         cycles += float(costs[1])
-    for layer, times, _ in work.vector:
-        cost = vector_cost(layer, hardware, layer.p, layer.q, staged=False)
-        energy_pj += times * cost.dynamic_pj
-        cycles += times * cost.latency_cycles
+    if work.vector:
+        layers, times, _ = zip(*work.vector, strict=True)
+        dynamic_pj, busy = streamed_vector_costs(layers, hardware)
+        # sums of grains are exact in any order
+        energy_pj += float(times @ dynamic_pj)
+        cycles += float(times @ busy)
     return energy_pj + cycles * access_costs(hardware).leakage_pj_per_cycle, cycles
 
 

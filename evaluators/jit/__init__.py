@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .ahead import (
         Compiled as Compiled,
         Kernels as Kernels,
+        cache_root as cache_root,
         compile_ahead as compile_ahead,
         missing as missing,
     )

@@ -10,6 +10,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing import get_context
+from os.path import commonpath
 from pathlib import Path
 from time import process_time
 from typing import Final
@@ -48,6 +49,12 @@ def cached_files(name: str, kind: str) -> list[Path]:
     kernel = kernel_at(name)
     folder = kernel._cache.cache_path
     return [*Path(folder).glob(f"*.{kernel.__name__}-*.{kind}")] if folder else []
+
+
+def cache_root(kernels: Kernels) -> Path | None:
+    """Return the folder below which all of the kernels are cached; None if some have none."""
+    folders = [kernel_at(name)._cache.cache_path for name in kernels]
+    return Path(commonpath(folders)) if folders and all(folders) else None
 
 
 def missing(kernels: Kernels) -> list[str]:

@@ -39,6 +39,14 @@ def constraint_arrays(
         allowed, optional: uint8[L, 3], what the hardware holds and what may pass it.
         top: int64[3], the outermost level that takes part for a tensor.
     """
+    if _nothing(constraints):
+        return {
+            "allowed": allowed.copy(),
+            "optional": optional.copy(),
+            "both_axes": int(constraints.both_axes),
+            "ranks": np.full((len(hardware.levels), 0, 8), -1, np.int64),
+            "within": np.zeros(8, np.uint8),
+        }
     allowed, optional = _held(constraints, hardware, allowed, optional)
     ranks = [_ranks(constraints, hardware, i, allowed, top) for i in range(len(hardware.levels))]
     ways = max(map(len, ranks))
@@ -55,6 +63,11 @@ def constraint_arrays(
         "ranks": padded,
         "within": within,
     }
+
+
+def _nothing(constraints: MappingConstraints) -> bool:
+    """Whether there is neither a dataflow nor a rule for any level."""
+    return constraints.dataflow == "any" and not constraints.levels
 
 
 def pe_level(hardware: Hardware) -> int:
@@ -88,7 +101,7 @@ def _ranks(
     if flow in _STATIONARY:
         t = _STATIONARY[flow]
         outside = np.flatnonzero(allowed[:, t])[0] < i <= top[t]
-        free = RELEVANT[t].astype(np.int64) * outside
+        free = np.array(RELEVANT[t], np.int64) * outside
     elif flow == "row_stationary" and i == pe_level(hardware):
         free = np.arange(8) != Q
     found = []
@@ -169,7 +182,8 @@ def _wanted(
 @lru_cache(maxsize=256)
 def conflict(constraints: MappingConstraints, hardware: Hardware) -> Infeasible | None:
     """Return the first constraint that no mapping on the hardware can obey; None without any."""
-    return next(conflicts(constraints, hardware), None)
+    # most have none, and to look for conflicts takes as long as all other arrays of a problem
+    return None if _nothing(constraints) else next(conflicts(constraints, hardware), None)
 
 
 def conflicts(constraints: MappingConstraints, hardware: Hardware) -> Iterator[Infeasible]:

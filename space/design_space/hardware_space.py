@@ -4,10 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from math import prod
 from pathlib import Path
-from typing import Final, TypeAlias
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from archloom.space.hardware import Hardware
 
@@ -16,6 +13,10 @@ from .expression import Expression, Value
 from .parameter import Parameter, Point
 from .template import LevelTemplate, Template, TemplateError
 from .template_reader import read_template
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["TEMPLATES", "HardwareSpace", "Point", "TemplateError", "Value"]
 
@@ -161,7 +162,7 @@ class HardwareSpace:
         """
         return _listed(self.canonical(point))
 
-    def sample(self, rng: np.random.Generator) -> Point:
+    def sample(self, rng: "np.random.Generator") -> Point:
         """Draw a canonical point: each parameter that has an effect uniformly, in order."""
         point: Point = {}
         for p in self.parameters:
@@ -192,7 +193,7 @@ class HardwareSpace:
                     found.setdefault(_listed(near), near)
         return list(found.values())[1:]
 
-    def encode(self, points: Sequence[Mapping[str, Value]]) -> NDArray[np.float64]:
+    def encode(self, points: Sequence[Mapping[str, Value]]) -> "NDArray[np.float64]":
         """Return float64[n, d] in [0, 1]: one column per number, one per value of a text.
 
         Columns follow the parameters; those without effect stand at their first value.
@@ -200,6 +201,8 @@ class HardwareSpace:
         Raises:
             ValueError: as :meth:`canonical`.
         """
+        import numpy as np
+
         full = [self.canonical(point) for point in points]
         blocks = [
             np.array(p.columns, np.float64)[[p.index[point[p.name]] for point in full]]

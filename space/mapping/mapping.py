@@ -3,12 +3,13 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from archloom.space.workload import DIMS, TENSORS
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 Factors = tuple[int, ...]
 
@@ -59,8 +60,10 @@ class Mapping:
             for d in range(len(DIMS))
         )
 
-    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
+    def arrays(self) -> "tuple[NDArray[np.int64], NDArray[np.uint8]]":
         """Return what the kernel reads: loops [L, 4, 8] (temporal, x, y, order), keeps [L, 3]."""
+        import numpy as np
+
         loops = [[v.temporal, v.spatial_x, v.spatial_y, v.order] for v in self.levels]
         return np.array(loops, np.int64), np.array([v.keeps for v in self.levels], np.uint8)
 
@@ -121,7 +124,7 @@ def full_order(named: Sequence[int]) -> Factors:
 
 
 def _ints(values: Any) -> Factors:
-    return tuple(int(v) for v in np.asarray(values))
+    return tuple(int(v) for v in values)
 
 
 def trimmed(mapping: Mapping, bounds: Factors) -> Mapping:

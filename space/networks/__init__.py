@@ -1,7 +1,7 @@
 """The catalogue of networks: every workload that a study file can name.
 
 ``registry.py`` lists the names, options and sources; the networks themselves stand in ``cnn/`` and
-``transformers/``, a family a file.
+``transformers/``, a family a file. ``figures.py`` has what a list says of each.
 """
 
 from typing import TYPE_CHECKING
@@ -9,6 +9,12 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .figures import (
+        NetworkFigures as NetworkFigures,
+        catalogue as catalogue,
+        figures_of as figures_of,
+        recorded_catalogue as recorded_catalogue,
+    )
     from .registry import (
         NETWORKS as NETWORKS,
         Entry as Entry,

@@ -7,9 +7,6 @@ and three tensors. Arrays over dimensions or tensors use the orders fixed here.
 
 from typing import Final, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
 Dim = Literal["N", "G", "K", "C", "P", "Q", "R", "S"]
 Tensor = Literal["weights", "inputs", "outputs"]
 
@@ -24,5 +21,8 @@ _RELEVANT: Final[dict[Tensor, str]] = {
     "outputs": "NGKPQ",
 }
 
-#: bool[3, 8]: does the tensor's index depend on the dimension?
-RELEVANT: Final[NDArray[np.bool_]] = np.array([[d in _RELEVANT[t] for d in DIMS] for t in TENSORS])
+#: [3][8]: does the tensor's index depend on the dimension? No array: numpy takes longer to import
+#: than most commands take
+RELEVANT: Final[tuple[tuple[bool, ...], ...]] = tuple(
+    tuple(d in _RELEVANT[t] for d in DIMS) for t in TENSORS
+)

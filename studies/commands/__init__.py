@@ -14,14 +14,24 @@ if TYPE_CHECKING:
     from .networks import show_network as show_network, show_networks as show_networks
     from .options import (
         NETWORK_SETTINGS as NETWORK_SETTINGS,
+        App as App,
+        Argument as Argument,
         AsJson as AsJson,
+        Exit as Exit,
         HardwareSettings as HardwareSettings,
+        Option as Option,
         Seed as Seed,
         Technology as Technology,
         WordBits as WordBits,
+        echo as echo,
     )
     from .pareto import front_csv as front_csv, front_json as front_json, front_table as front_table
-    from .run import Overrides as Overrides, resume as resume, start as start
+    from .run import (
+        Overrides as Overrides,
+        read_study as read_study,
+        resume as resume,
+        start as start,
+    )
     from .show import show_trial as show_trial
     from .technology import (
         show_technologies as show_technologies,

@@ -3,27 +3,16 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archloom.space.networks import NETWORKS, Entry, network
-from archloom.space.workload import Network, alive, identical_layers, largest_working_set, ranks
-from archloom.studies.config import WorkloadOptions, find_network, normal
-from archloom.studies.rendering.text import (
-    change_text,
-    inputs_of,
-    intensity,
-    moved,
-    operator_text,
-    plain_table,
-    print_json,
-    reads_text,
-    shape_text,
-    window_text,
-)
-
-from ..errors import UserError
+from archloom.space.networks import NetworkFigures, catalogue, figures_of, recorded_catalogue
+from archloom.studies.rendering.text import plain_table, print_json
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from archloom.space.networks import Entry
+    from archloom.space.workload import Network
+    from archloom.studies.config import WorkloadOptions
 
 Record = dict[str, str | int]
 
@@ -31,33 +20,26 @@ _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 _BINARY = ((2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
 
 
-def show_networks(asked: WorkloadOptions, as_json: bool, console: "Console") -> None:
-    """Print the catalogue.
-
-    Raises:
-        UserError: settings, which belong to one network.
-    """
-    if asked.settings:
-        raise UserError(f"--set {asked.settings[0]}: say which network; options differ")
-    nets = {name: network(name) for name in NETWORKS}
-    if asked.batch is not None:
-        nets = {name: net.with_batch(asked.batch) for name, net in nets.items()}
+def show_networks(batch: int | None, word_bits: int, as_json: bool, console: "Console") -> None:
+    """Print the catalogue, for passes of ``batch`` images; None for one."""
+    known = recorded_catalogue() if batch in (None, 1) else list(catalogue(batch))
     if as_json:
-        print_json([record(net, asked.word_bits) for net in nets.values()], console)
+        print_json([_record_of(figures, word_bits) for figures in known], console)
         return
-    table = plain_table(f"Networks; batch {asked.batch or 1}, words of {asked.word_bits} bits")
+    table = plain_table(f"Networks; batch {batch or 1}, words of {word_bits} bits")
     for head in ("name", "what it is", "input", "layers", "MACs", "params", "working set"):
         left = head in ("name", "what it is", "input")
         table.add_column(head, justify="left" if left else "right", no_wrap=head == "name")
-    for name, net in nets.items():
+    for figures in known:
+        more = f" (+{figures.inputs - 1})" if figures.inputs > 1 else ""
         table.add_row(
-            name,
-            NETWORKS[name].about,
-            _inputs(net),
-            str(len(net.layers)),
-            amount(net.macs),
-            f"{net.params:,}",
-            size(_set_bytes(net, asked.word_bits)),
+            figures.name,
+            figures.about,
+            f"{figures.input}{more}",
+            str(figures.layers),
+            amount(figures.macs),
+            f"{figures.params:,}",
+            size(_set_bytes(figures.working_set_words, word_bits)),
         )
     console.print(table)
     console.print(
@@ -68,7 +50,7 @@ def show_networks(asked: WorkloadOptions, as_json: bool, console: "Console") -> 
 
 
 def show_network(
-    source: str, asked: WorkloadOptions, as_json: bool, out: Path | None, console: "Console"
+    source: str, asked: "WorkloadOptions", as_json: bool, out: Path | None, console: "Console"
 ) -> None:
     """Print one network, or write its picture.
 
@@ -82,6 +64,9 @@ def show_network(
     Raises:
         UserError: an unknown network or option, or a file that cannot be written.
     """
+    from archloom.space.networks import NETWORKS
+    from archloom.studies.config import find_network, normal
+
     reference = normal(source, Path.cwd())
     net = find_network(reference, asked)
     if out is not None:
@@ -98,14 +83,18 @@ def show_network(
             console.print(part, markup=False, highlight=False)
 
 
-def record(net: Network, word_bits: int) -> Record:
+def record(net: "Network", word_bits: int) -> Record:
     """Return the figures of a network."""
+    return _record_of(figures_of(net, ""), word_bits)
+
+
+def _record_of(figures: NetworkFigures, word_bits: int) -> Record:
     return {
-        "name": net.name,
-        "macs": net.macs,
-        "params": net.params,
-        "layers": len(net.layers),
-        "largest_working_set_bytes": _set_bytes(net, word_bits),
+        "name": figures.name,
+        "macs": figures.macs,
+        "params": figures.params,
+        "layers": figures.layers,
+        "largest_working_set_bytes": _set_bytes(figures.working_set_words, word_bits),
     }
 
 
@@ -125,15 +114,17 @@ def size(count: float) -> str:
     return f"{count:,.4g} B"
 
 
-def _inputs(net: Network) -> str:
-    names = inputs_of(net)
-    shapes = list(dict.fromkeys(shape_text(net.map_shape(name)) for name in names))
-    more = f" (+{len(names) - 1})" if len(names) > 1 else ""
-    return f"{shapes[0]}{more}"
-
-
-def _layers(net: Network, word_bits: int) -> "Table":
+def _layers(net: "Network", word_bits: int) -> "Table":
     from rich.markup import escape
+
+    from archloom.studies.rendering.text import (
+        change_text,
+        intensity,
+        moved,
+        operator_text,
+        reads_text,
+        window_text,
+    )
 
     rows = plain_table(f"{escape(net.name)}: batch {net.batch}, words of {word_bits} bits")
     right = ("MACs", "params", "weights", "in + out", "MAC/byte")
@@ -162,7 +153,7 @@ def _layers(net: Network, word_bits: int) -> "Table":
     return rows
 
 
-def _summary(net: Network, word_bits: int, known: Entry | None) -> "Table":
+def _summary(net: "Network", word_bits: int, known: "Entry | None") -> "Table":
     from rich.table import Table
 
     grid = Table.grid(padding=(0, 2))
@@ -177,7 +168,10 @@ def _summary(net: Network, word_bits: int, known: Entry | None) -> "Table":
     return grid
 
 
-def _totals(net: Network, word_bits: int) -> list[tuple[str, str]]:
+def _totals(net: "Network", word_bits: int) -> list[tuple[str, str]]:
+    from archloom.space.workload import alive, identical_layers, largest_working_set, ranks
+    from archloom.studies.rendering.text import moved
+
     everything = [moved(layer, word_bits) for layer in net.layers]
     traffic = sum(bytes_.all for bytes_ in everything)
     problems = sum(net.layers[alike[0]].uses_macs for alike in identical_layers(net))
@@ -191,11 +185,11 @@ def _totals(net: Network, word_bits: int) -> list[tuple[str, str]]:
         ("params", f"{net.params:,}"),
         ("weights", size(sum(bytes_.weights for bytes_ in everything))),
         ("layer by layer", f"{size(traffic)} moved, {net.macs / traffic:,.4g} MAC/byte"),
-        ("largest working set", size(_set_bytes(net, word_bits))),
+        ("largest working set", size(_set_bytes(largest_working_set(net), word_bits))),
         ("peak of live maps", f"{size(held.peak_words * word_bits / 8)}, while {fullest} runs"),
     ]
 
 
-def _set_bytes(net: Network, word_bits: int) -> int:
-    """Return the bytes of the largest working set; the last one may be filled in part."""
-    return -(-largest_working_set(net) * word_bits // 8)
+def _set_bytes(words: int, word_bits: int) -> int:
+    """Return the bytes of a working set; the last one may be filled in part."""
+    return -(-words * word_bits // 8)

@@ -1,47 +1,21 @@
 """Commands ``archloom run`` and ``archloom resume``: one process that works on a study."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archloom.search import ObjectiveSet
-from archloom.search.hardware.certify import certificate_text
-from archloom.studies.analysis import Front, front_of
-from archloom.studies.config import ExecutorChoice, StudyConfig, load_config, pick_rule, with_method
-from archloom.studies.engine import (
-    ProgressView,
-    Stopped,
-    StopRequest,
-    Study,
-    WarmStart,
-    header_of,
-    make_executor,
-    prepare,
-    run_study,
-    stored_config,
-    warm_start,
-)
-from archloom.studies.rendering.text import print_line
-from archloom.studies.storage import (
-    STUDY,
-    Header,
-    Store,
-    Trial,
-    read_baseline,
-    read_certificate,
-    read_header,
-    read_validation,
-)
+from archloom.studies.config import ExecutorChoice, StudyConfig, load_config, with_method
 
 from ..errors import UserError
-from .machine import compile_missing
-from .pareto import comparison, front_table
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from archloom.studies.engine import Study, WarmStart
+    from archloom.studies.engine.progress import Watch
+    from archloom.studies.storage import Header, Store, Trial
 
 SHIPPED = Path(__file__).parents[1]
 
@@ -72,40 +46,58 @@ class Overrides:
         return config.model_copy(update={"executor": ExecutorChoice(**choice)})
 
 
-def start(
-    path: Path,
-    folder: Path | None,
-    overrides: Overrides,
-    console: "Console",
-    method: str | None = None,
-) -> int:
-    """Run the study of a file, or go on with it; return the exit code.
+def read_study(path: Path, overrides: Overrides, method: str | None = None) -> StudyConfig:
+    """Read a study file.
 
     Args:
         path: a study file, or the name of one that comes with archloom.
-        folder: the study's directory; None for ``runs/<name>``.
         overrides: of the executor.
-        console: for progress and results.
         method: of :mod:`archloom.studies.config.methods`, in place of what the file says of it.
+
+    Raises:
+        UserError: everything that is wrong in it.
+    """
+    return overrides.apply(load_config(_find(path), partial(with_method, name=method)))
+
+
+def start(config: StudyConfig, folder: Path | None, console: "Console") -> int:
+    """Run a study, or go on with it; return the exit code.
+
+    Args:
+        config: of the study.
+        folder: the study's directory; None for ``runs/<name>``.
+        console: for progress and results.
 
     Raises:
         UserError: nothing was written.
     """
-    config = overrides.apply(load_config(_find(path), partial(with_method, name=method)))
+    from archloom.studies.engine import header_of, prepare, warm_start
+    from archloom.studies.engine.progress import ProgressView
+    from archloom.studies.rendering.text import print_line
+    from archloom.studies.storage import Store
+
     folder = folder or Path("runs") / config.name
-    study, header = prepare(config, config.space), header_of(config)
-    begun = _begun(folder, header)
-    found = begun or warm_start(config, header, study.problem)
-    if found is not None:
-        study, header = replace(study, start=found), replace(header, start=found.to_text())
-    with Store.create(folder, header) as store:
-        for note in () if begun or not found else found.notes:
-            print_line(note, console)
-        return _run(study, store, console)
+    console.print(f"study {folder}: {config.trials} trials at the most", highlight=False)
+    with ProgressView(console) as view:
+        view.begin("reading the space and preparing the study")
+        study, header = prepare(config, config.space), header_of(config)
+        begun = _begun(folder, header)
+        found = begun or warm_start(config, header, study.problem)
+        if found is not None:
+            study, header = replace(study, start=found), replace(header, start=found.to_text())
+        view.end()
+        with Store.create(folder, header) as store:
+            for note in () if begun or not found else found.notes:
+                print_line(note, console)
+            trials = _run(study, store, console, view)
+    return _ended(trials, study, folder, console)
 
 
-def _begun(folder: Path, header: Header) -> WarmStart | None:
+def _begun(folder: Path, header: "Header") -> "WarmStart | None":
     """Return what a study that is there already began with, from the same sources."""
+    from archloom.studies.engine import WarmStart
+    from archloom.studies.storage import STUDY, read_header
+
     if not header.config["start_from"] or not (folder / STUDY).exists():
         return None
     there = read_header(folder)
@@ -119,13 +111,21 @@ def resume(folder: Path, overrides: Overrides, console: "Console") -> int:
     Raises:
         UserError: the directory is no study, or cannot be gone on with.
     """
+    from archloom.studies.engine import WarmStart, prepare, stored_config
+    from archloom.studies.engine.progress import ProgressView
+    from archloom.studies.storage import Store, read_header
+
     header = read_header(folder)
     config = overrides.apply(stored_config(folder, header))
-    study = prepare(config, config.space)
-    if header.start is not None:
-        study = replace(study, start=WarmStart.from_text(header.start))
-    with Store(folder) as store:
-        return _run(study, store, console)
+    with ProgressView(console) as view:
+        view.begin("reading the space and preparing the study")
+        study = prepare(config, config.space)
+        if header.start is not None:
+            study = replace(study, start=WarmStart.from_text(header.start))
+        view.end()
+        with Store(folder) as store:
+            trials = _run(study, store, console, view)
+    return _ended(trials, study, folder, console)
 
 
 def _find(path: Path) -> Path:
@@ -134,8 +134,10 @@ def _find(path: Path) -> Path:
     return shipped if not path.exists() and path.suffix == "" and shipped.exists() else path
 
 
-def _run(study: Study, store: Store, console: "Console") -> int:
-    """Run a study to its end, or until the user stops it; return the exit code."""
+def _run(study: "Study", store: "Store", console: "Console", view: "Watch") -> "list[Trial] | None":
+    """Run a study to its end; return its trials, or None if the user stopped it."""
+    from archloom.studies.engine import Stopped, StopRequest, make_executor, run_study
+
     folder, choice = store.folder, study.config.executor
     console.print(f"study {folder}: {'goes on' if store.begun else 'begins'}", highlight=False)
     began, now = store.header.archloom, version("archloom")
@@ -143,84 +145,26 @@ def _run(study: Study, store: Store, console: "Console") -> int:
         text = f"note: begun by archloom {began}, goes on with {now}; their results may differ"
         console.print(text, highlight=False, soft_wrap=True)
     stop = StopRequest()
-    where = (choice.workers, choice.address)
+
+    def compile_first() -> None:
+        if study.config.software.mapping in EXACT:
+            from .machine import compile_missing
+
+            compile_missing(view, choice.workers, stop.check)
+
+    where = (choice.workers, choice.address, stop.check, view, compile_first)
     try:
-        with stop:
-            if study.config.software.mapping in EXACT:
-                compile_missing(console, choice.workers, stop.check)
-        with stop, make_executor(choice.name, study.context, *where, stop.check) as executor:
-            stop.listen()
-            with ProgressView(console) as view:
-                trials = run_study(study, store, executor, view)
+        with stop, make_executor(choice.name, study.context, *where) as executor:
+            return run_study(study, store, executor, view)
     except Stopped:
+        return None
+
+
+def _ended(trials: "list[Trial] | None", study: "Study", folder: Path, console: "Console") -> int:
+    """Say what a study came to, or how to go on with it; return the exit code."""
+    if trials is None:
         console.print(f"stopped; resume with: archloom resume {folder}", highlight=False)
         return 130
-    return _summarize(trials, study.config, folder, console)
+    from .summary import summarize
 
-
-def _summarize(
-    trials: Sequence[Trial], config: StudyConfig, folder: Path, console: "Console"
-) -> int:
-    """Print what a study came to, and what went wrong; return the exit code."""
-    rule = pick_rule(config.pick, config.objectives)
-    held_out, proof = tuple(read_validation(folder)), read_certificate(folder)
-    front = Front(
-        config.objective_set, tuple(front_of(trials, config.objective_set)), rule, held_out, proof
-    )
-    if front.members:
-        console.print(front_table(front))
-        if len(trials) < config.trials:
-            text = "no further design was found that may add to the front"
-            console.print(f"ended after {len(trials)} of {config.trials} trials: {text}")
-        if front.proof:
-            console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)
-    else:
-        what = "has an EDP" if all(t.edp_js is None for t in trials) else "keeps the limits"
-        console.print(f"no trial {what}, so there is no front")
-    line = comparison(front, read_baseline(folder))
-    lines = [
-        *([line] if line else []),
-        *infeasible_lines(trials),
-        *limit_lines(trials, front.objective_set),
-    ]
-    for line in lines:
-        console.print(line, highlight=False, soft_wrap=True)
-    failed = [trial.label for trial in trials if trial.state == "failed"]
-    if failed:
-        text = f"{len(failed)} of {len(trials)} trials crashed: {', '.join(failed)}; "
-        console.print(f"{text}{folder}/trials.jsonl has the tracebacks", highlight=False)
-    return 0 if front.members else 1
-
-
-def infeasible_lines(trials: Sequence[Trial]) -> list[str]:
-    """Say how many trials nothing could run on, and why: one line for each rule and place."""
-    found: dict[tuple[str, str], list[Trial]] = {}
-    for trial in trials:
-        if trial.reason is not None:
-            found.setdefault((trial.reason.reason, trial.reason.where), []).append(trial)
-    return [
-        f"{len(group)} of {len(trials)} trials were infeasible; trial {group[0].number}: "
-        f"{group[0].reason}"
-        for group in found.values()
-    ]
-
-
-def limit_lines(trials: Sequence[Trial], objective_set: ObjectiveSet) -> list[str]:
-    """Say of each limit how many trials with an EDP break it, and which of those is the nearest."""
-    lines = []
-    priced = [trial for trial in trials if trial.edp_js is not None]
-    for limit in objective_set.limits:
-        objective = limit.objective
-        over = [
-            (excess, trial)
-            for trial in priced
-            if (excess := limit.excess(objective.figure(trial.figure(objective)))) > 0
-        ]
-        if over:
-            _, nearest = min(over, key=lambda pair: pair[0])
-            lines.append(
-                f"{len(over)} of {len(trials)} trials break the limit of {objective.name} "
-                f"({limit.sign} {limit.value:g}); the nearest is trial {nearest.number} with "
-                f"{nearest.figure(objective):.4g}"
-            )
-    return lines
+    return summarize(trials, study.config, folder, console)

@@ -1,7 +1,8 @@
 """The engine: from a ready study to its trials, on one process or on Ray.
 
 ``study.py`` resolves all names of a config, ``loop.py`` proposes, runs and learns,
-``trial_task.py`` is what crosses to a worker and ``executors.py`` where it runs.
+``trial_task.py`` is what crosses to a worker and ``executors.py`` where it runs; :mod:`.progress`
+shows it.
 """
 
 from typing import TYPE_CHECKING
@@ -9,10 +10,9 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .executors import make_executor as make_executor
+    from .executors import check_reachable as check_reachable, make_executor as make_executor
     from .interrupt import Stopped as Stopped, StopRequest as StopRequest
     from .loop import run_study as run_study
-    from .progress import ProgressView as ProgressView
     from .start_from import WarmStart as WarmStart, warm_start as warm_start
     from .study import (
         Study as Study,

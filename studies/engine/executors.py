@@ -11,10 +11,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 from urllib.parse import urlsplit
 
+from archloom.space import SILENT, Stages
 from archloom.studies.storage import Crash, TaskResult
 
 from ..errors import UserError
-from .trial_task import Executor, InlineExecutor, TaskContext, TrialTask, perform
+from .trial_task import (
+    Executor,
+    InlineExecutor,
+    Started,
+    TaskContext,
+    TrialTask,
+    nobody,
+    perform,
+)
 
 #: Ray's smallest object store is 75 MB; the shared context is far smaller.
 _OBJECT_STORE_BYTES = 100 * 2**20
@@ -47,7 +56,8 @@ class RayExecutor:
     A worker that dies is replaced and its task done again, twice at most; then it counts as a
     crash of that trial.
 
-    ``check`` is called between waits and may raise to give up.
+    ``check`` is called between waits and may raise to give up; ``stages`` hears that workers start,
+    which they do with the first task, after ``before`` was called.
 
     Raises:
         UserError: on entering, if nothing answers at the address.
@@ -59,9 +69,13 @@ class RayExecutor:
         workers: int | None = None,
         address: str | None = None,
         check: Callable[[], None] = lambda: None,
+        stages: Stages = SILENT,
+        before: Callable[[], None] = lambda: None,
     ) -> None:
+        self._before = before
         self._context = context
         self._check = check
+        self._stages = stages
         self._workers = workers or len(os.sched_getaffinity(0))
         self._address = address
         self._shared: Any = None
@@ -69,7 +83,11 @@ class RayExecutor:
 
     def __enter__(self) -> Self:
         if self._address is not None:
-            _check_reachable(self._address)
+            check_reachable(self._address)
+        return self
+
+    def _start(self) -> None:
+        """Start Ray, which takes seconds, when there is work: designs are proposed before."""
         # Read by Ray at its import: no usage reports from a user's machine.
         os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
         # Silences a warning about a change of default that does not touch CPU-only work.
@@ -91,16 +109,26 @@ class RayExecutor:
         ray.init(**options)
         self._shared = ray.put(self._context)
         self._perform = ray.remote(num_cpus=1, max_retries=_RETRIES)(perform)
-        return self
 
     def __exit__(self, *_: object) -> None:
+        if self._perform is None:
+            return
         import ray
 
         self._shared = self._perform = None
         ray.shutdown()
 
-    def run(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, TaskResult | Crash]]:
+    def run(
+        self, tasks: Sequence[TrialTask], started: Started = nobody
+    ) -> Iterator[tuple[int, TaskResult | Crash]]:
         """Yield (position in ``tasks``, result), each as soon as it is done."""
+        if not tasks:
+            return
+        if self._perform is None:
+            self._before()
+            self._stages.begin(f"starting Ray with {self._workers} workers")
+            self._start()
+            self._stages.end()
         import ray
 
         flying: dict[Any, int] = {}
@@ -109,6 +137,7 @@ class RayExecutor:
             self._check()
             while waiting and len(flying) < self._workers:
                 index = waiting.pop()
+                started(index)
                 flying[self._perform.remote(self._shared, tasks[index])] = index
             done, _ = ray.wait(list(flying), num_returns=1, timeout=_PATIENCE_S)
             for reference in done:
@@ -135,8 +164,12 @@ def _collect(reference: Any) -> TaskResult | Crash:
     return result
 
 
-def _check_reachable(address: str) -> None:
-    """Knock at the cluster's door: Ray itself tries for minutes before it gives up."""
+def check_reachable(address: str) -> None:
+    """Knock at a cluster's door: Ray itself tries for minutes before it gives up.
+
+    Raises:
+        UserError: nothing answers.
+    """
     parts = urlsplit(address if "://" in address else f"ray://{address}")
     try:
         socket.create_connection((parts.hostname, parts.port or 0), timeout=10).close()
@@ -153,8 +186,14 @@ def make_executor(
     workers: int | None,
     address: str | None,
     check: Callable[[], None] = lambda: None,
+    stages: Stages = SILENT,
+    before: Callable[[], None] = lambda: None,
 ) -> Executor:
-    """Return the executor called ``name``: ``inline`` or ``ray``; ``check`` may raise to stop."""
+    """Return the executor called ``name``: ``inline`` or ``ray``.
+
+    ``check`` may raise to stop; ``stages`` hears of what takes time besides tasks; ``before`` is
+    called once, before the first task.
+    """
     if name == "inline":
-        return InlineExecutor(context, check)
-    return RayExecutor(context, workers, address, check)
+        return InlineExecutor(context, check, before)
+    return RayExecutor(context, workers, address, check, stages, before)

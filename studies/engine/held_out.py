@@ -11,6 +11,7 @@ from archloom.search import derived_seed
 from archloom.studies.config import held_out_objectives
 from archloom.studies.storage import BASELINE, Crash, HeldOutTrial, Trial, decode
 
+from .progress import Running, Watch
 from .study import Study, figures
 from .trial_task import Executor, TrialTask
 
@@ -26,7 +27,8 @@ def validate(
     front: Sequence[Trial],
     history: "History",
     executor: Executor,
-    watch: Callable[[int, int], None],
+    watch: "Watch",
+    count: Callable[[int, int], None],
 ) -> list[HeldOutTrial]:
     """Search the software of the held-out networks, for the front's designs and the baseline.
 
@@ -35,7 +37,8 @@ def validate(
         front: its final front.
         history: has what was done before; gets what is done now.
         executor: does the work.
-        watch: called with how many searches are done, and of how many.
+        watch: hears what runs.
+        count: called with how many searches are done, and of how many.
 
     Returns:
         What each design does, in the front's order, then the baseline.
@@ -43,8 +46,8 @@ def validate(
     designs = {t.number: study.hardware(t.point) for t in front if t.point is not None}
     if study.baseline is not None:
         designs[BASELINE] = study.baseline
-    count = len(study.context.held_out)
-    every = [(trial, i) for trial in designs for i in range(count)]
+    names = [network.name for network in study.context.held_out]
+    every = [(trial, i) for trial in designs for i in range(len(names))]
     left = [one for one in every if history.held_out(*one) is None]
     seed, budget = study.config.seed, study.validation_budget
     tasks = [
@@ -52,11 +55,20 @@ def validate(
         for trial, i in left
     ]
     done = len(every) - len(left)
-    watch(done, len(every))
-    for index, result in executor.run(tasks):
+    count(done, len(every))
+
+    def label(index: int) -> str:
+        trial, i = left[index]
+        return f"{'baseline' if trial == BASELINE else f'trial {trial}'} on {names[i]}"
+
+    def started(index: int) -> None:
+        watch.started(Running(label(index), "validation", tasks[index].hardware.name, budget))
+
+    for index, result in executor.run(tasks, started):
         history.validated(*left[index], result)
+        watch.finished(label(index))
         done += 1
-        watch(done, len(every))
+        count(done, len(every))
     return [_held_out(study, trial, design, history) for trial, design in designs.items()]
 
 

@@ -42,7 +42,11 @@ class StopRequest:
             signal.signal(number, self._hear)
 
     def check(self) -> None:
-        """Raise :class:`Stopped` if a signal has arrived."""
+        """Raise :class:`Stopped` if a signal has arrived; else go on listening.
+
+        Ray sets handlers of its own when it starts, which may be at any time.
+        """
+        self.listen()
         if self._heard:
             raise Stopped
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from archloom.search import derived_seed
 from archloom.space.design_space import Point
-from archloom.studies.analysis import front_of
 from archloom.studies.storage import BASELINE, Crash, History, Store, Trial, decode
 
 from .held_out import validate
-from .progress import Status, Watch
+from .live_front import LiveFront
+from .progress import Running, Status, Watch
 from .proposals import Proposals
 from .study import Study
 from .trial_task import Executor, TrialTask
@@ -38,7 +38,9 @@ class _Loop:
         self._watch = watch
         self._history = History(store)
         self._trials: list[Trial] = []
-        self._front: list[Trial] = []
+        self._live = LiveFront(study, watch.found)
+        #: results of the round under way, so that none is decoded twice
+        self._decoded: dict[int, SoftwareResult] = {}
 
     def run(self) -> list[Trial]:
         config = self._study.config
@@ -51,10 +53,14 @@ class _Loop:
                 break  # the space has no more feasible designs, or none that can add to the front
             trials = self._batch(batch, points)
             self._store.publish(trials)
-            proposals.tell(trials)
-            self._store.publish_certificate(proposals.certificate())
             self._trials += trials
-            self._front = front_of([*self._front, *trials], self._study.problem.objective_set)
+            self._live.ended(trials)
+            self._watch.begin(f"learning from {len(self._trials)} trials, bounding the others")
+            proposals.tell(trials)
+            certificate = proposals.certificate()
+            self._store.publish_certificate(certificate)
+            self._live.certified = None if certificate is None else certificate.share
+            self._watch.end()
             batch += 1
         self._baseline()
         self._validate()
@@ -73,7 +79,9 @@ class _Loop:
         config, begun, start = self._study.config, len(self._trials), self._study.start
         n = min(config.batch_size, config.trials - begun)
         began, cpu_began = perf_counter(), process_time()
+        self._watch.begin(f"proposing designs {begun} to {begun + n - 1}")
         points, refused = proposals.next(n, start.first[begun : begun + n] if start else ())
+        self._watch.end()
         taken = (perf_counter() - began, process_time() - cpu_began)
         self._history.asked(batch, points, refused, *taken)
         return points
@@ -99,9 +107,8 @@ class _Loop:
     def _validate(self) -> None:
         """Search software for held-out networks, on the designs of the front."""
         if self._study.context.held_out:
-            watch = self._tell_validation
-            parts = (self._history, self._executor, watch)
-            self._store.publish_validation(validate(self._study, self._front, *parts))
+            parts = (self._history, self._executor, self._watch, self._tell_validation)
+            self._store.publish_validation(validate(self._study, self._live.front, *parts))
 
     def _rounds(
         self, designs: "Mapping[int, Hardware]", points: Mapping[int, Point]
@@ -117,11 +124,12 @@ class _Loop:
         standings: dict[int, Standing] = {}
         alive = sorted(designs)
         for round_index in range(allocator.rounds):
-            self._round(designs, alive, round_index)
+            self._round(designs, points, results, alive, round_index)
             going: dict[int, Standing] = {}
             for trial in alive:
                 result = self._result(trial, round_index)
                 results[trial].append(result)
+                self._live.note(trial, points.get(trial), designs[trial], results[trial])
                 # what no plan can run on will not run with more search
                 if not isinstance(result, Crash) and result.infeasible is None:
                     going[trial] = self._standing(result, designs[trial], points.get(trial))
@@ -156,17 +164,35 @@ class _Loop:
         return [*earlier, *(costs for costs in stopped if costs is not None)]
 
     def _round(
-        self, designs: "Mapping[int, Hardware]", alive: Sequence[int], round_index: int
+        self,
+        designs: "Mapping[int, Hardware]",
+        points: Mapping[int, Point],
+        results: "Mapping[int, list[SoftwareResult | Crash]]",
+        alive: Sequence[int],
+        round_index: int,
     ) -> None:
         """Do what the journal does not have of a round, and journal each task as it ends."""
+        self._decoded.clear()
         missing = [t for t in alive if self._history.payload(t, round_index) is None]
         if not missing:
             return
         tasks = [self._task(trial, designs[trial], round_index) for trial in missing]
         done = len(alive) - len(missing)
         self._tell_watcher(len(designs), round_index, done / len(alive), BASELINE in designs)
-        for index, result in self._executor.run(tasks):
-            self._history.done(missing[index], round_index, result)
+        stage = f"round {round_index + 1}/{self._study.allocator.rounds}"
+
+        def started(index: int) -> None:
+            trial = missing[index]
+            self._watch.started(running(trial, designs[trial], stage, tasks[index].budget))
+
+        for index, result in self._executor.run(tasks, started):
+            trial = missing[index]
+            self._history.done(trial, round_index, result)
+            self._watch.finished(label(trial))
+            if not isinstance(result, Crash):
+                self._decoded[trial] = decode(result.payload)
+                so_far = [*results[trial], self._decoded[trial]]
+                self._live.note(trial, points.get(trial), designs[trial], so_far)
             done += 1
             self._tell_watcher(len(designs), round_index, done / len(alive), BASELINE in designs)
 
@@ -178,6 +204,8 @@ class _Loop:
         return TrialTask(hardware, seed, previous, self._study.allocator.budget(round_index))
 
     def _result(self, trial: int, round_index: int) -> "SoftwareResult | Crash":
+        if trial in self._decoded:
+            return self._decoded[trial]
         result = self._history.payload(trial, round_index)
         if result is None:
             raise RuntimeError(f"the executor lost trial {trial} in round {round_index}")
@@ -199,18 +227,31 @@ class _Loop:
         baseline: bool = False,
         validation: tuple[int, int] | None = None,
     ) -> None:
+        front = self._live.shown
         objective = self._study.problem.objective_set.objectives[0]
-        self._watch(
+        self._watch.status(
             Status(
                 trials_done=len(self._trials),
                 trials=self._study.config.trials,
                 round=round_,
                 rounds=self._study.allocator.rounds,
                 fraction=fraction,
-                best=objective.text(self._front[0].figure(objective)) if self._front else None,
-                front=len(self._front),
+                best=objective.text(front[0].figure(objective)) if front else None,
+                front=len(front),
                 failed=sum(trial.state == "failed" for trial in self._trials),
                 baseline=baseline,
                 validation=validation,
+                volume=self._live.volume,
+                certified=self._live.certified,
             )
         )
+
+
+def label(trial: int) -> str:
+    """Return what a trial is called while it runs."""
+    return "baseline" if trial == BASELINE else f"trial {trial}"
+
+
+def running(trial: int, hardware: "Hardware", stage: str, plans: int) -> Running:
+    """Return a task for people who watch."""
+    return Running(label(trial), stage, hardware.name, plans)

@@ -26,8 +26,10 @@ REFUSALS: Final = 1000
 #: The same where designs out of open boxes are to follow.
 FEW_REFUSALS: Final = 64
 
-#: Tight bounds that are taken for each result of a study that proves nothing.
+#: Tight bounds that are taken for each result of a study that proves its front, and of others, where
+#: more of them raise the certified share little.
 TIGHTENED: Final = 64
+FEW_TIGHTENED: Final = 8
 
 
 class Proposals:
@@ -102,7 +104,8 @@ class Proposals:
             self._pruner.tell(observation, settled=trial.state in ("complete", "infeasible"))
         few = self._observed >= LEAD or self._pruner.candidates_left <= ENUMERATE_LIMIT
         every = self._exact and self._whole and few
-        self._pruner.tighten(None if every else TIGHTENED * len(trials))
+        most = (TIGHTENED if self._exact else FEW_TIGHTENED) * len(trials)
+        self._pruner.tighten(None if every else most)
 
     def certificate(self) -> "Certificate | None":
         """Return what bounds prove of the front; None if the space is not followed."""

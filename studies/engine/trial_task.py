@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import perf_counter, process_time
-from typing import TYPE_CHECKING, Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
 from archloom.studies.storage import Crash, TaskResult, decode, encode
 
@@ -73,6 +73,14 @@ def perform(context: TaskContext, task: TrialTask) -> TaskResult | Crash:
     return TaskResult(payload, perf_counter() - start, process_time() - cpu_start)
 
 
+#: called with the position of a task that begins
+Started: TypeAlias = Callable[[int], None]
+
+
+def nobody(index: int) -> None:
+    """Hear that a task begins, and do nothing."""
+
+
 class Executor(Protocol):
     """Does tasks, perhaps in parallel; a context manager that holds the workers."""
 
@@ -84,20 +92,32 @@ class Executor(Protocol):
         """Stop the workers; tasks under way are given up."""
         ...
 
-    def run(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, TaskResult | Crash]]:
-        """Yield (position in ``tasks``, result) for every task, each as soon as it is done."""
+    def run(
+        self, tasks: Sequence[TrialTask], started: Started = nobody
+    ) -> Iterator[tuple[int, TaskResult | Crash]]:
+        """Yield (position in ``tasks``, result) for every task, each as soon as it is done.
+
+        ``started`` is called with the position of each task when it begins.
+        """
         ...
 
 
 class InlineExecutor:
     """Does the tasks in this process, in order: for debugging, tests and single cores.
 
-    ``check`` is called before each task and may raise to give up.
+    ``check`` is called before each task and may raise to give up; ``before`` is called once, before
+    the first task.
     """
 
-    def __init__(self, context: TaskContext, check: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self,
+        context: TaskContext,
+        check: Callable[[], None] = lambda: None,
+        before: Callable[[], None] = lambda: None,
+    ) -> None:
         self._context = context
         self._check = check
+        self._before: Callable[[], None] | None = before
 
     def __enter__(self) -> Self:
         return self
@@ -105,8 +125,14 @@ class InlineExecutor:
     def __exit__(self, *_: object) -> None:
         return None
 
-    def run(self, tasks: Sequence[TrialTask]) -> Iterator[tuple[int, TaskResult | Crash]]:
+    def run(
+        self, tasks: Sequence[TrialTask], started: Started = nobody
+    ) -> Iterator[tuple[int, TaskResult | Crash]]:
         """Yield (position in ``tasks``, result), in order."""
         for index, task in enumerate(tasks):
+            if self._before:
+                self._before()
+                self._before = None
             self._check()
+            started(index)
             yield index, perform(self._context, task)

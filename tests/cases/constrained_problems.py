@@ -94,7 +94,7 @@ def satisfied(problem: MappingProblem, loops: np.ndarray, keep: np.ndarray) -> n
     elif rules.dataflow != "any":
         t = TENSORS.index(f"{rules.dataflow.split('_')[0]}s")
         for i in range(_holder(problem, t) + 1, problem.setup.top[t] + 1):
-            good &= _inside(loops[:, i], RELEVANT[t].astype(int))
+            good &= _inside(loops[:, i], np.array(RELEVANT[t], int))
     return good
 
 

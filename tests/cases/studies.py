@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from archloom.studies.config.study_config import StudyConfig, load_config
 from archloom.studies.engine.loop import run_study
-from archloom.studies.engine.progress import Status
+from archloom.studies.engine.progress.watch import Status, Unwatched
 from archloom.studies.engine.study import header_of, prepare
 from archloom.studies.engine.trial_task import InlineExecutor
 from archloom.studies.storage.store import Store
@@ -45,6 +45,16 @@ def tiny_config(folder: Path, text: str = TINY) -> StudyConfig:
     return load_config(write_study(folder, text))
 
 
+class Noted(Unwatched):
+    """Remembers every status."""
+
+    def __init__(self, seen: list[Status] | None) -> None:
+        self.seen = seen if seen is not None else []
+
+    def status(self, status: Status) -> None:
+        self.seen.append(status)
+
+
 def run_here(
     config: StudyConfig,
     folder: Path,
@@ -53,12 +63,11 @@ def run_here(
 ) -> list[Trial]:
     """Run a study, or go on with it, in this process."""
     study = prepare(config, config.space, advance)
-    watch = seen.append if seen is not None else lambda _: None
     with (
         Store.create(folder, header_of(config)) as store,
         InlineExecutor(study.context) as executor,
     ):
-        return run_study(study, store, executor, watch)
+        return run_study(study, store, executor, Noted(seen))
 
 
 def archloom(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -7,14 +7,15 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click import Context
+from click.testing import CliRunner
 
 from archloom.studies.cli import app, main
 from archloom.studies.storage.store import STUDY, TRIALS, Store
 
 from ..cases.studies import TINY, archloom, run_here, tiny_config, write_study
 
-COMMANDS = [c.name or c.callback.__name__ for c in app.registered_commands if c.callback]
+COMMANDS = app.list_commands(Context(app))
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,8 @@ def test_a_run_shows_progress_front_and_baseline(home: Path) -> None:
     output = (home / "output").read_text()
     assert "study runs/tiny: begins" in output
     assert "trials 0/10, round 1/3" in output
-    assert "baseline: round 3/3" in output
+    assert "baseline: round 1/3" in output
+    assert "not dominated: trial 0 (round 1/3): EDP " in output
     assert "Pareto front:" in output
     assert "against eyeriss, on the same cost model: EDP x " in output
 

@@ -13,7 +13,7 @@ from typing import Any, Final, get_args
 
 import pytest
 import yaml
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from archloom.search.mapping.factorization import FACTORS
 from archloom.search.objectives import METRICS, Aggregate

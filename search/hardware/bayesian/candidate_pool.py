@@ -6,7 +6,7 @@ import numpy as np
 
 from archloom.evaluators import Floats
 from archloom.space.design_space import Point
-from archloom.surrogates import FEATURES, last_refresh
+from archloom.surrogates import FEATURES
 
 from ...seeds import derived_seed
 from ..problem import Candidate, DesignProblem
@@ -30,8 +30,8 @@ class CandidatePool:
     """Feasible designs to score, and their inputs for a surrogate.
 
     An enumerable space is its own pool. Else the pool has a base that is drawn once (and so is
-    assessed once), designs that are drawn anew now and then (:func:`last_refresh`), and designs
-    near the front.
+    assessed once), designs that are drawn anew whenever twice as many are known, and designs near
+    the front.
 
     Args:
         problem: where designs come from.
@@ -85,11 +85,12 @@ class CandidatePool:
         if self._problem.enumerable:
             return [c for c in self.base if c.key not in known]
         pool = {c.key: c for c in self.base if c.key not in known}
-        quarter = self._size // 4
         pool.update(
-            (c.key, c) for c in self._fresh_draws(last_refresh(len(known))) if c.key not in known
+            (c.key, c)
+            for c in self._fresh_draws(1 << len(known).bit_length() >> 1)
+            if c.key not in known
         )
-        for candidate in self._near(front, rng, quarter):
+        for candidate in self._near(front, rng, self._size // 8):
             if candidate.key not in known:
                 pool[candidate.key] = candidate
         return list(pool.values())

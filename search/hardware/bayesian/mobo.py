@@ -43,18 +43,18 @@ Acquisition = Literal["ehvi", "qlognehvi", "qlognparego"]
 #: Fewest results that a fit is worth; before them the start goes on.
 MIN_RESULTS: Final = 3
 
-#: Prior standard deviation of ln(cost / bound): of loose and of tight bounds.
+#: Prior standard deviation of ln(cost / bound).
 _START_STD: Final = 0.3
-_TIGHT_STD: Final = 0.1
 
 #: Factor of the model's standard deviations in the expected improvement. Trials are few, so
 #: exploration seldom pays (docs/hardware_search.md); with limits it is 1, and it is doubled while
 #: no design has a score (``Posterior.with_widened_std``).
 _STD_SCALE: Final = 0.5
 
-#: Designs that get tight bounds: at first, and at the most; of the start, for each of its designs.
-SHORTLIST: Final = 256
-_LARGEST_SHORTLIST: Final = 1024
+#: Designs that get tight bounds: at first, and at the most; and designs that are ranked for the start,
+#: for each that it has.
+SHORTLIST: Final = 64
+_LARGEST_SHORTLIST: Final = 128
 _START_SHORTLIST: Final = 8
 
 
@@ -160,12 +160,13 @@ class Mobo(ObservingOptimizer):
 
     @cached_property
     def _bound_ranked(self) -> list[Candidate]:
-        """Designs whose bounds improve the front most, in the order of what each adds."""
+        """Designs whose bounds improve the front most, in the order of what each adds.
+
+        Loose bounds: tight ones need kernels, and a study would begin with compiling these.
+        """
         base, wanted = self._pool.base, _START_SHORTLIST * self._initial
         shortlist = self._prior(_START_STD).best(self._encoder.of(base), wanted)
-        few = self._encoder.tightened([base[i] for i in shortlist])
-        best = self._prior(_TIGHT_STD).best(self._encoder.of(few), len(few))
-        return [few[i] for i in best]
+        return [base[i] for i in shortlist]
 
     def _prior(self, std: float) -> Posterior:
         """Return the prior that costs are at their bounds, up to a factor."""

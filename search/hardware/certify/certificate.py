@@ -9,13 +9,10 @@ least: a larger budget may lower them.
 """
 
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
-from archloom.evaluators import Floats
-
-from ...pareto import hypervolume
+if TYPE_CHECKING:
+    from archloom.evaluators import Floats
 
 #: The corner of a hypervolume lies this far beyond the worst cost or bound that it counts.
 _REFERENCE_FACTOR: Final = 1.1
@@ -81,8 +78,8 @@ def front_certificate(
     points: int,
     feasible: int,
     measured: int,
-    front: Floats,
-    bounds: Floats,
+    front: "Floats",
+    bounds: "Floats",
     in_boxes: tuple[int, int] | None = None,
 ) -> Certificate:
     """Return the certificate of a front.
@@ -93,6 +90,10 @@ def front_certificate(
         bounds: [r, m] lower bounds of the open designs.
         in_boxes: open designs and the boxes that they are in, where bounds are of boxes.
     """
+    import numpy as np
+
+    from ...pareto import hypervolume
+
     open_, boxes = in_boxes or (len(bounds), None)
     rows = np.vstack([front, bounds])
     corner = tuple((_REFERENCE_FACTOR * rows.max(axis=0)).tolist()) if len(rows) else ()

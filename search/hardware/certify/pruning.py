@@ -92,6 +92,9 @@ class DominancePruner:
     def pruned(self, point: Point) -> bool:
         """Return whether a design cannot add to the front, whatever its software."""
         candidate = self._problem.assess(point)
+        if isinstance(candidate, Candidate) and not (len(self._front) or candidate.least_excess):
+            # nothing could exclude it, and a tight bound needs kernels that may not be compiled yet
+            return False
         return isinstance(candidate, Infeasible) or (
             self._excluded(candidate) or self._excluded(self._problem.tightened(candidate))
         )

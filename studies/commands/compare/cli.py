@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Final
 
-import typer
-
 from archloom.studies.rendering.text import new_console
 
-from ..options import AsJson
+from ..options import Argument, AsJson, Option
 
 COMPARE_EXAMPLES: Final = (
     "Example: archloom compare runs/mobo-* runs/random-* --out compared.html; "
@@ -18,14 +16,14 @@ COMPARE_EXAMPLES: Final = (
 def compare(
     folders: Annotated[
         list[Path],
-        typer.Argument(
+        Argument(
             metavar="STUDY...",
             help="Directories of studies. Those that differ in the seed alone are one arm.",
         ),
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Draw it: .html (interactive), .png or .svg."),
+        Option("--out", metavar="FILE", help="Draw it: .html (interactive), .png or .svg."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

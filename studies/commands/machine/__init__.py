@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .doctor import diagnose as diagnose
     from .kernels import (
         compile_kernels as compile_kernels,
         compile_missing as compile_missing,

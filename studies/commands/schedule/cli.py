@@ -3,12 +3,20 @@
 from pathlib import Path
 from typing import Annotated, Final
 
-import typer
-
 from archloom.studies.rendering.text import new_console
 
 from ...errors import UserError
-from ..options import NETWORK_SETTINGS, AsJson, HardwareSettings, Seed, Technology, WordBits
+from ..options import (
+    NETWORK_SETTINGS,
+    Argument,
+    AsJson,
+    Exit,
+    HardwareSettings,
+    Option,
+    Seed,
+    Technology,
+    WordBits,
+)
 
 DEFAULT_PLANNER: Final = "joint"
 
@@ -22,17 +30,15 @@ SCHEDULE_EXAMPLES: Final = (
 def schedule(
     source: Annotated[
         str,
-        typer.Argument(
-            metavar="NETWORK", help="As for archloom networks: a name, an ONNX file, a JSON."
-        ),
+        Argument(metavar="NETWORK", help="As for archloom networks: a name, an ONNX file, a JSON."),
     ],
     hardware: Annotated[
         str,
-        typer.Option("--hardware", metavar="HARDWARE", help="A preset, a template, or a file."),
+        Option("--hardware", metavar="HARDWARE", help="A preset, a template, or a file."),
     ],
     fusion: Annotated[
         str | None,
-        typer.Option(
+        Option(
             "--fusion",
             metavar="PLANNER",
             help=f"Who chooses: {DEFAULT_PLANNER} unless said; an unknown one lists all.",
@@ -40,7 +46,7 @@ def schedule(
     ] = None,
     plan: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--plan",
             metavar="FILE",
             help="Price a plan of one's own: JSON as --json prints it. Layers that no group "
@@ -49,27 +55,28 @@ def schedule(
     ] = None,
     evaluations: Annotated[
         int,
-        typer.Option("--evaluations", metavar="N", min=1, help="Plans that are priced at most."),
+        Option("--evaluations", metavar="N", least=1, help="Plans that are priced at most."),
     ] = 200,
     mapping: Annotated[
-        str, typer.Option("--mapping", metavar="SEARCH", help="An unknown one lists all.")
+        str, Option("--mapping", metavar="SEARCH", help="An unknown one lists all.")
     ] = "auto",
     mapping_evaluations: Annotated[
         int | None,
-        typer.Option(
-            "--mapping-evaluations", metavar="N", min=1, help="For each layer, tile and residency."
+        Option(
+            "--mapping-evaluations",
+            metavar="N",
+            least=1,
+            help="For each layer, tile and residency.",
         ),
     ] = None,
     seed: Seed = 0,
     batch: Annotated[
         int | None,
-        typer.Option(
-            "--batch", min=1, help="Images of a pass; else the network's, or the hardware's."
-        ),
+        Option("--batch", least=1, help="Images of a pass; else the network's, or the hardware's."),
     ] = None,
     network_settings: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--network-set",
             metavar="NAME=VALUE",
             help=NETWORK_SETTINGS,
@@ -80,13 +87,13 @@ def schedule(
     word_bits: WordBits = None,
     plot: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--plot", metavar="FILE", help="Draw the graph with its groups: .html, .png or .svg."
         ),
     ] = None,
     memory: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             "--memory", metavar="FILE", help="Draw what the buffer holds over time: .png, .svg."
         ),
     ] = None,
@@ -110,4 +117,4 @@ def schedule(
     network = network_of(source, network_settings or [], batch, found)
     if plan is not None:
         effort = given(plan, network, effort)
-    raise typer.Exit(schedule_network(network, found, effort, output, new_console()))
+    raise Exit(schedule_network(network, found, effort, output, new_console()))

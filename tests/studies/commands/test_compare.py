@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from archloom.search.pareto import hypervolume, non_dominated
 from archloom.studies.analysis.comparison import Course, band, compare, results

@@ -6,8 +6,8 @@ from math import inf
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
-from typer.testing import CliRunner
 
 from archloom.evaluators.hardware import access_costs, hardware_cost
 from archloom.evaluators.technology.registry import technology, technology_names

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from archloom.space.networks.registry import NETWORKS, network
 from archloom.space.workload.graph import identical_layers

@@ -6,7 +6,7 @@ from pathlib import Path
 from signal import SIGINT, raise_signal
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from archloom.evaluators.bounds.network import any_plan_bound
 from archloom.search.registry import FUSION_SEARCHES

@@ -9,8 +9,8 @@ from shutil import copytree
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from rich.console import Console
-from typer.testing import CliRunner
 
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator

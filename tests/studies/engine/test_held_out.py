@@ -21,7 +21,7 @@ from archloom.studies.commands.pareto import comparison, front_csv, front_json
 from archloom.studies.commands.show import show_trial
 from archloom.studies.config.objectives import held_out_objectives
 from archloom.studies.config.study_config import parse_stored
-from archloom.studies.engine.progress import Status
+from archloom.studies.engine.progress.watch import Status
 from archloom.studies.engine.study import header_of, prepare
 from archloom.studies.rendering.report.report import write_report
 from archloom.studies.storage.journal import read_events

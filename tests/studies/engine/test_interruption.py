@@ -8,7 +8,7 @@ from pathlib import Path
 from time import sleep
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from archloom.studies.cli import app
 from archloom.studies.storage.store import BASELINE_FILE, JOURNAL, TRIALS

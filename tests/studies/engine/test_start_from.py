@@ -9,7 +9,7 @@ from rich.console import Console
 from archloom.search.pareto import hypervolume
 from archloom.studies.analysis.front import read_front
 from archloom.studies.commands.pareto import front_csv
-from archloom.studies.commands.run import Overrides, resume, start
+from archloom.studies.commands.run import Overrides, read_study, resume, start
 from archloom.studies.config.errors import ConfigError
 from archloom.studies.engine.start_from import WarmStart, warm_start
 from archloom.studies.engine.study import design_problem, header_of
@@ -49,7 +49,7 @@ def begun(folder: Path, text: str) -> WarmStart:
 def run(folder: Path, text: str, name: str = "new") -> list[Trial]:
     study = write_study(folder, text)
     with (folder / "log").open("w") as log:
-        start(study, folder / name, Overrides(), Console(file=log, width=300))
+        start(read_study(study, Overrides()), folder / name, Console(file=log, width=300))
     return read_trials(folder / name)
 
 

@@ -14,7 +14,7 @@ from archloom.search.software.result import SoftwareResult
 from archloom.search.software.search import SoftwareTask, advance as search_software
 from archloom.space.errors import Infeasible
 from archloom.studies.config.study_config import space_text
-from archloom.studies.engine.progress import Status
+from archloom.studies.engine.progress.watch import Status
 from archloom.studies.engine.study import header_of, stored_config
 from archloom.studies.errors import UserError
 from archloom.studies.storage.journal import read_events

@@ -8,7 +8,7 @@ from shutil import copytree
 from typing import Any
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from archloom.search.budget.protocol import Curve
 from archloom.search.objectives import AREA, EDP, TDP, Limit, Objective, ObjectiveSet

@@ -1,0 +1,199 @@
+"""Command ``archloom doctor``: whether this machine can run studies, and whether one could start.
+
+It imports nothing heavy: versions come from metadata. Only the look at compiled kernels loads
+those, and it is left out where their compiler is not installed.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, requires, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from ...errors import UserError
+from ..options import echo
+
+if TYPE_CHECKING:
+    from archloom.studies.config import StudyConfig
+
+_GIB: Final = 2.0**30
+
+#: Packages that come with others, and decide whether kernels and workers run.
+_BENEATH: Final = ("llvmlite",)
+
+#: Memory of a worker with its kernels, and disk of a study with its cache (assumptions: what the
+#: quickstart study takes, with a margin of two).
+LEAST_MEMORY_BYTES: Final = 2 * _GIB
+LEAST_DISK_BYTES: Final = 1 * _GIB
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at.
+
+    Attributes:
+        what: it is.
+        found: what it is like.
+        remedy: what to do; empty if all is well.
+    """
+
+    what: str
+    found: str
+    remedy: str = ""
+
+
+def diagnose(study: Path | None, folder: Path | None) -> int:
+    """Print what was found, and what to do; return 1 if something is in the way, else 0.
+
+    Args:
+        study: a study file, or the name of one that comes with archloom; None for none.
+        folder: directory of the study; None for its default.
+    """
+    wrong = 0
+    for finding in (*machine_findings(), *(study_findings(study, folder) if study else ())):
+        mark = "!" if finding.remedy else " "
+        echo(f"{mark} {finding.what:<22} {finding.found}")
+        if finding.remedy:
+            wrong += 1
+            echo(f"  {'':<22} -> {finding.remedy}")
+    problems = "1 problem" if wrong == 1 else f"{wrong} problems"
+    echo(f"{problems}, see the lines with !" if wrong else "all is well")
+    return 1 if wrong else 0
+
+
+def machine_findings() -> Iterator[Finding]:
+    """Yield what this machine and its packages are like."""
+    yield Finding("python", f"{sys.version.split()[0]} ({sys.executable})")
+    yield from _packages()
+    cores, memory = len(os.sched_getaffinity(0)), _free_memory_bytes()
+    yield Finding("cores", f"{cores} that this process may use")
+    remedy = ""
+    if memory is not None and memory < LEAST_MEMORY_BYTES:
+        remedy = "end other programs, or run with --workers 1"
+    found = "unknown" if memory is None else f"{memory / _GIB:.1f} GiB free"
+    yield Finding("memory", found, remedy)
+    yield from _kernels()
+
+
+def study_findings(study: Path, folder: Path | None) -> Iterator[Finding]:
+    """Yield whether a study could start."""
+    from ..run import Overrides, read_study
+
+    try:
+        config = read_study(study, Overrides())
+    except UserError as error:
+        yield Finding("study", str(error), "mend the study file")
+        return
+    size = f"{config.trials} trials, {len(config.workloads)} networks"
+    yield Finding("study", f"{config.name}: {size}, space {Path(config.space).stem}")
+    yield _feasibility(config)
+    yield _executor(config)
+    target = folder or Path("runs") / config.name
+    yield _writable("output folder", target, "say another with --out")
+    yield _space("free disk", target, "free some, or say another folder with --out")
+
+
+def _packages() -> Iterator[Finding]:
+    """Yield archloom and what it needs, each with its version."""
+    yield Finding("archloom", version("archloom"))
+    names = [
+        text.split(";")[0].strip() for text in requires("archloom") or () if "extra ==" not in text
+    ]
+    for name in (*(_name(text) for text in names), *_BENEATH):
+        try:
+            yield Finding(name, version(name))
+        except PackageNotFoundError:
+            yield Finding(name, "not installed", f"pip install {name}")
+
+
+def _name(requirement: str) -> str:
+    """Return the package of a requirement such as ``numpy>=2.0,<3``."""
+    return next(
+        (requirement[:i] for i, sign in enumerate(requirement) if sign in " <>=!~["), requirement
+    )
+
+
+def _kernels() -> Iterator[Finding]:
+    """Yield where kernels are cached, whether there is space, and which are missing."""
+    try:
+        from archloom.evaluators.jit import cache_root, missing
+    except ImportError as error:
+        yield Finding("kernels", f"cannot be looked at: {error}", "install archloom again")
+        return
+    from .kernels import default_kernels
+
+    kernels = default_kernels()
+    root = cache_root(kernels)
+    remedy = "set NUMBA_CACHE_DIR to a folder that you may write"
+    if root is None:
+        yield Finding("kernel cache", "no folder can be written", remedy)
+        return
+    yield _writable("kernel cache", root, remedy)
+    yield _space("free disk for kernels", root, "free some, or set NUMBA_CACHE_DIR")
+    absent = missing(kernels)
+    text = f"{len(kernels) - len(absent)} of {len(kernels)} compiled"
+    # no problem: a study compiles them itself when it begins
+    yield Finding("kernels", text + ("; archloom compile makes the others" if absent else ""))
+
+
+def _feasibility(config: "StudyConfig") -> Finding:
+    from archloom.studies.engine import prepare
+
+    try:
+        prepare(config, config.space)
+    except UserError as error:
+        return Finding("feasible designs", str(error), "widen the space or its limits")
+    return Finding("feasible designs", "there are")
+
+
+def _executor(config: "StudyConfig") -> Finding:
+    """Say whether the executor could start, without starting it."""
+    choice = config.executor
+    if choice.name == "inline":
+        return Finding("executor", "inline: in this process")
+    if choice.address is None:
+        workers = choice.workers or len(os.sched_getaffinity(0))
+        return _writable(f"executor ray, {workers} workers", _ray_folder(), "set RAY_TMPDIR")
+    from archloom.studies.engine import check_reachable
+
+    try:
+        check_reachable(choice.address)
+    except UserError as error:
+        return Finding("executor", str(error), "start the cluster, or say --executor inline")
+    return Finding("executor", f"a Ray cluster answers at {choice.address}")
+
+
+def _ray_folder() -> Path:
+    """Return where Ray puts sockets and logs."""
+    return Path(os.environ.get("RAY_TMPDIR") or os.environ.get("TMPDIR") or "/tmp")
+
+
+def _writable(what: str, path: Path, remedy: str) -> Finding:
+    there = _existing(path)
+    if there.is_dir() and os.access(there, os.W_OK | os.X_OK):
+        return Finding(what, f"{path} (writable)")
+    return Finding(what, f"{path} cannot be written", remedy)
+
+
+def _space(what: str, path: Path, remedy: str) -> Finding:
+    free = shutil.disk_usage(_existing(path)).free
+    return Finding(what, f"{free / _GIB:.1f} GiB", "" if free >= LEAST_DISK_BYTES else remedy)
+
+
+def _existing(path: Path) -> Path:
+    """Return the nearest of a path and its parents that exists."""
+    full = path.absolute()
+    return next(parent for parent in (full, *full.parents) if parent.exists())
+
+
+def _free_memory_bytes() -> float | None:
+    """Return the memory that programs could still take; None where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text("ascii").splitlines()
+    except OSError:
+        return None
+    found = [line.split()[1] for line in lines if line.startswith("MemAvailable:")]
+    return float(found[0]) * 1024 if found else None

@@ -1,0 +1,89 @@
+"""Summary of a study at its end: its front, what was infeasible, and what broke a limit."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from archloom.search import ObjectiveSet
+from archloom.search.hardware.certify import certificate_text
+from archloom.studies.analysis import Front, front_of
+from archloom.studies.config import StudyConfig, pick_rule
+from archloom.studies.storage import (
+    Trial,
+    read_baseline,
+    read_certificate,
+    read_validation,
+)
+
+from .pareto import comparison, front_table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def summarize(
+    trials: Sequence[Trial], config: StudyConfig, folder: Path, console: "Console"
+) -> int:
+    """Print what a study came to, and what went wrong; return the exit code."""
+    rule = pick_rule(config.pick, config.objectives)
+    held_out, proof = tuple(read_validation(folder)), read_certificate(folder)
+    front = Front(
+        config.objective_set, tuple(front_of(trials, config.objective_set)), rule, held_out, proof
+    )
+    if front.members:
+        console.print(front_table(front))
+        if len(trials) < config.trials:
+            text = "no further design was found that may add to the front"
+            console.print(f"ended after {len(trials)} of {config.trials} trials: {text}")
+        if front.proof:
+            console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)
+    else:
+        what = "has an EDP" if all(t.edp_js is None for t in trials) else "keeps the limits"
+        console.print(f"no trial {what}, so there is no front")
+    line = comparison(front, read_baseline(folder))
+    lines = [
+        *([line] if line else []),
+        *infeasible_lines(trials),
+        *limit_lines(trials, front.objective_set),
+    ]
+    for line in lines:
+        console.print(line, highlight=False, soft_wrap=True)
+    failed = [trial.label for trial in trials if trial.state == "failed"]
+    if failed:
+        text = f"{len(failed)} of {len(trials)} trials crashed: {', '.join(failed)}; "
+        console.print(f"{text}{folder}/trials.jsonl has the tracebacks", highlight=False)
+    return 0 if front.members else 1
+
+
+def infeasible_lines(trials: Sequence[Trial]) -> list[str]:
+    """Say how many trials nothing could run on, and why: one line for each rule and place."""
+    found: dict[tuple[str, str], list[Trial]] = {}
+    for trial in trials:
+        if trial.reason is not None:
+            found.setdefault((trial.reason.reason, trial.reason.where), []).append(trial)
+    return [
+        f"{len(group)} of {len(trials)} trials were infeasible; trial {group[0].number}: "
+        f"{group[0].reason}"
+        for group in found.values()
+    ]
+
+
+def limit_lines(trials: Sequence[Trial], objective_set: ObjectiveSet) -> list[str]:
+    """Say of each limit how many trials with an EDP break it, and which of those is the nearest."""
+    lines = []
+    priced = [trial for trial in trials if trial.edp_js is not None]
+    for limit in objective_set.limits:
+        objective = limit.objective
+        over = [
+            (excess, trial)
+            for trial in priced
+            if (excess := limit.excess(objective.figure(trial.figure(objective)))) > 0
+        ]
+        if over:
+            _, nearest = min(over, key=lambda pair: pair[0])
+            lines.append(
+                f"{len(over)} of {len(trials)} trials break the limit of {objective.name} "
+                f"({limit.sign} {limit.value:g}); the nearest is trial {nearest.number} with "
+                f"{nearest.figure(objective):.4g}"
+            )
+    return lines

@@ -1,0 +1,15 @@
+"""Progress of a running study: what runs, how far it is, how long it may take.
+
+``watch.py`` is what the loop reports, ``monitor.py`` keeps it and puts it in words, ``view.py``
+shows it: live on a terminal, as lines with a time stamp elsewhere.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .view import ProgressView as ProgressView
+    from .watch import Running as Running, Status as Status, Watch as Watch
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

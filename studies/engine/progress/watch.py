@@ -1,0 +1,93 @@
+"""What a study's loop reports of itself while it runs."""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from archloom.space import Silence, Stages
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How far a study is, for people who watch it.
+
+    Attributes:
+        trials_done, trials: trials with a final record, and all of them.
+        round, rounds: round of the batch under way (from 1), and rounds of a batch.
+        fraction: share of the whole study's work that is done, about.
+        best: the best of the first objective so far, for people; None if there is none yet.
+        front: designs on the front so far, those of the batch under way with what they have.
+        failed: trials that crashed so far.
+        baseline: whether it is the baseline that is being evaluated.
+        validation: searches of software for held-out networks that are done, and all of them;
+            None before they begin.
+        volume: hypervolume of the front, in decades to the power of the objectives, below the
+            worst costs of the first batch; None before that has ended.
+        certified: share of the greatest possible hypervolume that the front has for certain; None
+            while nothing is proven.
+    """
+
+    trials_done: int
+    trials: int
+    round: int
+    rounds: int
+    fraction: float
+    best: str | None
+    front: int
+    failed: int
+    baseline: bool = False
+    validation: tuple[int, int] | None = None
+    volume: float | None = None
+    certified: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A task that runs.
+
+    Attributes:
+        label: of its trial; unique among what runs.
+        stage: what of it, as ``round 1/3``.
+        design: what it is on.
+        plans: that it may price.
+    """
+
+    label: str
+    stage: str
+    design: str
+    plans: int
+
+
+class Watch(Stages, Protocol):
+    """Listens to a study; no result may depend on it."""
+
+    def status(self, status: Status) -> None:
+        """Hear how far the study is."""
+        ...
+
+    def started(self, running: Running) -> None:
+        """Hear that a task runs."""
+        ...
+
+    def finished(self, label: str) -> None:
+        """Hear that the task of a trial runs no more."""
+        ...
+
+    def found(self, text: str) -> None:
+        """Hear of a design that is not dominated so far."""
+        ...
+
+
+class Unwatched(Silence):
+    """A study that nobody watches."""
+
+    def status(self, status: Status) -> None:
+        """Do nothing."""
+
+    def started(self, running: Running) -> None:
+        """Do nothing."""
+
+    def finished(self, label: str) -> None:
+        """Do nothing."""
+
+    def found(self, text: str) -> None:
+        """Do nothing."""
