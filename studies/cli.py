@@ -177,9 +177,13 @@ def show(
 @app.command_of(epilog="Example: archloom report runs/quickstart")
 def report(folder: StudyDir, pick: Pick = None) -> None:
     """Write a study's report: one HTML file that works offline, and a picture of it."""
+    from .engine.progress import ProgressView
     from .rendering.report import write_report
 
-    for path in write_report(folder, pick):
+    # what is printed are the paths; progress goes beside them
+    with ProgressView(new_console(stderr=True)) as view:
+        paths = write_report(folder, pick, view)
+    for path in paths:
         echo(path)
 
 
