@@ -5,9 +5,9 @@ from html import escape
 from pathlib import Path
 
 from archloom.search import Objective
-from archloom.space import SILENT, Stages
 from archloom.space.workload import Network
 from archloom.studies.analysis import Design, Details, StudyView, load_view, trial_details
+from archloom.studies.engine.progress import SILENT, Stages
 from archloom.studies.rendering.pictures import draw_summary, plots
 from archloom.studies.storage import Trial, kept_workloads, read_header, write_whole
 

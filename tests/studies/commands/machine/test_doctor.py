@@ -1,12 +1,14 @@
 """``archloom doctor``: what it says of a machine and of a study, through the command line."""
 
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from archloom.studies.commands.machine import doctor
 from archloom.studies.commands.machine.doctor import Finding, machine_findings, study_findings
+from archloom.studies.commands.run import Overrides, read_study
 
 from ....cases.studies import TINY, archloom, write_study
 
@@ -39,7 +41,12 @@ def test_a_mistake_in_the_study_is_a_problem_and_the_exit_code_1(tmp_path: Path)
 def test_a_study_without_a_feasible_design_and_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "runs").write_text("no folder")
     study = write_study(tmp_path, TINY + "constraints: {area_mm2: 0.01}\n")
-    found = {one.what: one for one in study_findings(study, tmp_path / "runs" / "tiny")}
+    found = {
+        one.what: one
+        for one in study_findings(
+            partial(read_study, study, Overrides()), tmp_path / "runs" / "tiny"
+        )
+    }
     assert "no feasible design" in found["feasible designs"].found
     assert found["output folder"].remedy == "say another with --out"
 
@@ -47,7 +54,7 @@ def test_a_study_without_a_feasible_design_and_a_folder_that_is_a_file(tmp_path:
 def test_a_cluster_that_does_not_answer_is_named(tmp_path: Path) -> None:
     away = "executor: {name: ray, address: '127.0.0.1:1'}"
     study = write_study(tmp_path, TINY.replace("executor: {name: inline}", away))
-    found = {one.what: one for one in study_findings(study, None)}
+    found = {one.what: one for one in study_findings(partial(read_study, study, Overrides()), None)}
     assert "no Ray cluster answers" in found["executor"].found
     assert found["executor"].remedy
 
