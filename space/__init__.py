@@ -4,8 +4,7 @@ themselves.
 Read :mod:`.workload` (what runs), :mod:`.hardware` (where), :mod:`.mapping` (how the loops of one
 layer run) and :mod:`.fusion` (which layers run together) in this order; then :mod:`.design_space`
 (templates with parameters) and :mod:`.networks` (the catalogue). :mod:`.importers` reads files of
-other tools. ``errors.py`` has the words in which faults are said, ``progress.py`` how long work
-reports, ``yaml_reader.py`` reads what
+other tools. ``errors.py`` has the words in which faults are said, ``yaml_reader.py`` reads what
 users write. Nothing here costs anything: that is :mod:`archloom.evaluators`.
 """
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
         is_amount as is_amount,
         is_whole as is_whole,
     )
-    from .progress import SILENT as SILENT, Silence as Silence, Stages as Stages
     from .yaml_reader import (
         Document as Document,
         Fault as Fault,

@@ -5,6 +5,7 @@ that ``archloom --help`` and mistakes answer at once.
 import gc
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -18,12 +19,12 @@ from .commands import (
     Exit,
     HardwareSettings,
     Option,
-    Seed,
     Technology,
     WordBits,
     echo,
 )
 from .commands.compare import COMPARE_EXAMPLES, compare
+from .commands.map import MAP_EXAMPLES, map_
 from .commands.schedule import SCHEDULE_EXAMPLES, schedule
 from .errors import UserError
 from .rendering.text import new_console
@@ -130,9 +131,10 @@ def doctor(
     With STUDY: whether that one could start. The exit code is 1 if something is in the way; what to
     do about it is said.
     """
+    from .commands import Overrides, read_study
     from .commands.machine import diagnose
 
-    raise Exit(diagnose(study, out))
+    raise Exit(diagnose(partial(read_study, study, Overrides()) if study else None, out))
 
 
 @app.command_of(epilog="Example: archloom pareto runs/quickstart --json")
@@ -177,9 +179,13 @@ def show(
 @app.command_of(epilog="Example: archloom report runs/quickstart")
 def report(folder: StudyDir, pick: Pick = None) -> None:
     """Write a study's report: one HTML file that works offline, and a picture of it."""
+    from .engine.progress import ProgressView
     from .rendering.report import write_report
 
-    for path in write_report(folder, pick):
+    # what is printed are the paths; progress goes beside them
+    with ProgressView(new_console(stderr=True)) as view:
+        paths = write_report(folder, pick, view)
+    for path in paths:
         echo(path)
 
 
@@ -246,78 +252,7 @@ def validate(
         raise Exit(1)
 
 
-@app.command_of(
-    name="map",
-    epilog="Example: archloom map tests/data/timeloop_cases.jsonl; "
-    "archloom map CASES.jsonl --case ref-0002 --bypass free --budget-seconds 60 --plot found.png; "
-    "archloom map CASES.jsonl --json > mappings.jsonl",
-)
-def map_(
-    cases: Annotated[Path, Argument(metavar="CASES", help="File with a case on each line.")],
-    objective: Annotated[
-        str, Option("--objective", help="What is least: edp, energy or latency.")
-    ] = "edp",
-    seconds: Annotated[
-        float | None,
-        Option("--budget-seconds", metavar="S", help="For each case; 10 unless said."),
-    ] = None,
-    evaluations: Annotated[
-        int | None,
-        Option(
-            "--evaluations",
-            metavar="N",
-            least=1,
-            help="For each case, in place of seconds: the same result on every machine.",
-        ),
-    ] = None,
-    search: Annotated[str, Option("--search", help="Its name; an unknown one lists all.")] = "auto",
-    bypass: Annotated[
-        str,
-        Option(
-            "--bypass",
-            help="as-given: levels keep what they keep in the case's own mapping; or free, as it "
-            "is where a case has none.",
-        ),
-    ] = "as-given",
-    both_axes: Annotated[
-        bool,
-        Option("--both-axes", help="A dimension may be unrolled along x and y at once."),
-    ] = False,
-    dataflow: Annotated[
-        str | None, Option("--dataflow", metavar="NAME", help="Such as weight_stationary.")
-    ] = None,
-    constraints: Annotated[
-        Path | None,
-        Option("--constraints", metavar="FILE", help="YAML: dataflow, unrolling, orders, bypass."),
-    ] = None,
-    case: Annotated[
-        str | None, Option("--case", metavar="ID", help="Only the case of that id.")
-    ] = None,
-    seed: Seed = 0,
-    plot: Annotated[
-        Path | None,
-        Option("--plot", metavar="FILE", help="Draw how the search got there: .png, .svg."),
-    ] = None,
-    front: Annotated[
-        Path | None,
-        Option("--front", metavar="FILE", help="Draw the front of energy and latency: .png, .svg."),
-    ] = None,
-    as_json: Annotated[bool, Option("--json", help="Print a line of JSON for each case.")] = False,
-) -> None:
-    """Find the best mapping of each (architecture, layer) of a file, and prove that it is.
-
-    CASES is in the format of docs/timeloop.md; mappings and results may be
-    left out. Ctrl-C ends with what was found so far. docs/mapping.md
-    explains the options and what is printed.
-    """
-    from .commands.map import Output, Sought, constraints_of, effort_of, map_cases
-
-    sought = Sought(objective, bypass, constraints_of(constraints, dataflow, both_axes))
-    effort = effort_of(search, seconds, evaluations, seed)
-    output = Output(as_json, plot, front)
-    raise Exit(map_cases(cases, case, sought, effort, output, new_console()))
-
-
+app.add(map_, MAP_EXAMPLES, "map")
 app.add(schedule, SCHEDULE_EXAMPLES)
 app.add(compare, COMPARE_EXAMPLES)
 

@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from archloom.space import SILENT, Stages
 from archloom.studies.storage import Crash, TaskResult
 
 from ..errors import UserError
+from .progress import SILENT, Stages
 from .trial_task import (
     Executor,
     InlineExecutor,

@@ -26,8 +26,8 @@ REFUSALS: Final = 1000
 #: The same where designs out of open boxes are to follow.
 FEW_REFUSALS: Final = 64
 
-#: Tight bounds that are taken for each result of a study that proves its front, and of others, where
-#: more of them raise the certified share little.
+#: Tight bounds that are taken for each result of a study that proves its front, and of others,
+#: where more of them raise the certified share little.
 TIGHTENED: Final = 64
 FEW_TIGHTENED: Final = 8
 

@@ -84,6 +84,7 @@ RUNS: Final = {
     ],
     "studies/halving_replay": ["casco 6 --study smallest.yaml --seeds 1 --out runs"],
     "studies/mobo_vs_random": [INLINE],
+    "studies/start_time": ["--runs 1 --commands help mistake"],
     "studies/two_networks": [INLINE],
 }
 
@@ -93,6 +94,7 @@ MISSES: Final = {
     "mapping/large_layers": "targets of CPU time",
     "mapping/mapping_throughput": "targets of CPU time",
     "mapping/start_time": "targets of CPU time",
+    "studies/start_time": "targets of CPU time",
     "studies/mobo_vs_random": "which optimizer is ahead after two trials",
 }
 

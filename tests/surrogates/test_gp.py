@@ -8,7 +8,9 @@ from archloom.surrogates.gp import GaussianProcess
 from archloom.surrogates.gp_fit import (
     MAX_FIT_ROWS,
     ROUGH_NOISE_PRIOR,
+    SMOOTH_NOISE_PRIOR,
     fit_hyperparameters,
+    single_threaded_torch,
     untrained_model,
 )
 
@@ -138,3 +140,22 @@ def test_of_a_function_that_jumps_the_rough_prior_predicts_better_than_the_smoot
             squares.append(np.mean((x[200:, 0] - mean) ** 2))
         errors[name] = float(np.mean(squares))
     assert errors["rough"] < 0.8 * errors["smooth"]
+
+
+@pytest.mark.parametrize("noise", [ROUGH_NOISE_PRIOR, SMOOTH_NOISE_PRIOR])
+def test_the_fit_is_botorchs(noise: tuple[float, float]) -> None:
+    """Its own fit of its own model, from the same start, ends where ours does."""
+    from botorch.optim.fit import fit_gpytorch_mll_scipy
+    from gpytorch.mlls import ExactMarginalLogLikelihood
+
+    x = sample(30, 0)
+    y = smooth(x) + 0.1 * np.random.default_rng(3).standard_normal(30)
+    found = fit_hyperparameters(x, y, noise=noise)
+    with single_threaded_torch():
+        model = untrained_model(x, (y - found.centre) / found.scale, noise=noise)
+        likelihood = ExactMarginalLogLikelihood(model.likelihood, model).train()
+        fit_gpytorch_mll_scipy(likelihood)
+    scales = model.covar_module.lengthscale.detach().numpy().ravel()
+    np.testing.assert_allclose(found.length_scales, scales, rtol=0.02)
+    assert found.mean == pytest.approx(float(model.mean_module.constant.detach()), abs=0.02)
+    assert found.noise == pytest.approx(float(model.likelihood.noise.detach()), rel=0.02)

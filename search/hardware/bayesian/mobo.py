@@ -51,8 +51,8 @@ _START_STD: Final = 0.3
 #: no design has a score (``Posterior.with_widened_std``).
 _STD_SCALE: Final = 0.5
 
-#: Designs that get tight bounds: at first, and at the most; and designs that are ranked for the start,
-#: for each that it has.
+#: Designs that get tight bounds: at first, and at the most; and designs that are ranked for the
+#: start, for each that it has.
 SHORTLIST: Final = 64
 _LARGEST_SHORTLIST: Final = 128
 _START_SHORTLIST: Final = 8

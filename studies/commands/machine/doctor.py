@@ -7,7 +7,7 @@ those, and it is left out where their compiler is not installed.
 import os
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
@@ -45,15 +45,15 @@ class Finding:
     remedy: str = ""
 
 
-def diagnose(study: Path | None, folder: Path | None) -> int:
+def diagnose(read: "Callable[[], StudyConfig] | None", folder: Path | None) -> int:
     """Print what was found, and what to do; return 1 if something is in the way, else 0.
 
     Args:
-        study: a study file, or the name of one that comes with archloom; None for none.
+        read: reads the study that is asked about; None for none.
         folder: directory of the study; None for its default.
     """
     wrong = 0
-    for finding in (*machine_findings(), *(study_findings(study, folder) if study else ())):
+    for finding in (*machine_findings(), *(study_findings(read, folder) if read else ())):
         mark = "!" if finding.remedy else " "
         echo(f"{mark} {finding.what:<22} {finding.found}")
         if finding.remedy:
@@ -78,12 +78,11 @@ def machine_findings() -> Iterator[Finding]:
     yield from _kernels()
 
 
-def study_findings(study: Path, folder: Path | None) -> Iterator[Finding]:
+def study_findings(read: "Callable[[], StudyConfig]", folder: Path | None) -> Iterator[Finding]:
     """Yield whether a study could start."""
-    from ..run import Overrides, read_study
 
     try:
-        config = read_study(study, Overrides())
+        config = read()
     except UserError as error:
         yield Finding("study", str(error), "mend the study file")
         return

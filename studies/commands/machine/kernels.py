@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from archloom.evaluators.jit import Compiled, Kernels, compile_ahead, missing
-from archloom.space import Stages
+from archloom.studies.engine.progress import Stages
 
 if TYPE_CHECKING:
     from rich.console import Console

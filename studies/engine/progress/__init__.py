@@ -10,6 +10,12 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .view import ProgressView as ProgressView
-    from .watch import Running as Running, Status as Status, Watch as Watch
+    from .watch import (
+        SILENT as SILENT,
+        Running as Running,
+        Stages as Stages,
+        Status as Status,
+        Watch as Watch,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -129,8 +129,8 @@ class ProgressView(Monitor):
             while not self._over.wait(1 / _LOOKS_PER_S):
                 if text := self.due():
                     self._say(text)
-        except (OSError, ValueError):
-            return  # nobody reads any more; the study goes on
+        except (OSError, ValueError, SystemExit):
+            return  # nobody reads any more (rich then asks to exit); the study goes on
 
     def _say(self, text: str) -> None:
         """Write a line into the log; the live display shows it anyway."""

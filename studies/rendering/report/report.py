@@ -7,6 +7,7 @@ from pathlib import Path
 from archloom.search import Objective
 from archloom.space.workload import Network
 from archloom.studies.analysis import Design, Details, StudyView, load_view, trial_details
+from archloom.studies.engine.progress import SILENT, Stages
 from archloom.studies.rendering.pictures import draw_summary, plots
 from archloom.studies.storage import Trial, kept_workloads, read_header, write_whole
 
@@ -18,21 +19,29 @@ from .network_section import network_sections
 HTML, PNG = "report.html", "report.png"
 
 
-def write_report(folder: Path, pick: str | None = None) -> tuple[Path, Path]:
+def write_report(
+    folder: Path, pick: str | None = None, stages: Stages = SILENT
+) -> tuple[Path, Path]:
     """Write ``report.html`` and ``report.png`` into the study's directory; return their paths.
 
-    ``pick`` is a rule in place of the study's.
+    ``pick`` is a rule in place of the study's; ``stages`` hear how far it is.
 
     Raises:
         UserError: the directory is no study, or has no finished trial yet.
     """
+    stages.begin("writing the report", 4)
+    stages.advance("reading the study", 0)
     view = load_view(folder, pick)
+    stages.advance("taking the picked design apart")
     label = None if view.picked is None else view.designs[view.picked].label
     details = None if label is None else trial_details(folder, int(label))
     page, picture = folder / HTML, folder / PNG
     networks = [workload.network for workload in kept_workloads(folder, read_header(folder))]
+    stages.advance("drawing the page")
     write_whole(page, render(view, details, networks))
+    stages.advance("drawing the picture")
     draw_summary(view, subtitle(view, details), picture)
+    stages.end()
     return page, picture
 
 

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from archloom.studies.analysis import Details
 
 
-def new_console() -> "Console":
+def new_console(stderr: bool = False) -> "Console":
     """Return a console; a pipe has no width, and tables are not squeezed into 80 columns there."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else 160)
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(width=None if stream.isatty() else 160, stderr=stderr)
 
 
 def known(name: str, option: str, names: Sequence[str]) -> None:

@@ -7,7 +7,12 @@ import pytest
 
 from archloom.evaluators.hardware import access_costs
 from archloom.evaluators.loopnest.layer_cost import whole_pj
-from archloom.evaluators.loopnest.vector_unit import vector_cost, vector_least
+from archloom.evaluators.loopnest.vector_unit import (
+    streamed_vector_costs,
+    vector_cost,
+    vector_least,
+)
+from archloom.space.networks.registry import network
 from archloom.space.workload.layer import Layer
 from archloom.space.workload.layer_builders import (
     activation,
@@ -216,3 +221,13 @@ def test_tiles_take_at_least_what_the_whole_operator_takes_of_the_buffer(layer):
     # accesses and cycles are rounded up once for each image
     assert layer.n * (tile.chip_cycles - 1) <= max(cycles, layer.vector_ops / hardware.vector_lanes)
     assert vector_least(layer, bare()) == (0.0, 0.0)
+
+
+def test_many_streamed_operators_cost_what_each_of_them_costs() -> None:
+    layers = [layer for layer in network("llama3_8b_prefill").layers if layer.vector][:12]
+    layers += [layer for layer in network("unet").layers if layer.vector]
+    for hardware in (edge(), eyeriss_like()):
+        energy, cycles = streamed_vector_costs(layers, hardware)
+        alone = [vector_cost(one, hardware, one.p, one.q, staged=False) for one in layers]
+        assert energy.tolist() == [one.dynamic_pj for one in alone]
+        assert cycles.tolist() == [one.latency_cycles for one in alone]

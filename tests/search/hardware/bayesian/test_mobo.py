@@ -170,11 +170,13 @@ def test_it_learns_where_trials_fail_and_by_which_rule(tmp_path: Path) -> None:
     assert (chances[1:] < 0.4).all()
 
 
-def test_the_start_is_best_by_tight_bounds_and_far_from_it_once_a_design_fails() -> None:
+def test_the_start_is_best_by_bounds_and_far_from_it_once_a_design_fails() -> None:
     problem = edge_problem()
+    tight = set(problem._tightened)
     optimizer = Mobo(problem, 0, initial=6, pool=200)
     first = optimizer.ask(4, [])
-    assert all(c == problem.tightened(c) for c in optimizer._bound_ranked)
+    # tight bounds need kernels, which a study would compile before its first design
+    assert problem._tightened.keys() == tight
     assert first == [c.point for c in optimizer._bound_ranked[:4]]
     apart = optimizer._space_filling[0].point
     assert apart not in first
