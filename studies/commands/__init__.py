@@ -20,7 +20,6 @@ if TYPE_CHECKING:
         Exit as Exit,
         HardwareSettings as HardwareSettings,
         Option as Option,
-        Seed as Seed,
         Technology as Technology,
         WordBits as WordBits,
         echo as echo,

@@ -150,7 +150,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
     def entry_points(**query: str) -> EntryPoints:
         return EntryPoints(added).select(**query)
 
-    monkeypatch.setattr(registry, "entry_points", entry_points)
+    monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
     registry._installed.cache_clear()
     yield added
     registry._installed.cache_clear()

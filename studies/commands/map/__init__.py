@@ -1,6 +1,7 @@
 """``archloom map``: the best mapping of each layer in a file of cases.
 
-``cli.py`` declares the options, ``command.py`` does it, ``cases.py`` reads the problems, ``tables.py`` shows the results.
+``cli.py`` declares the options, ``command.py`` does it, ``cases.py`` reads the problems,
+``tables.py`` shows the results.
 """
 
 from typing import TYPE_CHECKING
