@@ -78,6 +78,7 @@ RUNS: Final = {
     "mapping/shared_problems": ["--designs 2 --around 1 --networks tiny_cnn"],
     "mapping/start_time": ["one"],
     "mapping/zigzag_mapping": ["--layers 1 --lpf-limit 3"],
+    "cold_start": ["--installed --study smallest.yaml --json figures.json"],
     "trial_cost": [
         "--networks tiny_cnn --designs eyeriss --json old.json",
         "--networks tiny_cnn --designs eyeriss --against old.json",
@@ -101,6 +102,7 @@ MISSES: Final = {
 SLOW: Final = {
     "hardware/hardware_search": "maps two networks on 16 designs exactly",
     "mapping/start_time": "compiles in fresh processes",
+    "cold_start": "compiles in fresh processes",
 }
 
 NEEDS: Final = {"mapping/zigzag_mapping": "zigzag"}

@@ -1,0 +1,185 @@
+"""What a new user waits for: from a bare clone to the first front, and the same once more.
+
+    python benchmarks/cold_start.py [--json FILE]
+
+Clones the repository that this file lies in, installs it, compiles kernels with an empty cache, and
+runs the quickstart study twice. Prints wall and CPU seconds of each, when the first designs, the
+first result and the front came, and the memory of workers; beside it, how fast plain Python is on
+this machine, by which to compare machines. ``--installed`` leaves clone and installation out and
+measures the environment that runs this; ``--study`` runs another study.
+
+CPU seconds are those of all processes that a command starts, looked at twice a second: what a
+process does after the last look is missing.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[1]
+
+#: set for all processes of a measurement, which inherit it
+_MARK: Final = "ARCHLOOM_COLD_START"
+_TICK_S: Final = 1 / os.sysconf("SC_CLK_TCK")
+_LOOK_S: Final = 0.5
+
+#: what a line of the log holds when something has come
+SIGNS: Final = {"first result": "not dominated", "front": "Pareto front"}
+
+
+@dataclass
+class Measured:
+    """What a command took.
+
+    Attributes:
+        wall_s, cpu_s: in all.
+        lines: seconds after which each line was printed.
+        worker_mb: most memory of a Ray worker at the last look, MB.
+    """
+
+    wall_s: float = 0.0
+    cpu_s: float = 0.0
+    lines: list[tuple[float, str]] = field(default_factory=list)
+    worker_mb: float = 0.0
+
+    def after(self, sign: str) -> float | None:
+        """Return the seconds until a line with a text, None if there was none."""
+        return next((at for at, line in self.lines if sign in line), None)
+
+
+class Watch:
+    """Looks at the processes of a measurement until it is closed."""
+
+    def __init__(self, mark: str) -> None:
+        self._mark = f"{_MARK}={mark}".encode()
+        self._cpu_s: dict[tuple[int, str], float] = {}
+        self._mb: dict[tuple[int, str], float] = {}
+        self._over = Event()
+        self._thread = Thread(target=self._look)
+        self._thread.start()
+
+    def close(self) -> tuple[float, float]:
+        """Return CPU seconds of all processes, and the memory of the largest worker."""
+        self._over.set()
+        self._thread.join()
+        return sum(self._cpu_s.values()), max(self._mb.values(), default=0.0)
+
+    def _look(self) -> None:
+        while not self._over.wait(_LOOK_S):
+            for process in Path("/proc").glob("[0-9]*"):
+                try:
+                    if self._mark in (process / "environ").read_bytes().split(b"\0"):
+                        self._note(process)
+                except OSError:
+                    continue  # it has ended, or is another user's
+
+    def _note(self, process: Path) -> None:
+        # the name of a process, which may hold spaces, stands in brackets
+        figures = (process / "stat").read_text().rpartition(")")[2].split()
+        # its number may be given again: it is told by when it started, too
+        key = int(process.name), figures[19]
+        self._cpu_s[key] = (int(figures[11]) + int(figures[12])) * _TICK_S
+        if (process / "cmdline").read_bytes().startswith(b"ray::"):
+            pages = int((process / "statm").read_text().split()[1])
+            self._mb[key] = pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def measured(command: list[str], folder: Path, cache: Path) -> Measured:
+    """Run a command to its end; its output is kept.
+
+    Raises:
+        subprocess.CalledProcessError: it failed.
+    """
+    found, began = Measured(), monotonic()
+    mark = f"{os.getpid()}-{began}"
+    environment = os.environ | {_MARK: mark, "NUMBA_CACHE_DIR": str(cache), "PYTHONUNBUFFERED": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    watch = Watch(mark)
+    try:
+        with subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        ) as process:
+            for line in process.stdout or ():
+                found.lines.append((monotonic() - began, line.rstrip()))
+    finally:
+        found.cpu_s, found.worker_mb = watch.close()
+    found.wall_s = monotonic() - began
+    if process.returncode:
+        text = "\n".join(line for _, line in found.lines[-20:])
+        raise subprocess.CalledProcessError(process.returncode, command, text)
+    return found
+
+
+def stages(home: Path, installed: bool, study: str) -> Iterator[tuple[str, Measured]]:
+    """Yield what is measured, one after another."""
+    place, cache, bin_ = ROOT, home / "kernels", Path(sys.executable).parent
+    if not installed:
+        place, bin_ = home / "clone", home / "clone" / ".venv" / "bin"
+        clone = ["git", "clone", "--quiet", str(ROOT), str(place)]
+        yield "clone", measured(clone, home, cache)
+        yield "install", measured(["make", "install"], place, cache)
+    archloom = str(bin_ / "archloom")
+    yield "compile kernels", measured([archloom, "compile"], place, cache)
+    for at, name in enumerate(("study", "study, once more")):
+        file = str(Path(study).resolve()) if Path(study).exists() else study
+        run = [archloom, "run", file, "--out", str(home / f"run{at}")]
+        yield name, measured(run, place, cache)
+    report = [archloom, "report", str(home / "run1")]
+    yield "report", measured(report, place, cache)
+    script = str(ROOT / "benchmarks" / "mapping" / "mapping_throughput.py")
+    plain = [str(bin_ / "python"), script, "--without-start", "--seconds", "0.3"]
+    yield "plain Python", measured(plain, ROOT, cache)
+
+
+def plain_rate(found: Measured) -> str:
+    """Return the millions of mappings that plain Python prices in a CPU-second."""
+    lines = [line for _, line in found.lines if "by plain Python" in line]
+    return lines[0].split("plain Python")[1].split()[0]
+
+
+def main() -> None:
+    """Measure, and print a row for each stage."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--installed", action="store_true", help="measure this environment")
+    parser.add_argument("--study", default="studies/quickstart.yaml", help="a study file")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there too")
+    arguments = parser.parse_args()
+    found: dict[str, Measured] = {}
+    print(f"{'':<22}{'wall s':>9}{'CPU s':>9}", flush=True)
+    with tempfile.TemporaryDirectory() as home:
+        for name, one in stages(Path(home), arguments.installed, arguments.study):
+            found[name] = one
+            if name == "plain Python":
+                print(f"plain Python prices {plain_rate(one)} million mappings a CPU-second")
+                continue
+            print(f"{name:<22}{one.wall_s:9.1f}{one.cpu_s:9.1f}", flush=True)
+            for label, sign in SIGNS.items() if name.startswith("study") else ():
+                at = one.after(sign)
+                print(f"  {label:<20}" + ("     none" if at is None else f"{at:9.1f}"), flush=True)
+            if one.worker_mb:
+                print(f"  largest worker      {one.worker_mb:9.0f} MB", flush=True)
+    waited = [
+        one for name, one in found.items() if name not in ("plain Python", "study, once more")
+    ]
+    print(f"{'from clone to report':<22}{sum(one.wall_s for one in waited):9.1f}")
+    if arguments.json:
+        figures = {name: asdict(one) for name, one in found.items()}
+        arguments.json.write_text(json.dumps(figures, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
