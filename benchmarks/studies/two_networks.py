@@ -25,6 +25,7 @@ from archloom.studies.config.methods import METHODS, with_method
 from archloom.studies.config.study_config import ExecutorChoice, StudyConfig, load_config
 from archloom.studies.engine.executors import make_executor
 from archloom.studies.engine.loop import run_study
+from archloom.studies.engine.progress.watch import Unwatched
 from archloom.studies.engine.study import header_of, prepare
 from archloom.studies.storage.store import Store
 
@@ -52,7 +53,7 @@ def run(config: StudyConfig, folder: Path) -> tuple[Figures, int]:
         Store.create(folder, header_of(config)) as store,
         make_executor(choice.name, study.context, choice.workers, choice.address) as executor,
     ):
-        trials = run_study(study, store, executor, lambda _: None)
+        trials = run_study(study, store, executor, Unwatched())
     front = read_front(folder)
     assert front.picked is not None
     found = front.on_held_out(front.picked)
