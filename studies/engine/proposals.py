@@ -26,10 +26,9 @@ REFUSALS: Final = 1000
 #: The same where designs out of open boxes are to follow.
 FEW_REFUSALS: Final = 64
 
-#: Tight bounds that are taken for each result of a study that proves its front, and of others,
-#: where more of them raise the certified share little.
+#: Tight bounds that are taken for each result: a twentieth of a CPU-second, for 4% more of the
+#: hypervolume certified in the quickstart than with eight.
 TIGHTENED: Final = 64
-FEW_TIGHTENED: Final = 8
 
 
 class Proposals:
@@ -104,8 +103,7 @@ class Proposals:
             self._pruner.tell(observation, settled=trial.state in ("complete", "infeasible"))
         few = self._observed >= LEAD or self._pruner.candidates_left <= ENUMERATE_LIMIT
         every = self._exact and self._whole and few
-        most = (TIGHTENED if self._exact else FEW_TIGHTENED) * len(trials)
-        self._pruner.tighten(None if every else most)
+        self._pruner.tighten(None if every else TIGHTENED * len(trials))
 
     def certificate(self) -> "Certificate | None":
         """Return what bounds prove of the front; None if the space is not followed."""

@@ -6,7 +6,6 @@ from shutil import copytree
 
 import pytest
 
-from archloom.search.hardware.certify.certificate import Certificate
 from archloom.studies.analysis.details import trial_details
 from archloom.studies.storage.store import read_baseline, read_trials, read_validation
 
@@ -27,20 +26,9 @@ def resumed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", FINISHED[:3])
+@pytest.mark.parametrize("name", FINISHED)
 def test_it_ends_as_the_version_that_began_it(resumed: Path, name: str) -> None:
     assert (resumed / name).read_bytes() == (DATA / "finished" / name).read_bytes()
-
-
-def test_its_certificate_proves_the_same_front_with_fewer_bounds(resumed: Path) -> None:
-    """That version cut more boxes for each trial: it had less left open, of the same front."""
-    now, then = (
-        Certificate.from_dict(json.loads((folder / FINISHED[3]).read_text()))
-        for folder in (resumed, DATA / "finished")
-    )
-    assert (now.points, now.measured) == (then.points, then.measured)
-    assert now.open >= then.open
-    assert 0.9 * then.share <= now.share <= 1
 
 
 def test_its_records_are_read_and_written_as_they_were() -> None:
