@@ -28,6 +28,10 @@ from .shared_budget import SharedSearch, SharedState
 #: what a unit of a trial's budget buys
 BUDGETS: Final = ("plans", "shared")
 
+#: searches that a process remembers, some 20 MB each: those of a batch that it may go on with. One
+#: that it has forgotten is walked to again.
+_REMEMBERED: Final = 8
+
 #: name and value of each option of a search; values can be hashed
 Options: TypeAlias = tuple[tuple[str, Any], ...]
 
@@ -164,7 +168,7 @@ def _mean_curve(histories: list[tuple[float, ...]]) -> Curve:
     return Curve(tuple(range(1, longest + 1)), means)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=_REMEMBERED)
 def _evaluator(
     hardware: Hardware, network: Network, settings: SoftwareSettings, seed: int
 ) -> MemoizedPlanEvaluator:
@@ -175,7 +179,7 @@ def _evaluator(
     )
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=_REMEMBERED)
 def _search(
     hardware: Hardware, network: Network, settings: SoftwareSettings, seed: int
 ) -> tuple[FusionSearch, MemoizedPlanEvaluator]:
@@ -189,7 +193,7 @@ def _planner(settings: SoftwareSettings, evaluator: MemoizedPlanEvaluator) -> Fu
     return fusion_search(settings.fusion, evaluator, settings.population, options)
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=_REMEMBERED)
 def _shared(
     hardware: Hardware, network: Network, settings: SoftwareSettings, seed: int
 ) -> SharedSearch:
