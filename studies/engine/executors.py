@@ -7,6 +7,7 @@ another order.
 import logging
 import os
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 from urllib.parse import urlsplit
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 from archloom.studies.storage import Crash, TaskResult
 
 from ..errors import UserError
+from .placement import Placement
 from .progress import SILENT, Stages
 from .trial_task import (
     Executor,
@@ -44,17 +46,32 @@ _WORKER_ENVIRONMENT = {
 }
 
 
+class _Worker:
+    """What runs in a worker: it keeps what it knows of its trials from one task to the next."""
+
+    def __init__(self, context: TaskContext) -> None:
+        self._context = context
+
+    def ready(self) -> None:
+        """Answer once the worker has started."""
+
+    def perform(self, task: TrialTask) -> TaskResult | Crash:
+        """Do a task."""
+        return perform(self._context, task)
+
+
 class RayExecutor:
-    """Does the tasks in Ray workers, at most ``workers`` of them at a time.
+    """Does the tasks in Ray workers, one at a time in each.
 
     Args:
         context: what all tasks share; put into the object store once.
-        workers: tasks at a time; None for the cores that this process may use.
+        workers: how many; None for the cores that this process may use.
         address: host:port of a running cluster; None starts Ray on this machine, with just the
             workers. The cluster's machines need the same version of archloom.
 
-    A worker that dies is replaced and its task done again, twice at most; then it counts as a
-    crash of that trial.
+    A trial goes on in the worker that had it before, unless that one has too much to do. Workers
+    that a cluster has no room for yet join when it has. A worker that dies is replaced and its task
+    done again, twice at most; then it counts as a crash of that trial.
 
     ``check`` is called between waits and may raise to give up; ``stages`` hears that workers start,
     which they do with the first task, after ``before`` was called.
@@ -76,10 +93,14 @@ class RayExecutor:
         self._context = context
         self._check = check
         self._stages = stages
-        self._workers = workers or len(os.sched_getaffinity(0))
+        self._count = workers or len(os.sched_getaffinity(0))
         self._address = address
-        self._shared: Any = None
-        self._perform: Any = None
+        self._make: Callable[[], Any] | None = None
+        self._placement = Placement()
+        self._workers: dict[int, Any] = {}
+        self._made = self._stillborn = 0
+        # what is asked of workers: the answer of one that starts has no task
+        self._asked: dict[Any, tuple[int, int | None]] = {}
 
     def __enter__(self) -> Self:
         if self._address is not None:
@@ -102,20 +123,31 @@ class RayExecutor:
         }
         if self._address is None:
             options |= {
-                "num_cpus": self._workers,
+                "num_cpus": self._count,
                 "object_store_memory": _OBJECT_STORE_BYTES,
                 "include_dashboard": False,
             }
         ray.init(**options)
-        self._shared = ray.put(self._context)
-        self._perform = ray.remote(num_cpus=1, max_retries=_RETRIES)(perform)
+        shared = ray.put(self._context)
+        self._make = lambda: ray.remote(num_cpus=1)(_Worker).remote(shared)
+        for _ in range(self._count):
+            self._add_worker()
+
+    def _add_worker(self) -> None:
+        assert self._make is not None, "Ray has started"
+        worker = self._make()
+        self._workers[self._made] = worker
+        self._asked[worker.ready.remote()] = self._made, None
+        self._made += 1
 
     def __exit__(self, *_: object) -> None:
-        if self._perform is None:
+        if self._make is None:
             return
         import ray
 
-        self._shared = self._perform = None
+        self._make = None
+        self._workers.clear()
+        self._asked.clear()
         ray.shutdown()
 
     def run(
@@ -124,44 +156,63 @@ class RayExecutor:
         """Yield (position in ``tasks``, result), each as soon as it is done."""
         if not tasks:
             return
-        if self._perform is None:
+        if self._make is None:
             self._before()
-            self._stages.begin(f"starting Ray with {self._workers} workers")
+            self._stages.begin(f"starting Ray with {self._count} workers")
             self._start()
             self._stages.end()
         import ray
 
-        flying: dict[Any, int] = {}
-        waiting = list(range(len(tasks)))[::-1]
-        while waiting or flying:
+        waiting, deaths = list(range(len(tasks))), Counter[int]()
+        left = len(tasks)
+        while left:
             self._check()
-            while waiting and len(flying) < self._workers:
-                index = waiting.pop()
-                started(index)
-                flying[self._perform.remote(self._shared, tasks[index])] = index
-            done, _ = ray.wait(list(flying), num_returns=1, timeout=_PATIENCE_S)
+            self._give_out(tasks, waiting, started)
+            done, _ = ray.wait(list(self._asked), num_returns=1, timeout=_PATIENCE_S)
             for reference in done:
-                yield flying.pop(reference), _collect(reference)
+                worker, index = self._asked.pop(reference)
+                try:
+                    result = ray.get(reference)
+                except (ray.exceptions.RayActorError, ray.exceptions.OutOfMemoryError) as error:
+                    result = self._died(worker, error, starting=index is None)
+                    if index is not None and deaths[index] < _RETRIES:
+                        deaths[index] += 1
+                        waiting.insert(0, index)
+                        continue
+                if index is None:
+                    self._stillborn = 0
+                else:
+                    left -= 1
+                    yield index, result
 
+    def _give_out(self, tasks: Sequence[TrialTask], waiting: list[int], started: Started) -> None:
+        """Give each idle worker a task, if one waits for it."""
+        busy = {worker for worker, _ in self._asked.values()}
+        for number, worker in self._workers.items():
+            if number in busy:
+                continue
+            chosen = self._placement.choose(number, [tasks[index].seed for index in waiting])
+            if chosen is None:
+                continue
+            index = waiting.pop(chosen)
+            started(index)
+            self._asked[worker.perform.remote(tasks[index])] = number, index
 
-def _collect(reference: Any) -> TaskResult | Crash:
-    """Return the result; ``perform`` never raises, so what is left is a worker that died.
+    def _died(self, number: int, error: Any, starting: bool) -> Crash:
+        """Replace a worker; return what its task has come to, if it is not done again.
 
-    Other errors of Ray (a worker that cannot import archloom, say) are no fault of the trial:
-    they stop the study, which can go on once they are mended.
-    """
-    from ray import exceptions, get
-
-    try:
-        result: TaskResult | Crash = get(reference)
-    except (
-        exceptions.WorkerCrashedError,
-        exceptions.OutOfMemoryError,
-        exceptions.NodeDiedError,
-    ) as error:
+        Raises:
+            RayError: workers cannot start (they cannot import archloom, say). That is no fault of a
+                trial: the study stops, and can go on once it is mended.
+        """
+        self._stillborn += starting
+        if getattr(error, "actor_init_failed", False) or self._stillborn > _RETRIES:
+            raise error
+        del self._workers[number]
+        self._placement.lost(number)
+        self._add_worker()
         name = type(error).__name__
         return Crash(name, f"the worker died {_RETRIES + 1} times", f"{name}: no traceback")
-    return result
 
 
 def check_reachable(address: str) -> None:

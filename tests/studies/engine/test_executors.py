@@ -43,7 +43,7 @@ def test_a_worker_that_dies_again_and_again_is_a_crash_of_its_work_alone() -> No
         outcomes = dict(executor.run(WORK))
     crash = outcomes[1]
     assert isinstance(crash, Crash)
-    assert crash.error == "WorkerCrashedError"
+    assert crash.error == "ActorDiedError"
     assert "died 3 times" in crash.message
     assert isinstance(outcomes[0], TaskResult)
     assert isinstance(outcomes[2], TaskResult)
