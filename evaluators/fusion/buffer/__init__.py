@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         shape_of as shape_of,
         streams as streams,
         tiles_of as tiles_of,
+        without_second_map as without_second_map,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

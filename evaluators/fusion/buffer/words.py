@@ -9,7 +9,7 @@ from archloom.evaluators.fusion.tiling import Tiles, face_tiles, group_tiles
 from archloom.space import Infeasible
 from archloom.space.fusion import ALONE, FusionGroup, Residents, bad_cuts
 from archloom.space.hardware import Cores, Hardware, fusion_cores
-from archloom.space.workload import Network
+from archloom.space.workload import Layer, Network
 
 from ..core_rounds import dealt
 from ..group_graph import GroupShape, group_shape, with_residents
@@ -92,11 +92,19 @@ def fusion_blocked(network: Network, group: FusionGroup, hardware: Hardware) -> 
         return Infeasible(
             "weights_not_kept", names, 1, 0, "", f"{name} keeps no weights: leave them streamed"
         )
-    for layer in (network.layers[i] for i in group.layers):
-        if layer.multiplies_maps and not streams(group):
-            hint = f"{name} keeps no weights, where the second map goes: run {layer.name} alone"
-            return Infeasible("second_map_not_kept", names, 1, 0, "", hint)
-    return None
+    layer = without_second_map(network, group)
+    if layer is None:
+        return None
+    hint = f"{name} keeps no weights, where the second map goes: run {layer.name} alone"
+    return Infeasible("second_map_not_kept", names, 1, 0, "", hint)
+
+
+def without_second_map(network: Network, group: FusionGroup) -> Layer | None:
+    """Return the first layer whose second map has no place in a buffer that keeps no weights."""
+    if streams(group):
+        return None
+    layers = (network.layers[i] for i in group.layers)
+    return next((layer for layer in layers if layer.multiplies_maps), None)
 
 
 def buffer_words(hardware: Hardware) -> int:

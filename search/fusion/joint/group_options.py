@@ -7,12 +7,12 @@ group; those of all kinds of groups are worked out at once.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping as Dict
+from collections.abc import Iterable, Mapping as Dict, Sequence
 
 import numpy as np
 
 from archloom.evaluators import Floats, Ints, access_costs
-from archloom.evaluators.fusion.buffer import buffer_words, fusion_blocked
+from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.search.fusion.tiling import TileEstimates, least_weights
 from archloom.space.fusion import FusionGroup
 from archloom.space.hardware import Hardware
@@ -21,7 +21,7 @@ from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network
 from .cut_graph import CutEdge
 from .edge_kinds import EdgeKinds
 from .known_groups import known_groups
-from .option_table import GroupOption, RoughOptions
+from .option_batch import GroupWay, OptionBatch, RoughOptions
 from .size_costs import SizeCosts
 from .whole_groups import WholeGroups
 
@@ -57,7 +57,7 @@ class GroupOptions(ABC):
         return self._known.graph(buffer_words(self._hardware))[0]
 
     @abstractmethod
-    def group_for(self, option: GroupOption, edge: CutEdge, turns: Dict[int, int]) -> FusionGroup:
+    def group_for(self, way: GroupWay, edge: CutEdge, turns: Dict[int, int]) -> FusionGroup:
         """Return the group of an option as another edge of the same kind runs it in a plan.
 
         ``turns`` says which group of the plan runs each layer: pins last to the last reader.
@@ -71,17 +71,13 @@ class GroupOptions(ABC):
         """
 
     @abstractmethod
-    def first_options(self, edge: CutEdge) -> list[GroupOption]:
-        """Return the few options to look at first; none if nothing fits."""
+    def first_options(self, kinds: Sequence[int]) -> tuple[OptionBatch, list[int]]:
+        """Return the few options to look at first, and how many each kind of edge has; those that
+        fit nowhere have none."""
 
     @abstractmethod
-    def all_options(self, edge: CutEdge) -> list[GroupOption]:
-        """Return the options of an edge, those of the least estimated energy x latency first."""
-
-    def _blocked(self, edge: CutEdge) -> bool:
-        """Whether the hardware can hold the maps of a group nowhere."""
-        group = FusionGroup(edge.layers, (1, 1))
-        return fusion_blocked(self._network, group, self._core) is not None
+    def all_options(self, kind: int) -> OptionBatch:
+        """Return the options of a kind, those of the least estimated energy x latency first."""
 
     def _owned_words(self, layers: Iterable[int]) -> int:
         """Words of the weights of some layers; what they share counts once."""

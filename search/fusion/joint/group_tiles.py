@@ -87,9 +87,6 @@ class GroupTiling:
         self._words: dict[tuple[Tile, HaloPolicy], TileWords] = {}
         self._runs: dict[tuple[Tile, HaloPolicy], TiledLayers] = {}
         self._members = np.array(layers, np.int64)
-        sides = np.array([(network.layers[i].p, network.layers[i].q) for i in layers], np.int64)
-        #: int64[m], sizes of members that run alone
-        self.alone = numbers.of(self._members, *sides.T)
 
     def among(self, network: Network, layers: Group, residents: Residents) -> "GroupTiling":
         """Return the tilings of a group of the same kind among what its plan keeps in the buffer.

@@ -3,19 +3,19 @@
 Trials on many designs share it; what designs add is their costs.
 """
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Final
 
 import numpy as np
 
-from archloom.search.fusion.tiling import Tile
 from archloom.space.workload import Network, remembered
 
 from ..partition import Group
-from .cut_graph import CutEdge
+from .buffer_tilings import BufferFacts, BufferTilings
 from .edge_kinds import EdgeKinds, GroupAmongPins, KindsOfGroups
-from .group_tiles import GroupTiling, SizeNumbers, TiledLayers
-from .whole_groups import WholeGroup, WholeGroups, WholeGroupsOf
+from .group_tiles import GroupTiling, SizeNumbers
+from .option_batch import OptionColumns
+from .whole_groups import WholeGroups, WholeGroupsOf
 
 #: tilings of one network that are remembered (assumption: some 2 KiB each)
 _MOST_TILINGS: Final = 2**16
@@ -38,6 +38,11 @@ class KnownGroups:
         self._whole = WholeGroupsOf(network, self.numbers)
         self._graphs: dict[int, tuple[EdgeKinds, WholeGroups]] = {}
         self._tilings: dict[GroupAmongPins, GroupTiling] = {}
+        self.columns = OptionColumns(network)
+        sides = np.array([(layer.p, layer.q) for layer in network.layers], np.int64)
+        #: int64[L], sizes of layers that run alone
+        self.alone = self.numbers.of(np.arange(len(sides)), *sides.T)
+        self._in_buffers: dict[BufferFacts, BufferTilings] = {}
 
     def graph(self, pin_words: int) -> tuple[EdgeKinds, WholeGroups]:
         """Return the edges of the network's cut graph, and the groups of each kind in one piece.
@@ -51,26 +56,29 @@ class KnownGroups:
             self._graphs[words] = kinds, self._whole(kinds)
         return self._graphs[words]
 
-    def whole(self, edge: CutEdge) -> WholeGroup:
-        """Return the group of an edge in one piece."""
-        residents = self.kinds.residents(edge)
-        return self._whole.of(self.kinds.group(edge, residents), edge.layers, residents)
+    def in_buffer(self, words: int, keeps_weights: bool) -> BufferTilings:
+        """Return the tilings of groups in a buffer.
 
-    def runs(self, edge: CutEdge, made: Sequence[Tile]) -> TiledLayers:
-        """Return the layers of an edge, once an image, given rows and columns of their results."""
-        sizes = self.numbers.of(np.array(edge.layers), *np.array(made, np.int64).T)
-        count = len(edge.layers)
-        return TiledLayers(np.arange(count), sizes, np.ones(count, np.int64), (1,) * count)
+        Args:
+            words: that it holds.
+            keeps_weights: whether weights may stay there.
+        """
+        facts = BufferFacts(words, keeps_weights)
+        if facts not in self._in_buffers:
+            graph = self.graph(words)
+            tiling = partial(self._tiling, graph[0])
+            found = BufferTilings(self._network, facts, graph, self.columns, tiling)
+            self._in_buffers[facts] = found
+        return self._in_buffers[facts]
 
-    def tiling(self, edge: CutEdge) -> GroupTiling:
-        """Return the tilings of the group of an edge."""
-        residents = self.kinds.residents(edge)
-        key = self.kinds.group(edge, residents)
+    def _tiling(self, kinds: EdgeKinds, kind: int) -> GroupTiling:
+        """Return the tilings of the group of a kind of edge."""
+        key, edge = kinds.groups[kind], kinds.firsts[kind]
         found = self._tilings.get(key)
         if found is None:
             found = self._alone(key[0], edge.layers)
             if edge.held or edge.kept:
-                found = found.among(self._network, edge.layers, residents)
+                found = found.among(self._network, edge.layers, kinds.residents[kind])
             self._tilings[key] = found
         return found
 
@@ -86,6 +94,7 @@ class KnownGroups:
         """Whether more is remembered than should be."""
         groups = sum(len(kinds.edges) for kinds, _ in self._graphs.values())
         tilings = sum(group.known for group in self._tilings.values())
+        tilings += sum(placed.known for placed in self._in_buffers.values())
         return groups > _MOST_GROUPS or tilings > _MOST_TILINGS
 
 

@@ -4,14 +4,14 @@ An option is a tiling whose tiles run side by side, round by round. Nothing is p
 by itself runs on the whole chip.
 """
 
-from collections.abc import Iterator, Mapping as Dict
+from collections.abc import Iterator, Mapping as Dict, Sequence
 
 import numpy as np
 
 from archloom.evaluators import Ints
 from archloom.evaluators.bounds import layer_bound
 from archloom.evaluators.fusion import rounds_of
-from archloom.evaluators.fusion.buffer import buffer_words, shape_of
+from archloom.evaluators.fusion.buffer import buffer_words, fusion_blocked, shape_of
 from archloom.evaluators.fusion.tiling import GroupTiles
 from archloom.search.fusion.tiling import (
     GroupTilings,
@@ -26,9 +26,17 @@ from archloom.space.hardware import Cores, Hardware
 from archloom.space.workload import Network
 
 from ..group_equivalence import resident_members
+from ..partition import Group
 from .cut_graph import CutEdge
 from .group_options import GroupOptions
-from .option_table import GroupOption, RoughOptions, best_options
+from .option_batch import (
+    GroupOption,
+    GroupWay,
+    OptionBatch,
+    RoughOptions,
+    best_options,
+    listed,
+)
 from .whole_groups import WholeGroups
 
 
@@ -43,16 +51,17 @@ class MulticoreOptions(GroupOptions):
     def __init__(self, network: Network, hardware: Hardware, cores: Cores) -> None:
         super().__init__(network, hardware, cores.one)
         self._cores = cores
+        self._columns = self._known.columns
 
     def group_for(
         self,
-        option: GroupOption,
+        way: GroupWay,
         edge: CutEdge,
         turns: Dict[int, int],  # noqa: ARG002
     ) -> FusionGroup:
         """Return the group of an option as another edge of the same kind runs it."""
-        resident = tuple(edge.layers[m] for m in resident_members(option.group))
-        return FusionGroup(edge.layers, option.group.tile, option.group.halo, resident)
+        resident = tuple(edge.layers[m] for m in resident_members(way.group))
+        return FusionGroup(edge.layers, way.group.tile, way.group.halo, resident)
 
     def rough(self) -> RoughOptions:
         """Return rough estimates for all tilings of every kind of edge."""
@@ -77,12 +86,6 @@ class MulticoreOptions(GroupOptions):
             np.where(several, moved_cycles, 0.0),
         )
 
-    def _alone(self, edge: CutEdge) -> GroupOption:
-        """Return the option of a layer by itself, on the whole chip."""
-        bound = layer_bound(self._network.layers[edge.layers[0]], self._hardware)
-        pj, cycles = np.array([bound.dynamic_pj]), np.array([bound.latency_cycles])
-        return GroupOption(FusionGroup(edge.layers), ALONE, pj, cycles, 0.0, 0.0, 0.0)
-
     def _weights(self, whole: WholeGroups) -> Ints:
         """Words of weights that DRAM sends, in as many rounds of bands as serve each group best."""
         count, batch = self._cores.count, self._network.batch
@@ -92,22 +95,35 @@ class MulticoreOptions(GroupOptions):
         sent = self._banded_weights(whole, images, share)
         return sent if self._cores.shared_weights else sent * count
 
-    def first_options(self, edge: CutEdge) -> list[GroupOption]:
-        """Return the tiling that is best by geometry alone, if any fits."""
-        if len(edge.layers) == 1:
-            return self.all_options(edge)
-        group = tile_group(self._network, edge.layers, self._hardware)
+    def first_options(self, kinds: Sequence[int]) -> tuple[OptionBatch, list[int]]:
+        """Return the tiling of each kind that is best by geometry alone, if any fits."""
+        layers = [self.edges().firsts[kind].layers for kind in kinds]
+        found = [self._alone(some) if len(some) == 1 else self._first(some) for some in layers]
+        return listed([option for some in found for option in some]), list(map(len, found))
+
+    def all_options(self, kind: int) -> OptionBatch:
+        """Return the options of a kind, those of the least estimated energy x latency first."""
+        layers = self.edges().firsts[kind].layers
+        batch = listed(self._alone(layers) if len(layers) == 1 else self._all(layers))
+        return batch.taken(best_options(batch.energies, batch.latencies))
+
+    def _alone(self, layers: Group) -> list[GroupOption]:
+        """Return the option of a layer by itself, on the whole chip."""
+        bound = layer_bound(self._network.layers[layers[0]], self._hardware)
+        pj, cycles = np.array([bound.dynamic_pj]), np.array([bound.latency_cycles])
+        group = FusionGroup(layers)
+        return [GroupOption(group, ALONE, self._columns.of(group), pj, cycles, 0.0, 0.0, 0.0)]
+
+    def _first(self, layers: Group) -> list[GroupOption]:
+        group = tile_group(self._network, layers, self._hardware)
         if isinstance(group, Infeasible) or group.tile is None:
             return []
-        tilings = self._tilings(edge)
+        tilings = self._tilings(layers)
         assert tilings is not None, "a group that is tiled can be fused"
         return [self._option(group, tilings.tiles(group.tile, group.halo))]
 
-    def all_options(self, edge: CutEdge) -> list[GroupOption]:
-        """Return the options of an edge, those of the least estimated energy x latency first."""
-        if len(edge.layers) == 1:
-            return [self._alone(edge)]
-        tilings, found = self._tilings(edge), list[GroupOption]()
+    def _all(self, layers: Group) -> list[GroupOption]:
+        tilings, found = self._tilings(layers), list[GroupOption]()
         if tilings is None:
             return []
         for tile, halo in self._several(tilings):
@@ -116,17 +132,17 @@ class MulticoreOptions(GroupOptions):
             if capacity < 1:
                 continue
             runs = tiles.count * tiles.images
-            stay, _ = choose_weights(self._network, edge.layers, self._core, runs, capacity)
-            groups = (FusionGroup(edge.layers, tile, halo, stays) for stays in {stay: 0, (): 0})
+            stay, _ = choose_weights(self._network, layers, self._core, runs, capacity)
+            groups = (FusionGroup(layers, tile, halo, stays) for stays in {stay: 0, (): 0})
             found += [self._option(group, tiles) for group in groups]
-        return best_options(found)
+        return found
 
-    def _tilings(self, edge: CutEdge) -> GroupTilings | None:
+    def _tilings(self, layers: Group) -> GroupTilings | None:
         """Ways to cut a group in tiles, if the hardware can hold its maps."""
-        if self._blocked(edge):
+        if fusion_blocked(self._network, FusionGroup(layers, (1, 1)), self._core) is not None:
             return None
-        members = tuple(self._network.layers[i] for i in edge.layers)
-        return GroupTilings(shape_of(self._network, edge.layers), members)
+        members = tuple(self._network.layers[i] for i in layers)
+        return GroupTilings(shape_of(self._network, layers), members)
 
     def _several(self, tilings: GroupTilings) -> Iterator[tuple[Tile, HaloPolicy]]:
         """Yield tiles and policies: those of one buffer where images come out even."""
@@ -138,14 +154,16 @@ class MulticoreOptions(GroupOptions):
     def _option(self, group: FusionGroup, tiles: GroupTiles) -> GroupOption:
         """Estimate a tiling: layers round by round, and what moves between DRAM and buffers."""
         rounds = rounds_of(tiles, self._cores.count)
-        totals = np.zeros((len(group.layers), 2))
+        # columns in their order, whatever the order of the layers
+        columns, places = np.unique(self._columns.of(group), return_inverse=True)
+        totals = np.zeros((len(columns), 2))
         streamed = 0
         for m, i in enumerate(group.layers):
             stays = i in group.resident
             for size in rounds.sizes(m).running:
                 ran, turns = (n * rounds.repeats for n in size[:2])
                 ((energy, cycles),) = self._estimates.of([(i, size[2], size[3], stays)])
-                totals[m] += ran * energy, turns * cycles
+                totals[places[m]] += ran * energy, turns * cycles
                 if not stays:
                     # what comes for all cores at once counts once
                     copies = turns if self._cores.shared_weights else ran
@@ -157,4 +175,5 @@ class MulticoreOptions(GroupOptions):
         moved_pj += (reads + streamed) * self._weight_pj
         moved_pj += loads * rounds.working * self._fill_pj
         moved_cycles = (fetched + stored + reads + streamed) / self._rate
-        return GroupOption(group, ALONE, totals[:, 0], totals[:, 1], moved_pj, moved_cycles, 0.0)
+        layers = columns, totals[:, 0], totals[:, 1]
+        return GroupOption(group, ALONE, *layers, moved_pj, moved_cycles, 0.0)

@@ -5,8 +5,8 @@ Rows hold the least that their layers can cost; the ratio of cost to least is le
 rows, kind by kind, once for layers that stream and once for those in tiles.
 """
 
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,103 +14,41 @@ from numpy.typing import NDArray
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.fusion import GroupCost, LayerShare
 from archloom.evaluators.fusion.buffer import streams
-from archloom.space.fusion import FusionGroup, Residents
-from archloom.space.workload import Network
 
-from ..group_equivalence import layer_kinds
-
-
-@dataclass(frozen=True, eq=False)
-class RoughOptions:
-    """Rough estimates for all tilings of each of K groups.
-
-    Attributes:
-        groups, layers: int64[n], group and layer of each member; members of a group follow each
-            other.
-        members: int64[K], how many each group has.
-        layer_pj, layer_cycles: float64[n], least energy and cycles of each member over all tiles.
-        moved_pj, moved_cycles: float64[K], as of a :class:`GroupOption`.
-    """
-
-    groups: Ints
-    layers: Ints
-    members: Ints
-    layer_pj: Floats
-    layer_cycles: Floats
-    moved_pj: Floats
-    moved_cycles: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class GroupOption:
-    """One way to run the group of an edge.
-
-    Attributes:
-        group, residents: what is evaluated.
-        layer_pj, layer_cycles: float64[m], least energy and cycles of each member over all tiles.
-        moved_pj: of what moves between DRAM and buffer for the group.
-        moved_cycles: of what moves while layers run.
-        late_cycles: in which layers wait: the first tile for weights that stay, all of them for
-            maps if there is no space to move these ahead.
-    """
-
-    group: FusionGroup
-    residents: Residents
-    layer_pj: Floats
-    layer_cycles: Floats
-    moved_pj: float
-    moved_cycles: float
-    late_cycles: float
-
-
-def best_options(options: list[GroupOption]) -> list[GroupOption]:
-    """Return the options of the least products, and those of the least energy and latency."""
-
-    costs = [(_energy(option), _cycles(option)) for option in options]
-    order = sorted(range(len(options)), key=lambda n: costs[n][0] * costs[n][1])[:_MOST_OPTIONS]
-    for kind in (0, 1):
-        best = min(range(len(options)), key=lambda n: costs[n][kind], default=None)
-        if best is not None and best not in order:
-            order.append(best)
-    return [options[n] for n in order]
-
-
-def _energy(option: GroupOption) -> float:
-    return float(option.layer_pj.sum()) + option.moved_pj
-
-
-def _cycles(option: GroupOption) -> float:
-    return max(float(option.layer_cycles.sum()), option.moved_cycles) + option.late_cycles
-
+from .option_batch import GroupWay, OptionBatch, OptionColumns, RoughOptions
 
 #: weight of the last observation in the ratio of a kind of layer (exponential smoothing)
-_SMOOTHING = 0.5
+_SMOOTHING: Final = 0.5
 
 #: least ratio that is learned (ours): estimates of layers are near bounds
-_LEAST = 0.1
+_LEAST: Final = 0.1
 
 #: share by which tilings that are not listed may be better than those that stand for them (ours)
-_BETTER = 0.1
+_BETTER: Final = 0.1
 
 
-class _GrowingArray:
+_Number = TypeVar("_Number", np.float64, np.int64)
+
+
+class _GrowingArray(Generic[_Number]):
     """Rows of an array that grows: space is doubled when it is full."""
 
-    def __init__(self, columns: int) -> None:
-        self._all = np.zeros((64, columns))
-        self._count = 0
-        self.now = self._all[:0]
+    def __init__(self, of: type[_Number], columns: int = 0) -> None:
+        self._all: NDArray[_Number] = np.zeros((64, columns) if columns else 64, of)
+        #: what was added
+        self.now: NDArray[_Number] = self._all[:0]
 
-    def add(self, rows: Floats) -> None:
-        """Add float64[rows, columns]."""
-        count = self._count + len(rows)
+    def add(self, rows: NDArray[_Number]) -> None:
+        """Add rows."""
+        known = len(self.now)
+        count = known + len(rows)
         if count > len(self._all):
-            grown = np.zeros((max(count, 2 * len(self._all)), self._all.shape[1]))
-            grown[: self._count] = self.now
+            grown = np.zeros(
+                (max(count, 2 * len(self._all)), *self._all.shape[1:]), self._all.dtype
+            )
+            grown[:known] = self.now
             self._all = grown
-        self._all[self._count : count] = rows
-        self._count = count
-        #: float64[rows, columns]
+        self._all[known:count] = rows
         self.now = self._all[:count]
 
 
@@ -147,66 +85,68 @@ class OptionTable:
     """Rows of options.
 
     Args:
-        network: whose layers run.
+        columns: of the network's layers.
         leakage_pj: of the chip, in a cycle.
     """
 
-    def __init__(self, network: Network, leakage_pj: float) -> None:
-        self._kinds = np.array(layer_kinds(network), np.int64)
-        self._columns = 2 * (int(self._kinds.max()) + 1)
+    def __init__(self, columns: OptionColumns, leakage_pj: float) -> None:
+        self._columns = columns
         self._leakage_pj = leakage_pj
-        # least energy and cycles by kind of layer; energy and cycles of what moves, and wait;
-        # whether a row stands for more than its option
-        self._layer_pj, self._layer_cycles = (
-            _GrowingArray(self._columns),
-            _GrowingArray(self._columns),
-        )
-        self._moved, self._rough = _GrowingArray(3), _GrowingArray(1)
-        self._energy, self._cycles = _LearnedRatios(self._columns), _LearnedRatios(self._columns)
-        self._ratios = self._energy.factors(0.0), self._cycles.factors(0.0)
-        self.options: list[GroupOption | None] = []
+        # where the layers of each row end; their columns, and least energy and cycles in these
+        self._ends, self._layers = _GrowingArray(np.int64), _GrowingArray(np.int64)
+        self._least = _GrowingArray(np.float64, 2)
+        # energy and cycles of what moves, and wait; whether a row stands for more than its option
+        self._moved, self._rough = _GrowingArray(np.float64, 3), _GrowingArray(np.float64)
+        self._ratios = _LearnedRatios(columns.count), _LearnedRatios(columns.count)
+        self._factors = self._factors_for(0.0)
+        self.ways: list[GroupWay | None] = []
         self.evaluated: list[bool] = []
         # energy and cycles of each row, and for which optimism
-        self._figures, self._optimism = _GrowingArray(2), -1.0
+        self._figures, self._optimism = _GrowingArray(np.float64, 2), -1.0
         #: how often energy and cycles of all rows changed
         self.changes = 0
 
     def add_rough(self, options: RoughOptions) -> None:
         """Add a row for each group, which has no option of its own."""
         count = len(options.members)
-        columns = 2 * self._kinds[options.layers] + (options.members > 1)[options.groups]
-        places = options.groups * self._columns + columns
-        for rows, figures in (
-            (self._layer_pj, options.layer_pj),
-            (self._layer_cycles, options.layer_cycles),
-        ):
-            sums = np.bincount(places, figures, count * self._columns).astype(np.float64)
-            rows.add(sums.reshape(count, self._columns))
-        late = np.zeros(count)
-        self._moved.add(np.stack([options.moved_pj, options.moved_cycles, late], axis=1))
-        self._rough.add(np.ones((count, 1)))
-        self.options += [None] * count
-        self.evaluated += [False] * count
+        tiled = (options.members > 1)[options.groups].astype(np.int64)
+        keys = options.groups * self._columns.count + self._columns.at(options.layers, tiled)
+        places, of = np.unique(keys, return_inverse=True)
+        rows, columns = np.divmod(places, self._columns.count)
+        least = [np.bincount(of, each) for each in (options.layer_pj, options.layer_cycles)]
+        ends = np.searchsorted(rows, np.arange(count), side="right")
+        moved = np.stack([options.moved_pj, options.moved_cycles, np.zeros(count)], axis=1)
+        self._append([None] * count, ends, columns, np.stack(least, axis=1), moved)
+        self._rough.add(np.ones(count))
 
-    def add(self, option: GroupOption, rough: bool) -> int:
-        """Add a row and return its number; a ``rough`` one stands for more than this option."""
-        columns = self._columns_of(option)
-        for rows, figures in (
-            (self._layer_pj, option.layer_pj),
-            (self._layer_cycles, option.layer_cycles),
-        ):
-            rows.add(np.bincount(columns, figures, self._columns).astype(np.float64)[None])
-        self._moved.add(np.array([[option.moved_pj, option.moved_cycles, option.late_cycles]]))
-        self._rough.add(np.array([[float(rough)]]))
-        self.options.append(option)
-        self.evaluated.append(False)
-        return len(self.options) - 1
+    def add(self, options: OptionBatch, rough: Sequence[bool]) -> list[int]:
+        """Add rows and return their numbers; ``rough`` ones stand for more than their option."""
+        first = len(self.ways)
+        least = np.stack([options.layer_pj, options.layer_cycles], axis=1)
+        self._append(options.ways, options.starts[1:], options.columns, least, options.moved)
+        self._rough.add(np.array(rough, np.float64))
+        return list(range(first, len(self.ways)))
 
-    def option(self, row: int) -> GroupOption:
-        """Return the option of a row that is not rough for a whole kind of edge."""
-        option = self.options[row]
-        assert option is not None, "what is listed has options"
-        return option
+    def _append(
+        self,
+        ways: Sequence[GroupWay | None],
+        ends: Ints,
+        columns: Ints,
+        least: Floats,
+        moved: Floats,
+    ) -> None:
+        self._ends.add(ends + len(self._layers.now))
+        self._layers.add(columns)
+        self._least.add(least)
+        self._moved.add(moved)
+        self.ways += ways
+        self.evaluated += [False] * len(ways)
+
+    def way(self, row: int) -> GroupWay:
+        """Return what is evaluated of a row that does not stand for a whole kind of edge."""
+        way = self.ways[row]
+        assert way is not None, "what is listed has options"
+        return way
 
     def drop(self, row: int) -> None:
         """Mark a row as one that cannot be taken."""
@@ -222,20 +162,20 @@ class OptionTable:
 
     def settle(self, row: int, cost: GroupCost) -> None:
         """Put a cost in the place of an estimate, and learn from it."""
-        option = self.option(row)
-        members = self._columns_of(option)
-        columns = np.unique(members)
+        group = self.way(row).group
+        layers = self._layers_of(row, row + 1)
+        columns, (least_pj, least_cycles) = self._layers.now[layers], self._least.now[layers].T
+        members = np.searchsorted(columns, self._columns.of(group))
         # what is spent besides on DRAM, by how much each layer takes on the chip
         taken = np.array([_on_chip(share) for share in cost.layers])
-        taken *= (cost.dynamic_pj - option.moved_pj) / taken.sum()
-        spent = np.bincount(members, taken)[columns]
-        self._energy.learn(columns, spent / np.bincount(members, option.layer_pj)[columns])
+        taken *= (cost.dynamic_pj - self._moved.now[row, 0]) / taken.sum()
+        energy, cycles = self._ratios
+        energy.learn(columns, np.bincount(members, taken) / least_pj)
         busy = np.bincount(members, [share.latency_cycles for share in cost.layers])
-        missed = busy[columns] / np.bincount(members, option.layer_cycles)[columns]
         # mappings of a layer that DRAM holds up have no need of fewer cycles
-        free = cost.wait_cycles > 0 and streams(option.group)
-        (self._cycles.learn_most if free else self._cycles.learn)(columns, missed)
-        self._layer_pj.now[row] = self._layer_cycles.now[row] = 0.0
+        free = cost.wait_cycles > 0 and streams(group)
+        (cycles.learn_most if free else cycles.learn)(columns, busy / least_cycles)
+        self._least.now[layers] = 0.0
         self._moved.now[row] = cost.dynamic_pj, cost.latency_cycles, 0.0
         self.evaluated[row] = True
         self._optimism = -1.0
@@ -248,15 +188,16 @@ class OptionTable:
         """
         if optimism != self._optimism:
             self._optimism = optimism
-            self._ratios = self._energy.factors(optimism), self._cycles.factors(optimism)
-            self._figures = _GrowingArray(2)
+            self._factors = self._factors_for(optimism)
+            self._figures = _GrowingArray(np.float64, 2)
             self.changes += 1
         known = len(self._figures.now)
-        if known < len(self.options):
-            self._figures.add(self._worked_out(known, len(self.options)))
-        return self._figures.now
+        if known < len(self.ways):
+            self._figures.add(self._worked_out(known, len(self.ways)))
+        figures: Floats = self._figures.now
+        return figures
 
-    def is_less(self, rows: list[int], than: int) -> bool:
+    def is_less(self, rows: slice, than: int) -> bool:
         """Whether some rows take less energy or cycles than another one, as :meth:`figures` are
         now; they will change anyway once they are asked for after a cost was learned."""
         if self._optimism < 0:
@@ -264,22 +205,26 @@ class OptionTable:
         figures = self.figures(self._optimism)
         return bool((figures[rows] < figures[than]).any())
 
+    def _factors_for(self, optimism: float) -> Floats:
+        """float64[columns, 2], ratios of energy and cycles."""
+        return np.stack([ratios.factors(optimism) for ratios in self._ratios], axis=1)
+
+    def _layers_of(self, first: int, end: int) -> slice:
+        """Where the layers of some rows stand."""
+        begin = int(self._ends.now[first - 1]) if first else 0
+        return slice(begin, int(self._ends.now[end - 1]))
+
     def _worked_out(self, first: int, end: int) -> Floats:
         """float64[rows, 2], :meth:`figures` of some rows."""
-        rows, (energy, cycles) = slice(first, end), self._ratios
+        rows, layers = slice(first, end), self._layers_of(first, end)
+        starts = np.concatenate([[0], self._ends.now[first : end - 1] - layers.start])
+        likely = self._least.now[layers] * self._factors.take(self._layers.now[layers], axis=0)
+        energy, busy = np.add.reduceat(likely, starts).T
         moved_pj, moved_cycles, late = self._moved.now[rows].T
-        # sums in one thread: figures must not depend on how many there are
-        busy = np.einsum("rc,c->r", self._layer_cycles.now[rows], cycles)
         latency = np.maximum(busy, moved_cycles) + late
-        dynamic = np.einsum("rc,c->r", self._layer_pj.now[rows], energy) + moved_pj
-        better = 1.0 - _BETTER * self._optimism * self._rough.now[rows, 0]
-        total = dynamic + self._leakage_pj * latency
+        better = 1.0 - _BETTER * self._optimism * self._rough.now[rows]
+        total = energy + moved_pj + self._leakage_pj * latency
         return np.stack([total * better, np.maximum(latency, 1.0) * better], axis=1)
-
-    def _columns_of(self, option: GroupOption) -> Ints:
-        tiled = option.group.tile is not None or len(option.group.layers) > 1
-        columns: Ints = 2 * self._kinds[list(option.group.layers)] + tiled
-        return columns
 
 
 def _on_chip(share: LayerShare) -> float:
@@ -287,7 +232,3 @@ def _on_chip(share: LayerShare) -> float:
     return sum(
         n * (cost.dynamic_pj - float(cost.energy_pj[-1].sum())) for n, cost in share.evaluations
     )
-
-
-#: tilings of a group that go on to be evaluated, those of the least estimates
-_MOST_OPTIONS: Final = 16

@@ -28,6 +28,7 @@ from ..plan_evaluator import MemoizedPlanEvaluator, ln_edp
 from ..protocol import Abilities, FusionState
 from .group_options import GroupOptions
 from .multicore_options import MulticoreOptions
+from .option_batch import OptionColumns
 from .option_table import OptionTable
 from .shortest_path import LeastProductPaths, Path
 from .single_buffer_options import SingleBufferOptions
@@ -106,7 +107,8 @@ class _LazyPathSearch:
         self._evaluator = evaluator
         self._options = group_options(network, hardware)
         self._kinds = self._options.edges()
-        self._table = OptionTable(network, access_costs(hardware).leakage_pj_per_cycle)
+        leakage_pj = access_costs(hardware).leakage_pj_per_cycle
+        self._table = OptionTable(OptionColumns(network), leakage_pj)
         # rows that stand for all tilings of a kind of edge, until they are listed, come first
         self._table.add_rough(self._options.rough())
         kinds = self._kinds
@@ -123,10 +125,10 @@ class _LazyPathSearch:
             for kind, edge in enumerate(kinds.firsts)
             if len(edge.layers) == 1 and not edge.held and not edge.kept
         )
-        first = len(self._table.options)
+        first = len(self._table.ways)
         self._list_first_options(list(plain))
-        for row in range(first, len(self._table.options)):
-            if streams(self._table.option(row).group):
+        for row in range(first, len(self._table.ways)):
+            if streams(self._table.way(row).group):
                 self._evaluate(row)
 
     def next(self, optimism: float) -> FusionPlan | None:
@@ -161,31 +163,34 @@ class _LazyPathSearch:
         """Return the plan of a path."""
         edges = [self._kinds.edges[e] for e in path.edges]
         turns = {i: turn for turn, edge in enumerate(edges) for i in edge.layers}
-        options = map(self._table.option, path.rows)
+        ways = map(self._table.way, path.rows)
         groups = (
-            self._options.group_for(option, edge, turns)
-            for option, edge in zip(options, edges, strict=True)
+            self._options.group_for(way, edge, turns) for way, edge in zip(ways, edges, strict=True)
         )
         return FusionPlan(tuple(groups))
 
     def _list_first_options(self, rows: list[int]) -> bool:
         """Put some options in the place of what stands for all; whether there was such a row."""
         kinds = [row for row in rows if row < len(self._unlisted) and self._unlisted[row]]
-        for kind in kinds:
+        if not kinds:
+            return False
+        options, counts = self._options.first_options(kinds)
+        several = [len(self._kinds.firsts[kind].layers) > 1 for kind in kinds]
+        rough = [s for s, count in zip(several, counts, strict=True) for _ in range(count)]
+        new = iter(self._table.add(options, rough))
+        for kind, count, more in zip(kinds, counts, several, strict=True):
+            listed = list(islice(new, count))
             if not self._unlisted[kind]:
-                continue
+                continue  # a part of it fits nowhere
             self._unlisted[kind] = False
-            edge = self._kinds.firsts[kind]
-            several = len(edge.layers) > 1
-            listed = [self._table.add(o, several) for o in self._options.first_options(edge)]
             self._paths.replace(kind, listed)
-            if self._table.is_less(listed, kind):
-                self._paths.reconsider()
             if not listed:
                 self._drop_larger(kind)
-            if several:
+            elif self._table.is_less(slice(listed[0], listed[-1] + 1), kind):
+                self._paths.reconsider()
+            if more:
                 self._partly_listed |= dict.fromkeys(listed, (kind, tuple(listed)))
-        return bool(kinds)
+        return True
 
     def _drop_larger(self, small: int) -> None:
         """Leave out groups that contain one that fits nowhere: they hold its maps too, and more."""
@@ -201,9 +206,10 @@ class _LazyPathSearch:
             if row not in self._partly_listed:
                 continue
             kind, others = self._partly_listed[row]
-            known = {self._table.option(r).group for r in others}
-            options = self._options.all_options(self._kinds.firsts[kind])
-            new = [self._table.add(o, False) for o in options if o.group not in known]
+            known = {self._table.way(r).group for r in others}
+            options = self._options.all_options(kind)
+            unknown = [n for n, way in enumerate(options.ways) if way.group not in known]
+            new = self._table.add(options.taken(unknown), [False] * len(unknown))
             self._paths.insert(row, new)
             for other in others:
                 self._table.alone(other)
@@ -213,8 +219,8 @@ class _LazyPathSearch:
 
     def _evaluate(self, row: int) -> bool:
         """Evaluate an option; whether it can run."""
-        option = self._table.option(row)
-        cost = self._evaluator.group(option.group, option.residents)
+        way = self._table.way(row)
+        cost = self._evaluator.group(way.group, way.residents)
         if isinstance(cost, Infeasible):
             self._table.drop(row)
             return False

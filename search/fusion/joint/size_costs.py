@@ -33,16 +33,28 @@ class SizeCosts:
             stays: int64[n], 1 where weights are resident.
             cut: as of :meth:`archloom.search.fusion.tiling.TileEstimates.of`.
         """
-        places = 2 * sizes + stays
+        found = self._at(2 * sizes + stays)
+        return found[_ENERGY], found[_LEAST if cut else _EXACT]
+
+    def at(self, places: Ints) -> Floats:
+        """Return float64[2, n], energy and cycles as :meth:`of` has them.
+
+        Args:
+            places: int64[n], twice the number of each size, plus 1 where weights are resident.
+        """
+        return self._at(places)[: _EXACT + 1]
+
+    def _at(self, places: Ints) -> Floats:
         if self._costs.shape[1] < 2 * len(self._sizes):
             more = 4 * len(self._sizes) - self._costs.shape[1]
             self._costs = np.concatenate([self._costs, np.full((3, more), np.nan)], axis=1)
-        found = self._costs[:, places]
-        if np.isnan(found[_ENERGY]).any():
-            missing = np.unique(places[np.isnan(found[_ENERGY])])
+        found = self._costs.take(places, axis=1)
+        unknown = np.isnan(found[_ENERGY])
+        if unknown.any():
+            missing = np.unique(places[unknown])
             tiles: list[LayerTile] = [
                 (*self._sizes[place // 2], bool(place % 2)) for place in missing.tolist()
             ]
             self._costs[:, missing] = np.array(self._estimates.figures(tiles)).T
-            found = self._costs[:, places]
-        return found[_ENERGY], found[_LEAST if cut else _EXACT]
+            found = self._costs.take(places, axis=1)
+        return found

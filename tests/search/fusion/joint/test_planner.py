@@ -61,8 +61,9 @@ def least_edp(price: MemoizedPlanEvaluator) -> float:
     options, leak = group_options(net, hardware), access_costs(hardware).leakage_pj_per_cycle
     labels: list[set[tuple[float, float]]] = [set() for _ in range(cuts.cuts)]
     labels[0].add((0.0, 0.0))
+    kinds = dict(zip(options.edges().edges, options.edges().kinds.tolist(), strict=True))
     for edge in sorted(cuts.edges, key=lambda edge: edge.start):
-        for option in options.all_options(edge):
+        for option in options.all_options(kinds[edge]):
             cost = price.group(option.group, option.residents)
             if not isinstance(cost, Infeasible):
                 energy = cost.dynamic_pj + leak * cost.latency_cycles

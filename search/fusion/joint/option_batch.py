@@ -1,0 +1,189 @@
+"""Ways to run groups with estimates of their costs, as arrays.
+
+What a layer costs stands in a column for its kind, of which there is one for layers that stream and
+one for those in tiles.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from archloom.evaluators import Floats, Ints
+from archloom.space.fusion import FusionGroup, Residents
+from archloom.space.workload import Network
+
+from ..group_equivalence import layer_kinds
+
+#: tilings of a group that go on to be evaluated, those of the least estimates
+_MOST_OPTIONS: Final = 16
+
+
+class OptionColumns:
+    """Columns of layers in tables of options.
+
+    Args:
+        network: whose layers run.
+
+    Attributes:
+        count: how many there are.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self._kinds = np.array(layer_kinds(network), np.int64)
+        self.count = 2 * (int(self._kinds.max()) + 1)
+
+    def of(self, group: FusionGroup) -> Ints:
+        """Return int64[m], the column of each member."""
+        tiled = group.tile is not None or len(group.layers) > 1
+        return self.at(np.array(group.layers, np.int64), np.int64(tiled))
+
+    def at(self, layers: Ints, tiled: Ints | np.int64) -> Ints:
+        """Return int64[n], the column of each layer; ``tiled`` is 1 for those in tiles."""
+        columns: Ints = 2 * self._kinds[layers] + tiled
+        return columns
+
+
+class GroupWay(NamedTuple):
+    """What is evaluated: a group, and what its plan keeps in the buffer."""
+
+    group: FusionGroup
+    residents: Residents
+
+
+class GroupOption(NamedTuple):
+    """One way to run the group of an edge.
+
+    Attributes:
+        group, residents: what is evaluated.
+        columns: int64[c], of its layers, ascending.
+        layer_pj, layer_cycles: float64[c], least energy and cycles over all tiles of the layers in
+            each column.
+        moved_pj: of what moves between DRAM and buffer for the group.
+        moved_cycles: of what moves while layers run.
+        late_cycles: in which layers wait: the first tile for weights that stay, all of them for
+            maps if there is no space to move these ahead.
+    """
+
+    group: FusionGroup
+    residents: Residents
+    columns: Ints
+    layer_pj: Floats
+    layer_cycles: Floats
+    moved_pj: float
+    moved_cycles: float
+    late_cycles: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OptionBatch:
+    """B options of some groups; the fields of each are those of a :class:`GroupOption`.
+
+    Attributes:
+        ways: what is evaluated of each.
+        starts: int64[B + 1], where the columns of each begin.
+        columns: int64[n].
+        layer_pj, layer_cycles: float64[n].
+        moved: float64[B, 3], energy, cycles and late cycles.
+    """
+
+    ways: tuple[GroupWay, ...]
+    starts: Ints
+    columns: Ints
+    layer_pj: Floats
+    layer_cycles: Floats
+    moved: Floats
+
+    def __len__(self) -> int:
+        return len(self.ways)
+
+    def __iter__(self) -> Iterator[GroupOption]:
+        for n, way in enumerate(self.ways):
+            part = slice(self.starts[n], self.starts[n + 1])
+            yield GroupOption(
+                *way,
+                self.columns[part],
+                self.layer_pj[part],
+                self.layer_cycles[part],
+                *self.moved[n].tolist(),
+            )
+
+    def taken(self, chosen: Sequence[int]) -> "OptionBatch":
+        """Return some of them, in another order."""
+        if list(chosen) == list(range(len(self.ways))):
+            return self
+        count = np.diff(self.starts)[chosen]
+        starts = np.concatenate([[0], np.cumsum(count)])
+        first = self.starts[np.array(chosen, np.int64)]
+        places = np.arange(starts[-1]) + np.repeat(first - starts[:-1], count)
+        return OptionBatch(
+            tuple(self.ways[n] for n in chosen),
+            starts,
+            self.columns[places],
+            self.layer_pj[places],
+            self.layer_cycles[places],
+            self.moved[np.array(chosen, np.int64)],
+        )
+
+    @property
+    def energies(self) -> Floats:
+        """float64[B], pJ at the least, without leakage."""
+        return _sums(self.layer_pj, self.starts) + self.moved[:, 0]
+
+    @property
+    def latencies(self) -> Floats:
+        """float64[B], cycles at the least."""
+        busy = _sums(self.layer_cycles, self.starts)
+        latencies: Floats = np.maximum(busy, self.moved[:, 1]) + self.moved[:, 2]
+        return latencies
+
+
+def listed(options: Sequence[GroupOption]) -> OptionBatch:
+    """Return options one by one as arrays."""
+    columns = [option.columns for option in options]
+    return OptionBatch(
+        tuple(GroupWay(option.group, option.residents) for option in options),
+        np.cumsum([0, *map(len, columns)]),
+        np.concatenate([np.zeros(0, np.int64), *columns]),
+        np.concatenate([np.zeros(0), *(option.layer_pj for option in options)]),
+        np.concatenate([np.zeros(0), *(option.layer_cycles for option in options)]),
+        np.array([option[5:] for option in options], np.float64).reshape(-1, 3),
+    )
+
+
+def best_options(energies: Floats, latencies: Floats) -> list[int]:
+    """Return which options have the least products, and which the least energy and latency."""
+    found: list[int] = np.argsort(energies * latencies, kind="stable")[:_MOST_OPTIONS].tolist()
+    for costs in (energies, latencies):
+        best = int(costs.argmin()) if len(costs) else None
+        if best is not None and best not in found:
+            found.append(best)
+    return found
+
+
+def _sums(figures: Floats, starts: Ints) -> Floats:
+    """Sum the figures of each option; each has one at the least."""
+    sums: Floats = np.add.reduceat(figures, starts[:-1]) if len(starts) > 1 else np.zeros(0)
+    return sums
+
+
+@dataclass(frozen=True, eq=False)
+class RoughOptions:
+    """Rough estimates for all tilings of each of K groups.
+
+    Attributes:
+        groups, layers: int64[n], group and layer of each member; members of a group follow each
+            other.
+        members: int64[K], how many each group has.
+        layer_pj, layer_cycles: float64[n], least energy and cycles of each member over all tiles.
+        moved_pj, moved_cycles: float64[K], as of a :class:`GroupOption`.
+    """
+
+    groups: Ints
+    layers: Ints
+    members: Ints
+    layer_pj: Floats
+    layer_cycles: Floats
+    moved_pj: Floats
+    moved_cycles: Floats
