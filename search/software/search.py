@@ -28,9 +28,12 @@ from .shared_budget import SharedSearch, SharedState
 #: what a unit of a trial's budget buys
 BUDGETS: Final = ("plans", "shared")
 
-#: searches that a process remembers, some 20 MB each: those of a batch that it may go on with. One
-#: that it has forgotten is walked to again.
-_REMEMBERED: Final = 8
+#: searches that a process remembers, some 2 to 10 MB each: those of a batch that it may go on with.
+#: One that it has forgotten is walked to again.
+_REMEMBERED: Final = 16
+
+#: designs of which a process remembers all mappings, some 3 KB each
+_REMEMBERED_DESIGNS: Final = 64
 
 #: name and value of each option of a search; values can be hashed
 Options: TypeAlias = tuple[tuple[str, Any], ...]
@@ -173,10 +176,21 @@ def _evaluator(
     hardware: Hardware, network: Network, settings: SoftwareSettings, seed: int
 ) -> MemoizedPlanEvaluator:
     """Return the evaluator of one network; a trial that goes on in this process keeps its memo."""
-    mapper = _mapper(settings, seed, settings.mapping_evaluations)
+    mapper = _remembered_mapper(hardware, settings, seed)
     return MemoizedPlanEvaluator(
         network.with_batch(pass_batch(network, hardware)), hardware, mapper
     )
+
+
+@lru_cache(maxsize=_REMEMBERED_DESIGNS)
+def _remembered_mapper(
+    hardware: Hardware,  # noqa: ARG001
+    settings: SoftwareSettings,
+    seed: int,
+) -> Mapper:
+    """Return what finds mappings for all networks of a trial on a hardware: what one of them has
+    mapped is known of the others."""
+    return _mapper(settings, seed, settings.mapping_evaluations)
 
 
 @lru_cache(maxsize=_REMEMBERED)

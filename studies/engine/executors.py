@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 from archloom.studies.storage import Crash, TaskResult
 
 from ..errors import UserError
-from .placement import Placement
+from .placement import Placed, Placement
 from .progress import SILENT, Stages
 from .trial_task import (
     Executor,
@@ -191,7 +191,7 @@ class RayExecutor:
         for number, worker in self._workers.items():
             if number in busy:
                 continue
-            chosen = self._placement.choose(number, [tasks[index].seed for index in waiting])
+            chosen = self._placement.choose(number, [_placed(tasks[index]) for index in waiting])
             if chosen is None:
                 continue
             index = waiting.pop(chosen)
@@ -213,6 +213,11 @@ class RayExecutor:
         self._add_worker()
         name = type(error).__name__
         return Crash(name, f"the worker died {_RETRIES + 1} times", f"{name}: no traceback")
+
+
+def _placed(task: TrialTask) -> Placed:
+    """Return what matters of a task: designs with buffers of one size share tilings."""
+    return Placed(task.seed, task.hardware.levels[-2].total_bytes)
 
 
 def check_reachable(address: str) -> None:

@@ -61,8 +61,10 @@ class _Loop:
             self._store.publish_certificate(certificate)
             self._live.certified = None if certificate is None else certificate.share
             self._watch.end()
+            self._tell(self._study.allocator.rounds, len(self._trials) / config.trials)
             batch += 1
-        self._baseline()
+        if not self._trials:
+            self._publish_baseline(self._rounds(self._beside(0), {}))
         self._validate()
         return self._trials
 
@@ -87,22 +89,26 @@ class _Loop:
         return points
 
     def _batch(self, batch: int, points: Sequence[Point]) -> list[Trial]:
-        first = len(self._trials)
-        designs = {first + i: self._study.hardware(point) for i, point in enumerate(points)}
-        results = self._rounds(designs, dict(zip(designs, points, strict=True)))
+        proposed = dict(enumerate(points, len(self._trials)))
+        designs = {number: self._study.hardware(point) for number, point in proposed.items()}
+        results = self._rounds(designs | self._beside(batch), proposed)
+        self._publish_baseline(results)
         return [
             self._study.trial(number, batch, point, designs[number], results[number])
-            for number, point in zip(designs, points, strict=True)
+            for number, point in proposed.items()
         ]
 
-    def _baseline(self) -> None:
-        """Evaluate the preset as a trial that no round stops."""
+    def _beside(self, batch: int) -> "dict[int, Hardware]":
+        """Return the preset, which is evaluated beside the first batch as a trial that no round
+        stops: whoever waits for the front can compare it, and no worker waits for it at the end."""
         hardware = self._study.baseline
-        if hardware is None:
-            return
-        results = self._rounds({BASELINE: hardware}, {})[BASELINE]
-        baseline = self._study.trial(BASELINE, BASELINE, None, hardware, results)
-        self._store.publish_baseline(baseline)
+        return {} if batch or hardware is None else {BASELINE: hardware}
+
+    def _publish_baseline(self, results: "Mapping[int, list[SoftwareResult | Crash]]") -> None:
+        hardware = self._study.baseline
+        if hardware is not None and BASELINE in results:
+            parts = None, hardware, results[BASELINE]
+            self._store.publish_baseline(self._study.trial(BASELINE, BASELINE, *parts))
 
     def _validate(self) -> None:
         """Search software for held-out networks, on the designs of the front."""
@@ -122,33 +128,37 @@ class _Loop:
         results: dict[int, list[SoftwareResult | Crash]] = {trial: [] for trial in designs}
         allocator = self._study.allocator
         standings: dict[int, Standing] = {}
-        alive = sorted(designs)
+        alive = list(designs)
         for round_index in range(allocator.rounds):
             self._round(designs, points, results, alive, round_index)
             going: dict[int, Standing] = {}
+            beside: list[int] = []
             for trial in alive:
                 result = self._result(trial, round_index)
                 results[trial].append(result)
                 self._live.note(trial, points.get(trial), designs[trial], results[trial])
                 # what no plan can run on will not run with more search
-                if not isinstance(result, Crash) and result.infeasible is None:
-                    going[trial] = self._standing(result, designs[trial], points.get(trial))
+                if isinstance(result, Crash) or result.infeasible is not None:
+                    continue
+                if trial in points:
+                    going[trial] = self._standing(result, designs[trial], points[trial])
+                else:
+                    beside.append(trial)
             standings |= going
-            if not going or round_index == allocator.rounds - 1:
+            if round_index == allocator.rounds - 1:
                 break
             rivals = self._rivals(standings, going)
-            alive = allocator.survivors(going, round_index, rivals) if points else alive
+            best = allocator.survivors(going, round_index, rivals) if going else []
+            alive = [*best, *beside]
         for trial in designs:
             self._history.forget(trial)
         return results
 
-    def _standing(
-        self, result: "SoftwareResult", hardware: "Hardware", point: Point | None
-    ) -> "Standing":
+    def _standing(self, result: "SoftwareResult", hardware: "Hardware", point: Point) -> "Standing":
         from archloom.search.budget import Standing
         from archloom.search.hardware import Candidate
 
-        facts = None if point is None else self._study.problem.assess(point)
+        facts = self._study.problem.assess(point)
         costs = self._study.costs(hardware, result)
         if costs is None or not isinstance(facts, Candidate):
             return Standing(result.curve)
@@ -178,7 +188,7 @@ class _Loop:
             return
         tasks = [self._task(trial, designs[trial], round_index) for trial in missing]
         done = len(alive) - len(missing)
-        self._tell_watcher(len(designs), round_index, done / len(alive), BASELINE in designs)
+        self._tell_watcher(len(points), round_index, done / len(alive))
         stage = f"round {round_index + 1}/{self._study.allocator.rounds}"
 
         def started(index: int) -> None:
@@ -194,7 +204,7 @@ class _Loop:
                 so_far = [*results[trial], self._decoded[trial]]
                 self._live.note(trial, points.get(trial), designs[trial], so_far)
             done += 1
-            self._tell_watcher(len(designs), round_index, done / len(alive), BASELINE in designs)
+            self._tell_watcher(len(points), round_index, done / len(alive))
 
     def _task(self, trial: int, hardware: "Hardware", round_index: int) -> TrialTask:
         previous = self._history.payload(trial, round_index - 1) if round_index else None
@@ -215,16 +225,15 @@ class _Loop:
         rounds = self._study.allocator.rounds
         self._tell(rounds, 1.0, validation=(done, total))
 
-    def _tell_watcher(self, size: int, round_index: int, share: float, baseline: bool) -> None:
-        inside = 0 if baseline else size * (round_index + share) / self._study.allocator.rounds
+    def _tell_watcher(self, size: int, round_index: int, share: float) -> None:
+        inside = size * (round_index + share) / self._study.allocator.rounds
         fraction = min((len(self._trials) + inside) / self._study.config.trials, 1.0)
-        self._tell(round_index + 1, fraction, baseline=baseline)
+        self._tell(round_index + 1, fraction)
 
     def _tell(
         self,
         round_: int,
         fraction: float,
-        baseline: bool = False,
         validation: tuple[int, int] | None = None,
     ) -> None:
         front = self._live.shown
@@ -239,7 +248,6 @@ class _Loop:
                 best=objective.text(front[0].figure(objective)) if front else None,
                 front=len(front),
                 failed=sum(trial.state == "failed" for trial in self._trials),
-                baseline=baseline,
                 validation=validation,
                 volume=self._live.volume,
                 certified=self._live.certified,

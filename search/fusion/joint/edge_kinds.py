@@ -6,7 +6,7 @@ buffers of one size share it, and what is known of a group's tilings is shared b
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,6 @@ from archloom.space.workload import Network
 from ..group_equivalence import group_kind
 from ..partition import Group
 from .cut_graph import CutEdge, cut_graph
-
-#: layers of which a machine word holds a bit
-_WORD: Final = 63
 
 #: kind of a group; which maps from outside it holds, which of its own it keeps, and which of those
 #: DRAM never sees, by their numbers in the group
@@ -41,7 +38,7 @@ class EdgeKinds:
         groups: how each kind runs, but for words that are pinned.
         residents: what a plan keeps in the buffer around the first edge of each kind.
         words: int64[K], that pinned maps take.
-        layers: int64[K, W], bits of the layers of each kind's first edge.
+        running: bool[L, K], whether the first edge of a kind runs a layer.
     """
 
     cuts: int
@@ -54,14 +51,13 @@ class EdgeKinds:
     groups: tuple[GroupAmongPins, ...]
     residents: tuple[Residents, ...]
     words: Ints
-    layers: Ints
+    running: NDArray[np.bool_]
 
     def containing(self, kind: int) -> NDArray[np.bool_]:
         """bool[K], kinds that hold all layers of some edge of a kind, and no fewer pinned words."""
         found = np.zeros(len(self.firsts), np.bool_)
         for same in {self.edges[e].layers for e in np.flatnonzero(self.kinds == kind).tolist()}:
-            part = _bit_rows([same], self.layers.shape[1])[0]
-            found |= (self.layers & part == part).all(axis=1)
+            found |= np.logical_and.reduce(self.running[list(same)])
         larger: NDArray[np.bool_] = found & (self.words >= self.words[kind])
         return larger
 
@@ -97,7 +93,6 @@ class KindsOfGroups:
                 firsts.append(edge)
                 groups.append(group)
                 residents.append(beside)
-        width = len(self._network.layers) // _WORD + 1
         return EdgeKinds(
             graph.cuts,
             graph.edges,
@@ -109,7 +104,7 @@ class KindsOfGroups:
             tuple(groups),
             tuple(residents),
             np.array([beside.words for beside in residents], np.int64),
-            _bit_rows([edge.layers for edge in firsts], width),
+            _runs([edge.layers for edge in firsts], len(self._network.layers)),
         )
 
     def residents(self, edge: CutEdge) -> Residents:
@@ -141,11 +136,9 @@ class KindsOfGroups:
         return number, held, kept, unwritten
 
 
-def _bit_rows(groups: list[Group], width: int) -> Ints:
-    """Return int64[G, W], a bit for each layer of some groups."""
-    rows = np.zeros((len(groups), width), np.int64)
-    sizes = [len(layers) for layers in groups]
-    layers = np.array([i for layers in groups for i in layers], np.int64)
-    at = np.repeat(np.arange(len(groups)), sizes)
-    np.bitwise_or.at(rows, (at, layers // _WORD), np.int64(1) << layers % _WORD)
-    return rows
+def _runs(groups: list[Group], layers: int) -> NDArray[np.bool_]:
+    """bool[L, K], whether groups run layers."""
+    found = np.zeros((layers, len(groups)), np.bool_)
+    kinds = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+    found[[i for group in groups for i in group], kinds] = True
+    return found

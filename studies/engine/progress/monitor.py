@@ -140,8 +140,6 @@ class Monitor:
 
 def describe(status: Status) -> str:
     """Return a status in one line."""
-    if status.baseline:
-        return f"baseline: round {status.round}/{status.rounds}"
     if status.validation is not None:
         return "held-out networks: {}/{} searches".format(*status.validation)
     progress = f"trials {status.trials_done}/{status.trials}, round {status.round}/{status.rounds}"

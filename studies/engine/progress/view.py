@@ -80,7 +80,7 @@ class ProgressView(Monitor):
         """Show how far the study is; a log has a line at once when it turns to something else."""
         before = self.latest
         super().status(status)
-        if before is None or _kind(before) != _kind(status):
+        if before is None or (before.validation is None) != (status.validation is None):
             self._say(describe(status))
 
     def found(self, text: str) -> None:
@@ -141,11 +141,6 @@ class ProgressView(Monitor):
     def _print(self, text: str) -> None:
         line = text if self._live else f"[{self._stamp()}] {text}"
         self._console.print(line, markup=False, highlight=False, soft_wrap=True)
-
-
-def _kind(status: Status) -> tuple[bool, bool]:
-    """Return whether it is the baseline that runs, and whether held-out networks do."""
-    return status.baseline, status.validation is not None
 
 
 def _clock(seconds: float) -> str:

@@ -57,7 +57,6 @@ class Status:
         best: the best of the first objective so far, for people; None if there is none yet.
         front: designs on the front so far, those of the batch under way with what they have.
         failed: trials that crashed so far.
-        baseline: whether it is the baseline that is being evaluated.
         validation: searches of software for held-out networks that are done, and all of them;
             None before they begin.
         volume: hypervolume of the front, in decades to the power of the objectives, below the
@@ -74,7 +73,6 @@ class Status:
     best: str | None
     front: int
     failed: int
-    baseline: bool = False
     validation: tuple[int, int] | None = None
     volume: float | None = None
     certified: float | None = None

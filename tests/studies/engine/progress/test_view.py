@@ -87,16 +87,16 @@ def test_a_log_names_a_stage_that_lasts_and_then_speaks_every_ten_seconds(clock:
     assert out.getvalue() == "[12:00:00] starting Ray, 2 s\n"
 
 
-def test_a_log_turns_to_the_baseline_at_once_and_not_to_every_round(clock: Clock) -> None:
+def test_a_log_turns_to_the_validation_at_once_and_not_to_every_round(clock: Clock) -> None:
     out = StringIO()
     view = ProgressView(Console(file=out, width=200), clock, lambda: "12:00:00")
     for round_ in (1, 2, 3):
         view.status(Status(0, 8, round_, 3, 0.1 * round_, None, 0, 0))
-    view.status(Status(8, 8, 1, 3, 1.0, None, 0, 0, baseline=True))
+    view.status(Status(8, 8, 1, 3, 1.0, None, 0, 0, validation=(0, 4)))
     view.found("not dominated: trial 1")
     assert out.getvalue().splitlines() == [
         "[12:00:00] trials 0/8, round 1/3, front 0",
-        "[12:00:00] baseline: round 1/3",
+        "[12:00:00] held-out networks: 0/4 searches",
         "[12:00:00] not dominated: trial 1",
     ]
 
