@@ -6,6 +6,7 @@ a module when one of its names is used, so that nobody pays for what is not need
 """
 
 import ast
+import sys
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
@@ -40,8 +41,13 @@ def lazy_exports(
     def load(name: str) -> object:
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        if not names[name]:
-            return import_module(f"{package}.{name}")
-        return getattr(import_module(f"{package}.{names[name]}"), name)
+        found: object
+        if names[name]:
+            found = getattr(import_module(f"{package}.{names[name]}"), name)
+        else:
+            found = import_module(f"{package}.{name}")
+        # functions that import when they are called ask thousands of times
+        setattr(sys.modules[package], name, found)
+        return found
 
     return load, lambda: sorted(names), sorted(names)
