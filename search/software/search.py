@@ -30,7 +30,7 @@ BUDGETS: Final = ("plans", "shared")
 
 #: searches that a process remembers, some 2 to 10 MB each: those of a batch that it may go on with.
 #: One that it has forgotten is walked to again.
-_REMEMBERED: Final = 16
+_REMEMBERED: Final = 24
 
 #: designs of which a process remembers all mappings, some 3 KB each
 _REMEMBERED_DESIGNS: Final = 64
