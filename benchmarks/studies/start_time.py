@@ -36,7 +36,7 @@ study = prepare(config, config.space)
 assert len(study.proposals().next(config.batch_size)[0]) == config.batch_size
 """
 
-#: arguments of Python, and the most CPU-seconds beyond a bare start; {study} has been run before
+#: arguments of Python, and the most CPU-seconds beyond a bare start
 COMMANDS: Final[dict[str, tuple[tuple[str, ...], float]]] = {
     "help": ((*_ARCHLOOM, "--help"), 0.1),
     "networks": ((*_ARCHLOOM, "networks"), 0.1),
