@@ -13,11 +13,13 @@ from enum import Enum
 from fcntl import LOCK_EX, flock
 from hashlib import blake2b
 from pathlib import Path
+from types import MethodType
 from typing import Any
 
 import numpy as np
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.dispatcher import Dispatcher
+from numba.core.runtime import rtsys
 
 
 def once_among_processes(kernel: Any, folder: str, name: str) -> None:
@@ -45,6 +47,23 @@ def once_among_processes(kernel: Any, folder: str, name: str) -> None:
                     _HELD.remove(lock)
 
     kernel.compile = compile_or_load
+
+
+def load_alone(kernel: Any) -> None:
+    """Let machine code be loaded without what could compile more of it.
+
+    numba fills its tables of types and of functions that may be called before it looks into its
+    cache. That takes half a CPU-second, imports scipy, and nothing of it is needed for code that is
+    compiled; whatever compiles later fills them then.
+    """
+    kernel._cache.load_overload = MethodType(_load, kernel._cache)
+
+
+def _load(cache: Any, signature: object, context: Any) -> object:
+    """Stand in for numba's ``load_overload``; compiled code still allocates by its runtime."""
+    rtsys.initialize(context)
+    with cache._guard_against_spurious_io_errors():
+        return cache._load_overload(signature, context)
 
 
 #: locks of kernels that this process compiles, each called by the one before it
@@ -110,9 +129,3 @@ def _compiled_in(value: object, file: str) -> str:
 
 #: whose text is equal where they are
 _CONSTANTS = (bool, int, float, complex, str, bytes, Enum, np.generic, np.dtype)
-# CHEAP=1
-# CHEAP=1 FORCE=1
-# novec
-# small
-# lo
-# lo2

@@ -17,7 +17,7 @@ import numba
 from numba.core.dispatcher import Dispatcher
 from numba.core.typing import make_concrete_template
 
-from .cache import cache_folder, once_among_processes
+from .cache import cache_folder, load_alone, once_among_processes
 from .pipelines import KernelCompiler, PartCompiler
 from .references import passed
 
@@ -116,6 +116,7 @@ def _kernel(function: Function, counts: bool) -> Function:
         kernel.get_call_template, kernel.get_overload = part.get_call_template, part.get_overload
         if folder:
             once_among_processes(kernel, folder, function.__qualname__)
+            load_alone(kernel)
     result: Function = kernel
     return result
 

@@ -186,3 +186,25 @@ def test_of_processes_that_want_a_kernel_one_compiles_it(tmp_path: Path) -> None
     assert [one[:2] for one in said] == [[b"11", b"1.5"]] * 3
     # the whole has two signatures; what it calls is a part of it
     assert [sum(int(one[i]) for one in said) for i in (2, 3)] == [2, 0]
+
+
+def test_a_process_that_has_loaded_a_kernel_compiles_others_as_well(tmp_path: Path) -> None:
+    (tmp_path / "loaded.py").write_text(
+        "import numpy as np\n"
+        "from archloom.evaluators.jit import compiled\n"
+        "@compiled\n"
+        "def first(n):\n    return np.arange(n).sum() + np.sqrt(n)\n"
+        "@compiled\n"
+        "def second(a):\n    return np.sort(a)[::-1].copy() + np.linalg.norm(a)\n"
+    )
+    both = (
+        "import numpy as np\n"
+        "from loaded import first, second\n"
+        "print(first(4), second(np.array([3.0, 4.0])), sum(first.stats.cache_hits.values()))"
+    )
+    only = "from loaded import first; print(first(4))"
+    said = [
+        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, check=True)
+        for code in (only, both)
+    ]
+    assert [one.stdout for one in said] == [b"8.0\n", b"8.0 [9. 8.] 1\n"]
