@@ -9,12 +9,12 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.evaluators.loopnest import streamed_vector_costs, vector_least
+from archloom.evaluators.loopnest import StreamedVectors, vector_least
 from archloom.space import Infeasible
 from archloom.space.hardware import Cores, Hardware, fusion_cores, pass_batch
 from archloom.space.workload import Layer, Network, remembered
 
-from ..arrays import Ints
+from ..arrays import Floats, Ints
 from ..hardware import access_costs, edp_js
 from .compulsory import (
     demanded,
@@ -80,11 +80,15 @@ class _Work(NamedTuple):
         partly: bool, over all layers on MACs: only a part of the result is read.
         vector: distinct layers on the vector unit, how often each runs, and how often it runs and
             every result is read.
+        streamed: the distinct layers on the vector unit, each by itself.
+        runs: float64[n], how often each of them runs.
     """
 
     nests: dict[tuple[float, float], _Nests]
     partly: NDArray[np.bool_]
     vector: tuple[tuple[Layer, int, int], ...]
+    streamed: StreamedVectors
+    runs: Floats
 
 
 @remembered
@@ -108,7 +112,10 @@ def _work(network: Network) -> _Work:
         bounds, windows, weights = (np.array(part, np.int64) for part in zip(*found, strict=True))
         times, whole, owned = np.array(list(found.values()), np.int64).T
         nests[density] = _Nests(bounds, windows, times, whole, owned, weights)
-    return _Work(nests, np.array(partly, np.bool_), _operators(network, read))
+    vector = _operators(network, read)
+    streamed = StreamedVectors([layer for layer, _, _ in vector])
+    runs = np.array([float(times) for _, times, _ in vector])
+    return _Work(nests, np.array(partly, np.bool_), vector, streamed, runs)
 
 
 def _operators(network: Network, read: Sequence[int]) -> tuple[tuple[Layer, int, int], ...]:
@@ -147,11 +154,10 @@ def layer_by_layer_pass(network: Network, hardware: Hardware) -> tuple[float, fl
         energy_pj += float(costs[0])
         cycles += float(costs[1])
     if work.vector:
-        layers, times, _ = zip(*work.vector, strict=True)
-        dynamic_pj, busy = streamed_vector_costs(layers, hardware)
+        dynamic_pj, busy = work.streamed.costs(hardware)
         # sums of grains are exact in any order
-        energy_pj += float(times @ dynamic_pj)
-        cycles += float(times @ busy)
+        energy_pj += float(work.runs @ dynamic_pj)
+        cycles += float(work.runs @ busy)
     return energy_pj + cycles * access_costs(hardware).leakage_pj_per_cycle, cycles
 
 

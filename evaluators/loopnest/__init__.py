@@ -72,8 +72,8 @@ if TYPE_CHECKING:
         Residency as Residency,
     )
     from .vector_unit import (
+        StreamedVectors as StreamedVectors,
         pinned_vector_cost as pinned_vector_cost,
-        streamed_vector_costs as streamed_vector_costs,
         vector_cost as vector_cost,
         vector_fits as vector_fits,
         vector_least as vector_least,

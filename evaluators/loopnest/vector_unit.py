@@ -45,24 +45,50 @@ def vector_cost(
     return _cost_of(moved, hardware, made * layer.vector_ops_per_word)
 
 
-def streamed_vector_costs(
-    layers: Sequence[Layer], hardware: Hardware
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return dynamic energy (pJ) and cycles of whole vector operators by themselves: [n] each.
+class StreamedVectors:
+    """Whole vector operators by themselves, many at once.
 
-    As :func:`vector_cost` without stages of each; of a dozen operators in a fifth of the time.
+    What moves is the same on most designs, so it is counted once for each kind of them.
+
+    Args:
+        layers: n operators.
+
+    Raises:
+        ValueError: a layer that runs on the MAC array.
     """
-    moved = np.zeros((len(layers), len(hardware.levels), 3, 2), np.int64)
-    operations = np.zeros(len(layers))
-    for i, layer in enumerate(layers):
-        if layer.vector is None:
-            raise ValueError(f"layer {layer.name}: {layer.operator} runs on the MAC array")
-        _move(moved[i], layer, layer.vector, hardware, (layer.n, layer.output_words), False, False)
-        operations[i] = layer.output_words * layer.vector_ops_per_word
-    energy, cycles = _priced(moved, hardware)
-    compute = whole_grains(operations * access_costs(hardware).vector_op_pj)
-    busy = np.ceil(operations / hardware.vector_lanes).astype(np.int64)
-    return energy.sum(axis=(1, 2)) + compute, np.maximum(busy, cycles.max(axis=1))
+
+    def __init__(self, layers: Sequence[Layer]) -> None:
+        for layer in layers:
+            if layer.vector is None:
+                raise ValueError(f"layer {layer.name}: {layer.operator} runs on the MAC array")
+        self._layers = layers
+        self._whole = [layer for layer in layers if layer.vector and layer.vector.whole_vectors]
+        self._operations = np.array(
+            [float(layer.output_words * layer.vector_ops_per_word) for layer in layers]
+        )
+        self._moved: dict[tuple[object, ...], Counts] = {}
+
+    def costs(self, hardware: Hardware) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        """Return dynamic energy (pJ) and cycles of each: [n], as :func:`vector_cost` has them."""
+        energy, cycles = _priced(self._words(hardware), hardware)
+        compute = whole_grains(self._operations * access_costs(hardware).vector_op_pj)
+        busy = np.ceil(self._operations / hardware.vector_lanes).astype(np.int64)
+        return energy.sum(axis=(1, 2)) + compute, np.maximum(busy, cycles.max(axis=1))
+
+    def _words(self, hardware: Hardware) -> Counts:
+        """Words that move: int64[n, L, 3, 2]."""
+        buffer = hardware.fusion_level
+        kept = buffer is not None and "weights" in hardware.levels[buffer].keeps
+        fits = tuple(vector_fits(layer, hardware) for layer in self._whole)
+        key = (len(hardware.levels), buffer, kept, fits)
+        if key not in self._moved:
+            moved = np.zeros((len(self._layers), len(hardware.levels), 3, 2), np.int64)
+            for words, layer in zip(moved, self._layers, strict=True):
+                size = layer.n, layer.output_words
+                assert layer.vector is not None, "checked at birth"
+                _move(words, layer, layer.vector, hardware, size, False, False)
+            self._moved[key] = moved
+        return self._moved[key]
 
 
 def _move(

@@ -8,7 +8,7 @@ import pytest
 from archloom.evaluators.hardware import access_costs
 from archloom.evaluators.loopnest.layer_cost import whole_pj
 from archloom.evaluators.loopnest.vector_unit import (
-    streamed_vector_costs,
+    StreamedVectors,
     vector_cost,
     vector_least,
 )
@@ -226,8 +226,9 @@ def test_tiles_take_at_least_what_the_whole_operator_takes_of_the_buffer(layer):
 def test_many_streamed_operators_cost_what_each_of_them_costs() -> None:
     layers = [layer for layer in network("llama3_8b_prefill").layers if layer.vector][:12]
     layers += [layer for layer in network("unet").layers if layer.vector]
-    for hardware in (edge(), eyeriss_like()):
-        energy, cycles = streamed_vector_costs(layers, hardware)
+    streamed = StreamedVectors(layers)
+    for hardware in (edge(), eyeriss_like(), edge()):
+        energy, cycles = streamed.costs(hardware)
         alone = [vector_cost(one, hardware, one.p, one.q, staged=False) for one in layers]
         assert energy.tolist() == [one.dynamic_pj for one in alone]
         assert cycles.tolist() == [one.latency_cycles for one in alone]
