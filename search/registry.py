@@ -12,11 +12,13 @@ A list of names imports nothing; a factory is imported when it is asked for.
 """
 
 import inspect
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, get_type_hints
 
 from archloom.space import did_you_mean
+
+from .source_parameters import source_parameters
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -125,9 +127,19 @@ class Family(Collection[str], Generic[F]):
         Raises:
             ValueError: as of looking it up.
         """
-        parameters = list(inspect.signature(self[name]).parameters.values())[self._given :]
+        parameters = self._parameters(name)[self._given :]
         variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         return {p.name: p for p in parameters if p.kind not in variadic}
+
+    def _parameters(self, name: str) -> Sequence[inspect.Parameter]:
+        """Return all parameters of a factory, without its import if that can be."""
+        built_in = self._built_in.get(self.today(name))
+        if built_in:
+            module, attribute = built_in.split(":")
+            plain = source_parameters(f"{__package__}.{module}", attribute)
+            if plain is not None:
+                return plain
+        return list(inspect.signature(self[name]).parameters.values())
 
     def option_types(self, name: str, options: Collection[str]) -> dict[str, Any]:
         """Return the types of some options of a part, of those that say one.
@@ -137,6 +149,10 @@ class Family(Collection[str], Generic[F]):
         Raises:
             ValueError: as of looking it up, or the type of an option has no meaning at run time.
         """
+        known = {p.name: p.annotation for p in self._parameters(name) if p.name in options}
+        if all(isinstance(annotation, type) for annotation in known.values()):
+            empty = inspect.Parameter.empty
+            return {k: annotation for k, annotation in known.items() if annotation is not empty}
         factory: Any = self[name]
         while hasattr(factory, "func"):
             factory = factory.func

@@ -41,6 +41,7 @@ COMMANDS: Final[dict[str, tuple[tuple[str, ...], float]]] = {
     "help": ((*_ARCHLOOM, "--help"), 0.1),
     "networks": ((*_ARCHLOOM, "networks"), 0.1),
     "mistake": ((*_ARCHLOOM, "run", "mistaken.yaml"), 0.15),
+    "typo": ((*_ARCHLOOM, "run", "typo.yaml"), 0.2),
     "pareto": ((*_ARCHLOOM, "pareto", "runs/small"), 0.23),
     "propose": (("-c", _PROPOSE.format(path="quickstart.yaml")), 1.7),
 }
@@ -71,6 +72,8 @@ def start_times(names: list[str], runs: int) -> list[str]:
         (folder / "small.yaml").write_text(SMALL)
         quickstart = Path(__file__).parents[2] / "studies" / "quickstart.yaml"
         (folder / "quickstart.yaml").write_text(quickstart.read_text())
+        # a file with options of its parts
+        (folder / "typo.yaml").write_text(quickstart.read_text().replace("seed:", "sed:"))
         if "pareto" in names:
             command = [sys.executable, *_ARCHLOOM, "run", "small.yaml"]
             subprocess.run(command, cwd=folder, capture_output=True, check=True)

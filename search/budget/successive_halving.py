@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from math import ceil, floor, inf, isfinite, log
 from typing import Final, Literal, get_args
 
-from ..pareto import hypervolume
 from .protocol import Curve, Standing
 
 Rank = Literal["front", "edp"]
@@ -148,6 +147,8 @@ def front_gains(
     In decades to the number of objectives, over all rivals and all trials as they stand; -1 for a
     trial without costs.
     """
+    from ..pareto import hypervolume  # numpy, which study files are read without
+
     optimistic = {
         trial: tuple(
             max(_OPTIMISTIC_SHARE * c, b) for c, b in zip(one.costs, one.bounds, strict=True)

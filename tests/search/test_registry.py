@@ -1,7 +1,11 @@
 """Registered parts: names, old names, options, and parts that other packages add."""
 
+import inspect
+import subprocess
+import sys
 from collections.abc import Iterator
 from importlib.metadata import EntryPoint, EntryPoints
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
@@ -28,6 +32,7 @@ from archloom.search.software.planners import (
     nothing_fused,
     suited_budgets,
 )
+from archloom.search.source_parameters import source_parameters
 from archloom.space.design_space.presets import preset
 
 from ..cases.small_designs import casco_edge, chain, cheap_evaluator
@@ -89,6 +94,54 @@ def test_options_are_those_that_a_study_may_set() -> None:
     assert list(FUSION_SEARCHES.options("casco")) == ["population"]
     assert FUSION_SEARCHES.options("fast_printed") == {}
     assert MAPPING_SEARCHES.options("auto") == {}
+
+
+def test_options_that_are_read_from_a_source_are_those_of_the_factory() -> None:
+    plain = 0
+    for family in FAMILIES.values():
+        for name, entry in family.built_in.items():
+            found = source_parameters(entry.module, entry.attr)
+            if found is None:
+                continue
+            plain += 1
+            known = inspect.signature(family[name]).parameters.values()
+            assert [(p.name, p.default) for p in found] == [(p.name, p.default) for p in known]
+            for one, other in zip(found, known, strict=True):
+                if isinstance(one.annotation, type):
+                    assert one.annotation is other.annotation
+    assert plain >= 12
+
+
+def test_options_of_parts_that_a_study_often_names_are_known_without_an_import() -> None:
+    code = (
+        "import sys; from archloom.search import HARDWARE_OPTIMIZERS as h, BUDGET_ALLOCATORS as b;"
+        "assert 'pool' in h.options('mobo') and 'rounds' in b.options('msh');"
+        "assert h.option_types('mobo', ['initial']) == {'initial': int};"
+        "b['msh'](rounds=2);"
+        "sys.exit('numpy' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "class Part(Base):\n    x: int = 1",
+        "@dataclass\nclass Part(Base):\n    x: int = 1",
+        "@dataclass\nclass Part:\n    x: ClassVar[int] = 1",
+        "def Part(x=DEFAULT):\n    pass",
+        "def Part(*x):\n    pass",
+        "@wrapped\ndef Part(x=1):\n    pass",
+        "Part = partial(other, 1)",
+    ],
+)
+def test_sources_that_are_not_plain_are_not_read(
+    source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"part_{abs(hash(source))}"
+    (tmp_path / f"{name}.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert source_parameters(name, "Part") is None
 
 
 def test_old_names_mean_what_they_meant() -> None:
