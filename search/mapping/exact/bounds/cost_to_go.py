@@ -26,6 +26,7 @@ from archloom.search.mapping.exact.subproblem import (
     new_scratch,
     next_tile,
     prepare,
+    steps_outside,
     wire,
 )
 
@@ -97,7 +98,7 @@ def _fill_level(
                 number = last_along(lattice, line, number, scratch.at)
             elif as_guessed(setup, subproblem, level + 1, extents[0]):
                 for d in range(8):
-                    tile.factors[d] = subproblem.steps[d] // tile.tau[d]
+                    tile.factors[d] = steps_outside(lattice, d, scratch.at[d])
                     steps *= tile.factors[d]
                 least_end(setup, subproblem, costs.prices, level, steps, scratch)
                 if least[0] + outside[0, number] < most:

@@ -13,28 +13,27 @@ from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.jit import allocating, helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
-    ALL,
-    LEAST,
     NOTHING,
     Ending,
+    Feed,
     Lattice,
     Ports,
     Scratch,
     Subproblem,
-    end_of_run,
     first_tile,
     has_room,
     idle,
     last_along,
+    least_of_keeper,
     may_stay,
     meets,
-    moved,
+    moved_for,
     new_scratch,
     next_tile,
     run_of,
-    tries,
+    steps_outside,
 )
-from archloom.space.workload import INPUTS, P
+from archloom.space.workload import INPUTS
 
 
 class Siblings(NamedTuple):
@@ -78,6 +77,13 @@ class TileScratch(NamedTuple):
     one: Scratch
 
 
+class StepsLeft(NamedTuple):
+    """Steps outside a tile, and a bit for each tensor that may stay there, and for none."""
+
+    steps: int
+    ways: int
+
+
 @allocating
 def new_tile_scratch(siblings: int, levels: int, many: int) -> TileScratch:
     """Return room for so many siblings, levels and prices."""
@@ -108,46 +114,6 @@ def copy_keepers(siblings: Siblings, subproblem: Subproblem, c: int) -> None:
 
 
 @helper
-def _feed(
-    setup: KernelInputs, subproblem: Subproblem, siblings: Siblings, level: int, t: int, parent: int
-) -> None:
-    """Set what a subproblem holds of the keeper of a tensor to that of one with such a parent."""
-    subproblem.runs[level, t], subproblem.parent[level, t] = 1, parent
-    subproblem.chain[level, t] = siblings.chains[level, t, parent]
-    for i in range(3):
-        subproblem.least_units[level, t, i] = siblings.units[level, t, parent, i]
-    if t == INPUTS:
-        subproblem.varies[level + 1] = 1 if meets(setup, subproblem.spread, level + 1) else 0
-
-
-@helper
-def _least_run(
-    setup: KernelInputs,
-    subproblem: Subproblem,
-    ports: Ports,
-    t: int,
-    ending: Ending,
-    scratch: Scratch,
-    least: Floats,
-) -> None:
-    """Set least[1 + K] to what the run of a keeper costs at least, in energy and at each port."""
-    found = False
-    for place in range(5):
-        first = P + place if place < 4 else NOTHING
-        if not tries(t, ending.stays, first, scratch.tile.factors, found, False):
-            continue
-        end = Ending(ending.outer, ending.steps, ending.stays, first)
-        energy = end_of_run(setup, subproblem, t, end, scratch)
-        if not found or energy < least[0]:
-            least[0] = energy
-        for port in range(len(ports.rate)):
-            units = moved(ports, port, scratch.traffic.units)
-            if not found or units < least[1 + port]:
-                least[1 + port] = units
-        found = True
-
-
-@helper
 def _slot(t: int, stays: int) -> int:
     """Place of a run by what stays: weights and results mind only whether it is they."""
     return stays if t == INPUTS else int(stays != t)
@@ -158,49 +124,54 @@ def _least_runs(
     setup: KernelInputs,
     subproblem: Subproblem,
     ports: Ports,
+    siblings: Siblings,
     level: int,
     t: int,
-    steps: int,
+    parent: int,
+    left: StepsLeft,
     scratch: Scratch,
     runs: Floats,
 ) -> None:
-    """Set runs[4, 1 + K] to what the run of a keeper costs at least, by :func:`_slot`.
-
-    ``steps`` are all steps outside the tile.
-    """
-    some, other = False, False
+    """Set runs[4, 1 + K] to what the run of a keeper costs at least, by :func:`_slot`."""
+    other, factors = False, scratch.tile.factors
+    feed = Feed(parent, siblings.chains[level, t, parent])
+    least = siblings.units[level, t, parent]
     for stays in range(4):
-        still = idle(stays, scratch.tile.factors)
-        if not may_stay(stays, still, some, False):
+        if not left.ways >> stays & 1:
             continue
-        some = True
         if t != INPUTS and stays != t:
             if other:
                 continue
             other = True
-        ending = Ending(level + 1, run_of(t, stays, still, steps), stays, NOTHING)
-        _least_run(setup, subproblem, ports, t, ending, scratch, runs[_slot(t, stays)])
+        slot, steps = _slot(t, stays), run_of(t, stays, idle(stays, factors), left.steps)
+        ending = Ending(level + 1, steps, stays, NOTHING)
+        runs[slot, 0] = least_of_keeper(setup, subproblem, t, ending, feed, least, scratch)
+        for port in range(len(ports.rate)):
+            runs[slot, 1 + port] = moved_for(ports, port, level, parent, scratch.moved)
 
 
 @helper
-def _least_end(siblings: Siblings, c: int, level: int, runs: Floats, scratch: Scratch) -> None:
-    """Set row :data:`LEAST` of the sums to the least with which the keepers of a sibling can end
-    their runs.
-    """
-    sums, best, found = scratch.sums[ALL], scratch.sums[LEAST], False
+def _least_end(siblings: Siblings, c: int, level: int, ways: int, runs: Floats, j: int) -> float:
+    """The least with which the keepers of a sibling can end their runs, by price j."""
+    best = np.inf
     for stays in range(4):
-        if not may_stay(stays, idle(stays, scratch.tile.factors), found, False):
-            continue
-        sums[:] = 0.0
-        for t in range(3):
-            parent = siblings.parents[c, level, t]
-            if parent >= 0:
-                for j in range(len(sums)):
-                    sums[j] += runs[t, parent, _slot(t, stays), j]
-        for j in range(len(sums)):
-            if not found or sums[j] < best[j]:
-                best[j] = sums[j]
-        found = True
+        if ways >> stays & 1:
+            total = 0.0
+            for t in range(3):
+                parent = siblings.parents[c, level, t]
+                if parent >= 0:
+                    total += runs[t, parent, _slot(t, stays), j]
+            best = min(best, total)
+    return best
+
+
+@helper
+def _any_below(costs: SiblingCosts, level: int, number: int) -> bool:
+    """Whether what is outside a tile leaves anything of it to some sibling."""
+    for c in range(len(costs.outside)):
+        if costs.outside[c, 0, number] < costs.most[c, level]:
+            return True
+    return False
 
 
 @helper
@@ -232,42 +203,63 @@ def _fitting(
 
 
 @helper
+def _steps_left(lattice: Lattice, scratch: Scratch) -> StepsLeft:
+    """Set the loops outside a tile; return how many steps they are, and what may stay there."""
+    steps, ways = 1, 0
+    for d in range(8):
+        factor = steps_outside(lattice, d, scratch.at[d])
+        scratch.tile.factors[d] = factor
+        steps *= factor
+    for stays in range(4):
+        if may_stay(stays, idle(stays, scratch.tile.factors), ways > 0, False):
+            ways |= 1 << stays
+    return StepsLeft(steps, ways)
+
+
+@helper
 def _find_runs(
     setup: KernelInputs,
     subproblem: Subproblem,
     ports: Ports,
     siblings: Siblings,
     level: int,
+    left: StepsLeft,
     scratch: TileScratch,
 ) -> None:
     """Set the runs of a tile that are read of a sibling which it fits."""
-    tile, steps = scratch.one.tile, 1
-    for d in range(8):
-        tile.factors[d] = subproblem.steps[d] // tile.tau[d]
-        steps *= tile.factors[d]
-    scratch.known[:] = 0
+    known = scratch.known
+    for t in range(3):
+        for parent in range(known.shape[1]):
+            known[t, parent] = 0
     for c in range(len(scratch.fits)):
+        if not scratch.fits[c]:
+            continue
         for t in range(3):
             parent = siblings.parents[c, level, t]
-            if scratch.fits[c] and parent >= 0 and not scratch.known[t, parent]:
-                runs = scratch.runs[t, parent]
-                _feed(setup, subproblem, siblings, level, t, parent)
-                _least_runs(setup, subproblem, ports, level, t, steps, scratch.one, runs)
-                scratch.known[t, parent] = 1
+            if parent >= 0 and not known[t, parent]:
+                runs, one = scratch.runs[t, parent], scratch.one
+                _least_runs(setup, subproblem, ports, siblings, level, t, parent, left, one, runs)
+                known[t, parent] = 1
 
 
 @helper
 def _fill_tile(
-    siblings: Siblings, costs: SiblingCosts, level: int, number: int, scratch: TileScratch
+    siblings: Siblings,
+    costs: SiblingCosts,
+    level: int,
+    number: int,
+    ways: int,
+    scratch: TileScratch,
 ) -> None:
     """Set the costs of a tile for siblings that it fits."""
-    best = scratch.one.sums[LEAST]
+    own, runs = costs.own, scratch.runs
     for c in range(len(scratch.fits)):
         if scratch.fits[c]:
-            _least_end(siblings, c, level, scratch.runs, scratch.one)
-            if best[0] + costs.outside[c, 0, number] < costs.most[c, level]:
-                for j in range(len(best)):
-                    costs.own[c, j, number] = best[j]
+            energy = _least_end(siblings, c, level, ways, runs, 0)
+            if energy + costs.outside[c, 0, number] < costs.most[c, level]:
+                own[c, 0, number] = energy
+                for j in range(1, own.shape[1]):
+                    own[c, j, number] = _least_end(siblings, c, level, ways, runs, j)
 
 
 @helper
@@ -286,20 +278,23 @@ def fill_siblings(
     number, at, tau = 0, scratch.one.at, scratch.one.tile.tau
     lattice, own, outside = costs.lattice, costs.own, costs.outside
     own[:] = np.inf
+    subproblem.varies[level + 1] = 1 if meets(setup, subproblem.spread, level + 1) else 0
     line = first_tile(lattice, at, tau)
     while number < lattice.size:
         if stop[0]:
             return
-        extents = scratch.one.extents
-        for d in range(8):
-            extents[0, d] = tau[d] * subproblem.inside[level, d]
-        some = _fitting(setup, subproblem, siblings, costs, level, number, scratch)
+        some = 0
+        if _any_below(costs, level, number):
+            for d in range(8):
+                scratch.one.extents[0, d] = tau[d] * subproblem.inside[level, d]
+            some = _fitting(setup, subproblem, siblings, costs, level, number, scratch)
         if some < 0:
             # nor have larger ones room
             number = last_along(lattice, line, number, at)
         elif some > 0:
-            _find_runs(setup, subproblem, costs.ports, siblings, level, scratch)
-            _fill_tile(siblings, costs, level, number, scratch)
+            left = _steps_left(lattice, scratch.one)
+            _find_runs(setup, subproblem, costs.ports, siblings, level, left, scratch)
+            _fill_tile(siblings, costs, level, number, left.ways, scratch)
         next_tile(lattice, at, tau)
         number += 1
     for c in range(len(outside)):

@@ -16,10 +16,12 @@ if TYPE_CHECKING:
         MOVING as MOVING,
         NEXT as NEXT,
         STAYING as STAYING,
+        Feed as Feed,
         Scratch as Scratch,
-        end_of_run as end_of_run,
         least_end as least_end,
+        least_of_keeper as least_of_keeper,
         least_of_tensor as least_of_tensor,
+        moved_for as moved_for,
         new_scratch as new_scratch,
     )
     from .loop_orders import (
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
         last_along as last_along,
         lattice_of as lattice_of,
         next_tile as next_tile,
+        steps_outside as steps_outside,
         tile_at as tile_at,
     )
 else:
