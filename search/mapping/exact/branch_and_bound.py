@@ -30,12 +30,12 @@ from .dp import (
     rebuilt,
     solve,
 )
+from .keeping import keeping_of
 from .proof import Proof
 from .spatial import (
     UNWIRED,
     Layouts,
     NocLayout,
-    distances,
     find_noc_layouts,
     guesses_of,
     parts_of,
@@ -92,10 +92,11 @@ class Search:
         self.spent = 0
         self.best: Found | None = None
         self.touched = touched(setup)
-        self.subproblem = new_subproblem(distances(setup), self.touched)
+        self.keeping = keeping_of(setup)
+        self.subproblem = new_subproblem(self.keeping.near, self.touched)
         self.layouts = Layouts(setup)
         self.wiring = UNWIRED
-        self.ported = bool((setup.bandwidth < inf).any())
+        self.ported = len(self.keeping.ports.rate) > 0
         self.choices: Choices | None = None
         # the least bound of what was given up, and of all that is left
         self.unsettled = inf
@@ -116,7 +117,7 @@ class Search:
     def run(self, provable: bool) -> Proof:
         """Anneal, list choices by their bounds, and take the best ones one by one."""
         if provable and self.choices is None:
-            self.choices = choices_of(self.plain, self.touched, self.stop)
+            self.choices = choices_of(self.plain, self.touched, self.stop, self.keeping)
         self.warm_up(self.left if self.choices is None else self.warm)
         if self.choices is not None:
             self.solve_all(self.choices)
