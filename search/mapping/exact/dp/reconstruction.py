@@ -46,5 +46,7 @@ def alone(setup: KernelInputs, spread: Ints, wiring: NocLayout) -> Ints:
 
 def _axes(setup: KernelInputs, level: int, spread: Ints, wiring: NocLayout) -> tuple[Ints, Ints]:
     """Return factors along x and y."""
+    if spread[level].max() == 1:
+        return np.ones(8, np.int64), np.ones(8, np.int64)
     placed = wiring.layouts.get(level)
     return axes_of(setup, level, spread[level]) if placed is None else (placed.x, placed.y)
