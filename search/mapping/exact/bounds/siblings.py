@@ -19,19 +19,22 @@ from archloom.search.mapping.exact.subproblem import (
     Lattice,
     Ports,
     Scratch,
+    StepsLeft,
     Subproblem,
     first_tile,
+    forget,
     has_room,
     idle,
+    is_known,
     last_along,
     least_of_keeper,
-    may_stay,
     meets,
     moved_for,
     new_scratch,
     next_tile,
     run_of,
-    steps_outside,
+    slot_of,
+    steps_left,
 )
 from archloom.space.workload import INPUTS
 
@@ -66,29 +69,16 @@ class SiblingCosts(NamedTuple):
 
 
 class TileScratch(NamedTuple):
-    """What is known of one tile: which siblings it fits, ``fits[C]``, and what runs of keepers cost
-    at least, ``runs[3, L, 4, 1 + K]`` by tensor, parent, what stays (:func:`_slot`) and price,
-    where ``known[3, L]``; and room for one tile.
-    """
+    """Which siblings a tile fits, ``fits[C]``, and room for the tile and runs of its keepers."""
 
     fits: Flags
-    runs: Floats
-    known: Flags
     one: Scratch
-
-
-class StepsLeft(NamedTuple):
-    """Steps outside a tile, and a bit for each tensor that may stay there, and for none."""
-
-    steps: int
-    ways: int
 
 
 @allocating
 def new_tile_scratch(siblings: int, levels: int, many: int) -> TileScratch:
     """Return room for so many siblings, levels and prices."""
-    fits, known = np.zeros(siblings, np.uint8), np.zeros((3, levels), np.uint8)
-    return TileScratch(fits, np.zeros((3, levels, 4, many)), known, new_scratch(levels, many))
+    return TileScratch(np.zeros(siblings, np.uint8), new_scratch(levels, many))
 
 
 @allocating
@@ -114,12 +104,6 @@ def copy_keepers(siblings: Siblings, subproblem: Subproblem, c: int) -> None:
 
 
 @helper
-def _slot(t: int, stays: int) -> int:
-    """Place of a run by what stays: weights and results mind only whether it is they."""
-    return stays if t == INPUTS else int(stays != t)
-
-
-@helper
 def _least_runs(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -130,37 +114,38 @@ def _least_runs(
     parent: int,
     left: StepsLeft,
     scratch: Scratch,
-    runs: Floats,
 ) -> None:
-    """Set runs[4, 1 + K] to what the run of a keeper costs at least, by :func:`_slot`."""
-    other, factors = False, scratch.tile.factors
-    feed = Feed(parent, siblings.chains[level, t, parent])
-    least = siblings.units[level, t, parent]
+    """Find what the run of a keeper costs at least, in energy and at each port, unless that is
+    known.
+    """
+    memo, factors = scratch.memo, scratch.tile.factors
+    place = left.place if t == INPUTS else 0
     for stays in range(4):
-        if not left.ways >> stays & 1:
+        if not left.ways >> stays & 1 or is_known(memo, t, parent, stays, left, factors):
             continue
-        if t != INPUTS and stays != t:
-            if other:
-                continue
-            other = True
-        slot, steps = _slot(t, stays), run_of(t, stays, idle(stays, factors), left.steps)
-        ending = Ending(level + 1, steps, stays, NOTHING)
-        runs[slot, 0] = least_of_keeper(setup, subproblem, t, ending, feed, least, scratch)
+        runs = memo.costs[t, parent, place, slot_of(t, stays)]
+        feed = Feed(parent, siblings.chains[level, t, parent])
+        least, steps = siblings.units[level, t, parent], left.steps
+        ending = Ending(level + 1, run_of(t, stays, idle(stays, factors), steps), stays, NOTHING)
+        runs[0] = least_of_keeper(setup, subproblem, t, ending, feed, least, scratch)
         for port in range(len(ports.rate)):
-            runs[slot, 1 + port] = moved_for(ports, port, level, parent, scratch.moved)
+            runs[1 + port] = moved_for(ports, port, level, parent, scratch.moved)
 
 
 @helper
-def _least_end(siblings: Siblings, c: int, level: int, ways: int, runs: Floats, j: int) -> float:
+def _least_end(
+    siblings: Siblings, c: int, level: int, left: StepsLeft, runs: Floats, j: int
+) -> float:
     """The least with which the keepers of a sibling can end their runs, by price j."""
     best = np.inf
     for stays in range(4):
-        if ways >> stays & 1:
+        if left.ways >> stays & 1:
             total = 0.0
             for t in range(3):
                 parent = siblings.parents[c, level, t]
                 if parent >= 0:
-                    total += runs[t, parent, _slot(t, stays), j]
+                    place = left.place if t == INPUTS else 0
+                    total += runs[t, parent, place, slot_of(t, stays), j]
             best = min(best, total)
     return best
 
@@ -203,63 +188,30 @@ def _fitting(
 
 
 @helper
-def _steps_left(lattice: Lattice, scratch: Scratch) -> StepsLeft:
-    """Set the loops outside a tile; return how many steps they are, and what may stay there."""
-    steps, ways = 1, 0
-    for d in range(8):
-        factor = steps_outside(lattice, d, scratch.at[d])
-        scratch.tile.factors[d] = factor
-        steps *= factor
-    for stays in range(4):
-        if may_stay(stays, idle(stays, scratch.tile.factors), ways > 0, False):
-            ways |= 1 << stays
-    return StepsLeft(steps, ways)
-
-
-@helper
-def _find_runs(
+def _fill_tile(
     setup: KernelInputs,
     subproblem: Subproblem,
-    ports: Ports,
     siblings: Siblings,
+    costs: SiblingCosts,
     level: int,
-    left: StepsLeft,
+    number: int,
     scratch: TileScratch,
 ) -> None:
-    """Set the runs of a tile that are read of a sibling which it fits."""
-    known = scratch.known
-    for t in range(3):
-        for parent in range(known.shape[1]):
-            known[t, parent] = 0
+    """Set the costs of a tile for siblings that it fits."""
+    own, one, ports = costs.own, scratch.one, costs.ports
+    left, runs = steps_left(costs.lattice, number, one), one.memo.costs
     for c in range(len(scratch.fits)):
         if not scratch.fits[c]:
             continue
         for t in range(3):
             parent = siblings.parents[c, level, t]
-            if parent >= 0 and not known[t, parent]:
-                runs, one = scratch.runs[t, parent], scratch.one
-                _least_runs(setup, subproblem, ports, siblings, level, t, parent, left, one, runs)
-                known[t, parent] = 1
-
-
-@helper
-def _fill_tile(
-    siblings: Siblings,
-    costs: SiblingCosts,
-    level: int,
-    number: int,
-    ways: int,
-    scratch: TileScratch,
-) -> None:
-    """Set the costs of a tile for siblings that it fits."""
-    own, runs = costs.own, scratch.runs
-    for c in range(len(scratch.fits)):
-        if scratch.fits[c]:
-            energy = _least_end(siblings, c, level, ways, runs, 0)
-            if energy + costs.outside[c, 0, number] < costs.most[c, level]:
-                own[c, 0, number] = energy
-                for j in range(1, own.shape[1]):
-                    own[c, j, number] = _least_end(siblings, c, level, ways, runs, j)
+            if parent >= 0:
+                _least_runs(setup, subproblem, ports, siblings, level, t, parent, left, one)
+        energy = _least_end(siblings, c, level, left, runs, 0)
+        if energy + costs.outside[c, 0, number] < costs.most[c, level]:
+            own[c, 0, number] = energy
+            for j in range(1, own.shape[1]):
+                own[c, j, number] = _least_end(siblings, c, level, left, runs, j)
 
 
 @helper
@@ -278,6 +230,7 @@ def fill_siblings(
     number, at, tau = 0, scratch.one.at, scratch.one.tile.tau
     lattice, own, outside = costs.lattice, costs.own, costs.outside
     own[:] = np.inf
+    forget(lattice, scratch.one.memo)
     subproblem.varies[level + 1] = 1 if meets(setup, subproblem.spread, level + 1) else 0
     line = first_tile(lattice, at, tau)
     while number < lattice.size:
@@ -292,9 +245,7 @@ def fill_siblings(
             # nor have larger ones room
             number = last_along(lattice, line, number, at)
         elif some > 0:
-            left = _steps_left(lattice, scratch.one)
-            _find_runs(setup, subproblem, costs.ports, siblings, level, left, scratch)
-            _fill_tile(siblings, costs, level, number, left.ways, scratch)
+            _fill_tile(setup, subproblem, siblings, costs, level, number, scratch)
         next_tile(lattice, at, tau)
         number += 1
     for c in range(len(outside)):

@@ -135,7 +135,7 @@ def coupled(
                 row = MOVING if which == 3 else STAYING if which == stays else ALL
                 times = steps if which == 3 else run_of(t, stays, still, steps)
                 ending = Ending(level + 1, times, stays, NOTHING)
-                least_of_tensor(setup, subproblem, costs.prices, t, ending, scratch, row)
+                least_of_tensor(setup, subproblem, costs.prices, t, ending, scratch, sums[row])
         if held:
             rounding = rounding_of(setup, subproblem, level, stays)
             _least_pair(costs, level, number, stays, still, rounding, apart, scratch)

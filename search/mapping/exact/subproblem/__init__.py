@@ -18,11 +18,16 @@ if TYPE_CHECKING:
         STAYING as STAYING,
         Feed as Feed,
         Scratch as Scratch,
+        StepsLeft as StepsLeft,
+        forget as forget,
+        is_known as is_known,
         least_end as least_end,
         least_of_keeper as least_of_keeper,
         least_of_tensor as least_of_tensor,
         moved_for as moved_for,
         new_scratch as new_scratch,
+        slot_of as slot_of,
+        steps_left as steps_left,
     )
     from .loop_orders import (
         idle as idle,
@@ -84,7 +89,6 @@ if TYPE_CHECKING:
         last_along as last_along,
         lattice_of as lattice_of,
         next_tile as next_tile,
-        steps_outside as steps_outside,
         tile_at as tile_at,
     )
 else:

@@ -1,6 +1,6 @@
 """The least that it costs to end runs at the next level outside a tile, whatever follows there."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from archloom.evaluators.loopnest import (
     UPDATES,
     KernelInputs,
 )
-from archloom.space.workload import P
+from archloom.space.workload import INPUTS, K, P
 
 from .loop_orders import idle
 from .noc_hops import passing_pj
@@ -23,6 +23,7 @@ from .stationary_runs import (
     NOTHING,
     Ending,
     Tile,
+    ends,
     entering,
     least_entering,
     may_stay,
@@ -32,6 +33,7 @@ from .stationary_runs import (
     tries,
 )
 from .subproblem import Subproblem, charge
+from .tile_lattice import Lattice, steps_outside
 
 #: rows of ``Scratch.sums``: of all tensors for one that stays; the least over all that may stay.
 #: For pairs of levels, what a run costs if its tensor stays and if it moves, and the least over
@@ -39,9 +41,30 @@ from .subproblem import Subproblem, charge
 ALL, LEAST, STAYING, MOVING, NEXT = range(5)
 
 
+#: places for what runs of inputs cost, by the position of K in the lattice
+PLACES: Final = 32
+
+
+class Memo(NamedTuple):
+    """What runs of a level's keepers cost at least, which many tiles have in common.
+
+    Words that enter over a run are those of a tile times its runs, in which each dimension that a
+    tensor depends on counts whole, whatever the tile takes of it. So runs of weights and of results
+    depend on the steps that leave them where they are, and those of inputs on the loops over K, P,
+    Q, R and S: N, G and C are all inside these in a lattice or beside K.
+
+    By tensor, parent, place (0 but for inputs) and what stays (:func:`slot_of`), ``keys[3, L,
+    PLACES, 4]`` say of which tiles ``costs[3, L, PLACES, 4, J]`` are.
+    """
+
+    keys: Ints
+    costs: Floats
+
+
 class Scratch(NamedTuple):
     """Room for one tile: its positions ``at[8]`` in a lattice, the tile, its ``extents[1, 8]``,
-    units that go with a run (``moved[3]``), and costs by price, ``sums[5, J]``.
+    units that go with a run (``moved[3]``), costs by price, ``sums[5, J]``, and what is known of
+    runs.
     """
 
     at: Ints
@@ -49,6 +72,18 @@ class Scratch(NamedTuple):
     extents: Ints
     moved: Floats
     sums: Floats
+    memo: Memo
+
+
+class StepsLeft(NamedTuple):
+    """Steps outside a tile, a bit of ``ways`` for each tensor that may stay there and for none, and
+    key and place of runs of inputs in a :class:`Memo`.
+    """
+
+    steps: int
+    ways: int
+    key: int
+    place: int
 
 
 class Feed(NamedTuple):
@@ -61,10 +96,64 @@ class Feed(NamedTuple):
 
 
 @allocating
-def new_scratch(_levels: int, prices: int) -> Scratch:
-    """Return room for one tile and so many prices, whatever the levels."""
+def new_scratch(levels: int, prices: int) -> Scratch:
+    """Return room for one tile and so many levels and prices."""
     at, extents = np.empty(8, np.int64), np.zeros((1, 8), np.int64)
-    return Scratch(at, new_tile(), extents, np.zeros(3), np.zeros((5, prices)))
+    memo = Memo(
+        np.empty((3, levels, PLACES, 4), np.int64), np.empty((3, levels, PLACES, 4, prices))
+    )
+    return Scratch(at, new_tile(), extents, np.zeros(3), np.zeros((5, prices)), memo)
+
+
+@helper
+def forget(lattice: Lattice, memo: Memo) -> None:
+    """Forget what runs cost: keepers are those of another level."""
+    places = min(lattice.counts[K], PLACES)
+    for t in range(3):
+        for parent in range(memo.keys.shape[1]):
+            for place in range(places if t == INPUTS else 1):
+                for slot in range(4):
+                    memo.keys[t, parent, place, slot] = 0
+
+
+@helper
+def slot_of(t: int, stays: int) -> int:
+    """Place of a run by what stays: weights and results mind only whether it is they."""
+    return stays if t == INPUTS else int(stays != t)
+
+
+@helper
+def steps_left(lattice: Lattice, number: int, scratch: Scratch) -> StepsLeft:
+    """Set the loops outside a tile; return how many steps they are, and what may stay there."""
+    steps, ways, factors = 1, 0, scratch.tile.factors
+    for d in range(8):
+        factor = steps_outside(lattice, d, scratch.at[d])
+        factors[d] = factor
+        steps *= factor
+    for stays in range(4):
+        if may_stay(stays, idle(stays, factors), ways > 0, False):
+            ways |= 1 << stays
+    # where nothing moves inputs, K may not count
+    key, position = 0, scratch.at[K]
+    if ends(INPUTS, factors):
+        key = 1 + number // lattice.places[P] * lattice.counts[K] + position
+    return StepsLeft(steps, ways, key, min(position, PLACES - 1))
+
+
+@helper
+def is_known(memo: Memo, t: int, parent: int, stays: int, left: StepsLeft, factors: Ints) -> bool:
+    """Whether it is known what the run of a keeper costs; it is taken to be from now on."""
+    place, key = 0, left.key
+    if t == INPUTS:
+        place = left.place
+    else:
+        key = 1 if stays == t else idle(t, factors)
+    keys = memo.keys[t, parent, place]
+    slot = slot_of(t, stays)
+    if key > 0 and keys[slot] == key:
+        return True
+    keys[slot] = key
+    return False
 
 
 @helper
@@ -146,12 +235,10 @@ def least_of_tensor(
     tensor: int,
     ending: Ending,
     scratch: Scratch,
-    row: int,
+    sums: Floats,
 ) -> None:
-    """Add what the run of one keeper costs at least, whichever loop is first, to a row of the
-    sums.
-    """
-    level, sums, table = ending.outer - 1, scratch.sums[row], prices.table
+    """Add what the run of one keeper costs at least, whichever loop is first, to sums[J]."""
+    level, table = ending.outer - 1, prices.table
     feed = Feed(subproblem.parent[level, tensor], subproblem.chain[level, tensor])
     if feed.parent < 0:
         _add_passing(setup, subproblem, prices, tensor, ending, scratch, sums)
@@ -167,32 +254,51 @@ def least_of_tensor(
 
 
 @helper
+def _add_run(
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    prices: Prices,
+    level: int,
+    tensor: int,
+    stays: int,
+    left: StepsLeft,
+    scratch: Scratch,
+) -> None:
+    """Add what the run of a keeper costs at least to row :data:`ALL` of the sums."""
+    memo, factors = scratch.memo, scratch.tile.factors
+    place = left.place if tensor == INPUTS else 0
+    costs = memo.costs[tensor, 0, place, slot_of(tensor, stays)]
+    if not is_known(memo, tensor, 0, stays, left, factors):
+        for j in range(len(costs)):
+            costs[j] = 0.0
+        steps = run_of(tensor, stays, idle(stays, factors), left.steps)
+        ending = Ending(level + 1, steps, stays, NOTHING)
+        least_of_tensor(setup, subproblem, prices, tensor, ending, scratch, costs)
+    for j in range(len(costs)):
+        scratch.sums[ALL, j] += costs[j]
+
+
+@helper
 def least_end(
     setup: KernelInputs,
     subproblem: Subproblem,
     prices: Prices,
     level: int,
-    steps: int,
+    left: StepsLeft,
     scratch: Scratch,
 ) -> None:
     """Set row :data:`LEAST` of the sums to the least with which the keepers of a level can end
     their runs, whatever is outside. For the level below DRAM it is what they do cost.
-
-    ``steps`` are all steps outside the tile.
     """
     sums, best, found = scratch.sums[ALL], scratch.sums[LEAST], False
-    for j in range(len(best)):
-        best[j] = 0.0
     for stays in range(4):
-        still = idle(stays, scratch.tile.factors)
-        if not may_stay(stays, still, found, False):
+        if not left.ways >> stays & 1:
             continue
         for j in range(len(best)):
             sums[j] = 0.0
         for t in range(3):
             if subproblem.runs[level, t]:
-                end = Ending(level + 1, run_of(t, stays, still, steps), stays, NOTHING)
-                least_of_tensor(setup, subproblem, prices, t, end, scratch, ALL)
+                _add_run(setup, subproblem, prices, level, t, stays, left, scratch)
         for j in range(len(best)):
             if not found or sums[j] < best[j]:
                 best[j] = sums[j]
