@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         Feed as Feed,
         Scratch as Scratch,
         StepsLeft as StepsLeft,
+        add_run as add_run,
         forget as forget,
         is_known as is_known,
         least_end as least_end,

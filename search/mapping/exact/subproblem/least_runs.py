@@ -254,7 +254,7 @@ def least_of_tensor(
 
 
 @helper
-def _add_run(
+def add_run(
     setup: KernelInputs,
     subproblem: Subproblem,
     prices: Prices,
@@ -263,8 +263,9 @@ def _add_run(
     stays: int,
     left: StepsLeft,
     scratch: Scratch,
+    row: int,
 ) -> None:
-    """Add what the run of a keeper costs at least to row :data:`ALL` of the sums."""
+    """Add what the run of a keeper costs at least to a row of the sums."""
     memo, factors = scratch.memo, scratch.tile.factors
     place = left.place if tensor == INPUTS else 0
     costs = memo.costs[tensor, 0, place, slot_of(tensor, stays)]
@@ -275,7 +276,7 @@ def _add_run(
         ending = Ending(level + 1, steps, stays, NOTHING)
         least_of_tensor(setup, subproblem, prices, tensor, ending, scratch, costs)
     for j in range(len(costs)):
-        scratch.sums[ALL, j] += costs[j]
+        scratch.sums[row, j] += costs[j]
 
 
 @helper
@@ -298,7 +299,7 @@ def least_end(
             sums[j] = 0.0
         for t in range(3):
             if subproblem.runs[level, t]:
-                _add_run(setup, subproblem, prices, level, t, stays, left, scratch)
+                add_run(setup, subproblem, prices, level, t, stays, left, scratch, ALL)
         for j in range(len(best)):
             if not found or sums[j] < best[j]:
                 best[j] = sums[j]
