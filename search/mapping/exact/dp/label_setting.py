@@ -61,6 +61,13 @@ def _slot(t: int, stays: int, first: int) -> int:
 
 
 @helper
+def _forget(step: Step, t: int) -> None:
+    """Forget what runs of a tensor cost."""
+    for at in range(step.known.shape[1]):
+        step.known[t, at] = 0
+
+
+@helper
 def _end(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -82,8 +89,10 @@ def _end(
         if not (last or ends(t, step.tile.factors)):
             continue
         at = _slot(t, stays, ending.first)
-        if not step.known[t, at]:
-            step.known[t, at], run_units = 1, step.run_units[t, at]
+        # of all loops of the level, those of weights and of results mind what stays alone
+        key = still if stays == t else 1
+        if step.known[t, at] != key:
+            step.known[t, at], run_units = key, step.run_units[t, at]
             for outer in range(run_units.shape[0]):
                 run_units[outer, READ_PORT] = run_units[outer, WRITE_PORT] = 0.0
             begin = opened_from(labels.opened[label], t)
@@ -177,17 +186,17 @@ def _extend(
     label: int,
     level: int,
     tile: int,
+    steps: int,
     begin: int,
     count: int,
 ) -> int:
     """Add labels for one tile of ``level`` that a label is extended to, those of the level begin at
-    ``begin``; return how many there are, -1 if full.
+    ``begin``; return how many there are, -1 if full. ``steps`` are all steps from the level on.
     """
     labels, step, factors = search.labels, search.step, search.step.tile.factors
-    opened, steps = labels.opened[label], 1
+    opened = labels.opened[label]
     for d in range(8):
         factors[d] = step.outside[d] // step.tile.tau[d]
-        steps *= subproblem.steps[d] // step.tile.tau[d]
     last = level == subproblem.keep.shape[0] - 1
     after = 0 if last else opened_at(subproblem, opened, factors, level)
     later = 0.0 if last else open_pj(subproblem, after, level)
@@ -198,7 +207,7 @@ def _extend(
     for choice in range(4 * max(1, ways_of(setup, level))):
         way, stays = choice // 4, choice % 4
         if stays == 0:
-            step.known[:] = 0
+            _forget(step, INPUTS)
         stayed = stays > 0 and stayed
         still = staying(setup, level, way, stays, factors)
         if not may_stay(stays, still, stayed, every and factors[G] > 1):
@@ -260,6 +269,15 @@ def _start(subproblem: Subproblem, search: LabelSetting) -> int:
 
 
 @helper
+def _steps_outside(subproblem: Subproblem, step: Step) -> int:
+    """All steps outside the tile that a step begins with."""
+    steps = 1
+    for d in range(8):
+        steps *= subproblem.steps[d] // step.tile.tau[d]
+    return steps
+
+
+@helper
 def _extend_to_all(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -280,8 +298,10 @@ def _extend_to_all(
     positions, turns = step.positions, step.turns
     for d in range(8):
         positions[d], turns[d] = tile // lattice.places[d] % lattice.counts[d], 0
-    outer = lattice.size - 1 if last else tile
+    outer, steps = lattice.size - 1 if last else tile, _steps_outside(subproblem, step)
     tile_at(lattice, outer, step.outside)
+    _forget(step, WEIGHTS)
+    _forget(step, OUTPUTS)
     while True:
         j = 0
         while j < len(ceilings):
@@ -290,7 +310,7 @@ def _extend_to_all(
                 break
             j += 1
         if j == len(ceilings):
-            count = _extend(setup, subproblem, search, label, level, outer, begin, count)
+            count = _extend(setup, subproblem, search, label, level, outer, steps, begin, count)
         if last or count < 0 or search.stop[0]:
             return count
         d = 0

@@ -30,7 +30,8 @@ def rebuilt(
         positions = tile // lattice.places % lattice.counts
         tau = lattice.values[np.arange(8), positions]
         loops[level, 0] = tau // inner
-        loops[level, 1], loops[level, 2] = _axes(setup, level, spread, wiring)
+        if spread[level].max() > 1:
+            loops[level, 1], loops[level, 2] = _axes(setup, level, spread, wiring)
         loops[level, 3] = order_of(setup, level, order)
         inner = tau
     return loops
@@ -46,7 +47,5 @@ def alone(setup: KernelInputs, spread: Ints, wiring: NocLayout) -> Ints:
 
 def _axes(setup: KernelInputs, level: int, spread: Ints, wiring: NocLayout) -> tuple[Ints, Ints]:
     """Return factors along x and y."""
-    if spread[level].max() == 1:
-        return np.ones(8, np.int64), np.ones(8, np.int64)
     placed = wiring.layouts.get(level)
     return axes_of(setup, level, spread[level]) if placed is None else (placed.x, placed.y)
