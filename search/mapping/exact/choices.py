@@ -138,7 +138,8 @@ class Choices:
         # what is known outside all meshes counts fills there
         fills = self.fills_pj[:, : self.level if known else None].sum(axis=1)
         fills = (1 - SCORE_ROUNDING) * fills
-        return Pairs(self.keeps, self.kinds, *self.parts, numbers, self.serving, fills)
+        one, two = self.parts
+        return Pairs(self.keeps, self.kinds, one, two, numbers, self.serving, fills)
 
     @cached_property
     def serving(self) -> Serving:
