@@ -99,8 +99,8 @@ def _fill_level(
             if not has_room(setup, subproblem, level, extents):
                 number = last_along(lattice, line, number, scratch.at)
             elif as_guessed(setup, subproblem, level + 1, extents[0]):
-                left = steps_left(lattice, number, scratch)
-                least_end(setup, subproblem, costs.prices, level, left, scratch)
+                left = steps_left(lattice, level, number, scratch)
+                least_end(setup, subproblem, costs.prices, left, scratch)
                 if least[0] + outside[0, number] < most:
                     for j in range(len(least)):
                         costs.own[j, level, number] = least[j]

@@ -109,7 +109,6 @@ def _least_runs(
     subproblem: Subproblem,
     ports: Ports,
     siblings: Siblings,
-    level: int,
     t: int,
     parent: int,
     left: StepsLeft,
@@ -124,25 +123,25 @@ def _least_runs(
         if not left.ways >> stays & 1 or is_known(memo, t, parent, stays, left, factors):
             continue
         runs = memo.costs[t, parent, place, slot_of(t, stays)]
-        feed = Feed(parent, siblings.chains[level, t, parent])
-        least, steps = siblings.units[level, t, parent], left.steps
-        ending = Ending(level + 1, run_of(t, stays, idle(stays, factors), steps), stays, NOTHING)
+        feed = Feed(parent, siblings.chains[left.level, t, parent])
+        least, steps = siblings.units[left.level, t, parent], left.steps
+        ending = Ending(
+            left.level + 1, run_of(t, stays, idle(stays, factors), steps), stays, NOTHING
+        )
         runs[0] = least_of_keeper(setup, subproblem, t, ending, feed, least, scratch)
         for port in range(len(ports.rate)):
-            runs[1 + port] = moved_for(ports, port, level, parent, scratch.moved)
+            runs[1 + port] = moved_for(ports, port, left.level, parent, scratch.moved)
 
 
 @helper
-def _least_end(
-    siblings: Siblings, c: int, level: int, left: StepsLeft, runs: Floats, j: int
-) -> float:
+def _least_end(siblings: Siblings, c: int, left: StepsLeft, runs: Floats, j: int) -> float:
     """The least with which the keepers of a sibling can end their runs, by price j."""
     best = np.inf
     for stays in range(4):
         if left.ways >> stays & 1:
             total = 0.0
             for t in range(3):
-                parent = siblings.parents[c, level, t]
+                parent = siblings.parents[c, left.level, t]
                 if parent >= 0:
                     place = left.place if t == INPUTS else 0
                     total += runs[t, parent, place, slot_of(t, stays), j]
@@ -199,19 +198,19 @@ def _fill_tile(
 ) -> None:
     """Set the costs of a tile for siblings that it fits."""
     own, one, ports = costs.own, scratch.one, costs.ports
-    left, runs = steps_left(costs.lattice, number, one), one.memo.costs
+    left, runs = steps_left(costs.lattice, level, number, one), one.memo.costs
     for c in range(len(scratch.fits)):
         if not scratch.fits[c]:
             continue
         for t in range(3):
             parent = siblings.parents[c, level, t]
             if parent >= 0:
-                _least_runs(setup, subproblem, ports, siblings, level, t, parent, left, one)
-        energy = _least_end(siblings, c, level, left, runs, 0)
+                _least_runs(setup, subproblem, ports, siblings, t, parent, left, one)
+        energy = _least_end(siblings, c, left, runs, 0)
         if energy + costs.outside[c, 0, number] < costs.most[c, level]:
             own[c, 0, number] = energy
             for j in range(1, own.shape[1]):
-                own[c, j, number] = _least_end(siblings, c, level, left, runs, j)
+                own[c, j, number] = _least_end(siblings, c, left, runs, j)
 
 
 @helper

@@ -122,7 +122,7 @@ def coupled(
     ``apart`` are the least of costs from the next level on (:func:`least_apart`).
     """
     best, sums, found, prices = scratch.sums[LEAST], scratch.sums, False, costs.prices
-    left = steps_left(costs.lattice, number, scratch)
+    left = steps_left(costs.lattice, level, number, scratch)
     for stays in range(4):
         if not left.ways >> stays & 1:
             continue
@@ -132,14 +132,14 @@ def coupled(
         for t in range(3):
             if subproblem.runs[level, t]:
                 row = STAYING if t == stays else ALL
-                add_run(setup, subproblem, prices, level, t, stays, left, scratch, row)
+                add_run(setup, subproblem, prices, t, stays, left, scratch, row)
                 held = held or t == stays
         if held and stays == INPUTS:
             ending = Ending(level + 1, left.steps, stays, NOTHING)
             least_of_tensor(setup, subproblem, prices, stays, ending, scratch, sums[MOVING])
         elif held:
             # what of the others stays makes no difference to them
-            add_run(setup, subproblem, prices, level, stays, NONE, left, scratch, MOVING)
+            add_run(setup, subproblem, prices, stays, NONE, left, scratch, MOVING)
         if held:
             rounding = rounding_of(setup, subproblem, level, stays)
             _least_pair(costs, level, number, stays, still, rounding, apart, scratch)

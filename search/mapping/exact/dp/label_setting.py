@@ -186,12 +186,11 @@ def _extend(
     label: int,
     level: int,
     tile: int,
-    steps: int,
     begin: int,
     count: int,
 ) -> int:
     """Add labels for one tile of ``level`` that a label is extended to, those of the level begin at
-    ``begin``; return how many there are, -1 if full. ``steps`` are all steps from the level on.
+    ``begin``; return how many there are, -1 if full.
     """
     labels, step, factors = search.labels, search.step, search.step.tile.factors
     opened = labels.opened[label]
@@ -222,7 +221,7 @@ def _extend(
             if not led or not tries(moves, stays, first, factors, some, beside):
                 continue
             some = True
-            ending = Ending(level, steps, stays, first)
+            ending = Ending(level, step.left[0], stays, first)
             energy = labels.energy[label] + _end(setup, subproblem, search, label, ending, still)
             search.outcome[0].tried += 1
             order = pack_order(way, stays, first)
@@ -269,12 +268,13 @@ def _start(subproblem: Subproblem, search: LabelSetting) -> int:
 
 
 @helper
-def _steps_outside(subproblem: Subproblem, step: Step) -> int:
-    """All steps outside the tile that a step begins with."""
-    steps = 1
+def _begin(subproblem: Subproblem, step: Step) -> None:
+    """Find the steps outside the tile that a step begins with, and forget runs of another one."""
+    step.left[0] = 1
     for d in range(8):
-        steps *= subproblem.steps[d] // step.tile.tau[d]
-    return steps
+        step.left[0] *= subproblem.steps[d] // step.tile.tau[d]
+    _forget(step, WEIGHTS)
+    _forget(step, OUTPUTS)
 
 
 @helper
@@ -298,10 +298,9 @@ def _extend_to_all(
     positions, turns = step.positions, step.turns
     for d in range(8):
         positions[d], turns[d] = tile // lattice.places[d] % lattice.counts[d], 0
-    outer, steps = lattice.size - 1 if last else tile, _steps_outside(subproblem, step)
+    outer = lattice.size - 1 if last else tile
     tile_at(lattice, outer, step.outside)
-    _forget(step, WEIGHTS)
-    _forget(step, OUTPUTS)
+    _begin(subproblem, step)
     while True:
         j = 0
         while j < len(ceilings):
@@ -310,7 +309,7 @@ def _extend_to_all(
                 break
             j += 1
         if j == len(ceilings):
-            count = _extend(setup, subproblem, search, label, level, outer, steps, begin, count)
+            count = _extend(setup, subproblem, search, label, level, outer, begin, count)
         if last or count < 0 or search.stop[0]:
             return count
         d = 0

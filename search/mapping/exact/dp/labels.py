@@ -67,9 +67,9 @@ class Label(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Scratch of one step outwards: the steps inside it, ``tile``, those inside the tile that it
-    leads to, ``outside[8]``, positions in the lattice and turns of both, traffic of runs that end,
-    and costs by price.
+    """Scratch of one step outwards: the steps inside it, ``tile``, and all outside it, ``left[1]``;
+    those inside the tile that it leads to, ``outside[8]``, positions in the lattice and turns of
+    both, traffic of runs that end, and costs by price.
 
     What runs of a tensor cost that end there does not depend on the others: it is found once, by
     tensor and what matters of the order: energy, units and words that pass. ``known[3, 10]`` says
@@ -78,6 +78,7 @@ class Step(NamedTuple):
     """
 
     tile: Tile
+    left: Ints
     outside: Ints
     positions: Ints
     turns: Ints
@@ -147,7 +148,7 @@ def new_workspace(labels: Labels, levels: int, stop: Flags) -> Workspace:
     known, run_pj, run_passing = np.zeros((3, 10), np.int64), np.zeros((3, 10)), np.zeros((3, 10))
     run_units = np.zeros((3, 10, levels, 2))
     runs = (known, run_pj, run_units, run_passing)
-    step = Step(new_tile(), outside, positions, turns, traffic, costs, *runs)
+    step = Step(new_tile(), np.ones(1, np.int64), outside, positions, turns, traffic, costs, *runs)
     return Workspace(labels, step, np.zeros(1, OUTCOME), stop)
 
 

@@ -50,8 +50,8 @@ class Memo(NamedTuple):
 
     Words that enter over a run are those of a tile times its runs, in which each dimension that a
     tensor depends on counts whole, whatever the tile takes of it. So runs of weights and of results
-    depend on the steps that leave them where they are, and those of inputs on the loops over K, P,
-    Q, R and S: N, G and C are all inside these in a lattice or beside K.
+    depend on the steps alone that leave them where they are, and those of inputs on the loops over
+    K, P, Q, R and S alone: words of tiles are no products of the latter.
 
     By tensor, parent, place (0 but for inputs) and what stays (:func:`slot_of`), ``keys[3, L,
     PLACES, 4]`` say of which tiles ``costs[3, L, PLACES, 4, J]`` are.
@@ -76,10 +76,11 @@ class Scratch(NamedTuple):
 
 
 class StepsLeft(NamedTuple):
-    """Steps outside a tile, a bit of ``ways`` for each tensor that may stay there and for none, and
-    key and place of runs of inputs in a :class:`Memo`.
+    """What is left outside a tile of a ``level``: steps, a bit of ``ways`` for each tensor that may
+    stay there and for none, and key and place of runs of inputs in a :class:`Memo`.
     """
 
+    level: int
     steps: int
     ways: int
     key: int
@@ -123,8 +124,10 @@ def slot_of(t: int, stays: int) -> int:
 
 
 @helper
-def steps_left(lattice: Lattice, number: int, scratch: Scratch) -> StepsLeft:
-    """Set the loops outside a tile; return how many steps they are, and what may stay there."""
+def steps_left(lattice: Lattice, level: int, number: int, scratch: Scratch) -> StepsLeft:
+    """Set the loops outside a tile of a level; return how many steps they are, and what may stay
+    there.
+    """
     steps, ways, factors = 1, 0, scratch.tile.factors
     for d in range(8):
         factor = steps_outside(lattice, d, scratch.at[d])
@@ -137,7 +140,7 @@ def steps_left(lattice: Lattice, number: int, scratch: Scratch) -> StepsLeft:
     key, position = 0, scratch.at[K]
     if ends(INPUTS, factors):
         key = 1 + number // lattice.places[P] * lattice.counts[K] + position
-    return StepsLeft(steps, ways, key, min(position, PLACES - 1))
+    return StepsLeft(level, steps, ways, key, min(position, PLACES - 1))
 
 
 @helper
@@ -258,7 +261,6 @@ def add_run(
     setup: KernelInputs,
     subproblem: Subproblem,
     prices: Prices,
-    level: int,
     tensor: int,
     stays: int,
     left: StepsLeft,
@@ -273,7 +275,7 @@ def add_run(
         for j in range(len(costs)):
             costs[j] = 0.0
         steps = run_of(tensor, stays, idle(stays, factors), left.steps)
-        ending = Ending(level + 1, steps, stays, NOTHING)
+        ending = Ending(left.level + 1, steps, stays, NOTHING)
         least_of_tensor(setup, subproblem, prices, tensor, ending, scratch, costs)
     for j in range(len(costs)):
         scratch.sums[row, j] += costs[j]
@@ -284,7 +286,6 @@ def least_end(
     setup: KernelInputs,
     subproblem: Subproblem,
     prices: Prices,
-    level: int,
     left: StepsLeft,
     scratch: Scratch,
 ) -> None:
@@ -298,8 +299,8 @@ def least_end(
         for j in range(len(best)):
             sums[j] = 0.0
         for t in range(3):
-            if subproblem.runs[level, t]:
-                add_run(setup, subproblem, prices, level, t, stays, left, scratch, ALL)
+            if subproblem.runs[left.level, t]:
+                add_run(setup, subproblem, prices, t, stays, left, scratch, ALL)
         for j in range(len(best)):
             if not found or sums[j] < best[j]:
                 best[j] = sums[j]
