@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from math import inf
+from threading import local
 from typing import Final
 
 import numpy as np
@@ -11,7 +12,7 @@ from archloom.evaluators.loopnest import VALID, KernelInputs, evaluate_batch
 
 from ..objectives import SCORE_ROUNDING, ln_scores, lowered
 from ..protocol import Found, Watch, progress_of
-from .annealing import anneal, first_mapping
+from .annealing import ScoredMapping, anneal, copied, first_mapping
 from .bounds import NO_FAMILIES, Families
 from .choices import Choices, Listed, choices_of
 from .dp import (
@@ -22,6 +23,7 @@ from .dp import (
     OPEN,
     SEVERAL,
     STOPPED,
+    Labels,
     Limits,
     Span,
     alone,
@@ -30,12 +32,12 @@ from .dp import (
     rebuilt,
     solve,
 )
+from .keeping import keeping_of
 from .proof import Proof
 from .spatial import (
     UNWIRED,
     Layouts,
     NocLayout,
-    distances,
     find_noc_layouts,
     guesses_of,
     parts_of,
@@ -67,6 +69,19 @@ class MismatchError(ArithmeticError):
     """The closed form of the search and the batch kernel disagree: a fault of the program."""
 
 
+#: labels of the last search of each thread, which the next one takes over: new ones are megabytes
+#: that the system has to clear
+_LAST: Final = local()
+
+
+def _labels(levels: int, ported: bool) -> Labels:
+    """Return room for labels; a thread has one search at work at a time."""
+    if getattr(_LAST, "kind", None) != (levels, ported):
+        _LAST.kind, _LAST.labels = (levels, ported), new_labels(LABELS, levels, ported, False)
+    found: Labels = _LAST.labels
+    return found
+
+
 class Search:
     """One run: the incumbent, and what has been spent."""
 
@@ -92,15 +107,16 @@ class Search:
         self.spent = 0
         self.best: Found | None = None
         self.touched = touched(setup)
-        self.subproblem = new_subproblem(distances(setup), self.touched)
+        self.keeping = keeping_of(setup)
+        self.subproblem = new_subproblem(self.keeping.near, self.touched)
         self.layouts = Layouts(setup)
         self.wiring = UNWIRED
-        self.ported = bool((setup.bandwidth < inf).any())
+        self.ported = len(self.keeping.ports.rate) > 0
         self.choices: Choices | None = None
         # the least bound of what was given up, and of all that is left
         self.unsettled = inf
         self.bound = -inf
-        labels = new_labels(LABELS, len(setup.fanout), self.ported, False)
+        labels = _labels(len(setup.fanout), self.ported)
         self.space = new_workspace(labels, len(setup.fanout), self.stop)
 
     @property
@@ -116,7 +132,7 @@ class Search:
     def run(self, provable: bool) -> Proof:
         """Anneal, list choices by their bounds, and take the best ones one by one."""
         if provable and self.choices is None:
-            self.choices = choices_of(self.plain, self.touched, self.stop)
+            self.choices = choices_of(self.plain, self.touched, self.stop, self.keeping)
         self.warm_up(self.left if self.choices is None else self.warm)
         if self.choices is not None:
             self.solve_all(self.choices)
@@ -220,17 +236,17 @@ class Search:
 
     def warm_up(self, evaluations: int) -> None:
         """Try the mapping that fits wherever any does, then some annealing."""
+        first = first_mapping(self.setup)
         if self.left:
             self.spent += 1
-            first = first_mapping(self.setup)
             self.offer(first.loops, first.keep)
-        self.anneal(min(self.left, evaluations))
+        self.anneal(first, min(self.left, evaluations))
 
-    def anneal(self, evaluations: int) -> None:
-        """Spend evaluations on annealing."""
+    def anneal(self, first: ScoredMapping, evaluations: int) -> None:
+        """Spend evaluations on annealing, from a mapping without a score on."""
         if evaluations < 1:
             return
-        now, best = first_mapping(self.setup), first_mapping(self.setup)
+        now, best = copied(first), copied(first)
         rng = np.array([self.seed % 2**64], np.uint64)
         for done in range(0, evaluations, SLICE):
             if self.stop[0]:

@@ -43,11 +43,10 @@ if TYPE_CHECKING:
         COUNTS as COUNTS,
         Factors as Factors,
         Pairs as Pairs,
-        ServingPrices as ServingPrices,
+        Serving as Serving,
         Window as Window,
         least_of_pairs as least_of_pairs,
         list_pairs as list_pairs,
-        share_out as share_out,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -19,6 +19,7 @@ from archloom.search.mapping.exact.subproblem import (
     Subproblem,
     as_guessed,
     first_tile,
+    forget,
     has_room,
     last_along,
     lattice_of,
@@ -26,6 +27,7 @@ from archloom.search.mapping.exact.subproblem import (
     new_scratch,
     next_tile,
     prepare,
+    steps_left,
     wire,
 )
 
@@ -85,21 +87,20 @@ def _fill_level(
     lattice, outside, number = costs.lattice, costs.outside, 0
     tile, least, most = scratch.tile, scratch.sums[LEAST], cutoffs.most[level]
     costs.own[:, level], costs.total[:, level] = np.inf, np.inf
+    forget(lattice, scratch.memo)
     line = first_tile(lattice, scratch.at, tile.tau)
     while number < lattice.size:
         if stop[0]:
             return
         if max(cutoffs.known[level, number], outside[0, number]) < most:
-            extents, steps = scratch.extents, 1
+            extents = scratch.extents
             for d in range(8):
                 extents[0, d] = tile.tau[d] * subproblem.inside[level, d]
             if not has_room(setup, subproblem, level, extents):
                 number = last_along(lattice, line, number, scratch.at)
             elif as_guessed(setup, subproblem, level + 1, extents[0]):
-                for d in range(8):
-                    tile.factors[d] = subproblem.steps[d] // tile.tau[d]
-                    steps *= tile.factors[d]
-                least_end(setup, subproblem, costs.prices, level, steps, scratch)
+                left = steps_left(lattice, level, number, scratch)
+                least_end(setup, subproblem, costs.prices, left, scratch)
                 if least[0] + outside[0, number] < most:
                     for j in range(len(least)):
                         costs.own[j, level, number] = least[j]

@@ -13,28 +13,30 @@ from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.jit import allocating, helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
-    ALL,
-    LEAST,
     NOTHING,
     Ending,
+    Feed,
     Lattice,
     Ports,
     Scratch,
+    StepsLeft,
     Subproblem,
-    end_of_run,
     first_tile,
+    forget,
     has_room,
     idle,
+    is_known,
     last_along,
-    may_stay,
+    least_of_keeper,
     meets,
-    moved,
+    moved_for,
     new_scratch,
     next_tile,
     run_of,
-    tries,
+    slot_of,
+    steps_left,
 )
-from archloom.space.workload import INPUTS, P
+from archloom.space.workload import INPUTS
 
 
 class Siblings(NamedTuple):
@@ -67,22 +69,16 @@ class SiblingCosts(NamedTuple):
 
 
 class TileScratch(NamedTuple):
-    """What is known of one tile: which siblings it fits, ``fits[C]``, and what runs of keepers cost
-    at least, ``runs[3, L, 4, 1 + K]`` by tensor, parent, what stays (:func:`_slot`) and price,
-    where ``known[3, L]``; and room for one tile.
-    """
+    """Which siblings a tile fits, ``fits[C]``, and room for the tile and runs of its keepers."""
 
     fits: Flags
-    runs: Floats
-    known: Flags
     one: Scratch
 
 
 @allocating
 def new_tile_scratch(siblings: int, levels: int, many: int) -> TileScratch:
     """Return room for so many siblings, levels and prices."""
-    fits, known = np.zeros(siblings, np.uint8), np.zeros((3, levels), np.uint8)
-    return TileScratch(fits, np.zeros((3, levels, 4, many)), known, new_scratch(levels, many))
+    return TileScratch(np.zeros(siblings, np.uint8), new_scratch(levels, many))
 
 
 @allocating
@@ -108,99 +104,58 @@ def copy_keepers(siblings: Siblings, subproblem: Subproblem, c: int) -> None:
 
 
 @helper
-def _feed(
-    setup: KernelInputs, subproblem: Subproblem, siblings: Siblings, level: int, t: int, parent: int
-) -> None:
-    """Set what a subproblem holds of the keeper of a tensor to that of one with such a parent."""
-    subproblem.runs[level, t], subproblem.parent[level, t] = 1, parent
-    subproblem.chain[level, t] = siblings.chains[level, t, parent]
-    for i in range(3):
-        subproblem.least_units[level, t, i] = siblings.units[level, t, parent, i]
-    if t == INPUTS:
-        subproblem.varies[level + 1] = 1 if meets(setup, subproblem.spread, level + 1) else 0
-
-
-@helper
-def _least_run(
-    setup: KernelInputs,
-    subproblem: Subproblem,
-    ports: Ports,
-    t: int,
-    ending: Ending,
-    scratch: Scratch,
-    least: Floats,
-) -> None:
-    """Set least[1 + K] to what the run of a keeper costs at least, in energy and at each port."""
-    found = False
-    for place in range(5):
-        first = P + place if place < 4 else NOTHING
-        if not tries(t, ending.stays, first, scratch.tile.factors, found, False):
-            continue
-        end = Ending(ending.outer, ending.steps, ending.stays, first)
-        energy = end_of_run(setup, subproblem, t, end, scratch)
-        if not found or energy < least[0]:
-            least[0] = energy
-        for port in range(len(ports.rate)):
-            units = moved(ports, port, scratch.traffic.units)
-            if not found or units < least[1 + port]:
-                least[1 + port] = units
-        found = True
-
-
-@helper
-def _slot(t: int, stays: int) -> int:
-    """Place of a run by what stays: weights and results mind only whether it is they."""
-    return stays if t == INPUTS else int(stays != t)
-
-
-@helper
 def _least_runs(
     setup: KernelInputs,
     subproblem: Subproblem,
     ports: Ports,
-    level: int,
+    siblings: Siblings,
     t: int,
-    steps: int,
+    parent: int,
+    left: StepsLeft,
     scratch: Scratch,
-    runs: Floats,
 ) -> None:
-    """Set runs[4, 1 + K] to what the run of a keeper costs at least, by :func:`_slot`.
-
-    ``steps`` are all steps outside the tile.
+    """Find what the run of a keeper costs at least, in energy and at each port, unless that is
+    known.
     """
-    some, other = False, False
+    memo, factors = scratch.memo, scratch.tile.factors
+    place = left.place if t == INPUTS else 0
     for stays in range(4):
-        still = idle(stays, scratch.tile.factors)
-        if not may_stay(stays, still, some, False):
+        if not left.ways >> stays & 1 or is_known(memo, t, parent, stays, left, factors):
             continue
-        some = True
-        if t != INPUTS and stays != t:
-            if other:
-                continue
-            other = True
-        ending = Ending(level + 1, run_of(t, stays, still, steps), stays, NOTHING)
-        _least_run(setup, subproblem, ports, t, ending, scratch, runs[_slot(t, stays)])
+        runs = memo.costs[t, parent, place, slot_of(t, stays)]
+        feed = Feed(parent, siblings.chains[left.level, t, parent])
+        least, steps = siblings.units[left.level, t, parent], left.steps
+        ending = Ending(
+            left.level + 1, run_of(t, stays, idle(stays, factors), steps), stays, NOTHING
+        )
+        runs[0] = least_of_keeper(setup, subproblem, t, ending, feed, least, scratch)
+        for port in range(len(ports.rate)):
+            runs[1 + port] = moved_for(ports, port, left.level, parent, scratch.moved)
 
 
 @helper
-def _least_end(siblings: Siblings, c: int, level: int, runs: Floats, scratch: Scratch) -> None:
-    """Set row :data:`LEAST` of the sums to the least with which the keepers of a sibling can end
-    their runs.
-    """
-    sums, best, found = scratch.sums[ALL], scratch.sums[LEAST], False
+def _least_end(siblings: Siblings, c: int, left: StepsLeft, runs: Floats, j: int) -> float:
+    """The least with which the keepers of a sibling can end their runs, by price j."""
+    best = np.inf
     for stays in range(4):
-        if not may_stay(stays, idle(stays, scratch.tile.factors), found, False):
-            continue
-        sums[:] = 0.0
-        for t in range(3):
-            parent = siblings.parents[c, level, t]
-            if parent >= 0:
-                for j in range(len(sums)):
-                    sums[j] += runs[t, parent, _slot(t, stays), j]
-        for j in range(len(sums)):
-            if not found or sums[j] < best[j]:
-                best[j] = sums[j]
-        found = True
+        if left.ways >> stays & 1:
+            total = 0.0
+            for t in range(3):
+                parent = siblings.parents[c, left.level, t]
+                if parent >= 0:
+                    place = left.place if t == INPUTS else 0
+                    total += runs[t, parent, place, slot_of(t, stays), j]
+            best = min(best, total)
+    return best
+
+
+@helper
+def _any_below(costs: SiblingCosts, level: int, number: int) -> bool:
+    """Whether what is outside a tile leaves anything of it to some sibling."""
+    for c in range(len(costs.outside)):
+        if costs.outside[c, 0, number] < costs.most[c, level]:
+            return True
+    return False
 
 
 @helper
@@ -232,42 +187,30 @@ def _fitting(
 
 
 @helper
-def _find_runs(
+def _fill_tile(
     setup: KernelInputs,
     subproblem: Subproblem,
-    ports: Ports,
     siblings: Siblings,
+    costs: SiblingCosts,
     level: int,
+    number: int,
     scratch: TileScratch,
 ) -> None:
-    """Set the runs of a tile that are read of a sibling which it fits."""
-    tile, steps = scratch.one.tile, 1
-    for d in range(8):
-        tile.factors[d] = subproblem.steps[d] // tile.tau[d]
-        steps *= tile.factors[d]
-    scratch.known[:] = 0
+    """Set the costs of a tile for siblings that it fits."""
+    own, one, ports = costs.own, scratch.one, costs.ports
+    left, runs = steps_left(costs.lattice, level, number, one), one.memo.costs
     for c in range(len(scratch.fits)):
+        if not scratch.fits[c]:
+            continue
         for t in range(3):
             parent = siblings.parents[c, level, t]
-            if scratch.fits[c] and parent >= 0 and not scratch.known[t, parent]:
-                runs = scratch.runs[t, parent]
-                _feed(setup, subproblem, siblings, level, t, parent)
-                _least_runs(setup, subproblem, ports, level, t, steps, scratch.one, runs)
-                scratch.known[t, parent] = 1
-
-
-@helper
-def _fill_tile(
-    siblings: Siblings, costs: SiblingCosts, level: int, number: int, scratch: TileScratch
-) -> None:
-    """Set the costs of a tile for siblings that it fits."""
-    best = scratch.one.sums[LEAST]
-    for c in range(len(scratch.fits)):
-        if scratch.fits[c]:
-            _least_end(siblings, c, level, scratch.runs, scratch.one)
-            if best[0] + costs.outside[c, 0, number] < costs.most[c, level]:
-                for j in range(len(best)):
-                    costs.own[c, j, number] = best[j]
+            if parent >= 0:
+                _least_runs(setup, subproblem, ports, siblings, t, parent, left, one)
+        energy = _least_end(siblings, c, left, runs, 0)
+        if energy + costs.outside[c, 0, number] < costs.most[c, level]:
+            own[c, 0, number] = energy
+            for j in range(1, own.shape[1]):
+                own[c, j, number] = _least_end(siblings, c, left, runs, j)
 
 
 @helper
@@ -286,20 +229,22 @@ def fill_siblings(
     number, at, tau = 0, scratch.one.at, scratch.one.tile.tau
     lattice, own, outside = costs.lattice, costs.own, costs.outside
     own[:] = np.inf
+    forget(lattice, scratch.one.memo)
+    subproblem.varies[level + 1] = 1 if meets(setup, subproblem.spread, level + 1) else 0
     line = first_tile(lattice, at, tau)
     while number < lattice.size:
         if stop[0]:
             return
-        extents = scratch.one.extents
-        for d in range(8):
-            extents[0, d] = tau[d] * subproblem.inside[level, d]
-        some = _fitting(setup, subproblem, siblings, costs, level, number, scratch)
+        some = 0
+        if _any_below(costs, level, number):
+            for d in range(8):
+                scratch.one.extents[0, d] = tau[d] * subproblem.inside[level, d]
+            some = _fitting(setup, subproblem, siblings, costs, level, number, scratch)
         if some < 0:
             # nor have larger ones room
             number = last_along(lattice, line, number, at)
         elif some > 0:
-            _find_runs(setup, subproblem, costs.ports, siblings, level, scratch)
-            _fill_tile(siblings, costs, level, number, scratch)
+            _fill_tile(setup, subproblem, siblings, costs, level, number, scratch)
         next_tile(lattice, at, tau)
         number += 1
     for c in range(len(outside)):

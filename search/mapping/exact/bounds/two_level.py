@@ -21,10 +21,13 @@ from archloom.search.mapping.exact.subproblem import (
     Lattice,
     Scratch,
     Subproblem,
+    add_run,
+    first_tile,
+    forget,
     idle,
     least_of_tensor,
-    may_stay,
-    run_of,
+    next_tile,
+    steps_left,
 )
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
 
@@ -118,24 +121,25 @@ def coupled(
 
     ``apart`` are the least of costs from the next level on (:func:`least_apart`).
     """
-    best, sums, found, steps = scratch.sums[LEAST], scratch.sums, False, 1
-    factors = scratch.tile.factors
-    for d in range(8):
-        steps *= factors[d]
+    best, sums, found, prices = scratch.sums[LEAST], scratch.sums, False, costs.prices
+    left = steps_left(costs.lattice, level, number, scratch)
     for stays in range(4):
-        still = idle(stays, factors)
-        if not may_stay(stays, still, found, False):
+        if not left.ways >> stays & 1:
             continue
-        held = stays < NONE and subproblem.runs[level, stays] > 0
+        still, held = idle(stays, scratch.tile.factors), False
         for j in range(len(best)):
             sums[ALL, j] = sums[STAYING, j] = sums[MOVING, j] = 0.0
-        for which in range(4 if held else 3):
-            t = which if which < 3 else stays
+        for t in range(3):
             if subproblem.runs[level, t]:
-                row = MOVING if which == 3 else STAYING if which == stays else ALL
-                times = steps if which == 3 else run_of(t, stays, still, steps)
-                ending = Ending(level + 1, times, stays, NOTHING)
-                least_of_tensor(setup, subproblem, costs.prices, t, ending, scratch, row)
+                row = STAYING if t == stays else ALL
+                add_run(setup, subproblem, prices, t, stays, left, scratch, row)
+                held = held or t == stays
+        if held and stays == INPUTS:
+            ending = Ending(level + 1, left.steps, stays, NOTHING)
+            least_of_tensor(setup, subproblem, prices, stays, ending, scratch, sums[MOVING])
+        elif held:
+            # what of the others stays makes no difference to them
+            add_run(setup, subproblem, prices, stays, NONE, left, scratch, MOVING)
         if held:
             rounding = rounding_of(setup, subproblem, level, stays)
             _least_pair(costs, level, number, stays, still, rounding, apart, scratch)
@@ -166,14 +170,14 @@ def couple(
         if subproblem.runs[level, t] and subproblem.parent[level, t] < 0:
             # words that pass over hops are no linear function of steps
             return
-    lattice, total, tile = costs.lattice, costs.total, scratch.tile
+    lattice, total = costs.lattice, costs.total
+    forget(lattice, scratch.memo)
+    first_tile(lattice, scratch.at, scratch.tile.tau)
     for number in range(lattice.size):
+        if number > 0:
+            next_tile(lattice, scratch.at, scratch.tile.tau)
         if not total[0, level, number] < most:
             continue
-        for d in range(8):
-            scratch.at[d] = number // lattice.places[d] % lattice.counts[d]
-            tile.tau[d] = lattice.values[d, scratch.at[d]]
-            tile.factors[d] = subproblem.steps[d] // tile.tau[d]
         coupled(setup, subproblem, costs, level, number, apart, scratch)
         for j in range(len(total)):
             total[j, level, number] = max(total[j, level, number], scratch.sums[LEAST, j])

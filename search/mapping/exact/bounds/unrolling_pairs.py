@@ -30,6 +30,9 @@ from .outer_levels import OuterLevels, number_at
 #: column of ``Factors.shares`` after those of the tensors: copies of each result
 COPIES: Final = 3
 
+#: columns of ``Serving.prices``
+OF_WEIGHTS, OF_INPUTS, READ, UPDATED = range(4)
+
 #: How many choices were listed (those for which there was no room too), how many were bounded, and
 #: how many pairs were compared.
 COUNTS: Final = np.dtype([("listed", np.int64), ("bounded", np.int64), ("compared", np.int64)])
@@ -52,38 +55,41 @@ class Factors(NamedTuple):
     side: Ints
 
 
-class ServingPrices(NamedTuple):
-    """Energy (pJ) if every MAC asked for a word of its own, of weights and of inputs; of a word of
-    results that is read, and of one that is updated; then how many MACs and results there are.
+class Serving(NamedTuple):
+    """What serving MACs costs at least by way to keep tensors, ``prices[B, 4]``: energy (pJ) if
+    every MAC asked for a word of its own, of weights and of inputs; of a word of results that is
+    read, and of one that is updated. Then how many MACs and results there are, and the energy of
+    the MACs themselves.
     """
 
-    weights_pj: float
-    inputs_pj: float
-    read_pj: float
-    update_pj: float
+    prices: Floats
     macs: float
     results: float
+    macs_pj: float
 
 
 class Pairs(NamedTuple):
-    """Both parts of all choices that keep tensors in one way; those of ``rests`` descend by
-    ``many``. ``floors[A]`` (pJ) is what mappings of each prefix need beside serving MACs, and
-    ``fills_pj`` what filling levels costs all of them beside that.
+    """All choices: ways to keep tensors, ``keeps[B, L, 3]`` and their ``kinds[B]`` outside all
+    meshes, and both parts of the unrolled factors; ``rests`` descend by ``many``. ``numbers[A]``
+    are those of the tiles that prefixes unroll, where something is known outside all meshes.
+    ``fills_pj[B]`` is what filling levels inside costs at least.
     """
 
+    keeps: Flags
+    kinds: Ints
     prefixes: Factors
     rests: Factors
-    prices: ServingPrices
-    floors: Floats
-    fills_pj: float
+    numbers: Ints
+    serving: Serving
+    fills_pj: Floats
 
 
 class Window(NamedTuple):
     """Which choices are looked for, and what was found.
 
     Scores (ln) from ``low`` to below ``high``, in ``most_cycles`` at the most, and as many as
-    ``most_bounds`` buy. ``scores[C]`` and ``pairs[C, 2]`` are filled; ``counts[1]`` are
-    :data:`COUNTS`.
+    ``most_bounds`` buy. ``scores[C]`` and ``chosen[C, 3]``, the way to keep tensors and the two
+    parts, are filled; ``counts[1]`` are :data:`COUNTS`.
     """
 
     low: float
@@ -92,7 +98,7 @@ class Window(NamedTuple):
     most_bounds: int
     mirrored: bool
     scores: Floats
-    pairs: Ints
+    chosen: Ints
     counts: Records
 
 
@@ -117,41 +123,59 @@ def _least(setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels) -> t
     return energy + outer.outside[kind, 0, number], cycles
 
 
-@lean
-def share_out(
-    setup: KernelInputs, subproblem: Subproblem, keep: Flags, spreads: Ints, shares: Floats
-) -> None:
-    """Fill the shares[A, 4] of :class:`Factors`."""
-    levels = subproblem.keep.shape[0]
-    for level in range(levels):
-        subproblem.guess[level] = 0
-    for i in range(len(spreads)):
+@helper
+def _share_out(setup: KernelInputs, subproblem: Subproblem, factors: Factors) -> None:
+    """Fill the shares[A, 4] of factors, for what a subproblem keeps."""
+    levels, spread, shares = subproblem.keep.shape[0], subproblem.spread, factors.shares
+    for i in range(len(shares)):
         for level in range(levels):
             for d in range(8):
-                subproblem.spread[level, d] = spreads[i, level, d]
+                spread[level, d] = factors.spread[i, level, d]
         shares[i, COPIES] = 1.0
         for t in range(3):
-            shares[i, t], level, inside = 1.0, 0, True
+            share, inside = 1.0, True
             for level in range(levels):
                 children = 1.0
                 for d in range(8):
-                    children *= subproblem.spread[level, d]
+                    children *= spread[level, d]
                 if inside:
-                    shares[i, t] *= served(setup, subproblem, t, level, False) / children
+                    share *= served(setup, subproblem, t, level, False) / children
                 elif t == OUTPUTS:
-                    spread = subproblem.spread
                     shares[i, COPIES] *= spread[level, C] * spread[level, R] * spread[level, S]
-                inside = inside and not keep[level, t]
+                inside = inside and not subproblem.keep[level, t]
+            shares[i, t] = share
 
 
 @helper
-def _serving_pj(prices: ServingPrices, one: Floats, two: Floats) -> float:
+def _keep(setup: KernelInputs, subproblem: Subproblem, pairs: Pairs, way: int) -> None:
+    """Let a subproblem keep tensors in one way, and share out what both parts of factors send."""
+    subproblem.kind[0] = pairs.kinds[way]
+    for level in range(subproblem.keep.shape[0]):
+        subproblem.guess[level] = 0
+        for t in range(3):
+            subproblem.keep[level, t] = pairs.keeps[way, level, t]
+    _share_out(setup, subproblem, pairs.prefixes)
+    _share_out(setup, subproblem, pairs.rests)
+
+
+@helper
+def _floor_of(outer: OuterLevels, pairs: Pairs, way: int, a: int) -> float:
+    """Energy (pJ) that mappings of a prefix need beside serving MACs."""
+    floor = pairs.serving.macs_pj
+    if outer.size > 0:
+        floor += outer.outside[pairs.kinds[way], 0, pairs.numbers[a]]
+    return floor
+
+
+@helper
+def _serving_pj(serving: Serving, way: int, one: Floats, two: Floats) -> float:
     """Energy of what MACs ask for at least, by the shares of both parts of a choice."""
-    energy = prices.weights_pj * one[WEIGHTS] * two[WEIGHTS]
-    energy += prices.inputs_pj * one[INPUTS] * two[INPUTS]
-    sent = one[OUTPUTS] * two[OUTPUTS] * prices.macs
-    read = max(0.0, sent - one[COPIES] * two[COPIES] * prices.results)
-    return float(energy + prices.update_pj * sent + prices.read_pj * read)
+    prices = serving.prices[way]
+    energy = prices[OF_WEIGHTS] * one[WEIGHTS] * two[WEIGHTS]
+    energy += prices[OF_INPUTS] * one[INPUTS] * two[INPUTS]
+    sent = one[OUTPUTS] * two[OUTPUTS] * serving.macs
+    read = max(0.0, sent - one[COPIES] * two[COPIES] * serving.results)
+    return float(energy + prices[UPDATED] * sent + prices[READ] * read)
 
 
 @helper
@@ -181,6 +205,7 @@ def _bound_pair(
     outer: OuterLevels,
     pairs: Pairs,
     window: Window,
+    way: int,
     a: int,
     b: int,
 ) -> None:
@@ -199,8 +224,55 @@ def _bound_pair(
     count = counts.listed
     if count < len(window.scores):
         window.scores[count] = score
-        window.pairs[count, 0], window.pairs[count, 1] = a, b
+        window.chosen[count, 0] = way
+        window.chosen[count, 1], window.chosen[count, 2] = a, b
     counts.listed += 1
+
+
+@helper
+def _list_way(
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    outer: OuterLevels,
+    pairs: Pairs,
+    window: Window,
+    way: int,
+    stop: Flags,
+) -> bool:
+    """List all choices of a window that keep what the subproblem keeps, the way of that number;
+    return whether there may be more in other ways.
+    """
+    macs, counts = 1, window.counts[0]
+    one, two, fills_pj = pairs.prefixes, pairs.rests, pairs.fills_pj[way]
+    for d in range(8):
+        macs *= setup.bounds[d]
+    for a in range(len(one.many)):
+        before, most_pj, floor = 0, np.inf, _floor_of(outer, pairs, way, a)
+        for b in range(len(two.many)):
+            if stop[0] or counts.bounded >= window.most_bounds:
+                return False
+            if counts.listed > len(window.scores):
+                return False
+            many = one.many[a] * two.many[b]
+            if many != before:
+                cycles = step_cycles(setup, macs // many)
+                most_pj = energy_below(setup, window.high, cycles, setup.leakage_pj)
+                most_pj *= 1 + SCORE_ROUNDING
+                before = many
+                # those that follow take longer
+                if cycles > window.most_cycles:
+                    break
+            counts.compared += 1
+            energy = _serving_pj(pairs.serving, way, one.shares[a], two.shares[b]) + floor
+            if not energy < most_pj or not _divide(setup, one.taken[a], two.taken[b]):
+                continue
+            if _is_second(window, one, two, a, b):
+                continue
+            counts.bounded += 1
+            # what fills cost rules out half of what is left, in a hundredth of a bound's time
+            if energy + fills_pj < most_pj:
+                _bound_pair(setup, subproblem, outer, pairs, window, way, a, b)
+    return True
 
 
 @lean
@@ -212,53 +284,27 @@ def list_pairs(
     window: Window,
     stop: Flags,
 ) -> None:
-    """List all choices of a window that keep what the subproblem keeps.
+    """List all choices of a window; the subproblem is overwritten.
 
     It ends early once ``stop`` is set, no bounds are left, or there is no room.
     """
-    macs, counts = 1, window.counts[0]
-    one, two, prices, floors = pairs.prefixes, pairs.rests, pairs.prices, pairs.floors
-    for d in range(8):
-        macs *= setup.bounds[d]
-    for level in range(subproblem.keep.shape[0]):
-        subproblem.guess[level] = 0
-    for a in range(len(one.many)):
-        before, most_pj = 0, np.inf
-        for b in range(len(two.many)):
-            if stop[0] or counts.bounded >= window.most_bounds:
-                return
-            if counts.listed > len(window.scores):
-                return
-            many = one.many[a] * two.many[b]
-            if many != before:
-                cycles = step_cycles(setup, macs // many)
-                most_pj = energy_below(setup, window.high, cycles, setup.leakage_pj)
-                most_pj *= 1 + SCORE_ROUNDING
-                before = many
-                # those that follow take longer
-                if cycles > window.most_cycles:
-                    break
-            counts.compared += 1
-            energy = _serving_pj(prices, one.shares[a], two.shares[b]) + floors[a]
-            if not energy < most_pj or not _divide(setup, one.taken[a], two.taken[b]):
-                continue
-            if _is_second(window, one, two, a, b):
-                continue
-            counts.bounded += 1
-            # what fills cost rules out half of what is left, in a hundredth of a bound's time
-            if energy + pairs.fills_pj < most_pj:
-                _bound_pair(setup, subproblem, outer, pairs, window, a, b)
+    for way in range(len(pairs.keeps)):
+        _keep(setup, subproblem, pairs, way)
+        if not _list_way(setup, subproblem, outer, pairs, window, way, stop):
+            return
 
 
-@lean
-def least_of_pairs(setup: KernelInputs, pairs: Pairs, stop: Flags) -> float:
-    """Return a score that no mapping of any pair is below; it is too high once ``stop`` is set."""
+@helper
+def _least_of_way(
+    setup: KernelInputs, outer: OuterLevels, pairs: Pairs, way: int, stop: Flags
+) -> float:
+    """Return a score that no mapping is below of any pair that keeps tensors in one way."""
     macs, best = 1, np.inf
-    one, two, prices, floors = pairs.prefixes, pairs.rests, pairs.prices, pairs.floors
+    one, two = pairs.prefixes, pairs.rests
     for d in range(8):
         macs *= setup.bounds[d]
     for a in range(len(one.many)):
-        energy, many = np.inf, 0
+        energy, many, floor = np.inf, 0, _floor_of(outer, pairs, way, a)
         for b in range(len(two.many) + 1):
             if stop[0]:
                 return best
@@ -269,7 +315,21 @@ def least_of_pairs(setup: KernelInputs, pairs: Pairs, stop: Flags) -> float:
                 if b == len(two.many):
                     break
                 energy, many = np.inf, two.many[b]
-            here = _serving_pj(prices, one.shares[a], two.shares[b]) + floors[a]
+            here = _serving_pj(pairs.serving, way, one.shares[a], two.shares[b]) + floor
             if here < energy and _divide(setup, one.taken[a], two.taken[b]):
                 energy = here
     return float(best)
+
+
+@lean
+def least_of_pairs(
+    setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels, pairs: Pairs, stop: Flags
+) -> float:
+    """Return a score that no mapping of any pair is below; it is too high once ``stop`` is set. The
+    subproblem is overwritten.
+    """
+    best = np.inf
+    for way in range(len(pairs.keeps)):
+        _keep(setup, subproblem, pairs, way)
+        best = min(best, _least_of_way(setup, outer, pairs, way, stop))
+    return best

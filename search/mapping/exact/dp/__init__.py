@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .bounded_subproblem import Limits as Limits
     from .label_setting import DONE as DONE, FULL as FULL, STOPPED as STOPPED
     from .labels import (
+        Labels as Labels,
         new_labels as new_labels,
         new_workspace as new_workspace,
     )

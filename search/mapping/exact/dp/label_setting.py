@@ -61,6 +61,13 @@ def _slot(t: int, stays: int, first: int) -> int:
 
 
 @helper
+def _forget(step: Step, t: int) -> None:
+    """Forget what runs of a tensor cost."""
+    for at in range(step.known.shape[1]):
+        step.known[t, at] = 0
+
+
+@helper
 def _end(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -82,8 +89,10 @@ def _end(
         if not (last or ends(t, step.tile.factors)):
             continue
         at = _slot(t, stays, ending.first)
-        if not step.known[t, at]:
-            step.known[t, at], run_units = 1, step.run_units[t, at]
+        # of all loops of the level, those of weights and of results mind what stays alone
+        key = still if stays == t else 1
+        if step.known[t, at] != key:
+            step.known[t, at], run_units = key, step.run_units[t, at]
             for outer in range(run_units.shape[0]):
                 run_units[outer, READ_PORT] = run_units[outer, WRITE_PORT] = 0.0
             begin = opened_from(labels.opened[label], t)
@@ -184,10 +193,9 @@ def _extend(
     ``begin``; return how many there are, -1 if full.
     """
     labels, step, factors = search.labels, search.step, search.step.tile.factors
-    opened, steps = labels.opened[label], 1
+    opened = labels.opened[label]
     for d in range(8):
         factors[d] = step.outside[d] // step.tile.tau[d]
-        steps *= subproblem.steps[d] // step.tile.tau[d]
     last = level == subproblem.keep.shape[0] - 1
     after = 0 if last else opened_at(subproblem, opened, factors, level)
     later = 0.0 if last else open_pj(subproblem, after, level)
@@ -198,7 +206,7 @@ def _extend(
     for choice in range(4 * max(1, ways_of(setup, level))):
         way, stays = choice // 4, choice % 4
         if stays == 0:
-            step.known[:] = 0
+            _forget(step, INPUTS)
         stayed = stays > 0 and stayed
         still = staying(setup, level, way, stays, factors)
         if not may_stay(stays, still, stayed, every and factors[G] > 1):
@@ -213,7 +221,7 @@ def _extend(
             if not led or not tries(moves, stays, first, factors, some, beside):
                 continue
             some = True
-            ending = Ending(level, steps, stays, first)
+            ending = Ending(level, step.left[0], stays, first)
             energy = labels.energy[label] + _end(setup, subproblem, search, label, ending, still)
             search.outcome[0].tried += 1
             order = pack_order(way, stays, first)
@@ -260,6 +268,16 @@ def _start(subproblem: Subproblem, search: LabelSetting) -> int:
 
 
 @helper
+def _begin(subproblem: Subproblem, step: Step) -> None:
+    """Find the steps outside the tile that a step begins with, and forget runs of another one."""
+    step.left[0] = 1
+    for d in range(8):
+        step.left[0] *= subproblem.steps[d] // step.tile.tau[d]
+    _forget(step, WEIGHTS)
+    _forget(step, OUTPUTS)
+
+
+@helper
 def _extend_to_all(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -282,6 +300,7 @@ def _extend_to_all(
         positions[d], turns[d] = tile // lattice.places[d] % lattice.counts[d], 0
     outer = lattice.size - 1 if last else tile
     tile_at(lattice, outer, step.outside)
+    _begin(subproblem, step)
     while True:
         j = 0
         while j < len(ceilings):

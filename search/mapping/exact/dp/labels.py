@@ -67,21 +67,24 @@ class Label(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Scratch of one step outwards: the steps inside it, ``tile``, those inside the tile that it
-    leads to, ``outside[8]``, positions in the lattice and turns of both, traffic of runs that end,
-    and costs by price.
+    """Scratch of one step outwards: the steps inside it, ``tile``, and all outside it, ``left[1]``;
+    those inside the tile that it leads to, ``outside[8]``, positions in the lattice and turns of
+    both, traffic of runs that end, and costs by price.
 
     What runs of a tensor cost that end there does not depend on the others: it is found once, by
-    tensor and what matters of the order, where ``known[3, 10]``: energy, units and words that pass.
+    tensor and what matters of the order: energy, units and words that pass. ``known[3, 10]`` says
+    for how many steps that leave the tensor where it is, 0 where nothing is known. Those of inputs
+    are of one tile that the step leads to, all others of the tile inside it.
     """
 
     tile: Tile
+    left: Ints
     outside: Ints
     positions: Ints
     turns: Ints
     traffic: Traffic
     costs: Floats
-    known: Flags
+    known: Ints
     run_pj: Floats
     run_units: Floats
     run_passing: Floats
@@ -142,10 +145,10 @@ def new_workspace(labels: Labels, levels: int, stop: Flags) -> Workspace:
     outside, positions, turns = (np.ones(8, np.int64) for _ in range(3))
     # one for energy, and two for each port of a level
     traffic, costs = Traffic(np.zeros((levels, 2)), np.zeros(3)), np.zeros(1 + 2 * 3 * levels)
-    known, run_pj, run_passing = np.zeros((3, 10), np.uint8), np.zeros((3, 10)), np.zeros((3, 10))
+    known, run_pj, run_passing = np.zeros((3, 10), np.int64), np.zeros((3, 10)), np.zeros((3, 10))
     run_units = np.zeros((3, 10, levels, 2))
     runs = (known, run_pj, run_units, run_passing)
-    step = Step(new_tile(), outside, positions, turns, traffic, costs, *runs)
+    step = Step(new_tile(), np.ones(1, np.int64), outside, positions, turns, traffic, costs, *runs)
     return Workspace(labels, step, np.zeros(1, OUTCOME), stop)
 
 

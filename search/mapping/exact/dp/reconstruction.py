@@ -30,7 +30,8 @@ def rebuilt(
         positions = tile // lattice.places % lattice.counts
         tau = lattice.values[np.arange(8), positions]
         loops[level, 0] = tau // inner
-        loops[level, 1], loops[level, 2] = _axes(setup, level, spread, wiring)
+        if spread[level].max() > 1:
+            loops[level, 1], loops[level, 2] = _axes(setup, level, spread, wiring)
         loops[level, 3] = order_of(setup, level, order)
         inner = tau
     return loops

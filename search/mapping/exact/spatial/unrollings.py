@@ -207,11 +207,13 @@ def _inside(few: int, apart: int, many: int, step: int, pad: int, size: int) -> 
     """Return how many of ``i * apart + j * step - pad``, for i below ``few`` and j below
     ``many``, are different and from 0 to ``size``.
     """
-    whole, rest = np.divmod(np.arange(few) * apart - pad, step)
+    found, before, end = 0, -1, 0
     # numbers of one remainder are stretches, ascending in i
-    order = np.argsort(rest, kind="stable")
-    whole, rest = whole[order], rest[order]
-    low, high = np.maximum(whole, 0), np.minimum(whole + many, -(-(size - rest) // step))
-    follows = rest[1:] == rest[:-1]
-    low[1:][follows] = np.maximum(low[1:], high[:-1])[follows]
-    return int(np.maximum(high - low, 0).sum())
+    stretches = [divmod(i * apart - pad, step) for i in range(few)]
+    for whole, rest in sorted(stretches, key=lambda stretch: stretch[1]):
+        low, high = max(whole, 0), min(whole + many, -(-(size - rest) // step))
+        if rest == before:
+            low = max(low, end)
+        found += max(high - low, 0)
+        before, end = rest, high
+    return found

@@ -150,23 +150,40 @@ def _input_words(
     setup: KernelInputs, subproblem: Subproblem, level: int, ending: Ending, tile: Tile
 ) -> int:
     """Input words into a keeper."""
-    tau, inside, window = tile.tau, subproblem.inside, setup.window
-    planes = tau[N] * inside[level, N] * tau[G] * inside[level, G] * tau[C] * inside[level, C]
-    p, r = tau[P] * inside[level, P], tau[R] * inside[level, R]
-    rows = extent(p, r, window[ROWS, STRIDE], window[ROWS, DILATION])
-    q, s = tau[Q] * inside[level, Q], tau[S] * inside[level, S]
-    columns = extent(q, s, window[COLUMNS, STRIDE], window[COLUMNS, DILATION])
-    first = ending.first
-    if first == NOTHING:
+    planes, rows, columns = _window_words(setup, subproblem, level, tile.tau)
+    if ending.first == NOTHING:
         return int(planes * rows * columns * ending.steps)
+    return int(planes * _sliding_words(setup, subproblem, ending, tile, rows, columns))
+
+
+@helper
+def _window_words(
+    setup: KernelInputs, subproblem: Subproblem, level: int, tau: Ints
+) -> tuple[int, int, int]:
+    """Planes, rows and columns of the inputs of a tile."""
+    inside, window = subproblem.inside[level], setup.window
+    planes = tau[N] * inside[N] * tau[G] * inside[G] * tau[C] * inside[C]
+    p, r = tau[P] * inside[P], tau[R] * inside[R]
+    rows = extent(p, r, window[ROWS, STRIDE], window[ROWS, DILATION])
+    q, s = tau[Q] * inside[Q], tau[S] * inside[S]
+    columns = extent(q, s, window[COLUMNS, STRIDE], window[COLUMNS, DILATION])
+    return planes, rows, columns
+
+
+@helper
+def _sliding_words(
+    setup: KernelInputs, subproblem: Subproblem, ending: Ending, tile: Tile, rows: int, columns: int
+) -> int:
+    """Words of one plane over a run whose first loop moves windows of so many rows and columns."""
+    first = ending.first
     whole = ending.steps // tile.factors[first]
     words = whole * rows * columns
     # strides are of results, dilations of the kernel
     axis, kind = (first - P) % 2, (first - P) // 2
-    step = tau[first] * inside[ending.outer, first] * window[axis, kind]
+    step = tile.tau[first] * subproblem.inside[ending.outer, first] * setup.window[axis, kind]
     rows = min(rows, step) if axis == ROWS else rows
     columns = min(columns, step) if axis == COLUMNS else columns
-    return int(planes * (words + (ending.steps - whole) * rows * columns))
+    return int(words + (ending.steps - whole) * rows * columns)
 
 
 @helper
@@ -220,6 +237,31 @@ def entering(
 
 
 @helper
+def least_entering(
+    setup: KernelInputs, subproblem: Subproblem, tensor: int, ending: Ending, tile: Tile
+) -> int:
+    """Fewest words into the keeper just inside the level where its run ends, whichever loop is
+    first there.
+    """
+    level, least, found = ending.outer - 1, 0, False
+    if tensor != INPUTS:
+        return entering(setup, subproblem, tensor, level, ending, tile)
+    unpadded = subproblem.touched[UNPADDED] and level == subproblem.keep.shape[0] - 2
+    planes, rows, columns = _window_words(setup, subproblem, level, tile.tau)
+    for first in range(P, 8):
+        if not may_be_first(ending.stays, first, tile.factors):
+            continue
+        end = Ending(ending.outer, ending.steps, ending.stays, first)
+        if unpadded:
+            words = _unpadded_words(setup, subproblem, end, tile)
+        else:
+            words = planes * _sliding_words(setup, subproblem, end, tile, rows, columns)
+        least = words if not found else min(least, words)
+        found = True
+    return least if found else entering(setup, subproblem, tensor, level, ending, tile)
+
+
+@helper
 def stretches_of(
     setup: KernelInputs, subproblem: Subproblem, tensor: int, level: int, tau: Ints
 ) -> int:
@@ -258,7 +300,8 @@ def end_runs(
             continue
         stretches = stretches_of(setup, subproblem, tensor, level, tile.tau)
         traffic.passing[tensor] = words * stretches
-        pj, fills, reads, updates = charge(setup, subproblem, tensor, level, words, stretches)
+        sent = words * subproblem.chain[level, tensor] * stretches
+        pj, fills, reads, updates = charge(setup, subproblem, tensor, level, parent, words, sent)
         energy += pj + words * subproblem.stream_pj[level + 1, tensor]
         units[level, WRITE_PORT] += fills - least[level, tensor, FILLS]
         units[parent, READ_PORT] += reads - least[level, tensor, READS]

@@ -216,30 +216,36 @@ def _extents(setup: KernelInputs, subproblem: Subproblem) -> int:
 
 @helper
 def charge(
-    setup: KernelInputs, subproblem: Subproblem, tensor: int, level: int, words: int, stretches: int
+    setup: KernelInputs,
+    subproblem: Subproblem,
+    tensor: int,
+    level: int,
+    parent: int,
+    words: int,
+    sent: int,
 ) -> tuple[float, float, float, float]:
-    """Cost of ``words`` that enter each instance of a keeper over the run.
+    """Cost of ``words`` that enter each instance of a keeper over the run, for which each instance
+    of its parent sends ``sent``.
 
     Returns the energy of the keeper's fills and of what its parent reads and updates for them,
-    and units filled into one keeper, read from and updated in one parent. ``stretches`` is 1
-    unless the parent's children vary.
+    and units filled into one keeper, read from and updated in one parent.
     """
-    parent = subproblem.parent[level, tensor]
-    sent = words * subproblem.chain[level, tensor] * stretches
     fills, reads, updates = words, sent, 0
     if tensor == OUTPUTS:
         # the first touch of a partial sum is neither fetched nor read
         fills = max(0, words - subproblem.owned[level])
         reads, updates = sent - subproblem.owned[parent], sent
-    energy = subproblem.active[level] * accesses(fills, setup.width[level, tensor])
+    active = subproblem.active[level]
+    energy = active * accesses(fills, setup.width[level, tensor])
     energy = energy * setup.fill_pj[level, tensor]
-    energy += subproblem.active[level] * (fills * setup.address_pj[level])
+    energy += active * (fills * setup.address_pj[level])
     energy += serve(setup, subproblem, tensor, parent, reads, updates, 1.0)
+    unit = setup.unit[parent, tensor]
     return (
         energy,
         float(fills * setup.unit[level, tensor]),
-        float(reads * setup.unit[parent, tensor]),
-        float(updates * setup.unit[parent, tensor]),
+        float(reads * unit),
+        float(updates * unit),
     )
 
 
@@ -262,8 +268,10 @@ def serve(
     """Energy of what one level is asked for; ``share`` of it is paid."""
     width = setup.width[level, tensor]
     energy = accesses(reads, width) * setup.read_pj[level, tensor]
-    energy += accesses(updates, width) * setup.update_pj[level, tensor]
-    made = updates if tensor == OUTPUTS else reads
+    made = reads
+    if tensor == OUTPUTS:
+        energy += accesses(updates, width) * setup.update_pj[level, tensor]
+        made = updates
     return float(subproblem.active[level] * (share * energy + made * setup.address_pj[level]))
 
 
@@ -316,8 +324,9 @@ def _least(setup: KernelInputs, subproblem: Subproblem, tensor: int, level: int)
         spread = subproblem.spread
         stretches = spread[level + 1, P] + spread[level + 1, R] - 1
         stretches *= spread[level + 1, Q] + spread[level + 1, S] - 1
-    energy, fills, reads, updates = charge(setup, subproblem, tensor, level, words, stretches)
-    parent = subproblem.parent[level, tensor]
+    parent, sent = subproblem.parent[level, tensor], words * subproblem.chain[level, tensor]
+    sent *= stretches
+    energy, fills, reads, updates = charge(setup, subproblem, tensor, level, parent, words, sent)
     subproblem.least_pj[level, tensor] = energy
     subproblem.least_units[level, tensor, FILLS] = fills
     subproblem.least_units[level, tensor, READS] = reads

@@ -129,6 +129,14 @@ def next_tile(lattice: Lattice, at: Ints, tau: Ints) -> None:
 
 
 @helper
+def steps_outside(lattice: Lattice, d: int, position: int) -> int:
+    """Steps of a dimension outside the tile at a position: divisors come in pairs."""
+    last = lattice.counts[d] - 1
+    # the one tile holds all steps
+    return int(lattice.values[d, last - position]) if last > 0 else 1
+
+
+@helper
 def has_room(setup: KernelInputs, subproblem: Subproblem, level: int, extents: Ints) -> bool:
     """Whether a level holds a tile of extents[1, 8]; if not, it holds no tile that contains it."""
     used = 0
