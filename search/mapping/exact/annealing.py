@@ -53,11 +53,6 @@ def first_mapping(setup: KernelInputs) -> ScoredMapping:
     return ScoredMapping(loops, keep, np.full(1, np.inf))
 
 
-def copied(one: ScoredMapping) -> ScoredMapping:
-    """Return a copy that may be changed."""
-    return ScoredMapping(one.loops.copy(), one.keep.copy(), one.score.copy())
-
-
 @helper
 def _random(rng: Words) -> float:
     """Uniform in [0, 1)."""
@@ -253,14 +248,6 @@ def _copy(one: ScoredMapping, to: ScoredMapping) -> None:
     to.score[0] = one.score[0]
 
 
-@helper
-def _chance(worse: float, position: int, warm: bool) -> float:
-    """How likely a candidate is taken whose score is worse by so much."""
-    hot = HOT / 2 if warm else HOT
-    heat = hot * (COLD / hot) ** (position / RESTART)
-    return float(np.exp(-worse / heat))
-
-
 @compiled
 def anneal(
     setup: KernelInputs,
@@ -293,7 +280,9 @@ def anneal(
             continue
         score = score_in_batch(setup.weights, setup.leakage_pj, energy, max(chip, dram))
         trial.score[0] = score
-        if score <= now.score[0] or _random(rng) < _chance(score - now.score[0], position, warm):
+        hot = HOT / 2 if warm else HOT
+        heat = hot * (COLD / hot) ** (position / RESTART)
+        if score <= now.score[0] or _random(rng) < np.exp((now.score[0] - score) / heat):
             _copy(trial, now)
         if score < best.score[0]:
             _copy(trial, best)

@@ -12,7 +12,7 @@ from archloom.evaluators.loopnest import VALID, KernelInputs, evaluate_batch
 
 from ..objectives import SCORE_ROUNDING, ln_scores, lowered
 from ..protocol import Found, Watch, progress_of
-from .annealing import ScoredMapping, anneal, copied, first_mapping
+from .annealing import anneal, first_mapping
 from .bounds import NO_FAMILIES, Families
 from .choices import Choices, Listed, choices_of
 from .dp import (
@@ -236,17 +236,17 @@ class Search:
 
     def warm_up(self, evaluations: int) -> None:
         """Try the mapping that fits wherever any does, then some annealing."""
-        first = first_mapping(self.setup)
         if self.left:
             self.spent += 1
+            first = first_mapping(self.setup)
             self.offer(first.loops, first.keep)
-        self.anneal(first, min(self.left, evaluations))
+        self.anneal(min(self.left, evaluations))
 
-    def anneal(self, first: ScoredMapping, evaluations: int) -> None:
-        """Spend evaluations on annealing, from a mapping without a score on."""
+    def anneal(self, evaluations: int) -> None:
+        """Spend evaluations on annealing."""
         if evaluations < 1:
             return
-        now, best = copied(first), copied(first)
+        now, best = first_mapping(self.setup), first_mapping(self.setup)
         rng = np.array([self.seed % 2**64], np.uint64)
         for done in range(0, evaluations, SLICE):
             if self.stop[0]:
