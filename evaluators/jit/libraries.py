@@ -60,6 +60,10 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
                 function.linkage = "linkonce_odr"
         module.data_layout = self._codegen._data_layout
         self._optimize_final_module()
+        for function in module.functions:
+            if function.linkage.name == "linkonce_odr":
+                # no other kernel may take it for its own: names repeat where processes compile
+                function.linkage = "internal"
         module.verify()
         self._finalize_final_module()
 

@@ -8,6 +8,7 @@ reads a word when it needs it. Words do not change while it runs, and loads say 
 A reference is made for a call and ends with it: what a function returns is a copy.
 """
 
+from hashlib import blake2b
 from typing import Any, Final
 
 from llvmlite import ir
@@ -34,8 +35,10 @@ class Reference(types.Type):  # type: ignore[misc]
 
     @property
     def mangling_args(self) -> tuple[str, tuple[()]]:
-        """Part of the names of functions in LLVM's code, whose length costs time."""
-        return f"reference_{self.record.instance_class.__name__}", ()
+        """Part of the names of functions in LLVM's code, whose length costs time. Records of one
+        class differ by the types of their fields."""
+        fields = blake2b(str(self.record).encode(), digest_size=6).hexdigest()
+        return f"reference_{self.record.instance_class.__name__}_{fields}", ()
 
 
 @register_default(Reference)

@@ -208,3 +208,28 @@ def test_a_process_that_has_loaded_a_kernel_compiles_others_as_well(tmp_path: Pa
         for code in (only, both)
     ]
     assert [one.stdout for one in said] == [b"8.0\n", b"8.0 [9. 8.] 1\n"]
+
+
+def test_parts_of_one_name_that_several_processes_compiled_are_kept_apart(tmp_path: Path) -> None:
+    """A part that is too large to be copied into its callers, for two types of one record."""
+    steps = "".join(f"    x = np.sqrt(x * x + record.scale * {n})\n" for n in range(1, 120))
+    (tmp_path / "kernels.py").write_text(
+        "import numpy as np\nfrom typing import Any, NamedTuple\n"
+        "from archloom.evaluators.jit import compiled, helper\n\n"
+        "class Record(NamedTuple):\n    "
+        + "; ".join(f"f{n}: int" for n in range(9))
+        + "; scale: Any\n\n"
+        f"@helper\ndef long(record, x):\n{steps}    return x\n\n"
+        "@compiled\ndef twice(record, x):\n    return long(record, x) + long(record, x + 1)\n"
+    )
+    whole, half = ("Record(*range(9), 1)", "Record(*range(9), 0.5)")
+    code = "from kernels import Record, twice; print([twice(r, 2.0) for r in ({})])"
+
+    def said(*records: str) -> bytes:
+        command = [sys.executable, "-c", code.format("".join(f"{record}, " for record in records))]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, check=True).stdout
+
+    alone = [said(whole), said(half)]
+    both = b"[%s, %s]\n" % (alone[0][1:-2], alone[1][1:-2])
+    assert said(whole, half) == both
+    assert alone[0] != alone[1]
