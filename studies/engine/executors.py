@@ -99,6 +99,7 @@ class RayExecutor:
         self._placement = Placement()
         self._workers: dict[int, Any] = {}
         self._made = self._stillborn = 0
+        self._starting = False
         # what is asked of workers: the answer of one that starts has no task
         self._asked: dict[Any, tuple[int, int | None]] = {}
 
@@ -159,8 +160,8 @@ class RayExecutor:
         if self._make is None:
             self._before()
             self._stages.begin(f"starting Ray with {self._count} workers")
+            self._starting = True
             self._start()
-            self._stages.end()
         import ray
 
         waiting, deaths = list(range(len(tasks))), Counter[int]()
@@ -179,11 +180,18 @@ class RayExecutor:
                         deaths[index] += 1
                         waiting.insert(0, index)
                         continue
-                if index is None:
-                    self._stillborn = 0
                 else:
+                    self._begun()
+                if index is not None:
                     left -= 1
                     yield index, result
+
+    def _begun(self) -> None:
+        """Note that a worker is there: until then a cluster may have had no room."""
+        self._stillborn = 0
+        if self._starting:
+            self._starting = False
+            self._stages.end()
 
     def _give_out(self, tasks: Sequence[TrialTask], waiting: list[int], started: Started) -> None:
         """Give each idle worker a task, if one waits for it."""

@@ -92,6 +92,21 @@ def test_a_trial_goes_on_in_its_worker_and_elsewhere_when_that_is_gone(tmp_path:
         assert decode(outcome.payload).networks == decode(at_once.payload).networks
 
 
+def test_a_worker_that_cannot_start_stops_the_study_with_what_is_wrong() -> None:
+    import ray
+
+    class Unreadable:
+        def __reduce__(self) -> Any:
+            return os._exit, (1,)
+
+    context = TaskContext((Unreadable(),), SETTINGS, search_software)  # type: ignore[arg-type]
+    with (
+        RayExecutor(context, workers=1) as executor,
+        pytest.raises(ray.exceptions.RayActorError, match="actor died"),
+    ):
+        list(executor.run(WORK))
+
+
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1", "127.0.0.1:x", "ray://"])
 def test_a_cluster_that_does_not_answer_is_told_at_once(address: str) -> None:
     with pytest.raises(UserError, match=r"no Ray cluster answers at executor\.address"):
