@@ -110,9 +110,3 @@ def _compiled_in(value: object, file: str) -> str:
 
 #: whose text is equal where they are
 _CONSTANTS = (bool, int, float, complex, str, bytes, Enum, np.generic, np.dtype)
-# CHEAP=1
-# CHEAP=1 FORCE=1
-# novec
-# small
-# lo
-# lo2
