@@ -7,11 +7,13 @@ functions that numba writes in Python itself, such as ``np.empty``. A kernel tak
 it reaches, and is then optimised as a whole.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any, Final
 
 import llvmlite.binding as llvm
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.targetconfig import ConfigStack
 
@@ -26,6 +28,10 @@ _COPIED: Final = "linkonce_odr"
 
 class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A part: neither optimised with others nor turned into machine code."""
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self._whole: Any = None
 
     def add_llvm_module(self, ll_module: Any) -> None:
         """Add code, shrunk."""
@@ -42,11 +48,11 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     def _get_module_for_linking(self) -> Any:
         """Return what this needs, too: libraries that are not of this module look no further."""
-        if self._shared_module is None:
-            self._shared_module = self._final_module.clone()
-            _take_in(self._shared_module, self)
-            _link_as(self._shared_module, _COPIED)
-        return self._shared_module
+        if self._whole is None:
+            self._whole = self._final_module.clone()
+            _take_in(self._whole, self)
+            _link_as(self._whole, _COPIED)
+        return self._whole
 
     def get_pointer_to_function(self, _: str) -> int:
         """There is no machine code."""
@@ -96,19 +102,43 @@ class PartCodegen(JITCPUCodegen):  # type: ignore[misc]
 
 
 @contextmanager
-def making_parts(target: Any) -> Iterator[None]:
+def making_parts(typing: Any, target: Any) -> Iterator[None]:
     """Let numba make parts of all functions that it compiles for a kernel.
 
     Args:
-        target: numba's context of the machine that kernels are compiled for.
+        typing: numba's context of types.
+        target: that of the machine that kernels are compiled for.
     """
     before = target._internal_codegen
-    if not isinstance(before, PartCodegen):
-        target._internal_codegen = PartCodegen(before)
+    if isinstance(before, PartCodegen):
+        yield
+        return
+    target._internal_codegen = PartCodegen(before)
+    # for each size numba writes, and reads, a module of LLVM's code: it asks thousands of times
+    target.get_abi_sizeof = cache(target.get_abi_sizeof)
+    typing.resolve_function_type = _remembering(typing.resolve_function_type)
     try:
         yield
     finally:
         target._internal_codegen = before
+        del target.get_abi_sizeof, typing.resolve_function_type
+
+
+def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
+    """Remember which of numba's functions stands for an operator: it tries dozens for a ``+``."""
+    found: dict[Any, Any] = {}
+
+    def resolved(function: Any, args: Any, kws: Any) -> Any:
+        # a text stands for what depends on values; other types, for parts of ours
+        is_kind = isinstance(function, str | types.Type)
+        if kws or (is_kind and not isinstance(function, types.Function)):
+            return resolve(function, args, kws)
+        case = function, tuple(args)
+        if case not in found:
+            found[case] = resolve(function, args, kws)
+        return found[case]
+
+    return resolved
 
 
 def _shrunk(module: Any, codegen: Any) -> Any:

@@ -36,11 +36,11 @@ class KernelCompiler(Compiler):  # type: ignore[misc]
         library = KernelLibrary(target.codegen(), "kernel")
         library.enable_object_caching()
         super().__init__(typing, target, library, args, result, _Flags(flags), kinds)
-        self._target = target
+        self._contexts = typing, target
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function, and all that it needs as parts."""
-        with making_parts(self._target):
+        with making_parts(*self._contexts):
             return super().compile_extra(func)
 
 
