@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators.jit import compiled, helper
+from archloom.evaluators.jit import compiled, copy_table, helper
 from archloom.evaluators.loopnest import BOTH_PORTS, READ_PORT, WRITE_PORT, KernelInputs
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
 
@@ -311,12 +311,14 @@ def layer_costs(design: Design, prices: Prices, bounds: Ints, windows: Ints) -> 
     """
     costs, levels = np.empty((len(bounds), 2)), len(design.shared)
     accesses = np.empty((1, levels, 3, 4))
-    accesses[0] = prices.accesses_pj
+    for level in range(levels):
+        copy_table(accesses[0, level], prices.accesses_pj[level])
     every, per = np.ones((1, levels)), np.empty((3, levels))
     for i in range(len(bounds)):
         work, limits = work_of(bounds[i], windows[i]), limits_of(design, bounds[i])
         for p in range(levels):
-            per[:, p] = 1.0 / (limits.used[p] * prices.rates[:, p])
+            for t in range(3):
+                per[t, p] = 1.0 / (limits.used[p] * prices.rates[t, p])
         steps = work.macs / limits.at_once * prices.busy
         ports = _Task(work, design, limits, prices.ports, per, False)
         cycles = np.ceil(_least(ports, steps) * (1 - ROUNDING))

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators.jit import compiled, helper, lean
+from archloom.evaluators.jit import compiled, copy_row, helper, lean
 from archloom.evaluators.loopnest import (
     COLUMNS,
     DILATION,
@@ -153,7 +153,7 @@ def work_of(bounds: Ints, window: Ints) -> Work:
         sides[OF_OUTPUTS, i], sides[OF_KERNEL, i] = outer, kernel
         reach = (outer - 1) * window[i, STRIDE] + (kernel - 1) * window[i, DILATION] + 1
         for real in range(3):
-            axis[:] = window[i]
+            copy_row(axis, window[i])
             far = real == SCATTERED
             if real != REAL:
                 axis[PADDING], axis[SIZE] = 0, reach

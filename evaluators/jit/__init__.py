@@ -3,7 +3,8 @@
 ``decorators.py`` has what kernels and parts are marked with, ``references.py`` how records are
 passed to parts, ``pipelines.py`` how numba compiles a function, ``libraries.py`` how a kernel is
 optimised with its parts, ``cache.py`` where machine code is kept, ``ahead.py`` how kernels are
-compiled before their first call, by types that ``signatures.py`` reads.
+compiled before their first call, by types that ``signatures.py`` reads. ``copies.py`` has parts
+that kernels of all packages share.
 """
 
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
         compile_ahead as compile_ahead,
         missing as missing,
     )
+    from .copies import copy_row as copy_row, copy_table as copy_table
     from .decorators import (
         allocating as allocating,
         compiled as compiled,

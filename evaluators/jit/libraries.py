@@ -2,26 +2,42 @@
 
 numba optimises each function by itself, and again, with all that it calls, in each function that
 calls it: what lies six calls deep is optimised seven times, and turned into machine code as often.
-Here a part stays as it was lowered until a kernel needs it. A kernel takes in each part that it
-reaches once, and is then optimised as a whole.
+Here a part is shrunk by itself, once, and waits until a kernel needs it: one of ours, or one of the
+functions that numba writes in Python itself, such as ``np.empty``. A kernel takes in each part that
+it reaches, and is then optimised as a whole.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from functools import cache
 from typing import Any, Final
 
-from numba.core.codegen import JITCodeLibrary
+import llvmlite.binding as llvm
+from numba.core import types
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.targetconfig import ConfigStack
 
-#: speed level of the passes that prepare for the others: they shrink the code of all parts, and
-#: turn loops so that they can be vectorised. At a higher level they take longer for the same code.
-PREPARING: Final = 1
+#: passes over each function of a part alone, in this order: they shrink the code four times, and
+#: turn loops so that they can be vectorised. A whole pipeline takes three times as long for this.
+SHRINKING: Final = ("sroa", "simplify_cfg", "loop_rotate", "instruction_combine", "simplify_cfg")
+
+#: how functions are linked that may be copied into their callers and dropped. Not "internal": what
+#: is called in one place would always be copied, and kernels run slower, all in one large function
+_COPIED: Final = "linkonce_odr"
 
 
 class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """A part as it was lowered: neither optimised nor turned into machine code."""
+    """A part: neither optimised with others nor turned into machine code."""
+
+    def __init__(self, codegen: Any, name: str) -> None:
+        super().__init__(codegen, name)
+        self._whole: Any = None
 
     def add_llvm_module(self, ll_module: Any) -> None:
-        """Add code as it is."""
-        self._final_module.link_in(ll_module)
+        """Add code, shrunk."""
+        # several parts bring what raises their errors along; it is taken in once
+        _link_as(ll_module, "weak_odr")
+        self._final_module.link_in(_shrunk(ll_module, self._codegen))
 
     def add_linking_library(self, library: Any) -> None:
         """Remember whose code this needs."""
@@ -31,7 +47,12 @@ class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
         pass
 
     def _get_module_for_linking(self) -> Any:
-        return self._final_module
+        """Return what this needs, too: libraries that are not of this module look no further."""
+        if self._whole is None:
+            self._whole = self._final_module.clone()
+            _take_in(self._whole, self)
+            _link_as(self._whole, _COPIED)
+        return self._whole
 
     def get_pointer_to_function(self, _: str) -> int:
         """There is no machine code."""
@@ -42,42 +63,118 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A kernel with all its parts."""
 
     def add_llvm_module(self, ll_module: Any) -> None:
-        """Add code as it is."""
-        self._final_module.link_in(ll_module)
+        """Add code, shrunk."""
+        self._final_module.link_in(_shrunk(ll_module, self._codegen))
 
     def finalize(self) -> None:
         """Take in all parts, optimise, and make machine code."""
         self._raise_if_finalized()
         module = self._final_module
-        own = {function.name for function in module.functions if not function.is_declaration}
-        for library in _reached(self):
+        own = [function.name for function in module.functions if not function.is_declaration]
+        for library in _take_in(module, self):
             self._reload_init.update(library._reload_init)
-            module.link_in(library._get_module_for_linking(), preserve=True)
-        for function in module.functions:
-            # may be copied into its callers and dropped. Not "internal": what is called in one
-            # place would always be copied, and kernels run slower, all in one large function
-            if not function.is_declaration and function.name not in own:
-                function.linkage = "linkonce_odr"
+        _link_as(module, _COPIED, keep=own)
         module.data_layout = self._codegen._data_layout
-        self._optimize_final_module()
-        for function in module.functions:
-            if function.linkage.name == "linkonce_odr":
-                # no other kernel may take it for its own: names repeat where processes compile
-                function.linkage = "internal"
+        manager, builder = self._codegen._module_pass_manager()
+        manager.run(module, builder)
+        # no other kernel may take a part for its own: names repeat where processes compile
+        _link_as(module, "internal", keep=own)
         module.verify()
         self._finalize_final_module()
 
-    def _optimize_final_module(self) -> None:
-        passes = self._codegen._module_pass_manager
-        for settings in ({"opt": PREPARING, "slp_vectorize": False, "cost": "cheap"}, {}):
-            manager, builder = passes(**settings)
-            manager.run(self._final_module, builder)
+
+class PartCodegen(JITCPUCodegen):  # type: ignore[misc]
+    """Makes libraries of parts in the place of numba's, for what compiles with a kernel."""
+
+    def __init__(self, numbas: Any) -> None:
+        # the machine, and all that was loaded for it, are the same
+        self.__dict__ = numbas.__dict__
+
+    def create_library(self, name: str, **settings: Any) -> Any:
+        """Return a library for a part, or numba's own for what Python calls as well."""
+        flags = ConfigStack.top_or_none()
+        is_part = flags is None or flags.no_cpython_wrapper
+        made = PartLibrary if is_part else self._library_class
+        return made(self, name, **settings)
+
+    def set_env(self, env_name: str, env: Any) -> None:
+        """Set what functions of numba's own libraries need; there is none of a part's."""
+        if self._engine.is_symbol_defined(env_name):
+            super().set_env(env_name, env)
 
 
-def _reached(kernel: KernelLibrary) -> Iterator[Any]:
-    """Yield the libraries that a kernel needs, and those that its parts need, each once."""
+@contextmanager
+def making_parts(typing: Any, target: Any) -> Iterator[None]:
+    """Let numba make parts of all functions that it compiles for a kernel.
+
+    Args:
+        typing: numba's context of types.
+        target: that of the machine that kernels are compiled for.
+    """
+    before = target._internal_codegen
+    if isinstance(before, PartCodegen):
+        yield
+        return
+    target._internal_codegen = PartCodegen(before)
+    # for each size numba writes, and reads, a module of LLVM's code: it asks thousands of times
+    target.get_abi_sizeof = cache(target.get_abi_sizeof)
+    typing.resolve_function_type = _remembering(typing.resolve_function_type)
+    try:
+        yield
+    finally:
+        target._internal_codegen = before
+        del target.get_abi_sizeof, typing.resolve_function_type
+
+
+def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
+    """Remember which of numba's functions stands for an operator: it tries dozens for a ``+``."""
+    found: dict[Any, Any] = {}
+
+    def resolved(function: Any, args: Any, kws: Any) -> Any:
+        # a text stands for what depends on values; other types, for parts of ours
+        is_kind = isinstance(function, str | types.Type)
+        if kws or (is_kind and not isinstance(function, types.Function)):
+            return resolve(function, args, kws)
+        case = function, tuple(args)
+        if case not in found:
+            found[case] = resolve(function, args, kws)
+        return found[case]
+
+    return resolved
+
+
+def _shrunk(module: Any, codegen: Any) -> Any:
+    """Shrink the functions of a module; return it."""
+    module.data_layout = codegen._data_layout
+    manager = llvm.create_new_module_pass_manager()
+    for name in SHRINKING:
+        getattr(manager, f"add_{name}_pass")()
+    manager.add_refprune_pass()
+    manager.run(module, codegen._pass_builder())
+    return module
+
+
+def _take_in(module: Any, library: Any) -> list[Any]:
+    """Link all that a library needs into a module; return the libraries it came from."""
+    found = [*_reached(library)]
+    for needed in found:
+        part = isinstance(needed, PartLibrary)
+        code = needed._final_module if part else needed._get_module_for_linking()
+        module.link_in(code, preserve=True)
+    return found
+
+
+def _link_as(module: Any, linkage: str, keep: Collection[str] = ()) -> None:
+    """Say how functions that a module defines are linked, but for some."""
+    for function in module.functions:
+        if not function.is_declaration and function.name not in keep:
+            function.linkage = linkage
+
+
+def _reached(of: Any) -> Iterator[Any]:
+    """Yield the libraries that a library needs, and those that its parts need, each once."""
     seen: set[Any] = set()
-    left = list(kernel._linking_libraries)
+    left = list(of._linking_libraries)
     while left:
         library = left.pop()
         if library in seen:

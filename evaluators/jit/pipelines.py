@@ -8,7 +8,7 @@ from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
-from .libraries import KernelLibrary, PartLibrary
+from .libraries import KernelLibrary, PartLibrary, making_parts
 from .references import Reference, copied
 
 #: records begin at a word
@@ -36,6 +36,12 @@ class KernelCompiler(Compiler):  # type: ignore[misc]
         library = KernelLibrary(target.codegen(), "kernel")
         library.enable_object_caching()
         super().__init__(typing, target, library, args, result, _Flags(flags), kinds)
+        self._contexts = typing, target
+
+    def compile_extra(self, func: Any) -> Any:
+        """Compile a function, and all that it needs as parts."""
+        with making_parts(*self._contexts):
+            return super().compile_extra(func)
 
 
 class PartCompiler(Compiler):  # type: ignore[misc]

@@ -192,7 +192,7 @@ def swept(
                 if stop > begin:
                     lo, hi = min(lo, begin), max(hi, stop)
             need[u, i] = max(0, hi - lo)
-            wanted[i] = lo, hi
+            wanted[i, 0], wanted[i, 1] = lo, hi
             base = min(base, lo)
         made = base
         for i in range(tiles):

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators import Floats, Ints
-from archloom.evaluators.jit import compiled
+from archloom.evaluators.jit import compiled, copy_row
 
 #: columns of figures
 _ENERGY, _LATENCY = range(2)
@@ -235,7 +235,7 @@ def _least_product(graph: _Graph, active: Ints) -> tuple[Ints, float, float, Flo
     right, f, u = _shortest(lanes, nodes, 1.0, _OTHER)
     # neighbours on the hull, each with the weights whose sum it minimises
     pairs, top = np.empty((130, 8)), 1
-    pairs[0] = np.array([e, t, 0.0, 1.0, f, u, 1.0, 0.0])
+    copy_row(pairs[0], (e, t, 0.0, 1.0, f, u, 1.0, 0.0))
     if f * u < e * t:
         best, e, t = right, f, u
     while top and len(best) and count < len(tried):
@@ -250,18 +250,19 @@ def _least_product(graph: _Graph, active: Ints) -> tuple[Ints, float, float, Flo
         if meeting >= e * t * (1 - _TOLERANCE):
             continue
         found, f, u = _shortest(lanes, nodes, one, other)
-        tried[count] = one, other
+        tried[count, 0], tried[count, 1] = one, other
         count += 1
         if f * u < e * t:
             best, e, t = found, f, u
         reached = one * low_e + other * low_t
         if one * f + other * u < reached * (1 - _TOLERANCE):
-            pairs[top] = np.array([low_e, low_t, a, b, f, u, one, other])
-            pairs[top + 1] = np.array([f, u, one, other, high_e, high_t, c, d])
+            copy_row(pairs[top], (low_e, low_t, a, b, f, u, one, other))
+            copy_row(pairs[top + 1], (f, u, one, other, high_e, high_t, c, d))
             top += 2
-    path = best[::-1]
-    taken = np.empty((2, len(path)), np.int64)
-    taken[0], taken[1] = lanes.edges[path], lanes.rows[path]
+    taken = np.empty((2, len(best)), np.int64)
+    for n in range(len(best)):
+        lane = best[len(best) - 1 - n]
+        taken[0, n], taken[1, n] = lanes.edges[lane], lanes.rows[lane]
     return taken, e, t, tried[:count]
 
 

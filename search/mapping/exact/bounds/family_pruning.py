@@ -8,7 +8,7 @@ import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.bounds import ROUNDING
-from archloom.evaluators.jit import allocating, helper
+from archloom.evaluators.jit import allocating, copy_table, helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.evaluators.loopnest.simd import Records
 from archloom.search.mapping.exact.subproblem import (
@@ -137,6 +137,15 @@ def _set_outside(
 
 
 @allocating
+def _rows_of(ports: Ints) -> Ints:
+    """Return the rows of energy and of some ports among those of all costs."""
+    rows = np.zeros(1 + len(ports), np.int64)
+    for n in range(len(ports)):
+        rows[1 + n] = 1 + ports[n]
+    return rows
+
+
+@allocating
 def _bound_family(
     setup: KernelInputs,
     subproblem: Subproblem,
@@ -157,7 +166,7 @@ def _bound_family(
     bounded = np.zeros(many, np.uint8)
     subproblem.guess[:] = 0
     for c in range(many):
-        subproblem.keep[:] = keeps[c]
+        copy_table(subproblem.keep, keeps[c])
         shared_pj[c], fills_pj, total = prepare(setup, subproblem)
         copy_keepers(siblings, subproblem, c)
         cycles[c] = step_cycles(setup, total)
@@ -177,8 +186,7 @@ def _bound_family(
     lattice = lattice_of(subproblem.steps, setup.within)
     (at,) = np.nonzero(live)
     some = chosen(ports, at)
-    rows, shape = np.zeros(1 + len(at), np.int64), (many, 1 + len(at), lattice.size)
-    rows[1:] = 1 + at
+    rows, shape = _rows_of(at), (many, 1 + len(at), lattice.size)
     costs = SiblingCosts(lattice, some, most, np.empty(shape), np.zeros(shape))
     _set_outside(outer, kinds, subproblem, rows, least, costs)
     outside, scratch = costs.outside, new_tile_scratch(many, levels, len(rows))

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints
-from archloom.evaluators.jit import allocating, compiled, helper
+from archloom.evaluators.jit import allocating, compiled, copy_table, helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
     Lattice,
@@ -91,7 +91,7 @@ def outer_levels_of(
     siblings = new_siblings(keeps)
     subproblem.spread[:], subproblem.guess[:] = 1, 0
     for kind in range(kinds):
-        subproblem.keep[:] = keeps[kind]
+        copy_table(subproblem.keep, keeps[kind])
         prepare(setup, subproblem)
         copy_keepers(siblings, subproblem, kind)
     own = np.full((kinds, levels - 1, many, size), np.inf)
@@ -106,6 +106,6 @@ def outer_levels_of(
     for at in range(levels - 2, level - 1, -1):
         fill_siblings(setup, subproblem, siblings, costs, at, scratch, stop)
         for kind in range(kinds):
-            own[kind, at] = costs.own[kind]
+            copy_table(own[kind, at], costs.own[kind])
             least_outside(lattice, costs.outside[kind], costs.outside[kind])
     return OuterLevels(lattice, ports, level, costs.outside, own, size)

@@ -6,7 +6,7 @@ import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.bounds import ROUNDING
-from archloom.evaluators.jit import allocating, helper
+from archloom.evaluators.jit import allocating, copy_row, helper
 from archloom.evaluators.loopnest import KernelInputs
 from archloom.search.mapping.exact.subproblem import (
     NONE,
@@ -149,7 +149,7 @@ def _sum_up(
         outside[:] = 0.0
         if inner < last and paired:
             least_apart(lattice, energy.total[:, inner + 1], apart)
-            outside[:] = apart[NONE, 0]
+            copy_row(outside, apart[NONE, 0])
         elif inner < last:
             least_outside(lattice, energy.total[:, inner + 1], energy.outside)
         for number in range(lattice.size):
