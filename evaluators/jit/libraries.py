@@ -119,11 +119,12 @@ def making_parts(typing: Any, target: Any) -> Iterator[None]:
     # for each size numba writes, and reads, a module of LLVM's code: it asks thousands of times
     target.get_abi_sizeof = cache(target.get_abi_sizeof)
     typing.resolve_function_type = _remembering(typing.resolve_function_type)
+    target.refresh = _if_grown(target.refresh, typing, target)
     try:
         yield
     finally:
         target._internal_codegen = before
-        del target.get_abi_sizeof, typing.resolve_function_type
+        del target.get_abi_sizeof, typing.resolve_function_type, target.refresh
 
 
 def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
@@ -141,6 +142,25 @@ def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
         return found[case]
 
     return resolved
+
+
+def _if_grown(refresh: Callable[[], None], typing: Any, target: Any) -> Callable[[], None]:
+    """Take up functions that were registered with numba only if some were.
+
+    numba imports all its modules, and looks through all they register, whenever it looks for
+    something that there is not: thousands of times.
+    """
+    size = 0
+
+    def refreshed() -> None:
+        nonlocal size
+        registries = [*typing._registries, *target._registries]
+        now = sum(len(found) for one in registries for found in vars(one).values())
+        if now != size:
+            refresh()
+            size = now
+
+    return refreshed
 
 
 def _shrunk(module: Any, codegen: Any) -> Any:
