@@ -4,13 +4,14 @@
         [--designs eyeriss ...] [--json NEW.json] [--against OLD.json]
 
 A trial searches fusion and mappings of one network on one design, as a study does with its default
-settings, the planner ``--fusion`` and ``--plans`` plans. CPU seconds are of one core after compilation, each in the part that
-spent them (a planner waits for prices, and prices for mappings). What depends on the network alone
-is worked out on the first design and known on the others, as in a study; with ``--known`` a trial
-comes after one with another seed, so that its tilings are known as well. ``--against`` compares
-with figures that ``--json`` wrote: how many times less each trial takes, their geometric mean, and
-the EDP of each plan over that of the earlier one. benchmarks/data/trial_cost_f173ccd.json has
-those of the version before planners compared tilings in kernels.
+settings, the planner ``--fusion`` and ``--plans`` plans. CPU seconds are of one core after
+compilation, each in the part that spent them (a planner waits for prices, and prices for mappings).
+What depends on the network alone is worked out on the first design and known on the others, as in a
+study; with ``--known`` a trial comes after one with another seed, so that its tilings are known as
+well. ``--against`` compares with figures that ``--json`` wrote: how many times less each trial
+takes, their geometric mean, and the EDP of each plan over that of the earlier one.
+benchmarks/data/trial_cost_f173ccd.json has those of the version before planners compared tilings in
+kernels.
 """
 
 import argparse

@@ -8,13 +8,13 @@ from typing import Final
 
 import numpy as np
 
-from archloom.search.fusion.tiling import Tile
+from archloom.search.fusion.tiling import SizeNumbers, Tile
 from archloom.space.workload import Network, remembered
 
 from ..partition import Group
 from .cut_graph import CutEdge
 from .edge_kinds import EdgeKinds, GroupAmongPins, KindsOfGroups
-from .group_tiles import GroupTiling, SizeNumbers, TiledLayers
+from .group_tiles import GroupTiling, TiledLayers
 from .whole_groups import WholeGroup, WholeGroups, WholeGroupsOf
 
 #: tilings of one network that are remembered (assumption: some 2 KiB each)

@@ -26,5 +26,6 @@ if TYPE_CHECKING:
         leaves_out as leaves_out,
     )
     from .mesh_utilisation import even_sides as even_sides
+    from .size_numbers import SizeNumbers as SizeNumbers
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
