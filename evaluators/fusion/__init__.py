@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .group_graph import (
         Edge as Edge,
         GroupShape as GroupShape,
+        MapRead as MapRead,
         group_reads as group_reads,
         group_sources as group_sources,
         with_residents as with_residents,

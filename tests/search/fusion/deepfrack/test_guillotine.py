@@ -7,9 +7,9 @@ from math import inf
 import numpy as np
 import pytest
 
-from archloom.search.fusion.deepfrack.face_tiling import grid_counts, has_largest
 from archloom.search.fusion.deepfrack.guillotine import least_costs, regular_faces, squares
 from archloom.search.fusion.deepfrack.knapsack import WeightCaching
+from archloom.search.fusion.deepfrack.tile_sets import grid_counts, has_largest
 
 from ....cases.sweeps import sweep
 from ....oracles.enumerated_deepfrack import square_coverings
