@@ -27,7 +27,7 @@ from archloom.evaluators import Floats, Ints
 from archloom.space.fusion import TileRect
 
 from .guillotine import SMALLEST, least_costs, regular_faces, squares
-from .knapsack import WeightCaching
+from .knapsack import WeightCaching, most_saved
 from .stack import CostWeights, Stack
 from .tile_sets import Tile, grid_counts
 
@@ -57,6 +57,7 @@ def best_tiling(stack: Stack, weights: CostWeights) -> FaceTiling | None:
     Tiles are measured only as far as bounds leave it open whether a tiling with them is the best.
     """
     best: FaceTiling | None = None
+    stack.refresh()
     bounds = _least_grids(stack, weights)
     for grid in np.argsort(bounds, kind="stable").tolist():
         if bounds[grid] == inf or (best is not None and bounds[grid] > best.score):
@@ -85,7 +86,7 @@ def _squared(
 
 
 def least_score(stack: Stack, weights: CostWeights) -> float:
-    """Return what no tiling costs less than: each weight that fits by itself may be cached.
+    """Return what no tiling costs less than: parts of weights may be cached.
 
     No mapping is searched for it.
     """
@@ -117,8 +118,7 @@ def _least_grids(stack: Stack, weights: CostWeights) -> Floats:
     for count, part in zip(times, tiles.parts, strict=True):
         less += count * saved[:, part]
     free = stack.free[tiles.parts[0]]
-    less = np.maximum(less, 0.0) * (stack.words[:, None] <= free)
-    least += weights[0] * stack.leaving_pj - less.sum(axis=0)
+    least += weights[0] * stack.leaving_pj - most_saved(stack.words, less, free)
     found: Floats = np.where(free >= stack.streaming_words, least, inf)
     return found
 
@@ -185,8 +185,8 @@ class _SquareCoverings:
 
     def least_by_area(self, sides: list[int]) -> float:
         """Return what :meth:`least` is not below: squares may be cut to cover the face."""
-        able = self._words <= self._free[sides].max()
-        saved = np.maximum(self._saved[SMALLEST:, able], 0.0).sum(axis=1)
+        capacity = np.full(len(self._saved), self._free[sides].max())
+        saved = most_saved(self._words, self._saved.T, capacity)[SMALLEST:]
         by_area = (self._streamed[SMALLEST:] - saved) / np.arange(SMALLEST, len(saved) + 2) ** 2
         rows, columns = self._stack.shape.face
         return float(self._stack.images * rows * columns * by_area.min() + self._leaving)
@@ -199,8 +199,9 @@ class _SquareCoverings:
 
     def least(self, sides: list[int]) -> float:
         """Return what no covering with largest squares of ``sides`` costs less than."""
-        size, able = sides[-1] + 1, self._words <= self._free[sides].max()
-        saved = np.maximum(self._saved[:size, able], 0.0).sum(axis=1)
+        size = sides[-1] + 1
+        capacity = np.full(size, self._free[sides].max())
+        saved = most_saved(self._words, self._saved[:size].T, capacity)
         first = np.full(size, inf)
         first[sides] = saved[sides]
         return self._cheapest(self._streamed[:size] - saved, first)[0]

@@ -7,11 +7,12 @@ weights; later ones only those that are not cached. All sizes of tiles of a stac
 once, with bounds of layers that were not measured.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.fusion.buffer import buffer_words
@@ -34,10 +35,12 @@ class TileCosts:
     Attributes:
         streamed: float64[2, T + 1], with all weights from DRAM; infinite if a layer has no mapping.
         saved: float64[2, U, T + 1], less if the weights of a unit are cached.
+        measured: bool[T], whether all of a tile was measured.
     """
 
     streamed: Floats
     saved: Floats
+    measured: NDArray[np.bool_]
 
     def weighted(self, weights: CostWeights) -> tuple[Floats, Floats]:
         """Return float64[T + 1] and float64[U, T + 1], weighted sums of energy and cycles."""
@@ -74,14 +77,13 @@ class Stack:
         held = np.append(shape.held, 0)
         #: int64[T + 1], words of the buffer that tiles leave free while they hold most
         self.free: Ints = buffer_words(bench.hardware) - margin - held
-        self._measured: dict[int, tuple[Floats, Floats]] = {}
         self._costs: TileCosts | None = None
+        # how many sizes were measured when these costs were worked out
+        self._runs = 0
 
     def without(self, margin: int) -> "Stack":
         """Return the stack with so many words less of the buffer."""
-        other = Stack(self.shape, self._bench, margin)
-        other._measured = self._measured
-        return other
+        return Stack(self.shape, self._bench, margin)
 
     @property
     def fits(self) -> bool:
@@ -92,20 +94,13 @@ class Stack:
     def costs(self) -> TileCosts:
         """Costs of all tiles, measured or at the least."""
         if self._costs is None:
-            every = np.arange(len(self.shape.held))
-            figures = self._bench.least(self.shape.sizes)
-            streamed, saved = self._summed(figures, every)
-            able = np.isfinite(streamed).all(axis=0) & np.isfinite(saved).all(axis=(0, 1))
-            streamed[:, ~able], saved[:, :, ~able] = np.inf, 0.0
-            gap = np.zeros((2, 1))
-            costs = TileCosts(
-                np.concatenate([streamed, gap], axis=1),
-                np.concatenate([saved, np.zeros((*saved.shape[:2], 1))], axis=2),
-            )
-            for tile, measured in self._measured.items():
-                _settle(costs, tile, measured)
-            self._costs = costs
+            self._costs, self._runs = self._all_costs(), self._bench.measured
         return self._costs
+
+    def refresh(self) -> None:
+        """Take in what other stacks have measured since costs were worked out."""
+        if self._runs != self._bench.measured:
+            self._costs = None
 
     def forget(self) -> None:
         """Drop what can be worked out again."""
@@ -113,27 +108,45 @@ class Stack:
 
     def measured(self, tiles: Iterable[Tile]) -> bool:
         """Whether what these tiles cost is known."""
-        return all(self.shape.tiles.number[tile] in self._measured for tile in tiles)
+        return all(self.costs.measured[self.shape.tiles.number[tile]] for tile in tiles)
 
     def measure(self, tile: Tile) -> bool:
         """Find what a tile costs; whether all layers have a mapping for it."""
-        at = self.shape.tiles.number[tile]
-        if at not in self._measured:
-            self._measured[at] = self._run(at)
-            if self._costs is not None:
-                _settle(self._costs, at, self._measured[at])
-        return bool(np.isfinite(self._measured[at][0]).all())
+        at, costs = self.shape.tiles.number[tile], self.costs
+        if not costs.measured[at]:
+            numbers = self.shape.sizes[:, at]
+            streamed, saved = np.full((2, 1), np.inf), np.zeros((2, len(self.units), 1))
+            if all(self._bench.run(*run) is not None for run in self._runs_of(numbers)):
+                streamed, saved = self._summed(self._bench.least(numbers[:, None]), np.array([at]))
+            costs.streamed[:, at], costs.saved[:, :, at] = streamed[:, 0], saved[:, :, 0]
+            costs.measured[at] = True
+        return bool(np.isfinite(costs.streamed[:, at]).all())
 
-    def _run(self, tile: int) -> tuple[Floats, Floats]:
-        """Return float64[2] and float64[2, U] of a tile, all layers mapped."""
-        numbers = self.shape.sizes[:, tile]
-        weighted = {i for unit in self.units for i in unit}
-        for i, size in zip(self.shape.layers, numbers.tolist(), strict=True):
-            for resident in RESIDENCIES[: 1 + (i in weighted)]:
-                if self._bench.run(size, resident) is None:
-                    return np.full(2, np.inf), np.zeros((2, len(self.units)))
-        streamed, saved = self._summed(self._bench.least(numbers[:, None]), np.array([tile]))
-        return streamed[:, 0], saved[:, :, 0]
+    def _runs_of(self, sizes: Ints) -> Iterator[tuple[int, bool]]:
+        """Yield sizes of all layers with the residencies that matter."""
+        for size, has_unit in zip(sizes.tolist(), self._has_unit.tolist(), strict=True):
+            for resident in RESIDENCIES[: 1 + has_unit]:
+                yield size, resident
+
+    @cached_property
+    def _has_unit(self) -> NDArray[np.bool_]:
+        """bool[m], whether each layer has weights that may be cached."""
+        cached = {i for unit in self.units for i in unit}
+        return np.array([i in cached for i in self.shape.layers])
+
+    def _all_costs(self) -> TileCosts:
+        sizes = self.shape.sizes
+        streamed, saved = self._summed(self._bench.least(sizes), np.arange(sizes.shape[1]))
+        able = np.isfinite(streamed).all(axis=0) & np.isfinite(saved).all(axis=(0, 1))
+        streamed[:, ~able], saved[:, :, ~able] = np.inf, 0.0
+        ran = self._bench.ran(sizes)
+        measured = ((ran[1] | ~self._has_unit[:, None]) & ran[0]).all(axis=0) | ~able
+        gap = np.zeros((2, 1))
+        return TileCosts(
+            np.concatenate([streamed, gap], axis=1),
+            np.concatenate([saved, np.zeros((*saved.shape[:2], 1))], axis=2),
+            measured,
+        )
 
     def _summed(self, figures: Floats, tiles: Ints) -> tuple[Floats, Floats]:
         """Return streamed and saved of some tiles, given figures float64[3, 2, m, n] of layers."""
@@ -173,7 +186,3 @@ class Stack:
     def leaving_pj(self) -> float:
         """Energy of writing to DRAM what leaves, the same for all tilings."""
         return self.images * sum(map(self._bench.store_pj, self.shape.leaving.values()))
-
-
-def _settle(costs: TileCosts, tile: int, measured: tuple[Floats, Floats]) -> None:
-    costs.streamed[:, tile], costs.saved[:, :, tile] = measured

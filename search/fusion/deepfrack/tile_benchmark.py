@@ -12,6 +12,7 @@ from math import ceil
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints, access_costs
 from archloom.evaluators.fusion import ProblemMapper, tile_cost
@@ -57,6 +58,7 @@ class TileBenchmark:
         self._runs: dict[tuple[int, bool], LayerTileCost | None] = {}
         # energy, cycles without and of DRAM by residency and number, of runs or at the least
         self._least = np.full((3, len(RESIDENCIES), 0), np.nan)
+        self._ran = np.zeros((len(RESIDENCIES), 0), np.bool_)
         self._estimates = TileEstimates(network, hardware)
 
     @property
@@ -87,7 +89,14 @@ class TileBenchmark:
                 figures = (run.energy_pj, run.chip_cycles, run.dram_cycles)
             self._grow()
             self._least[:, int(resident), size] = figures
+            self._ran[int(resident), size] = True
         return self._runs[key]
+
+    def ran(self, sizes: Ints) -> NDArray[np.bool_]:
+        """Return bool[2, ...], whether sizes were run with weights that stream, that lie there."""
+        self._grow()
+        found: NDArray[np.bool_] = self._ran[:, sizes]
+        return found
 
     def least(self, sizes: Ints) -> Floats:
         """Return float64[3, 2, ...]: energy, cycles without and of DRAM with weights that stream
@@ -108,6 +117,7 @@ class TileBenchmark:
         if count > known:
             more = np.full((3, len(RESIDENCIES), 2 * count - known), np.nan)
             self._least = np.concatenate([self._least, more], axis=2)
+            self._ran = np.concatenate([self._ran, np.zeros(more.shape[1:], np.bool_)], axis=1)
 
     def _bound(self, sizes: Ints) -> None:
         """Fill in some sizes: bounds, and costs on the vector unit, where there is one way to
