@@ -229,14 +229,19 @@ class LineBuffers:
         return sum(channels * rows * columns for channels, rows, columns in maps)
 
 
-def line_buffers(network: Network, layers: tuple[int, ...]) -> LineBuffers:
-    """Return the maps of a group of ``network``, ``layers`` ascending."""
+def line_buffers(
+    network: Network, layers: tuple[int, ...], sliceable: tuple[bool, ...] | None = None
+) -> LineBuffers:
+    """Return the maps of a group of ``network``, ``layers`` ascending.
+
+    ``sliceable`` are those of :func:`sliceable_maps` if they are known.
+    """
     owners = {network.weight_owner(i): network.layers[i].weight_words for i in layers}
     return LineBuffers(
         group_shape(network, layers),
         tuple(network.layers[i] for i in layers),
         sum(owners.values()),
-        sliceable_maps(network, layers),
+        sliceable or sliceable_maps(network, layers),
     )
 
 

@@ -27,11 +27,12 @@ class KnownLines:
 
     def of(self, layers: Group) -> LineBuffers:
         """Return those of the first group of the same kind."""
-        kind = (group_kind(self._network, layers), sliceable_maps(self._network, layers))
+        sliceable = sliceable_maps(self._network, layers)
+        kind = (group_kind(self._network, layers), sliceable)
         if kind not in self._lines:
             if len(self._lines) >= _MOST_GROUPS:
                 self._lines.clear()
-            self._lines[kind] = line_buffers(self._network, layers)
+            self._lines[kind] = line_buffers(self._network, layers, sliceable)
         return self._lines[kind]
 
 
