@@ -1,16 +1,17 @@
 """CPU seconds of whole trials, by part: planner, mappings, pricing of plans, bounds, and the rest.
 
-    python benchmarks/trial_cost.py [--networks vit_b_16 ...] [--designs eyeriss ...]
-        [--json NEW.json] [--against OLD.json]
+    python benchmarks/trial_cost.py [--fusion joint] [--networks vit_b_16 ...]
+        [--designs eyeriss ...] [--json NEW.json] [--against OLD.json]
 
 A trial searches fusion and mappings of one network on one design, as a study does with its default
-settings and ``--plans`` plans. CPU seconds are of one core after compilation, each in the part that
-spent them (a planner waits for prices, and prices for mappings). What depends on the network alone
-is worked out on the first design and known on the others, as in a study; with ``--known`` a trial
-comes after one with another seed, so that its tilings are known as well. ``--against`` compares
-with figures that ``--json`` wrote: how many times less each trial takes, their geometric mean, and
-the EDP of each plan over that of the earlier one. benchmarks/data/trial_cost_f173ccd.json has
-those of the version before planners compared tilings in kernels.
+settings, the planner ``--fusion`` and ``--plans`` plans. CPU seconds are of one core after
+compilation, each in the part that spent them (a planner waits for prices, and prices for mappings).
+What depends on the network alone is worked out on the first design and known on the others, as in a
+study; with ``--known`` a trial comes after one with another seed, so that its tilings are known as
+well. ``--against`` compares with figures that ``--json`` wrote: how many times less each trial
+takes, their geometric mean, and the EDP of each plan over that of the earlier one.
+benchmarks/data/trial_cost_f173ccd.json has those of the version before planners compared tilings in
+kernels.
 """
 
 import argparse
@@ -31,6 +32,7 @@ from typing import Any, Final
 from archloom.search.fusion.joint import planner
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.mapper import Mapper
+from archloom.search.registry import FUSION_SEARCHES
 from archloom.search.software.search import SoftwareSettings, SoftwareTask, advance
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.design_space.presets import preset
@@ -59,9 +61,8 @@ DESIGNS: Final = ("eyeriss", *BUFFERS_KIB, "fast_small")
 #: what is measured by itself, and what is left of a trial beside it
 PARTS: Final = ("planner", "mapping", "pricing", "bounds", "rest")
 
-#: what spends CPU time for each part
+#: what spends CPU time for each part, beside the planner
 WATCHED: Final[tuple[tuple[object, str, str], ...]] = (
-    (planner.JointPlanner, "advance", "planner"),
     (planner, "any_plan_bound", "bounds"),
     (MemoizedPlanEvaluator, "plan", "pricing"),
     (MemoizedPlanEvaluator, "group", "pricing"),
@@ -124,13 +125,15 @@ def design(name: str) -> Hardware:
     return built
 
 
-def trial(meter: Meter, net: Network, name: str, plans: int, seed: int = 1) -> Row:
+def trial(
+    meter: Meter, settings: SoftwareSettings, net: Network, name: str, plans: int, seed: int = 1
+) -> Row:
     """Return what a trial costs, and what it finds."""
     hardware = design(name)
     gc.collect()
     meter.spent.clear()
     meter.enter("rest")
-    found = advance(SoftwareTask(hardware, (net,), SoftwareSettings(), seed), None, plans)
+    found = advance(SoftwareTask(hardware, (net,), settings, seed), None, plans)
     meter.leave()
     result = found.networks[net.name]
     return {
@@ -184,6 +187,7 @@ def _mean(ratios: list[float]) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--fusion", default=SoftwareSettings().fusion, help="the planner")
     parser.add_argument("--networks", nargs="+", default=NETWORKS)
     parser.add_argument("--designs", nargs="+", default=DESIGNS)
     parser.add_argument("--plans", type=int, default=2)
@@ -191,6 +195,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="file that the figures go to")
     parser.add_argument("--against", type=Path, help="figures of an earlier version")
     asked = parser.parse_args()
+    settings = SoftwareSettings(fusion=asked.fusion)
     old: dict[tuple[str, str], Row] = {}
     if asked.against is not None:
         before = json.loads(asked.against.read_text())
@@ -198,25 +203,26 @@ def main() -> None:
         print(f"against {before['version']}")
     rows, meter = [], Meter()
     with ExitStack() as watched:
-        for owner, called, part in WATCHED:
+        work = (FUSION_SEARCHES[settings.fusion], "advance", "planner")
+        for owner, called, part in (work, *WATCHED):
             watched.enter_context(meter.watch(owner, called, part))
         # kernels are compiled before anything is timed
         for name in asked.designs:
             for small in WARM_UP:
-                trial(meter, network(small), name, asked.plans)
+                trial(meter, settings, network(small), name, asked.plans)
         print(
             f"{'network':16}  {'design':16}  {'CPU-s':>7}  " + "  ".join(f"{p:>8}" for p in PARTS)
         )
         for net in map(network, asked.networks):
             for name in asked.designs:
                 if asked.known:
-                    trial(meter, net, name, asked.plans, seed=2)
-                rows.append(trial(meter, net, name, asked.plans))
+                    trial(meter, settings, net, name, asked.plans, seed=2)
+                rows.append(trial(meter, settings, net, name, asked.plans))
                 print(line(rows[-1], old.get((net.name, name))), flush=True)
     if old:
         print(summary(rows, old))
     if asked.json is not None:
-        found = {"version": version("archloom"), "trials": rows}
+        found = {"version": version("archloom"), "fusion": settings.fusion, "trials": rows}
         asked.json.write_text(json.dumps(found) + "\n")
 
 

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
         group_cost as group_cost,
     )
     from .group_graph import (
-        Edge as Edge,
         GroupShape as GroupShape,
+        MapRead as MapRead,
         group_reads as group_reads,
         group_sources as group_sources,
         with_residents as with_residents,

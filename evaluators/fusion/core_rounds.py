@@ -159,8 +159,15 @@ def dealt(tiles: Tiles, cores: int) -> int:
     return tiles.count if tiles.images % cores == 0 else tiles.count * tiles.images
 
 
-def round_count(tiles: Tiles, cores: int) -> int:
-    """Return the rounds that the tiles of all images take."""
-    if tiles.images % cores == 0:
-        return tiles.count * tiles.images // cores
-    return -(-(tiles.images * tiles.count // tiles.linked) // cores) * tiles.linked
+def round_count(count: int, images: int, linked: int, cores: int) -> int:
+    """Return the rounds that the tiles of all images take.
+
+    Args:
+        count: tiles of an image.
+        images: of a pass.
+        linked: tiles in a row that must run in one buffer.
+        cores: on which tiles run side by side.
+    """
+    if images % cores == 0:
+        return count * images // cores
+    return -(-(images * count // linked) // cores) * linked

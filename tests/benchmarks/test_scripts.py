@@ -82,6 +82,7 @@ RUNS: Final = {
     "trial_cost": [
         "--networks tiny_cnn --designs eyeriss --json old.json",
         "--networks tiny_cnn --designs eyeriss --against old.json",
+        "--networks tiny_cnn --designs eyeriss --fusion deepfrack",
     ],
     "studies/halving_replay": ["casco 6 --study smallest.yaml --seeds 1 --out runs"],
     "studies/mobo_vs_random": [INLINE],

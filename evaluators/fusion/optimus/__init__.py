@@ -11,9 +11,10 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .fused import (
         BandCost as BandCost,
-        band_cost as band_cost,
+        LineBuffers as LineBuffers,
         inputs_read as inputs_read,
         line_buffers as line_buffers,
+        sliceable_maps as sliceable_maps,
     )
     from .unfused import layer_words as layer_words
 else:

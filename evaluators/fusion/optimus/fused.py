@@ -17,7 +17,7 @@ grow before images do.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 
 from archloom.evaluators.fusion.tiling import Interval, needs
 from archloom.space import Infeasible
@@ -64,18 +64,17 @@ def band_cost(
         holds_weights: whether weights may stay in the buffer.
     """
     lines = line_buffers(network, layers)
-    least = lines.least
-    if capacity <= least:
-        name = network.layers[layers[-1]].name
-        hint = "cut the group or enlarge the buffer"
-        return Infeasible("line_buffers", f"group up to {name}", least + 1, capacity, "words", hint)
-    weights = lines.weights
-    stay = not weights or (holds_weights and capacity >= weights + least)
-    # weights that do not stay need a word to pass through
-    return lines.cost(capacity - weights if stay else capacity - 1, stay)
+    band = lines.band(capacity, holds_weights)
+    if band is not None:
+        return band
+    name = network.layers[layers[-1]].name
+    hint = "cut the group or enlarge the buffer"
+    return Infeasible(
+        "line_buffers", f"group up to {name}", lines.least + 1, capacity, "words", hint
+    )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LineBuffers:
     """Maps of one group, and the rows of each that a band needs.
 
@@ -89,6 +88,14 @@ class LineBuffers:
     layers: tuple[Layer, ...]
     weights: int
     sliceable: tuple[bool, ...]
+
+    def band(self, capacity: int, holds_weights: bool) -> BandCost | None:
+        """Return how the group runs, as :func:`band_cost` says; None if it does not fit."""
+        if capacity <= self.least:
+            return None
+        stay = not self.weights or (holds_weights and capacity >= self.weights + self.least)
+        # weights that do not stay need a word to pass through
+        return self.cost(capacity - self.weights if stay else capacity - 1, stay)
 
     def cost(self, capacity: int, stay: bool) -> BandCost:
         """Return the cost with maps that may take ``capacity`` words, at least ``least``."""
@@ -112,9 +119,19 @@ class LineBuffers:
 
     def words(self, rows: int, images: int) -> int:
         """Return the words that all maps take while a band of ``rows`` and ``images`` runs."""
+        if rows not in self._known_words:
+            self._known_words[rows] = self._image_words(rows)
+        return images * self._known_words[rows]
+
+    @cached_property
+    def _known_words(self) -> dict[int, int]:
+        """Words of one image by rows: buffers of many sizes ask for the same."""
+        return {}
+
+    def _image_words(self, rows: int) -> int:
         held = self.heights(rows)
         ends = rows >= self.shape.sizes[self.shape.anchor][0]
-        return images * min(
+        return min(
             sum(
                 width * (rows + (channels - 1) * (0 if ends else min(kept, rows)))
                 if sliced
@@ -134,8 +151,9 @@ class LineBuffers:
         """
         return min(self.words(1, 1), self.words(self.shape.sizes[self.shape.anchor][0], 1))
 
+    @cached_property
     def floor(self) -> int:
-        """Return words that this group and any that it grows into by later readers need."""
+        """Words that this group and any that it grows into by later readers need."""
         held = self._rows(dict.fromkeys(self.shape.exported, 1))
         return min(
             sum(
@@ -211,22 +229,34 @@ class LineBuffers:
         return sum(channels * rows * columns for channels, rows, columns in maps)
 
 
-@lru_cache(maxsize=1024)
-def line_buffers(network: Network, layers: tuple[int, ...]) -> LineBuffers:
-    """Return the maps of a group of ``network``, ``layers`` ascending."""
+def line_buffers(
+    network: Network, layers: tuple[int, ...], sliceable: tuple[bool, ...] | None = None
+) -> LineBuffers:
+    """Return the maps of a group of ``network``, ``layers`` ascending.
+
+    ``sliceable`` are those of :func:`sliceable_maps` if they are known.
+    """
     owners = {network.weight_owner(i): network.layers[i].weight_words for i in layers}
+    return LineBuffers(
+        group_shape(network, layers),
+        tuple(network.layers[i] for i in layers),
+        sum(owners.values()),
+        sliceable or sliceable_maps(network, layers),
+    )
+
+
+def sliceable_maps(network: Network, layers: tuple[int, ...]) -> tuple[bool, ...]:
+    """Return for each map of a group whether it can pass in slices of channels.
+
+    It follows from all of its readers in the network: groups that are the same but for it differ.
+    """
     by_slices, members = _by_slices(network), set(layers)
     outside: dict[int, bool] = {}
     for i in layers:
         for source, name in zip(group_sources(network)[i], network.reads[i], strict=True):
             if source.layer not in members:
                 outside.setdefault(source.box, by_slices[name])
-    return LineBuffers(
-        group_shape(network, layers),
-        tuple(network.layers[i] for i in layers),
-        sum(owners.values()),
-        (*(by_slices[network.layers[i].name] for i in layers), *outside.values()),
-    )
+    return (*(by_slices[network.layers[i].name] for i in layers), *outside.values())
 
 
 def inputs_read(network: Network) -> tuple[int, ...]:

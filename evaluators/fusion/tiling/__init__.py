@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .receptive_field import Interval as Interval, needs as needs
     from .sweep import AxisSweep as AxisSweep, axis_sweep as axis_sweep
     from .tile_words import (
+        MADE as MADE,
         AxisTiles as AxisTiles,
         TiledGroup as TiledGroup,
         TileWords as TileWords,

@@ -15,11 +15,10 @@ agree and fit it is the answer; otherwise the sides are split, or one unit is de
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,18 +26,10 @@ from numpy.typing import NDArray
 from archloom.evaluators import Floats, Ints
 from archloom.space.fusion import TileRect
 
-from .guillotine import SMALLEST, coverable, least_costs, regular_faces, squares
-from .knapsack import WeightCaching
-from .stack import Stack, Tile, TileCost
-
-#: longest side of a face that is covered with different squares; longer ones get grids
-_MOST_SIDE: Final = 256
-
-#: energy (pJ) and cycles
-CostWeights = tuple[float, float]
-
-#: what a tile costs, or at least
-_CostOf = Callable[[Tile], TileCost | None]
+from .guillotine import SMALLEST, least_costs, regular_faces, squares
+from .knapsack import WeightCaching, most_saved
+from .stack import CostWeights, Stack
+from .tile_sets import Tile, grid_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +41,14 @@ class FaceTiling:
         tile: of a grid, the remainder last; None for squares of different sizes.
         side: of the largest square, if there is no grid.
         units: whose weights are cached.
+        faces: the squares, if there is no grid, once all of their tiles are measured.
     """
 
     score: float
     tile: Tile | None
     side: int
     units: tuple[int, ...]
+    faces: tuple[TileRect, ...] = ()
 
 
 def best_tiling(stack: Stack, weights: CostWeights) -> FaceTiling | None:
@@ -64,10 +57,12 @@ def best_tiling(stack: Stack, weights: CostWeights) -> FaceTiling | None:
     Tiles are measured only as far as bounds leave it open whether a tiling with them is the best.
     """
     best: FaceTiling | None = None
-    for bound, tile in sorted((_least_grid(stack, weights, tile), tile) for tile in _grids(stack)):
-        if best is not None and bound > best.score:
+    stack.refresh()
+    bounds = _least_grids(stack, weights)
+    for grid in np.argsort(bounds, kind="stable").tolist():
+        if bounds[grid] == inf or (best is not None and bounds[grid] > best.score):
             break
-        best = _better(best, _gridded(stack, weights, tile))
+        best = _better(best, _gridded(stack, weights, grid))
     sides = _sides(stack)
     return _squared(stack, weights, best, sides) if sides else best
 
@@ -77,42 +72,55 @@ def _squared(
 ) -> FaceTiling | None:
     """Return the best covering with largest squares of ``sides``, or ``best``."""
     while True:
-        coverings = _SquareCoverings(stack, weights, sides[-1], stack.least)
+        coverings = _SquareCoverings(stack, weights, sides[-1])
         found = coverings.improve(best, sides)
         if found is None or found is best:
             return best
-        used = {(face.rows, face.columns) for face in coverings.faces(found)}
-        if used <= stack.known.keys():
-            return found
+        faces = tuple(coverings.faces(found))
+        used = {(face.rows, face.columns) for face in faces}
+        if stack.measured(used):
+            largest_first = sorted(faces, key=lambda f: (-f.rows, f.row, f.column))
+            return replace(found, faces=tuple(largest_first))
         for tile in sorted(used):
-            stack.cost(tile)
+            stack.measure(tile)
 
 
 def least_score(stack: Stack, weights: CostWeights) -> float:
-    """Return what no tiling costs less than: each weight that fits by itself may be cached.
+    """Return what no tiling costs less than: parts of weights may be cached.
 
     No mapping is searched for it.
     """
-    least = min((_least_grid(stack, weights, tile) for tile in _grids(stack)), default=inf)
+    least = float(_least_grids(stack, weights).min())
     sides = _sides(stack)
     if not sides:
         return least
-    return min(least, _SquareCoverings(stack, weights, sides[-1], stack.least).least(sides))
+    return min(least, _SquareCoverings(stack, weights, sides[-1]).least(sides))
 
 
-def _least_grid(stack: Stack, weights: CostWeights, tile: Tile) -> float:
-    """What a grid does not cost less than, as far as its tiles are measured."""
-    sums = _sums(stack, grid_counts(stack.face, tile), tile, stack.least)
-    if sums is None:
-        return inf
-    streamed, saved = (np.array(weights) @ figure for figure in sums)
-    (free,) = stack.free_words([tile]).tolist()
-    return float(streamed - np.maximum(saved[stack.words <= free], 0.0).sum())
+def rough_score(stack: Stack, weights: CostWeights) -> float:
+    """Return what :func:`least_score` is not below, without looking at coverings one by one."""
+    least = float(_least_grids(stack, weights).min())
+    sides = _sides(stack)
+    if not sides:
+        return least
+    return min(least, _SquareCoverings(stack, weights, sides[-1]).least_by_area(sides))
 
 
-def fits(stack: Stack) -> bool:
-    """Whether any tile of the face fits the buffer."""
-    return bool(_grids(stack) or _sides(stack))
+def _least_grids(stack: Stack, weights: CostWeights) -> Floats:
+    """float64[G], what each grid does not cost less than, as far as its tiles are measured."""
+    tiles = stack.shape.tiles
+    costs, saved = stack.costs.weighted(weights)
+    least = stack.images * (tiles.counts * costs[tiles.parts]).sum(axis=0)
+    # the first tile fetches all weights
+    times = stack.images * tiles.counts
+    times[0] -= 1
+    less = np.zeros((len(stack.units), len(tiles.grids)))
+    for count, part in zip(times, tiles.parts, strict=True):
+        less += count * saved[:, part]
+    free = stack.free[tiles.parts[0]]
+    least += weights[0] * stack.leaving_pj - most_saved(stack.words, less, free)
+    found: Floats = np.where(free >= stack.streaming_words, least, inf)
+    return found
 
 
 def _better(one: FaceTiling | None, other: FaceTiling | None) -> FaceTiling | None:
@@ -121,39 +129,24 @@ def _better(one: FaceTiling | None, other: FaceTiling | None) -> FaceTiling | No
     return other if other.score < one.score else one
 
 
-@lru_cache(maxsize=2**16)
-def has_largest(face: Tile, side: int) -> bool:
-    """Whether some covering of the face by squares has a largest one of this side."""
-    return max(face) <= _MOST_SIDE and side <= min(face) and coverable(side, *face)
-
-
-def _fitting(stack: Stack, tiles: list[Tile]) -> list[Tile]:
-    free = stack.free_words(tiles).tolist()
-    return [t for t, words in zip(tiles, free, strict=True) if words >= stack.streaming_words]
-
-
 def _sides(stack: Stack) -> list[int]:
     """Sides of largest squares that fit, ascending."""
-    fitting = _fitting(stack, [(s, s) for s in range(SMALLEST, min(stack.face) + 1)])
-    return [side for side, _ in fitting if has_largest(stack.face, side)]
+    tiles = stack.shape.tiles
+    fit = stack.free[tiles.squares[tiles.largest]] >= stack.streaming_words
+    sides: list[int] = tiles.largest[fit].tolist()
+    return sides
 
 
-def _grids(stack: Stack) -> list[Tile]:
-    """Tiles of grids that fit: of sides that no largest square can have, and the whole face."""
-    rows, columns = face = stack.face
-    sides = range(SMALLEST, max(face))
-    fitting = _fitting(stack, [(min(s, rows), min(s, columns)) for s in sides])
-    tiles = {tile for tile in fitting if not has_largest(face, max(tile))}
-    return sorted(tiles | set(_fitting(stack, [face])))
-
-
-def _gridded(stack: Stack, weights: CostWeights, tile: Tile) -> FaceTiling | None:
+def _gridded(stack: Stack, weights: CostWeights, grid: int) -> FaceTiling | None:
     """A grid with the best weights to cache."""
-    sums = _sums(stack, grid_counts(stack.face, tile), tile, stack.cost)
-    if sums is None:
+    tiles = stack.shape.tiles
+    tile = tiles.grids[grid]
+    counts = grid_counts(stack.shape.face, tile)
+    if not all(stack.measure(part) for part in counts):
         return None
+    sums = _sums(stack, counts, tile)
     streamed, saved = (np.array(weights) @ figure for figure in sums)
-    (free,) = stack.free_words([tile]).tolist()
+    free = int(stack.free[tiles.parts[0, grid]])
     capacity = free - stack.streaming_words
     units = WeightCaching(stack.words, saved[None], capacity).pattern(capacity, 0)
     score = float(streamed - saved[list(units)].sum())
@@ -164,46 +157,39 @@ def _gridded(stack: Stack, weights: CostWeights, tile: Tile) -> FaceTiling | Non
     return FaceTiling(score, tile, 0, units)
 
 
-def grid_counts(face: Tile, tile: Tile) -> Counter[Tile]:
-    """Tiles of each size of a grid."""
-    (rows, below), (columns, beside) = (divmod(n, t) for n, t in zip(face, tile, strict=True))
-    heights, widths = {tile[0]: rows}, {tile[1]: columns}
-    heights.update({below: 1} if below else {})
-    widths.update({beside: 1} if beside else {})
-    return Counter({(h, w): m * n for h, m in heights.items() for w, n in widths.items()})
-
-
-def _sums(
-    stack: Stack, counts: Counter[Tile], first: Tile, cost_of: _CostOf
-) -> tuple[Floats, Floats] | None:
-    """Energy and cycles float64[2] with no weights cached, and float64[2, U] saved by each unit."""
-    streamed, saved = np.zeros(2), np.zeros((2, len(stack.units)))
-    streamed[0] = stack.leaving_pj
-    for tile, count in counts.items():
-        cost = cost_of(tile)
-        if cost is None:
-            return None
-        times = count * stack.images
-        streamed += times * cost.streamed
-        # the first tile fetches all weights
-        saved += (times - (tile == first)) * cost.saved
-    return streamed, saved
+def _sums(stack: Stack, counts: Counter[Tile], first: Tile) -> tuple[Floats, Floats]:
+    """Energy and cycles float64[2] with no weights cached, and float64[2, U] saved by each unit,
+    of tiles that were measured."""
+    at = [stack.shape.tiles.number[tile] for tile in counts]
+    times = stack.images * np.array(list(counts.values()))
+    streamed = stack.costs.streamed[:, at] @ times
+    streamed[0] += stack.leaving_pj
+    # the first tile fetches all weights
+    again = times - np.array([tile == first for tile in counts])
+    return streamed, stack.costs.saved[:, :, at] @ again
 
 
 class _SquareCoverings:
     """Coverings of a face by squares up to ``largest``, with weights cached."""
 
-    def __init__(self, stack: Stack, weights: CostWeights, largest: int, cost_of: _CostOf) -> None:
+    def __init__(self, stack: Stack, weights: CostWeights, largest: int) -> None:
         self._stack = stack
         self._words = stack.words
-        tiles = [(s, s) for s in range(largest + 1)]
-        costs = [cost_of(t) if t[0] >= SMALLEST else None for t in tiles]
-        none = np.zeros((2, len(stack.units)))
-        w = np.array(weights)
-        self._streamed = np.array([inf if c is None else w @ c.streamed for c in costs])
-        self._saved = np.array([w @ (none if c is None else c.saved) for c in costs])
-        self._free = stack.free_words(tiles)
+        at = stack.shape.tiles.squares[: largest + 1]
+        streamed, saved = stack.costs.weighted(weights)
+        self._streamed = streamed[at]
+        self._streamed[:SMALLEST] = inf
+        self._saved = saved[:, at].T
+        self._free = stack.free[at]
         self._leaving = weights[0] * stack.leaving_pj
+
+    def least_by_area(self, sides: list[int]) -> float:
+        """Return what :meth:`least` is not below: squares may be cut to cover the face."""
+        capacity = np.full(len(self._saved), self._free[sides].max())
+        saved = most_saved(self._words, self._saved.T, capacity)[SMALLEST:]
+        by_area = (self._streamed[SMALLEST:] - saved) / np.arange(SMALLEST, len(saved) + 2) ** 2
+        rows, columns = self._stack.shape.face
+        return float(self._stack.images * rows * columns * by_area.min() + self._leaving)
 
     @cached_property
     def _any(self) -> WeightCaching:
@@ -213,8 +199,9 @@ class _SquareCoverings:
 
     def least(self, sides: list[int]) -> float:
         """Return what no covering with largest squares of ``sides`` costs less than."""
-        size, able = sides[-1] + 1, self._words <= self._free[sides].max()
-        saved = np.maximum(self._saved[:size, able], 0.0).sum(axis=1)
+        size = sides[-1] + 1
+        capacity = np.full(size, self._free[sides].max())
+        saved = most_saved(self._words, self._saved[:size].T, capacity)
         first = np.full(size, inf)
         first[sides] = saved[sides]
         return self._cheapest(self._streamed[:size] - saved, first)[0]
@@ -287,7 +274,7 @@ class _SquareCoverings:
 
     def _cheapest(self, cost: Floats, first: Floats) -> tuple[float, NDArray[np.int64]]:
         """Least cost with tiles of these costs, ``first`` more for the first one; the squares."""
-        face, images = self._stack.face, self._stack.images
+        face, images = self._stack.shape.face, self._stack.images
         _, least, any_cut, with_cut = least_costs(cost, first / images, *face)
         score = float(images * least[face] + self._leaving)
         found = squares(any_cut, with_cut) if score < inf else np.zeros((0, 3), np.int64)
@@ -340,16 +327,12 @@ class TiledFace:
     cycles: float
 
 
-def tiled_face(stack: Stack, weights: CostWeights, tiling: FaceTiling) -> TiledFace:
+def tiled_face(stack: Stack, tiling: FaceTiling) -> TiledFace:
     """Return what :func:`best_tiling` found, tile by tile."""
+    faces = tiling.faces
     if tiling.tile is not None:
-        faces = regular_faces(stack.face, tiling.tile)
-    else:
-        found = _SquareCoverings(stack, weights, tiling.side, stack.cost).faces(tiling)
-        faces = tuple(sorted(found, key=lambda f: (-f.rows, f.row, f.column)))
+        faces = regular_faces(stack.shape.face, tiling.tile)
     first = (faces[0].rows, faces[0].columns)
-    sums = _sums(stack, Counter((f.rows, f.columns) for f in faces), first, stack.cost)
-    if sums is None:
-        raise AssertionError("a tile of the best tiling has no cost")
+    sums = _sums(stack, Counter((f.rows, f.columns) for f in faces), first)
     energy, cycles = (sums[0] - sums[1][:, list(tiling.units)].sum(axis=1)).tolist()
     return TiledFace(faces, energy, cycles)

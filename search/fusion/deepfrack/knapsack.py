@@ -21,6 +21,27 @@ from archloom.evaluators import Floats, Ints
 _MOST_PLACES: Final = 2**14
 
 
+def most_saved(words: Ints, saved: Floats, capacity: Ints) -> Floats:
+    """Return float64[S], what cached weights do not save more than on each of S tiles.
+
+    Of one unit a part may be cached (Dantzig's bound, 1957).
+
+    Args:
+        words: int64[U], of the weights of each unit.
+        saved: float64[U, S], what each saves on each tile, of any sign.
+        capacity: int64[S], words of the buffer for weights.
+    """
+    gains: Floats = np.where(words[:, None] <= capacity, np.maximum(saved, 0.0), 0.0)
+    if capacity.size and int(words.sum()) > int(capacity.min()):
+        order = np.argsort(-gains / words[:, None], axis=0)
+        sizes = words[order]
+        left = capacity - sizes.cumsum(axis=0) + sizes
+        shares = np.minimum(np.maximum(left / sizes, 0.0), 1.0)
+        gains = np.take_along_axis(gains, order, axis=0) * shares
+    most: Floats = gains.sum(axis=0)
+    return most
+
+
 class WeightCaching:
     """The most that cached weights save, for every capacity up to ``capacity``.
 

@@ -10,33 +10,32 @@ tile fits. Tilings are worked out where a path that takes what they cost at leas
 the best path has nothing but tilings that are worked out.
 """
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from math import ceil, inf
-from typing import Final, Literal, TypeAlias
+from typing import Final, Literal
 
+import numpy as np
+
+from archloom.evaluators.fusion.buffer import fusion_blocked
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionGroup, FusionPlan
-from archloom.space.workload import connected
 
-from ..group_equivalence import group_kind
 from ..one_shot import OneShotPlanner
 from ..parametric_search import HullVertex, least_product
 from ..plan_evaluator import MemoizedPlanEvaluator
-from .face_tiling import CostWeights, FaceTiling, best_tiling, fits, least_score, tiled_face
+from .face_tiling import tiled_face
 from .guillotine import regular_faces
-from .stack import Stack, stack_of
+from .range_paths import Range, RangePaths
+from .range_scores import RangeScores, ScoresAlong
+from .ranges import KnownRanges, known_ranges
+from .stack import CostWeights, Stack
 from .tile_benchmark import TileBenchmark
 
 CostObjective = Literal["edp", "energy", "latency"]
 
 #: ends of ranges in a row for which no tile fits, after which longer ranges are left out
 _PATIENCE: Final = 12
-
-Range = tuple[int, int]
-
-#: kind of range, words of the buffer that it must do without, weights of energy and cycles
-_Key: TypeAlias = tuple[int, int, CostWeights]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,17 +60,20 @@ class DeepFrackSearch:
     """
 
     def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
+        network, hardware = evaluator.network, evaluator.hardware
         self._evaluator = evaluator
-        self._network = evaluator.network
-        self.benchmark = TileBenchmark(evaluator.network, evaluator.hardware, evaluator.mapper)
-        # by kind of range
-        self._stacks: list[Stack | None] = []
-        self._tilings: dict[_Key, FaceTiling | None] = {}
-        # what no tiling costs less than
-        self._bounds: dict[_Key, float] = {}
+        known = known_ranges(network)
+        self.benchmark = TileBenchmark(network, hardware, evaluator.mapper, known.numbers)
+        found = dict(_ranges_that_fit(known, self.benchmark))
+        stacks = dict(found.values())
+        self._scores = RangeScores(list(stacks.values()))
+        number = {kind: n for n, kind in enumerate(stacks)}
+        self._paths = RangePaths(
+            len(network.layers), {span: number[kind] for span, (kind, _) in found.items()}
+        )
         # words that the common cost model asks for beyond DeepFrack's count; None if it never fits
         self._margins: dict[Range, int | None] = {}
-        self._ranges = list(self._find_ranges())
+        self._alone = [self._layer_alone(i) for i in range(len(network.layers))]
 
     def plan(self, objective: CostObjective = "edp") -> FusionPlan | None:
         """Return the plan with the least cost that fits under the common cost model; None if none
@@ -97,7 +99,8 @@ class DeepFrackSearch:
         before = self._margins.get(span, 0)
         missing = ceil((why.needed - why.available) * 8 / self._evaluator.hardware.word_bits)
         known = None if why.reason != "glb_overflow" else before
-        self._margins[span] = None if known is None else known + max(1, missing)
+        margin = self._margins[span] = None if known is None else known + max(1, missing)
+        self._paths.change(span, self._scores.without(self._paths.kind(span), margin))
 
     def planned_ranges(self, objective: CostObjective = "edp") -> tuple[PlannedRange, ...] | None:
         """Return the ranges with the least cost, in order; None if a layer cannot run."""
@@ -116,85 +119,22 @@ class DeepFrackSearch:
             raise AssertionError("a path for some weights is a path for all")
         return HullVertex(ranges, sum(s.energy_pj for s in ranges), sum(s.cycles for s in ranges))
 
-    def _find_ranges(self) -> Iterator[tuple[Range, int]]:
-        """Ranges of layers that share data and that some tile fits, with their kinds."""
-        count = len(self._network.layers)
-        numbers: dict[Hashable, int] = {}
-        for start in range(count):
-            misses = 0
-            for end in range(start + 1, count + 1):
-                layers = tuple(range(start, end))
-                if not connected(self._network, layers):
-                    continue
-                kind = numbers.setdefault(group_kind(self._network, layers), len(numbers))
-                if kind == len(self._stacks):
-                    stack = stack_of(self.benchmark, layers)
-                    self._stacks.append(stack if stack is not None and fits(stack) else None)
-                misses = misses + 1 if self._stacks[kind] is None else 0
-                if self._stacks[kind] is not None:
-                    yield (start, end), kind
-                if misses == _PATIENCE:
-                    break
-
     def _path(self, weights: CostWeights) -> tuple[PlannedRange, ...] | None:
         """The shortest path over ends of ranges, all its tilings worked out."""
+        energy, cycles = weights
+        alone = np.array(
+            [inf if a is None else energy * a.energy_pj + cycles * a.cycles for a in self._alone]
+        )
+        scores = self._scores.along(weights)
         while True:
-            taken = self._shortest(weights)
+            taken = self._paths.shortest(alone, scores.least)
             if taken is None:
                 return None
-            fresh = [
-                (span, kind)
-                for span, kind in taken
-                if kind is not None and self._key(span, kind, weights) not in self._tilings
-            ]
-            if not fresh:
-                return tuple(self._planned(span, kind, weights) for span, kind in taken)
-            for span, kind in fresh:
-                self._tiling(span, kind, weights)
+            kinds = dict.fromkeys(kind for _, kind in taken if kind is not None)
+            if not scores.raise_some(list(kinds)):
+                return tuple(self._planned(span, kind, scores) for span, kind in taken)
 
-    def _shortest(self, weights: CostWeights) -> list[tuple[Range, int | None]] | None:
-        """The shortest path, of ranges as far as they are known; None stands for a layer alone."""
-        count = len(self._network.layers)
-        ways: list[list[tuple[float, int, int | None]]] = [[] for _ in range(count + 1)]
-        for i in range(count):
-            alone = self._alone(i)
-            if alone is not None:
-                score = weights[0] * alone.energy_pj + weights[1] * alone.cycles
-                ways[i + 1].append((score, i, None))
-        for (start, end), kind in self._ranges:
-            ways[end].append((self._score((start, end), kind, weights), start, kind))
-        least = [0.0] + [inf] * count
-        taken: list[tuple[int, int | None]] = [(0, None)] * (count + 1)
-        for end in range(1, count + 1):
-            for score, start, way in ways[end]:
-                if least[start] + score < least[end]:
-                    least[end], taken[end] = least[start] + score, (start, way)
-        if least[count] == inf:
-            return None
-        found: list[tuple[Range, int | None]] = []
-        end = count
-        while end:
-            start, way = taken[end]
-            found.append(((start, end), way))
-            end = start
-        return found[::-1]
-
-    def _score(self, span: Range, kind: int, weights: CostWeights) -> float:
-        """What a range costs, or at least if its tiling is not worked out; inf if it cannot be."""
-        key = self._key(span, kind, weights)
-        if key in self._tilings:
-            tiling = self._tilings[key]
-            return inf if tiling is None else tiling.score
-        if key not in self._bounds:
-            stack = self._stack(span, kind)
-            self._bounds[key] = inf if stack is None else least_score(stack, weights)
-        return self._bounds[key]
-
-    def _key(self, span: Range, kind: int, weights: CostWeights) -> _Key:
-        margin = self._margins.get(span, 0)
-        return kind, -1 if margin is None else margin, weights
-
-    def _alone(self, layer: int) -> PlannedRange | None:
+    def _layer_alone(self, layer: int) -> PlannedRange | None:
         """A layer that streams all operands, as the layer model evaluates it."""
         group = FusionGroup((layer,))
         cost = self._evaluator.group(group)
@@ -203,39 +143,51 @@ class DeepFrackSearch:
         energy = cost.dynamic_pj + self.benchmark.leakage_pj * cost.latency_cycles
         return PlannedRange(group, energy, float(cost.latency_cycles))
 
-    def _stack(self, span: Range, kind: int) -> Stack | None:
-        margin, stack = self._margins.get(span, 0), self._stacks[kind]
-        if margin is None or stack is None:
-            return None
-        return replace(stack, margin=margin) if margin else stack
-
-    def _tiling(self, span: Range, kind: int, weights: CostWeights) -> FaceTiling | None:
-        key = self._key(span, kind, weights)
-        if key not in self._tilings:
-            stack = self._stack(span, kind)
-            self._tilings[key] = None if stack is None else best_tiling(stack, weights)
-        return self._tilings[key]
-
-    def _planned(self, span: Range, kind: int | None, weights: CostWeights) -> PlannedRange:
+    def _planned(self, span: Range, kind: int | None, scores: ScoresAlong) -> PlannedRange:
         if kind is None:
-            alone = self._alone(span[0])
+            alone = self._alone[span[0]]
             if alone is None:
                 raise AssertionError(f"layer {span[0]} is on the path and cannot run")
             return alone
-        stack, tiling = self._stack(span, kind), self._tiling(span, kind, weights)
+        stack, tiling = self._scores.stacks[kind], scores.tilings[kind]
         if stack is None or tiling is None:
             raise AssertionError(f"range {span} is on the path and has no tiling")
-        done = tiled_face(stack, weights, tiling)
+        done = tiled_face(stack, tiling)
         # the stack may be of another range of the same kind
-        shift = span[0] - stack.layers[0]
+        shift = span[0] - stack.shape.layers[0]
         resident = tuple(sorted(i + shift for u in tiling.units for i in stack.units[u]))
         layers, first = tuple(range(*span)), done.faces[0]
         tile = (first.rows, first.columns)
-        if done.faces == regular_faces(stack.face, tile):
+        if done.faces == regular_faces(stack.shape.face, tile):
             group = FusionGroup(layers, tile, "recompute", resident)
         else:
             group = FusionGroup(layers, None, "recompute", resident, done.faces)
         return PlannedRange(group, done.energy_pj, done.cycles)
+
+
+def _ranges_that_fit(
+    known: KnownRanges, bench: TileBenchmark
+) -> Iterator[tuple[Range, tuple[int, Stack]]]:
+    """Yield ranges of layers that share data and that some tile fits, with kinds and stacks."""
+    network, hardware = bench.network, bench.hardware
+    count, stacks = len(network.layers), dict[int, Stack | None]()
+    for start in range(count):
+        misses = 0
+        for end in range(start + 1, count + 1):
+            kind = known.kind(start, end)
+            if kind is None:
+                continue
+            if kind not in stacks:
+                group = FusionGroup(tuple(range(start, end)))
+                held = fusion_blocked(network, group, hardware) is None
+                stack = Stack(known.shape(kind), bench) if held else None
+                stacks[kind] = stack if stack is not None and stack.fits else None
+            found = stacks[kind]
+            misses = 0 if found is not None else misses + 1
+            if found is not None:
+                yield (start, end), (kind, found)
+            if misses == _PATIENCE:
+                break
 
 
 class DeepFrackPlanner(OneShotPlanner):

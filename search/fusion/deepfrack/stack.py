@@ -3,262 +3,186 @@
 DeepFrack's cost of a stack (Glint et al., sections III and IV): its layers one after another on
 each tile, from the benchmark of single tiles, plus what moves between DRAM and the chip. A tile
 costs the same wherever it stands on the face. The first tile, one of the largest, fetches all
-weights; later ones only those that are not cached.
+weights; later ones only those that are not cached. All sizes of tiles of a stack are costed at
+once, with bounds of layers that were not measured.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from functools import cached_property
-from math import prod
-from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints
-from archloom.evaluators.fusion import Edge, GroupShape
-from archloom.evaluators.fusion.buffer import buffer_words, fusion_blocked, shape_of
-from archloom.space.fusion import FusionGroup
-from archloom.space.workload import Layer
+from archloom.evaluators.fusion.buffer import buffer_words
 
-from .tile_benchmark import LayerTileCost, TileBenchmark
+from ..partition import Group
+from .ranges import RangeShape
+from .tile_benchmark import RESIDENCIES, TileBenchmark
+from .tile_sets import Tile
 
-Tile = tuple[int, int]
-
-#: cost by layer, rows and columns of its result, and whether its weights are cached
-_LayerTileCostOf = Callable[[int, int, int, bool], LayerTileCost | None]
+#: energy (pJ) and cycles
+CostWeights = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class TileCost:
-    """Energy (pJ, with leakage) and cycles of one tile of a stack.
+@dataclass(frozen=True, eq=False)
+class TileCosts:
+    """Energy (pJ, with leakage) and cycles of all sizes of tiles of a stack, at the least.
+
+    The last place is for tiles that a grid lacks: they cost nothing.
 
     Attributes:
-        streamed: float64[2], with all weights from DRAM.
-        saved: float64[2, U], less if the weights of a unit are cached.
+        streamed: float64[2, T + 1], with all weights from DRAM; infinite if a layer has no mapping.
+        saved: float64[2, U, T + 1], less if the weights of a unit are cached.
+        measured: bool[T], whether all of a tile was measured.
     """
 
     streamed: Floats
     saved: Floats
+    measured: NDArray[np.bool_]
+
+    def weighted(self, weights: CostWeights) -> tuple[Floats, Floats]:
+        """Return float64[T + 1] and float64[U, T + 1], weighted sums of energy and cycles."""
+        (e, c), (streamed, saved) = weights, (self.streamed, self.saved)
+        # what cannot run costs infinitely much, whatever it is weighted with
+        if not e or not c:
+            kind = 0 if e else 1
+            return weights[kind] * streamed[kind], weights[kind] * saved[kind]
+        return e * streamed[0] + c * streamed[1], e * saved[0] + c * saved[1]
 
 
-@dataclass(frozen=True)
 class Stack:
-    """A range of layers with all that its tilings cost.
+    """A range of layers with all that its tilings cost on one design.
 
-    Attributes:
-        layers: positions in the network.
-        units: layers that cache their weights together: those that share them.
-        words: int64[U], of each unit's weights.
-        shape: its maps and edges.
-        extents: int64[M, L + 1] for rows and columns, as of :func:`tile_extents`.
+    Args:
+        shape: the range, or the first of its kind.
         bench: costs of single tiles.
-        known, bounds: costs of tiles that were asked for, and what they cost at least.
         margin: words of the buffer that it must do without.
     """
 
-    layers: tuple[int, ...]
-    units: tuple[tuple[int, ...], ...]
-    words: Ints
-    shape: GroupShape
-    extents: tuple[Ints, Ints]
-    bench: TileBenchmark
-    known: dict[Tile, TileCost | None] = field(default_factory=dict)
-    bounds: dict[Tile, TileCost | None] = field(default_factory=dict)
-    margin: int = 0
+    def __init__(self, shape: RangeShape, bench: TileBenchmark, margin: int = 0) -> None:
+        self.shape = shape
+        self._bench = bench
+        keeps = "weights" in bench.hardware.levels[-2].keeps
+        #: layers that cache their weights together: those that share them
+        self.units: tuple[Group, ...] = shape.units if keeps else ()
+        #: int64[U], of each unit's weights
+        self.words = shape.weights[: len(self.units)]
+        #: images of a pass; tiles hold one at a time
+        self.images = bench.network.batch
+        through = keeps and not bench.hardware.levels[-2].optional
+        #: words of the buffer that stay free for weights that stream through it
+        self.streaming_words = int(through and bool(self.units))
+        held = np.append(shape.held, 0)
+        #: int64[T + 1], words of the buffer that tiles leave free while they hold most
+        self.free: Ints = buffer_words(bench.hardware) - margin - held
+        self._costs: TileCosts | None = None
+        # how many sizes were measured when these costs were worked out
+        self._runs = 0
+
+    def without(self, margin: int) -> "Stack":
+        """Return the stack with so many words less of the buffer."""
+        return Stack(self.shape, self._bench, margin)
 
     @property
-    def face(self) -> Tile:
-        """Rows and columns of the map that tiles are cut on."""
-        return self.shape.sizes[self.shape.anchor]
+    def fits(self) -> bool:
+        """Whether any tile of the face fits the buffer."""
+        return bool((self.free[self.shape.tiles.firsts] >= self.streaming_words).any())
 
     @property
-    def images(self) -> int:
-        """Images of a pass; tiles hold one at a time."""
-        return self.bench.network.batch
+    def costs(self) -> TileCosts:
+        """Costs of all tiles, measured or at the least."""
+        if self._costs is None:
+            self._costs, self._runs = self._all_costs(), self._bench.measured
+        return self._costs
+
+    def refresh(self) -> None:
+        """Take in what other stacks have measured since costs were worked out."""
+        if self._runs != self._bench.measured:
+            self._costs = None
+
+    def forget(self) -> None:
+        """Drop what can be worked out again."""
+        self._costs = None
+
+    def measured(self, tiles: Iterable[Tile]) -> bool:
+        """Whether what these tiles cost is known."""
+        return all(self.costs.measured[self.shape.tiles.number[tile]] for tile in tiles)
+
+    def measure(self, tile: Tile) -> bool:
+        """Find what a tile costs; whether all layers have a mapping for it."""
+        at, costs = self.shape.tiles.number[tile], self.costs
+        if not costs.measured[at]:
+            numbers = self.shape.sizes[:, at]
+            streamed, saved = np.full((2, 1), np.inf), np.zeros((2, len(self.units), 1))
+            if all(self._bench.run(*run) is not None for run in self._runs_of(numbers)):
+                streamed, saved = self._summed(self._bench.least(numbers[:, None]), np.array([at]))
+            costs.streamed[:, at], costs.saved[:, :, at] = streamed[:, 0], saved[:, :, 0]
+            costs.measured[at] = True
+        return bool(np.isfinite(costs.streamed[:, at]).all())
+
+    def _runs_of(self, sizes: Ints) -> Iterator[tuple[int, bool]]:
+        """Yield sizes of all layers with the residencies that matter."""
+        for size, has_unit in zip(sizes.tolist(), self._has_unit.tolist(), strict=True):
+            for resident in RESIDENCIES[: 1 + has_unit]:
+                yield size, resident
 
     @cached_property
-    def streaming_words(self) -> int:
-        """Words of the buffer that stay free for weights that stream through it."""
-        level = self.bench.hardware.levels[-2]
-        through = "weights" in level.keeps and not level.optional
-        return int(through and any(self._layer(m).weight_words for m in range(len(self.layers))))
+    def _has_unit(self) -> NDArray[np.bool_]:
+        """bool[m], whether each layer has weights that may be cached."""
+        cached = {i for unit in self.units for i in unit}
+        return np.array([i in cached for i in self.shape.layers])
 
-    @cached_property
-    def _alive(self) -> Ints:
-        """int64[m, M], whether each map is held while each layer runs."""
-        maps, steps = range(len(self.shape.channels)), np.arange(self.shape.members)[:, None]
-        first = np.array([u if u < self.shape.members else -1 for u in maps])
-        last = np.array([self.shape.last_reader(u) for u in maps])
-        return ((first <= steps) & (steps <= last)).astype(np.int64)
+    def _all_costs(self) -> TileCosts:
+        sizes = self.shape.sizes
+        streamed, saved = self._summed(self._bench.least(sizes), np.arange(sizes.shape[1]))
+        able = np.isfinite(streamed).all(axis=0) & np.isfinite(saved).all(axis=(0, 1))
+        streamed[:, ~able], saved[:, :, ~able] = np.inf, 0.0
+        ran = self._bench.ran(sizes)
+        measured = ((ran[1] | ~self._has_unit[:, None]) & ran[0]).all(axis=0) | ~able
+        gap = np.zeros((2, 1))
+        return TileCosts(
+            np.concatenate([streamed, gap], axis=1),
+            np.concatenate([saved, np.zeros((*saved.shape[:2], 1))], axis=2),
+            measured,
+        )
 
-    def free_words(self, tiles: Sequence[Tile]) -> Ints:
-        """int64[n], words of the buffer that tiles leave free while they hold most."""
-        rows, columns = (np.array([t[a] for t in tiles], np.int64) for a in (0, 1))
-        words = self.extents[0][:, rows] * self.extents[1][:, columns]
-        words *= np.array(self.shape.channels)[:, None]
-        capacity = buffer_words(self.bench.hardware) - self.margin
-        free: Ints = capacity - (self._alive @ words).max(axis=0)
-        return free
+    def _summed(self, figures: Floats, tiles: Ints) -> tuple[Floats, Floats]:
+        """Return streamed and saved of some tiles, given figures float64[3, 2, m, n] of layers."""
+        energy, chip, dram = figures
+        moved, brought = self._moved(tiles)
+        cycles = np.maximum(chip, dram + moved * self._bench.cycles_per_word)
+        energy = energy + self._bench.leakage_pj * cycles + brought
+        streamed = np.stack([energy[0].sum(axis=0), cycles[0].sum(axis=0)])
+        saved = np.zeros((2, len(self.units), len(tiles)))
+        first = self.shape.layers[0]
+        with np.errstate(invalid="ignore"):
+            for kind, of in enumerate((energy, cycles)):
+                less = of[0] - of[1]
+                for place in range(max(map(len, self.units), default=0)):
+                    some = [u for u, unit in enumerate(self.units) if len(unit) > place]
+                    saved[kind, some] += less[[self.units[u][place] - first for u in some]]
+        return streamed, saved
 
-    def cost(self, tile: Tile) -> TileCost | None:
-        """Return the cost of a tile; None if a layer has no mapping for it."""
-        if tile not in self.known:
-            self.known[tile] = self._cost(tile, self.bench.run)
-        return self.known[tile]
-
-    def least(self, tile: Tile) -> TileCost | None:
-        """Return what a tile costs at least, whichever weights are cached; no mapping is searched.
-
-        None if it is known that a layer has no mapping for it.
-        """
-        if tile in self.known:
-            return self.known[tile]
-        if tile not in self.bounds:
-            self.bounds[tile] = self._cost(tile, self.bench.least)
-        return self.bounds[tile]
-
-    def _cost(self, tile: Tile, run_of: _LayerTileCostOf) -> TileCost | None:
-        bench, shape = self.bench, self.shape
-        rows, columns = (self.extents[a][:, tile[a]].tolist() for a in (0, 1))
-        unit = {i: n for n, members in enumerate(self.units) for i in members}
-        streamed, saved = np.zeros(2), np.zeros((2, len(self.units)))
-        for m, i in enumerate(self.layers):
-            fetched = [
-                shape.channels[u] * rows[u] * columns[u]
-                for u in shape.externals
-                if self._first_reader[u] == m
-            ]
-            moved = sum(fetched) + self._stored(m, tile)
-            runs = [run_of(i, rows[m], columns[m], False)]
-            if i in unit:
-                runs.append(run_of(i, rows[m], columns[m], True))
-            figures = []
-            for run in runs:
-                if run is None:
-                    return None
-                cycles = max(run.chip_cycles, run.dram_cycles + bench.dram_cycles(moved))
-                energy = run.energy_pj + sum(map(bench.fetch_pj, fetched))
-                figures.append(np.array([energy + bench.leakage_pj * cycles, cycles]))
-            streamed += figures[0]
-            if i in unit:
-                saved[:, unit[i]] += figures[0] - figures[1]
-        return TileCost(streamed, saved)
-
-    @cached_property
-    def _first_reader(self) -> dict[int, int]:
-        edges = self.shape.edges
-        return {u: min(e.reader for e in edges if e.source == u) for u in self.shape.externals}
-
-    def _stored(self, m: int, tile: Tile) -> float:
-        """Words of a result that leave with a tile: its part of the face, of the whole map."""
-        if m not in self.shape.exported:
-            return 0.0
-        rows, columns = self.shape.sizes[m]
-        part = tile[0] * tile[1] / (self.face[0] * self.face[1])
-        return self.shape.channels[m] * rows * columns * part
+    def _moved(self, tiles: Ints) -> tuple[Floats, Floats]:
+        """Return float64[m, n], words that cross the pins of DRAM for each layer beside weights,
+        and the energy of those that arrive."""
+        shape = self.shape
+        moved = np.zeros((len(shape.layers), len(tiles)))
+        brought = np.zeros_like(moved)
+        first = shape.layers[0]
+        for box in shape.arriving:
+            words = box.words[tiles]
+            moved[box.first - first] += words
+            brought[box.first - first] += self._bench.fetch_pj(words)
+        # a tile's part of the face, of the whole map
+        part = (shape.tiles.rows * shape.tiles.columns)[tiles] / np.prod(shape.face)
+        for i, whole in shape.leaving.items():
+            moved[i - first] += whole * part
+        return moved, brought
 
     @cached_property
     def leaving_pj(self) -> float:
         """Energy of writing to DRAM what leaves, the same for all tilings."""
-        words = [self.shape.channels[m] * np.prod(self.shape.sizes[m]) for m in self.shape.exported]
-        return self.images * sum(self.bench.store_pj(int(w)) for w in words)
-
-    def _layer(self, m: int) -> Layer:
-        return self.bench.network.layers[self.layers[m]]
-
-
-def stack_of(bench: TileBenchmark, layers: tuple[int, ...]) -> Stack | None:
-    """Return the stack of a group; None if the hardware holds its maps nowhere."""
-    network, hardware = bench.network, bench.hardware
-    if fusion_blocked(network, FusionGroup(layers), hardware) is not None:
-        return None
-    shape = shape_of(network, layers)
-    members = [network.layers[i] for i in layers]
-    units: dict[int, list[int]] = {}
-    if "weights" in hardware.levels[-2].keeps:
-        for i in layers:
-            if network.layers[i].weight_words:
-                units.setdefault(network.weight_owner(i), []).append(i)
-    words = np.array([network.layers[found[0]].weight_words for found in units.values()], np.int64)
-    rows, columns = (tile_extents(shape, members, axis) for axis in (0, 1))
-    shared = tuple(tuple(found) for found in units.values())
-    return Stack(layers, shared, words, shape, (rows, columns), bench)
-
-
-#: so far from the border, in lengths of the anchor, that maps read at another pace drift apart by
-#: more than their size
-_AWAY: Final = 2**20
-
-#: places of a tile at which interleaved maps are looked at, at most
-_PLACES: Final = 64
-
-
-def tile_extents(shape: GroupShape, layers: Sequence[Layer], axis: int) -> Ints:
-    """Return what tiles of the anchor need of each map along one axis.
-
-    Of what the readers of a map leave out between them, all counts. Where an interleave makes the
-    needs of tiles take turns, the most counts. Maps that leave the group and are read in it
-    ask for nothing of their own.
-
-    Args:
-        shape, layers: the group and its layers.
-        axis: 0 for rows, 1 for columns.
-
-    Returns:
-        int64[M, L + 1], for tiles of 0 to L (the anchor's length) positions.
-    """
-    length = shape.sizes[shape.anchor][axis]
-    resident_members = min(_PLACES, prod({e: e.patch[axis] for e in shape.edges}.values()))
-    start = length * _AWAY + np.arange(resident_members)[:, None]
-    ends = start + np.arange(length + 1)
-    read = {e.source for e in shape.edges}
-    # what moves with the tile, and what every tile needs
-    moving: list[tuple[Ints, Ints] | None] = [None] * len(shape.sizes)
-    fixed: list[tuple[int, int] | None] = [None] * len(shape.sizes)
-    extents = np.zeros((len(shape.sizes), length + 1), np.int64)
-    for u in (*reversed(range(shape.members)), *shape.externals):
-        size = shape.sizes[u][axis]
-        if u not in read:
-            moving[u] = (start * size // length + 0 * ends, -(-ends * size // length))
-        for edge in (e for e in shape.edges if e.source == u):
-            _ask(edge, layers[edge.reader], axis, size, moving, fixed)
-        moved, held = moving[u], fixed[u]
-        if moved is not None and held is not None:
-            moving[u], fixed[u] = moved, held = None, (0, size)
-        if held is not None:
-            extents[u] = held[1] - held[0]
-        elif moved is not None:
-            extents[u] = np.minimum(size, (moved[1] - moved[0]).max(axis=0))
-    extents[:, 0] = 0
-    return extents
-
-
-def _ask(
-    edge: Edge,
-    layer: Layer,
-    axis: int,
-    size: int,
-    moving: list[tuple[Ints, Ints] | None],
-    fixed: list[tuple[int, int] | None],
-) -> None:
-    """Add what one reader needs of a map to what others need."""
-    u, moved, held = edge.source, moving[edge.reader], fixed[edge.reader]
-    if edge.full:
-        fixed[u] = (0, size)
-        return
-    stride, pad = layer.stride[axis], layer.padding[axis]
-    reach = ((layer.r, layer.s)[axis] - 1) * layer.dilation[axis]
-    patch, cut = edge.patch[axis], edge.start[axis]
-    if held is not None:
-        # clamped: it is the whole of a map that is read
-        lo, hi = max(0, held[0] * stride - pad), (held[1] - 1) * stride - pad + reach + 1
-        hi = min(layer.input_size[axis], hi)
-        if lo < hi:
-            lo, hi = (lo + cut) // patch, (hi - 1 + cut) // patch + 1
-            other = fixed[u] or (lo, hi)
-            fixed[u] = (min(lo, other[0]), max(hi, other[1]))
-    if moved is not None:
-        first = (moved[0] * stride - pad + cut) // patch
-        last = ((moved[1] - 1) * stride - pad + reach + cut) // patch + 1
-        old = moving[u] or (first, last)
-        moving[u] = (np.minimum(first, old[0]), np.maximum(last, old[1]))
+        return self.images * sum(map(self._bench.store_pj, self.shape.leaving.values()))

@@ -4,7 +4,7 @@ All of it follows from the network, so that it is worked out once for all design
 """
 
 from copy import copy
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,15 +12,11 @@ from archloom.evaluators import Ints
 from archloom.evaluators.fusion import with_residents
 from archloom.evaluators.fusion.buffer import shape_of
 from archloom.evaluators.fusion.tiling import TileWords, tile_sizes
-from archloom.search.fusion.tiling import GroupTilings, Tile
+from archloom.search.fusion.tiling import GroupTilings, SizeNumbers, Tile
 from archloom.space.fusion import HaloPolicy, Residents
 from archloom.space.workload import Network
 
-from ..group_equivalence import layer_kinds
 from ..partition import Group
-
-#: rows or columns of a map are fewer, so that keys of sizes are whole numbers of 64 bits
-_MOST_SIDE: Final = 2**24
 
 
 class TiledLayers(NamedTuple):
@@ -37,38 +33,6 @@ class TiledLayers(NamedTuple):
     sizes: Ints
     times: Ints
     loads: tuple[int, ...]
-
-
-class SizeNumbers:
-    """Numbers of the sizes in which the layers of one network run; layers of one kind share them.
-
-    Attributes:
-        sizes: a layer of the kind, rows and columns of its result, by number.
-    """
-
-    def __init__(self, network: Network) -> None:
-        self._kinds = np.array(layer_kinds(network), np.int64)
-        first = np.unique(self._kinds, return_index=True)[1]
-        self._layers: list[int] = first.tolist()
-        self._numbers: dict[int, int] = {}
-        self.sizes: list[tuple[int, int, int]] = []
-
-    def of(self, layers: Ints, rows: Ints, columns: Ints) -> Ints:
-        """Return int64[n], the numbers of some layers with rows and columns of their results."""
-        keys = ((self._kinds[layers] * _MOST_SIDE + rows) * _MOST_SIDE + columns).tolist()
-        try:
-            found = [self._numbers[key] for key in keys]
-        except KeyError:
-            found = [self._number(key) for key in keys]
-        return np.array(found, np.int64)
-
-    def _number(self, key: int) -> int:
-        if key not in self._numbers:
-            self._numbers[key] = len(self.sizes)
-            rest, columns = divmod(key, _MOST_SIDE)
-            kind, rows = divmod(rest, _MOST_SIDE)
-            self.sizes.append((self._layers[kind], rows, columns))
-        return self._numbers[key]
 
 
 class GroupTiling:

@@ -8,12 +8,13 @@ from typing import Final
 
 import numpy as np
 
+from archloom.search.fusion.tiling import SizeNumbers
 from archloom.space.workload import Network, remembered
 
 from ..partition import Group
 from .buffer_tilings import BufferFacts, BufferTilings
 from .edge_kinds import EdgeKinds, GroupAmongPins, KindsOfGroups
-from .group_tiles import GroupTiling, SizeNumbers
+from .group_tiles import GroupTiling
 from .option_batch import OptionColumns
 from .whole_groups import WholeGroups, WholeGroupsOf
 

@@ -3,9 +3,7 @@
 import numpy as np
 
 from archloom.evaluators import Floats, Ints
-from archloom.search.fusion.tiling import LayerTile, TileEstimates
-
-from .group_tiles import SizeNumbers
+from archloom.search.fusion.tiling import LayerTile, SizeNumbers, TileEstimates
 
 #: energy, cycles, and cycles of what is cut further
 _ENERGY, _EXACT, _LEAST = range(3)

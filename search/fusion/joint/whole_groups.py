@@ -9,14 +9,13 @@ import numpy as np
 from archloom.evaluators import Ints
 from archloom.evaluators.fusion import group_reads, group_sources, with_residents
 from archloom.evaluators.fusion.buffer import shape_of
-from archloom.search.fusion.tiling import Tile, in_one_piece, leaves_out
+from archloom.search.fusion.tiling import SizeNumbers, Tile, in_one_piece, leaves_out
 from archloom.space.fusion import Residents
 from archloom.space.workload import Network, bits
 
 from ..group_equivalence import readers_outside
 from ..partition import Group
 from .edge_kinds import EdgeKinds, GroupAmongPins
-from .group_tiles import SizeNumbers
 
 
 class WholeGroups(NamedTuple):

@@ -14,13 +14,7 @@ from functools import cached_property
 from math import inf
 
 from archloom.evaluators.fusion.buffer import buffer_words, fusion_blocked
-from archloom.evaluators.fusion.optimus import (
-    BandCost,
-    band_cost,
-    inputs_read,
-    layer_words,
-    line_buffers,
-)
+from archloom.evaluators.fusion.optimus import BandCost, LineBuffers, inputs_read, layer_words
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionGroup, FusionPlan
 from archloom.space.hardware import Hardware
@@ -30,6 +24,7 @@ from ..group_equivalence import layer_kinds
 from ..one_shot import OneShotPlanner
 from ..partition import Group, halves
 from ..protocol import PlanEvaluator
+from .known_lines import known_lines
 from .partition_dp import MOST_WORK, GroupWordCosts, LeastPartition, least_partition
 
 
@@ -107,6 +102,10 @@ class OptimusCosts:
         self.capacity = buffer_words(hardware)
         self._holds_weights = "weights" in hardware.levels[-2].keeps
         self._alone: dict[int, float] = {}
+        self._lines = known_lines(network)
+        # of groups that were asked for, then by kind of group
+        self._kinds: dict[Group, LineBuffers] = {}
+        self._bands: dict[LineBuffers, BandCost | None] = {}
 
     def group_costs(self) -> GroupWordCosts:
         """Return what the search for the least partition needs."""
@@ -117,22 +116,34 @@ class OptimusCosts:
         if len(layers) == 1:
             return self._layer(layers[0])
         band = self.band(layers)
-        return inf if isinstance(band, Infeasible) else float(band.words)
+        return inf if band is None else float(band.words)
 
     def never_fits(self, layers: Group) -> bool:
         """Return whether the maps never fit, whatever layers come on top."""
-        return line_buffers(self.network, layers).floor() >= self.capacity
+        return self._of(layers).floor >= self.capacity
 
-    def band(self, layers: Group) -> BandCost | Infeasible:
-        """Return how a group of several layers runs."""
-        blocked = fusion_blocked(self.network, FusionGroup(layers), self.hardware)
-        if blocked is not None:
-            return blocked
-        return band_cost(self.network, layers, self.capacity, self._holds_weights)
+    def band(self, layers: Group) -> BandCost | None:
+        """Return how a group of several layers runs; None if it cannot."""
+        lines = self._of(layers)
+        if lines not in self._bands:
+            blocked = fusion_blocked(self.network, FusionGroup(layers), self.hardware)
+            fits = blocked is None
+            self._bands[lines] = lines.band(self.capacity, self._holds_weights) if fits else None
+        return self._bands[lines]
 
     def streamed_rows(self, layers: Group) -> int:
         """Return the rows of a band, of a group that fits, if weights do not stay."""
-        return line_buffers(self.network, layers).cost(self.capacity - 1, stay=False).rows
+        return self._of(layers).cost(self.capacity - 1, stay=False).rows
+
+    def columns(self, layers: Group) -> int:
+        """Return the columns of the map that bands are cut on."""
+        shape = self._of(layers).shape
+        return shape.sizes[shape.anchor][1]
+
+    def _of(self, layers: Group) -> LineBuffers:
+        if layers not in self._kinds:
+            self._kinds[layers] = self._lines.of(layers)
+        return self._kinds[layers]
 
     def _layer(self, i: int) -> float:
         kind = layer_kinds(self.network)[i]
@@ -174,7 +185,7 @@ class _GroupFitter:
         if len(layers) == 1:
             return [FusionGroup(layers)]
         band = self._costs.band(layers)
-        if not isinstance(band, Infeasible):
+        if band is not None:
             found = self._banded(layers, band.rows, band.stay)
             if found is None and band.stay and band.weights:
                 found = self._banded(layers, self._costs.streamed_rows(layers), stay=False)
@@ -188,7 +199,7 @@ class _GroupFitter:
     def _banded(self, layers: Group, rows: int, stay: bool) -> FusionGroup | None:
         """The group in the largest bands, of halving heights, that fit."""
         network = self._evaluator.network
-        columns = _anchor_columns(network, layers)
+        columns = self._costs.columns(layers)
         weighted = tuple(i for i in layers if network.layers[i].weight_words) if stay else ()
         first = rows
         while True:
@@ -199,8 +210,3 @@ class _GroupFitter:
             if rows == 1:
                 return None
             rows = -(-rows // 2)
-
-
-def _anchor_columns(network: Network, layers: Group) -> int:
-    shape = line_buffers(network, layers).shape
-    return shape.sizes[shape.anchor][1]

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
         choose_weights as choose_weights,
         staying_weights as staying_weights,
         tile_group as tile_group,
-        tiles_apart as tiles_apart,
         weight_users as weight_users,
     )
     from .estimates import LayerTile as LayerTile, TileEstimates as TileEstimates
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
         least_weights as least_weights,
         leaves_out as leaves_out,
     )
+    from .known_tilings import tiles_apart as tiles_apart
     from .mesh_utilisation import even_sides as even_sides
+    from .size_numbers import SizeNumbers as SizeNumbers
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

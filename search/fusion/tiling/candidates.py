@@ -1,16 +1,14 @@
 """All tilings of one group that a search may choose from: tile, halo policy, resident weights."""
 
-from collections.abc import Iterator
-
-from archloom.evaluators.fusion.buffer import buffer_words, fusion_blocked, shape_of
+from archloom.evaluators.fusion.buffer import buffer_words, fusion_blocked
 from archloom.space import Infeasible
-from archloom.space.fusion import FusionGroup, HaloPolicy
+from archloom.space.fusion import FusionGroup
 from archloom.space.hardware import Hardware, fusion_cores
 from archloom.space.workload import Network
 
 from ..partition import Group
-from .default import choose_weights, fetches, tiles_apart
-from .grid import GroupTilings, Tile
+from .default import fetches, staying_weights, weight_users
+from .known_tilings import known_tilings
 
 
 def tilings(network: Network, layers: Group, hardware: Hardware) -> tuple[FusionGroup, ...]:
@@ -28,22 +26,13 @@ def tilings(network: Network, layers: Group, hardware: Hardware) -> tuple[Fusion
     if fusion_blocked(network, FusionGroup(layers), cores.one) is not None:
         return ()
     found: dict[FusionGroup, None] = {}
-    ways = GroupTilings(shape_of(network, layers), tuple(network.layers[i] for i in layers))
-    for tile, policy in _several(ways, network.batch, cores.count):
-        tiles = ways.tiles(tile, policy)
-        capacity = buffer_words(cores.one) - int(tiles.activations.max())
+    users = weight_users(network, layers)
+    keeps = "weights" in cores.one.levels[-2].keeps
+    for tiling in known_tilings(network, layers, cores.count):
+        capacity = buffer_words(cores.one) - tiling.peak
         if capacity > 0:
-            resident, _ = choose_weights(
-                network, layers, cores.one, fetches(tiles, cores), capacity
-            )
+            runs = fetches(tiling, network.batch, cores)
+            resident, _ = staying_weights(users, keeps, runs, capacity)
             for stay in (resident, ()):
-                found[FusionGroup(layers, tile, tiles.policy, stay)] = None
+                found[FusionGroup(layers, tiling.tile, tiling.halo, stay)] = None
     return tuple(found)
-
-
-def _several(ways: GroupTilings, images: int, cores: int) -> Iterator[tuple[Tile, HaloPolicy]]:
-    """Yield tiles and halo policies that differ there."""
-    if images % cores == 0:
-        yield from ((tile, policy) for tile in ways.bands for policy in ways.policies(tile))
-        return
-    yield from tiles_apart(ways, cores)

@@ -4,7 +4,7 @@ The fusion search decides what is fused; this decides how, group by group, from 
 alone, before any mapping is searched (CASCO evaluates off-chip traffic from the groups only).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import inf
 from sys import maxsize
@@ -20,19 +20,24 @@ from archloom.evaluators.fusion.buffer import (
     peak_demand,
     shape_of,
 )
-from archloom.evaluators.fusion.tiling import GroupTiles
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionGroup, HaloPolicy
 from archloom.space.hardware import Cores, Hardware, fusion_cores
 from archloom.space.workload import INPUTS, Network
 
-from .grid import GroupTilings, Tile
+from .grid import GroupTilings
+from .known_tilings import KnownTiling, known_tilings
 
-#: tried in this order; a later one is taken only if it is estimated to be cheaper
+#: of tiles of whole images; the first one is taken unless the other is estimated to be cheaper
 _POLICIES: Final[tuple[HaloPolicy, ...]] = ("keep_all", "recompute")
 
-#: where the tiles of an image run on several cores, which keep nothing for each other
-_POLICIES_APART: Final[tuple[HaloPolicy, ...]] = ("recompute", "keep_inner")
+
+class WeightUsers(NamedTuple):
+    """Weights that some layers share: how often they come in a tile, words, and which layers."""
+
+    times: int
+    words: int
+    layers: tuple[int, ...]
 
 
 def tile_group(
@@ -52,80 +57,67 @@ def tile_group(
     blocked = fusion_blocked(network, FusionGroup(layers), cores.one)
     if blocked is not None:
         return blocked
-    capacity = buffer_words(cores.one)
-    best: FusionGroup | None = None
-    tightest: GroupTiles | None = None
-    least = maxsize
-    lowest = inf
-    estimate = _estimator(hardware)
-    for tiles, tile in _candidates(network, layers, cores.count):
-        work, runs = _work_of(tiles, cores.count), fetches(tiles, cores)
-        # occupancy is the dear part: skip what would lose even if all weights could stay
-        if estimate(work, choose_weights(network, layers, hardware, runs, maxsize)[1]) >= lowest:
+    tilings = _tried(known_tilings(network, layers, cores.count), network.batch, cores.count)
+    best = _cheapest(tilings, weight_users(network, layers), network, hardware, cores)
+    if best is not None:
+        tiling, resident = best
+        return FusionGroup(layers, tiling.tile, tiling.halo, resident)
+    return _does_not_fit(network, layers, tilings, cores.one)
+
+
+def _cheapest(
+    tilings: tuple[KnownTiling, ...],
+    users: tuple[WeightUsers, ...],
+    network: Network,
+    hardware: Hardware,
+    cores: Cores,
+) -> tuple[KnownTiling, tuple[int, ...]] | None:
+    """Return the tiling that is estimated cheapest and the layers whose weights stay; None if none
+    fits."""
+    keeps, capacity = "weights" in hardware.levels[-2].keeps, buffer_words(cores.one)
+    images = network.batch
+    best: tuple[KnownTiling, tuple[int, ...]] | None = None
+    lowest, estimate = inf, _estimator(hardware)
+    for tiling in tilings:
+        work, runs = _work_of(tiling, images, cores.count), fetches(tiling, images, cores)
+        free = capacity - tiling.peak
+        # most lose even if all weights could stay
+        if free < 1 or estimate(work, staying_weights(users, keeps, runs, maxsize)[1]) >= lowest:
             continue
-        peak = int(tiles.activations.max())
-        if peak < least:
-            tightest, least = tiles, peak
-        free = capacity - peak
-        if free < 1:
-            continue
-        resident, words = choose_weights(network, layers, hardware, runs, free)
+        resident, words = staying_weights(users, keeps, runs, free)
         cost = estimate(work, words)
         if cost < lowest:
-            best, lowest = FusionGroup(layers, tile, tiles.policy, resident), cost
-    if best is not None:
-        return best
-    assert tightest is not None
+            best, lowest = (tiling, resident), cost
+    return best
+
+
+def _tried(tilings: tuple[KnownTiling, ...], images: int, cores: int) -> tuple[KnownTiling, ...]:
+    """Return the tilings that are tried, in order; a later one must be estimated to be cheaper."""
+    if images % cores > 0:
+        return tilings
+    by_cut = {(tiling.tile, tiling.halo): tiling for tiling in tilings}
+    order = ((tiling.tile, halo) for tiling in tilings for halo in _POLICIES)
+    return tuple(by_cut[cut] for cut in dict.fromkeys(order) if cut in by_cut)
+
+
+def _does_not_fit(
+    network: Network, layers: tuple[int, ...], tilings: tuple[KnownTiling, ...], core: Hardware
+) -> Infeasible:
+    """Return what the tiling that needs least lacks."""
+    least = min(tilings, key=lambda tiling: tiling.peak)
+    members = tuple(network.layers[i] for i in layers)
+    tightest = GroupTilings(shape_of(network, layers), members).tiles(least.tile, least.halo)
     # what the estimate takes for granted: a word for weights that pass through
     fullest = peak_demand(network, tightest, {}, [1] * len(layers))
     hint = "cut the group or enlarge the buffer"
-    return overflow(network, tightest, fullest, capacity, cores.one, hint)
+    return overflow(network, tightest, fullest, buffer_words(core), core, hint)
 
 
-def fetches(tiles: GroupTiles, cores: Cores) -> int:
+def fetches(tiling: KnownTiling, images: int, cores: Cores) -> int:
     """Return how often weights come that do not stay: once a tile, or for all cores of a round."""
     if cores.shared_weights:
-        return round_count(tiles, cores.count)
-    return tiles.count * tiles.images
-
-
-def _candidates(
-    network: Network, layers: tuple[int, ...], cores: int
-) -> Iterator[tuple[GroupTiles, Tile]]:
-    """Every tiling that is tried."""
-    tilings = GroupTilings(shape_of(network, layers), tuple(network.layers[i] for i in layers))
-    if network.layers[layers[0]].n % cores > 0:
-        for tile, policy in tiles_apart(tilings, cores):
-            yield tilings.tiles(tile, policy), tile
-        return
-    for tile in tilings.bands:
-        # one tile has no halo, so the policies agree
-        for policy in _POLICIES[:1] if tile == tilings.whole else _POLICIES:
-            yield tilings.tiles(tile, policy), tile
-
-
-def tiles_apart(tilings: GroupTilings, cores: int) -> Iterator[tuple[Tile, HaloPolicy]]:
-    """Yield tiles and halo policies for the tiles of one image on several cores.
-
-    Runs of tiles are dealt to cores; whole rows keep nothing for the next tile.
-    """
-    for tile in core_tile_sizes(*tilings.whole, cores):
-        for policy in _POLICIES_APART[: 1 + (tile[1] < tilings.whole[1])]:
-            yield tile, policy
-
-
-def core_tile_sizes(rows: int, columns: int, cores: int) -> Iterator[Tile]:
-    """Bands of rows for so many cores and multiples of them, and halves; each by halving widths.
-
-    Tiles that would leave more than half of the cores without one are left out.
-    """
-    halves = [1 << k for k in range(max(rows, columns).bit_length() + 1)]
-    heights = {-(-rows // (parts * k)) for k in halves for parts in (1, cores)}
-    widths = sorted({-(-columns // k) for k in halves}, reverse=True)
-    for height in sorted(heights, reverse=True):
-        for width in widths:
-            if 2 * -(-rows // height) * -(-columns // width) >= min(cores, 2 * rows * columns):
-                yield (height, width)
+        return round_count(tiling.per_image, images, tiling.linked, cores.count)
+    return tiling.per_image * images
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,19 +132,11 @@ class _Work:
     steps: float
 
 
-def _work_of(tiles: GroupTiles, cores: int) -> _Work:
-    rows, columns = (axis.new.sum(axis=1).tolist() for axis in (tiles.rows, tiles.columns))
-    macs = sum(
-        layer.macs // (layer.p * layer.q * layer.n) * rows[m] * columns[m]
-        for m, layer in enumerate(tiles.layers)
-    )
-    channels = tiles.shape.channels
-    words = sum(channels[t] * rows[t] * columns[t] for t in tiles.shape.externals)
-    shares = (tiles.rows.share.sum(axis=1), tiles.columns.share.sum(axis=1))
-    words += sum(channels[t] * int(shares[0][t] * shares[1][t]) for t in tiles.shape.exported)
-    macs, runs = macs * tiles.images, tiles.count * tiles.images
-    steps = macs if cores == 1 else macs * (round_count(tiles, cores) * cores / runs)
-    return _Work(macs, words * tiles.images, steps)
+def _work_of(tiling: KnownTiling, images: int, cores: int) -> _Work:
+    macs, runs = tiling.macs * images, tiling.per_image * images
+    rounds = round_count(tiling.per_image, images, tiling.linked, cores)
+    steps = macs if cores == 1 else macs * (rounds * cores / runs)
+    return _Work(macs, tiling.words * images, steps)
 
 
 def _estimator(hardware: Hardware) -> Callable[[_Work, int], float]:
@@ -169,14 +153,6 @@ def _estimator(hardware: Hardware) -> Callable[[_Work, int], float]:
         return float((energy + cycles * costs.leakage_pj_per_cycle) * cycles)
 
     return estimate
-
-
-class WeightUsers(NamedTuple):
-    """Weights that some layers share: how often they come in a tile, words, and which layers."""
-
-    times: int
-    words: int
-    layers: tuple[int, ...]
 
 
 def choose_weights(

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from archloom.evaluators import access_costs
+from archloom.evaluators import Floats, Ints, access_costs
 from archloom.evaluators.bounds import design_and_prices, layer_costs
 from archloom.evaluators.loopnest import Residency, vector_cost
 from archloom.space.hardware import Hardware
@@ -82,6 +82,30 @@ class TileEstimates:
                 streamed = 0 if staged[0] else self._layers[i].weight_words
                 self._memo[key] = (energy - streamed * self._weight_pj, max(cycles, exact), cycles)
         return [self._memo[key] for key in keys]
+
+    def least(self, layer: int, rows: Ints, columns: Ints, resident: bool) -> Floats:
+        """Return float64[2, n], energy and cycles of tiles of a layer on MACs, cut further.
+
+        Nothing of it is remembered.
+
+        Args:
+            layer: whose tiles they are.
+            rows, columns: int64[n], of the result of each.
+            resident: whether its weights are resident.
+        """
+        of = self._layers[layer]
+        staged = (self._keeps and (resident or of.multiplies_maps), True, True)
+        design, prices = design_and_prices(self._hardware, of.density, staged)
+        bounds, windows = (np.array([part], np.int64) for part in _nest(of, 1, 1))
+        bounds, windows = (part.repeat(len(rows), axis=0) for part in (bounds, windows))
+        bounds[:, P], bounds[:, Q] = rows, columns
+        for axis, sizes in enumerate((rows, columns)):
+            # positions that a window spans grow with the tile
+            windows[:, axis, 3] += (sizes - 1) * of.stride[axis]
+        costs: Floats = layer_costs(design, prices, bounds, windows).T
+        streamed = 0 if staged[0] else of.weight_words
+        costs[0] -= streamed * self._weight_pj
+        return costs
 
     def _exact(self, bounds: list[int]) -> float:
         """Cycles of the MACs that exact factors occupy; 0 if that is not known."""

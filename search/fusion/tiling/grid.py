@@ -134,6 +134,10 @@ class GroupTilings:
             found.append((1, width))
         return found
 
+    def banded(self) -> Iterator[tuple[Tile, HaloPolicy]]:
+        """Yield the tiles of :attr:`bands` under every policy that differs there."""
+        yield from ((tile, halo) for tile in self.bands for halo in self.policies(tile))
+
     def even(self, sides: Sequence[int]) -> list[Tile]:
         """Tiles near a square with such sides, larger ones first."""
         rows, columns = self.whole

@@ -7,9 +7,9 @@ from math import inf
 import numpy as np
 import pytest
 
-from archloom.search.fusion.deepfrack.face_tiling import grid_counts, has_largest
 from archloom.search.fusion.deepfrack.guillotine import least_costs, regular_faces, squares
-from archloom.search.fusion.deepfrack.knapsack import WeightCaching
+from archloom.search.fusion.deepfrack.knapsack import WeightCaching, most_saved
+from archloom.search.fusion.deepfrack.tile_sets import grid_counts, has_largest
 
 from ....cases.sweeps import sweep
 from ....oracles.enumerated_deepfrack import square_coverings
@@ -81,6 +81,9 @@ def test_cached_weights_save_as_much_as_any_that_fit(seed):
         ]
         for t in range(tiles):
             best = max(float(saved[t, s].sum()) for s in fitting)
+            bound = most_saved(words, saved.T, np.full(tiles, less))[t]
+            able = np.maximum(saved[t, words <= less], 0.0).sum()
+            assert best * (1 - 1e-12) <= bound <= able * (1 + 1e-12)
             assert caching.most(less)[t] == pytest.approx(best)
             pattern = list(caching.pattern(less, t))
             assert words[pattern].sum() <= less

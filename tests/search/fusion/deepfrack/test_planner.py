@@ -2,13 +2,11 @@
 
 from functools import cache
 
-import numpy as np
 import pytest
 
 from archloom.evaluators.fusion.group import GroupCost
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.search.fusion.deepfrack.planner import DeepFrackPlanner, DeepFrackSearch
-from archloom.search.fusion.deepfrack.stack import tile_extents
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.mapping.simd.searches import LocalMapping
@@ -16,12 +14,10 @@ from archloom.search.software.planners import fusion_search
 from archloom.space.fusion.plan import plan_violations
 from archloom.space.networks.registry import network as catalogue
 
-from ....cases.groups import any_tile, drawn
 from ....cases.small_designs import casco_edge, cheap_evaluator, three_levels
 from ....cases.sweeps import sweep
 from ....contracts.fusion_search import FusionSearchContract
 from ....oracles.enumerated_deepfrack import Enumeration, small_network
-from ....oracles.receptive_fields import receptive_fields
 
 #: words that hold hardly anything, some weights, and whole maps
 BUFFERS = (40, 90, 200, 600)
@@ -90,28 +86,6 @@ def test_a_range_that_the_common_price_refuses_gets_less_of_the_buffer():
     plan = planner.plan("energy")
     assert refused not in plan.groups
     assert isinstance(evaluator.plan(plan), NetworkCost)
-
-
-@pytest.mark.parametrize("kind", ["any", "dense", "operators"])
-def test_extents_are_receptive_fields_that_maps_bound(kind):
-    """Where one map leaves the group unread, as what tiles need is told in closed form."""
-    compared = 0
-    for seed in range(60):
-        shape, layers, rng = drawn(seed, kind)
-        if len(set(shape.exported) - {e.source for e in shape.edges}) > 1:
-            continue
-        tile = any_tile(shape, rng)
-        fields = receptive_fields(shape, layers, tile)
-        for axis in (0, 1):
-            found = tile_extents(shape, layers, axis)[:, tile[axis]]
-            sizes = [size[axis] for size in shape.sizes]
-            expected = [min(f[axis].extent, n) for f, n in zip(fields, sizes, strict=True)]
-            if all(e.patch[axis] == 1 for e in shape.edges):
-                assert found.tolist() == expected, seed
-            # grids start their tiles at fewer places than squares do
-            assert np.all(found >= expected), seed
-        compared += 1
-    assert compared >= 20
 
 
 class TestTiledContract(FusionSearchContract):

@@ -8,7 +8,8 @@ from hypothesis import given, strategies as st
 
 from archloom.evaluators.fusion.buffer.words import buffer_words
 from archloom.evaluators.fusion.group import group_cost
-from archloom.search.fusion.tiling.default import core_tile_sizes, tile_group
+from archloom.search.fusion.tiling.default import tile_group
+from archloom.search.fusion.tiling.known_tilings import core_tile_sizes
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.mapping.simd.searches import LocalMapping
 from archloom.space.design_space.presets import preset
