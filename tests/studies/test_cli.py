@@ -37,7 +37,6 @@ def test_a_run_shows_progress_front_and_baseline(home: Path) -> None:
     output = (home / "output").read_text()
     assert "study runs/tiny: begins" in output
     assert "trials 0/10, round 1/3" in output
-    assert "baseline: round 1/3" in output
     assert "not dominated: trial 0 (round 1/3): EDP " in output
     assert "Pareto front:" in output
     assert "against eyeriss, on the same cost model: EDP x " in output

@@ -192,7 +192,9 @@ def test_a_resumed_study_reads_no_file_of_the_user(tmp_path: Path) -> None:
     before = (tmp_path / "run" / "trials.jsonl").read_bytes()
     for command in ("resume run", "report run", "pareto run --json", "show run 0 --json"):
         done = archloom(*command.split(), cwd=tmp_path)
-        assert (done.returncode, done.stderr) == (0, "")
+        assert done.returncode == 0
+        # how far it is, with the time, where a machine takes long
+        assert all(line.startswith("[") for line in done.stderr.splitlines())
     assert (tmp_path / "run" / "trials.jsonl").read_bytes() == before
     assert json.loads(done.stdout)["networks"][0]["name"] == "net"
     refused = archloom("run", tmp_path / "tiny.yaml", "--out", "run", cwd=tmp_path)
