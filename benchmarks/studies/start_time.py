@@ -40,8 +40,8 @@ assert len(study.proposals().next(config.batch_size)[0]) == config.batch_size
 COMMANDS: Final[dict[str, tuple[tuple[str, ...], float]]] = {
     "help": ((*_ARCHLOOM, "--help"), 0.1),
     "networks": ((*_ARCHLOOM, "networks"), 0.1),
-    "mistake": ((*_ARCHLOOM, "run", "mistaken.yaml"), 0.15),
-    "typo": ((*_ARCHLOOM, "run", "typo.yaml"), 0.2),
+    "mistake": ((*_ARCHLOOM, "run", "mistaken.yaml"), 0.25),
+    "typo": ((*_ARCHLOOM, "run", "typo.yaml"), 0.25),
     "pareto": ((*_ARCHLOOM, "pareto", "runs/small"), 0.23),
     "propose": (("-c", _PROPOSE.format(path="quickstart.yaml")), 1.7),
 }
