@@ -70,13 +70,15 @@ def coverable(largest: int, rows: int, columns: int) -> bool:
         for w in range(2, columns + 1):
             some[h, w] = h == w and h <= largest
             with_it[h, w] = h == w and h == largest
+            # boxes that are too small for the largest square have nothing else to find
+            small = h < largest or w < largest
             for i in range(2, h - 1):
-                if with_it[h, w]:
+                if with_it[h, w] or (small and some[h, w]):
                     break
                 some[h, w] |= some[i, w] and some[h - i, w]
                 with_it[h, w] |= with_it[i, w] and some[h - i, w]
             for j in range(2, w - 1):
-                if with_it[h, w]:
+                if with_it[h, w] or (small and some[h, w]):
                     break
                 some[h, w] |= some[h, j] and some[h, w - j]
                 with_it[h, w] |= with_it[h, j] and some[h, w - j]
