@@ -3,16 +3,14 @@
 from typing import Any, Final
 
 from numba import _dynfunc
-from numba.core import ir, lowering
+from numba.core import ir
 from numba.core.compiler import Compiler, Flags
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
 from .libraries import KernelLibrary, PartLibrary, making_parts
-from .references import Reference, copied
-
-#: records begin at a word
-_WORD_BYTES: Final = 8
+from .lowering import PartLowering, looking_less
+from .references import copied
 
 
 class _Flags(Flags):  # type: ignore[misc]
@@ -40,7 +38,7 @@ class KernelCompiler(Compiler):  # type: ignore[misc]
 
     def compile_extra(self, func: Any) -> Any:
         """Compile a function, and all that it needs as parts."""
-        with making_parts(*self._contexts):
+        with making_parts(*self._contexts), looking_less():
             return super().compile_extra(func)
 
 
@@ -90,30 +88,3 @@ class CopyResults(AnalysisPass):  # type: ignore[misc]
                 # the dictionary of types refuses to have a type replaced
                 dict.__setitem__(state.typemap, block.terminator.value.name, copy)
         return True
-
-
-class _Lower(lowering.Lower):  # type: ignore[misc]
-    """Says of references that they can be read at any time, so that loads leave loops."""
-
-    def extract_function_arguments(self) -> Any:
-        """Mark arguments that are references."""
-        found = super().extract_function_arguments()
-        for kind, value in zip(self.fndesc.argtypes, found, strict=True):
-            if isinstance(kind, Reference):
-                record = self.context.get_value_type(kind.record)
-                value.attributes.dereferenceable = self.context.get_abi_sizeof(record)
-                value.attributes.align = _WORD_BYTES
-                value.add_attribute("nonnull")
-        return found
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class PartLowering(NativeLowering):  # type: ignore[misc]
-    """numba's lowering, by :class:`_Lower`."""
-
-    _name = "lower_part"
-
-    @property
-    def lowering_class(self) -> type[_Lower]:
-        """Class that writes LLVM's code of a function."""
-        return _Lower
