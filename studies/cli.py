@@ -26,7 +26,7 @@ from .commands import (
 from .commands.compare import COMPARE_EXAMPLES, compare
 from .commands.map import MAP_EXAMPLES, map_
 from .commands.schedule import SCHEDULE_EXAMPLES, schedule
-from .errors import UserError
+from .errors import TroubleError, UserError, faults, reason
 from .rendering.text import new_console
 
 app = App(
@@ -96,11 +96,23 @@ def run(
 
 
 @app.command_of(epilog="Example: archloom resume runs/quickstart --executor inline")
-def resume(folder: StudyDir, executor: ExecutorName = None, workers: Workers = None) -> None:
-    """Go on with a study that was stopped or killed; the result is as if it never had been."""
+def resume(
+    folder: StudyDir,
+    executor: ExecutorName = None,
+    workers: Workers = None,
+    retry_failed: Annotated[
+        bool,
+        Option("--retry-failed", help="Do again what crashed, and what machines failed."),
+    ] = False,
+) -> None:
+    """Go on with a study that was stopped or killed; the result is as if it never had been.
+
+    The exit code is 0 if it ends with a front, 1 without one, 3 if machines failed some trials
+    again and again, 4 if a disk or a cluster failed, and 130 if you stopped it.
+    """
     from .commands import Overrides, resume as resume_study
 
-    raise Exit(resume_study(folder, Overrides(executor, workers), new_console()))
+    raise Exit(resume_study(folder, Overrides(executor, workers), new_console(), retry_failed))
 
 
 @app.command_of(name="compile", epilog="Example: archloom compile --workers 8")
@@ -352,7 +364,13 @@ def main() -> None:
     # Its plugins are looked for in the metadata of all that is installed; nobody needs any.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     try:
-        app()
+        with faults():
+            app()
     except UserError as error:
         echo(f"error: {error}", err=True)
-        sys.exit(2)
+        sys.exit(error.exit_code)
+    except OSError as error:
+        # a disk or a connection, wherever it failed
+        where = f"{error.filename}: " if error.filename else ""
+        echo(f"error: {where}{reason(error)}", err=True)
+        sys.exit(TroubleError.exit_code)

@@ -1,5 +1,78 @@
-"""Mistakes of the user: shown as one message without a traceback; the exit code is 2."""
+"""Errors that are shown as one message without a traceback, and what the exit code is then."""
+
+import errno
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import ClassVar, Final
+
+#: a study ended without a front, or a check found something wrong
+NOTHING_FOUND: Final = 1
+
+#: a study ended, but machines failed some of its trials, which ``resume --retry-failed`` takes up
+SET_ASIDE: Final = 3
+
+#: archloom itself is wrong: a traceback says where
+FAULT: Final = 70
 
 
 class UserError(Exception):
     """Something that the user can mend; the message says what, where and how."""
+
+    exit_code: ClassVar[int] = 2
+
+
+class TroubleError(UserError):
+    """A disk, a machine or a cluster failed; the study can go on once it is mended."""
+
+    exit_code: ClassVar[int] = 4
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Turn what keeps a file from being written into one message.
+
+    Raises:
+        TroubleError: an :class:`OSError` was raised inside.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise TroubleError(f"{path} cannot be written: {reason(error)}") from None
+
+
+@contextmanager
+def faults() -> Iterator[None]:
+    """Give what nobody foresaw an exit code of its own, after its traceback."""
+    sound = False
+    try:
+        yield
+        sound = True
+    except (UserError, OSError, KeyboardInterrupt, SystemExit):
+        sound = True
+        raise
+    finally:
+        if not sound:
+            traceback.print_exc()
+            print(
+                "this is a fault of archloom; please report it with the lines above",
+                file=sys.stderr,
+            )
+            sys.exit(FAULT)
+
+
+def reason(error: OSError) -> str:
+    """Return what went wrong with a file, and what would help."""
+    helps = {
+        errno.ENOSPC: "make room",
+        errno.EDQUOT: "make room within the quota",
+        errno.EROFS: "choose a folder that can be written to",
+        errno.EACCES: "ask for permission, or choose another folder",
+        errno.EPERM: "ask for permission, or choose another folder",
+        errno.ENAMETOOLONG: "choose a shorter name",
+    }
+    text = error.strerror or str(error)
+    hint = helps.get(error.errno or 0)
+    return f"{text}; {hint}" if hint else text

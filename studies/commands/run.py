@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from archloom.studies.config import ExecutorChoice, StudyConfig, load_config, with_method
 
-from ..errors import UserError
+from ..errors import TroubleError, UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -105,8 +105,16 @@ def _begun(folder: Path, header: "Header") -> "WarmStart | None":
     return WarmStart.from_text(there.start) if same and there.start is not None else None
 
 
-def resume(folder: Path, overrides: Overrides, console: "Console") -> int:
+def resume(
+    folder: Path, overrides: Overrides, console: "Console", retry_failed: bool = False
+) -> int:
     """Go on with the study of a directory; return the exit code.
+
+    Args:
+        folder: the study's directory.
+        overrides: of the executor.
+        console: for progress and results.
+        retry_failed: do again what crashed, and what machines failed.
 
     Raises:
         UserError: the directory is no study, or cannot be gone on with.
@@ -124,7 +132,7 @@ def resume(folder: Path, overrides: Overrides, console: "Console") -> int:
             study = replace(study, start=WarmStart.from_text(header.start))
         view.end()
         with Store(folder) as store:
-            trials = _run(study, store, console, view)
+            trials = _run(study, store, console, view, retry_failed)
     return _ended(trials, study, folder, console)
 
 
@@ -134,9 +142,16 @@ def _find(path: Path) -> Path:
     return shipped if not path.exists() and path.suffix == "" and shipped.exists() else path
 
 
-def _run(study: "Study", store: "Store", console: "Console", view: "Watch") -> "list[Trial] | None":
-    """Run a study to its end; return its trials, or None if the user stopped it."""
+def _run(
+    study: "Study", store: "Store", console: "Console", view: "Watch", retry: bool = False
+) -> "list[Trial] | None":
+    """Run a study to its end; return its trials, or None if the user stopped it.
+
+    Raises:
+        TroubleError: a disk or a cluster failed; it says how to go on.
+    """
     from archloom.studies.engine import Stopped, StopRequest, make_executor, run_study
+    from archloom.studies.rendering.text import print_line
 
     folder, choice = store.folder, study.config.executor
     console.print(f"study {folder}: {'goes on' if store.begun else 'begins'}", highlight=False)
@@ -144,6 +159,8 @@ def _run(study: "Study", store: "Store", console: "Console", view: "Watch") -> "
     if began != now:
         text = f"note: begun by archloom {began}, goes on with {now}; their results may differ"
         console.print(text, highlight=False, soft_wrap=True)
+    for note in store.notes:
+        print_line(f"note: {note}", console)
     stop = StopRequest()
 
     def compile_first() -> None:
@@ -155,9 +172,13 @@ def _run(study: "Study", store: "Store", console: "Console", view: "Watch") -> "
     where = (choice.workers, choice.address, stop.check, view, compile_first)
     try:
         with stop, make_executor(choice.name, study.context, *where) as executor:
-            return run_study(study, store, executor, view)
+            return run_study(study, store, executor, view, retry)
     except Stopped:
         return None
+    except TroubleError as error:
+        raise TroubleError(
+            f"{error}\nnothing that was done is lost; go on with: archloom resume {folder}"
+        ) from None
 
 
 def _ended(trials: "list[Trial] | None", study: "Study", folder: Path, console: "Console") -> int:

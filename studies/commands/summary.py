@@ -8,6 +8,7 @@ from archloom.search import ObjectiveSet
 from archloom.search.hardware.certify import certificate_text
 from archloom.studies.analysis import Front, front_of
 from archloom.studies.config import StudyConfig, pick_rule
+from archloom.studies.rendering.text import print_line
 from archloom.studies.storage import (
     Trial,
     read_baseline,
@@ -15,6 +16,7 @@ from archloom.studies.storage import (
     read_validation,
 )
 
+from ..errors import NOTHING_FOUND, SET_ASIDE
 from .pareto import comparison, front_table
 
 if TYPE_CHECKING:
@@ -52,7 +54,16 @@ def summarize(
     if failed:
         text = f"{len(failed)} of {len(trials)} trials crashed: {', '.join(failed)}; "
         console.print(f"{text}{folder}/trials.jsonl has the tracebacks", highlight=False)
-    return 0 if front.members else 1
+    lost = [trial.label for trial in trials if trial.state == "lost"]
+    if lost:
+        print_line(
+            f"{len(lost)} of {len(trials)} trials were set aside, since machines failed them again "
+            f"and again: {', '.join(lost)}; once that is mended: "
+            f"archloom resume {folder} --retry-failed",
+            console,
+        )
+        return SET_ASIDE
+    return 0 if front.members else NOTHING_FOUND
 
 
 def infeasible_lines(trials: Sequence[Trial]) -> list[str]:

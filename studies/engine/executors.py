@@ -12,9 +12,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 from urllib.parse import urlsplit
 
-from archloom.studies.storage import Crash, TaskResult
+from archloom.studies.storage import Crash, Lost, TaskResult
 
-from ..errors import UserError
+from ..errors import TroubleError, UserError
+from .interrupt import Stopped
 from .placement import Placed, Placement
 from .progress import SILENT, Stages
 from .trial_task import (
@@ -70,14 +71,16 @@ class RayExecutor:
             workers. The cluster's machines need the same version of archloom.
 
     A trial goes on in the worker that had it before, unless that one has too much to do. Workers
-    that a cluster has no room for yet join when it has. A worker that dies is replaced and its task
-    done again, twice at most; then it counts as a crash of that trial.
+    that a cluster has no room for yet join when it has. A worker that dies, or whose machine has no
+    memory or disk left, is replaced and its task done again, twice at most; then the task is lost.
 
-    ``check`` is called between waits and may raise to give up; ``stages`` hears that workers start,
+    ``check`` is called between waits. If it raises :class:`Stopped`, no task begins any more; those
+    under way are waited for, and then it is raised again. ``stages`` hears that workers start,
     which they do with the first task, after ``before`` was called.
 
     Raises:
         UserError: on entering, if nothing answers at the address.
+        TroubleError: workers cannot start, or the cluster is gone.
     """
 
     def __init__(
@@ -162,29 +165,52 @@ class RayExecutor:
             self._stages.begin(f"starting Ray with {self._count} workers")
             self._starting = True
             self._start()
-        import ray
-
-        waiting, deaths = list(range(len(tasks))), Counter[int]()
+        waiting, losses = list(range(len(tasks))), Counter[int]()
         left = len(tasks)
         while left:
+            if self._wants_to_go_on():
+                self._give_out(tasks, waiting, started)
+            for index, result in self._done():
+                if isinstance(result, Lost) and losses[index] < _RETRIES:
+                    losses[index] += 1
+                    waiting.insert(0, index)
+                    continue
+                left -= 1
+                yield index, result
+
+    def _wants_to_go_on(self) -> bool:
+        """Ask whether tasks may begin.
+
+        Raises:
+            Stopped: none may, and none is under way.
+        """
+        try:
             self._check()
-            self._give_out(tasks, waiting, started)
-            done, _ = ray.wait(list(self._asked), num_returns=1, timeout=_PATIENCE_S)
-            for reference in done:
-                worker, index = self._asked.pop(reference)
-                try:
-                    result = ray.get(reference)
-                except (ray.exceptions.RayActorError, ray.exceptions.OutOfMemoryError) as error:
-                    result = self._died(worker, error, starting=index is None)
-                    if index is not None and deaths[index] < _RETRIES:
-                        deaths[index] += 1
-                        waiting.insert(0, index)
-                        continue
-                else:
-                    self._begun()
-                if index is not None:
-                    left -= 1
-                    yield index, result
+        except Stopped:
+            if all(index is None for _, index in self._asked.values()):
+                raise
+            return False
+        return True
+
+    def _done(self) -> Iterator[tuple[int, TaskResult | Crash]]:
+        """Wait a little; yield what tasks have come to meanwhile."""
+        import ray
+
+        done, _ = ray.wait(list(self._asked), num_returns=1, timeout=_PATIENCE_S)
+        for reference in done:
+            worker, index = self._asked.pop(reference)
+            try:
+                result = ray.get(reference)
+            except (ray.exceptions.RayActorError, ray.exceptions.OutOfMemoryError) as error:
+                result = self._died(worker, error, starting=index is None)
+            else:
+                self._begun()
+                if isinstance(result, Lost):
+                    # its machine has no room: what it remembers takes some
+                    ray.kill(self._workers[worker])
+                    self._replace(worker)
+            if index is not None:
+                yield index, result
 
     def _begun(self) -> None:
         """Note that a worker is there: until then a cluster may have had no room."""
@@ -206,21 +232,25 @@ class RayExecutor:
             started(index)
             self._asked[worker.perform.remote(tasks[index])] = number, index
 
-    def _died(self, number: int, error: Any, starting: bool) -> Crash:
+    def _died(self, number: int, error: Any, starting: bool) -> Lost:
         """Replace a worker; return what its task has come to, if it is not done again.
 
         Raises:
-            RayError: workers cannot start (they cannot import archloom, say). That is no fault of a
-                trial: the study stops, and can go on once it is mended.
+            TroubleError: workers cannot start (they cannot import archloom, say). That is no fault
+                of a trial: the study stops, and can go on once it is mended.
         """
         self._stillborn += starting
         if getattr(error, "actor_init_failed", False) or self._stillborn > _RETRIES:
-            raise error
+            lines = str(error).strip().splitlines()
+            raise TroubleError(f"Ray's workers cannot start: {lines[-1] if lines else error!r}")
+        self._replace(number)
+        name = type(error).__name__
+        return Lost(name, f"the worker died {_RETRIES + 1} times", f"{name}: no traceback")
+
+    def _replace(self, number: int) -> None:
         del self._workers[number]
         self._placement.lost(number)
         self._add_worker()
-        name = type(error).__name__
-        return Crash(name, f"the worker died {_RETRIES + 1} times", f"{name}: no traceback")
 
 
 def _placed(task: TrialTask) -> Placed:

@@ -12,6 +12,7 @@ from archloom.search import derived_seed
 from archloom.space.design_space import Point
 from archloom.studies.storage import BASELINE, Crash, History, Store, Trial, decode
 
+from ..errors import UserError
 from .held_out import validate
 from .live_front import LiveFront
 from .progress import Running, Status, Watch
@@ -25,9 +26,14 @@ if TYPE_CHECKING:
     from archloom.space.hardware import Hardware
 
 
-def run_study(study: Study, store: Store, executor: Executor, watch: Watch) -> list[Trial]:
-    """Run the study to its end, from wherever its store says that it is; return the trials."""
-    return _Loop(study, store, executor, watch).run()
+def run_study(
+    study: Study, store: Store, executor: Executor, watch: Watch, retry: bool = False
+) -> list[Trial]:
+    """Run the study to its end, from wherever its store says that it is; return the trials.
+
+    ``retry`` has searches done again that crashed, or that machines failed.
+    """
+    return _Loop(study, store, executor, watch).run(retry)
 
 
 class _Loop:
@@ -42,9 +48,11 @@ class _Loop:
         #: results of the round under way, so that none is decoded twice
         self._decoded: dict[int, SoftwareResult] = {}
 
-    def run(self) -> list[Trial]:
+    def run(self, retry: bool) -> list[Trial]:
         config = self._study.config
         self._history.opened(config.executor.name)
+        if retry:
+            self._history.retry()
         proposals = self._study.proposals()
         batch = 0
         while len(self._trials) < config.trials:
@@ -65,6 +73,7 @@ class _Loop:
             batch += 1
         if not self._trials:
             self._publish_baseline(self._rounds(self._beside(0), {}))
+        self._store.settle()
         self._validate()
         return self._trials
 
@@ -76,8 +85,10 @@ class _Loop:
         noted = self._history.points(batch)
         if noted is not None:
             points, refused = noted
+            self._check_noted([*points, *refused])
             proposals.refuse(refused)
             return points
+        self._store.settle()
         config, begun, start = self._study.config, len(self._trials), self._study.start
         n = min(config.batch_size, config.trials - begun)
         began, cpu_began = perf_counter(), process_time()
@@ -97,6 +108,21 @@ class _Loop:
             self._study.trial(number, batch, point, designs[number], results[number])
             for number, point in proposed.items()
         ]
+
+    def _check_noted(self, points: Sequence[Point]) -> None:
+        """Refuse points of the journal that the space does not have.
+
+        Raises:
+            UserError: the journal is not what archloom wrote.
+        """
+        try:
+            for point in points:
+                self._study.problem.assess(point)
+        except (ValueError, TypeError) as error:
+            raise UserError(
+                f"{self._store.folder}: the journal has a design that the space does not have "
+                f"({error}); restore it from a copy, or begin a study in another directory"
+            ) from None
 
     def _beside(self, batch: int) -> "dict[int, Hardware]":
         """Return the preset, which is evaluated beside the first batch as a trial that no round
@@ -247,7 +273,7 @@ class _Loop:
                 fraction=fraction,
                 best=objective.text(front[0].figure(objective)) if front else None,
                 front=len(front),
-                failed=sum(trial.state == "failed" for trial in self._trials),
+                failed=sum(trial.state in ("failed", "lost") for trial in self._trials),
                 validation=validation,
                 volume=self._live.volume,
                 certified=self._live.certified,

@@ -95,8 +95,10 @@ class Proposals:
             self._optimizer.tell([Observation(p, None, 0) for p in points])
 
     def tell(self, trials: Sequence[Trial]) -> None:
-        """Learn from trials that ended."""
+        """Learn from trials that ended; those that machines failed are just not proposed again."""
         self._observed += len(trials)
+        self.refuse([trial.point for trial in trials if trial.state == "lost" and trial.point])
+        trials = [trial for trial in trials if trial.state != "lost"]
         observations = [trial.observation(self._objective_set) for trial in trials]
         self._optimizer.tell(observations)
         for trial, observation in zip(trials, observations, strict=True):

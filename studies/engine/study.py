@@ -16,6 +16,7 @@ from archloom.studies.storage import (
     STUDY,
     Crash,
     Header,
+    Lost,
     Trial,
     TrialState,
     stored_networks,
@@ -137,7 +138,7 @@ class Study:
         edp = _best_edp(curve)
         state: TrialState = "complete" if len(rounds) == self.allocator.rounds else "stopped"
         if isinstance(last, Crash):
-            state = "failed"
+            state = "lost" if isinstance(last, Lost) else "failed"
         elif edp is None:
             state = "infeasible"
         cost = hardware_cost(hardware)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
 
-from archloom.studies.storage import Crash, TaskResult, decode, encode
+from archloom.studies.storage import Crash, Lost, TaskResult, decode, encode
 
 if TYPE_CHECKING:
     from archloom.search.software import SoftwareResult, SoftwareSettings, SoftwareTask
@@ -68,6 +68,9 @@ def perform(context: TaskContext, task: TrialTask) -> TaskResult | Crash:
         search = SoftwareTask(task.hardware, networks, context.settings, task.seed)
         state = None if task.previous is None else decode(task.previous).state
         payload = encode(context.advance(search, state, task.budget))
+    except (MemoryError, OSError) as error:
+        # the search reads and writes no files of its own: this machine has no room
+        return Lost(type(error).__name__, str(error), traceback.format_exc())
     except Exception as error:  # noqa: BLE001  (the one place where a crash becomes data)
         return Crash(type(error).__name__, str(error), traceback.format_exc())
     return TaskResult(payload, perf_counter() - start, process_time() - cpu_start)

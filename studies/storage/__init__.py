@@ -1,7 +1,8 @@
 """A study's directory: journal, trials, certificate; the only memory of a study.
 
-``store.py`` lists the files; ``journal.py`` survives a kill at any instant, ``history.py`` replays
-it, ``trial.py`` is the record of a finished trial.
+``store.py`` lists the files and is what writes to them; ``journal.py`` survives a kill at any
+instant, ``history.py`` replays it; ``header.py`` is what a study is, ``records.py`` reads its
+results, ``trial.py`` is the record of a finished trial.
 """
 
 from typing import TYPE_CHECKING
@@ -9,6 +10,12 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .header import (
+        LATER as LATER,
+        STUDY as STUDY,
+        Header as Header,
+        read_header as read_header,
+    )
     from .history import (
         History as History,
         TaskResult as TaskResult,
@@ -17,24 +24,20 @@ if TYPE_CHECKING:
     )
     from .journal import Event as Event, read_events as read_events
     from .networks import kept_workloads as kept_workloads, stored_networks as stored_networks
-    from .store import (
-        JOURNAL as JOURNAL,
-        LATER as LATER,
-        STUDY as STUDY,
-        Header as Header,
-        Store as Store,
+    from .records import (
         read_baseline as read_baseline,
         read_certificate as read_certificate,
-        read_header as read_header,
         read_trials as read_trials,
         read_validation as read_validation,
         write_whole as write_whole,
     )
+    from .store import JOURNAL as JOURNAL, Store as Store
     from .trial import (
         BASELINE as BASELINE,
         NOTHING_FOUND as NOTHING_FOUND,
         Crash as Crash,
         HeldOutTrial as HeldOutTrial,
+        Lost as Lost,
         Trial as Trial,
         TrialState as TrialState,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from archloom.studies.config import shown
 
 if TYPE_CHECKING:
-    from .store import Header
+    from .header import Header
 
 
 def differences(found: "Header", wanted: "Header", unsaid: Mapping[str, Any]) -> str:

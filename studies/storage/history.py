@@ -6,7 +6,9 @@
 ``advanced``   when, trial, round, the compressed result (:func:`encode`), and how long it took
 ``crashed``    when, trial, round, and the error with its traceback
 ``validated``  when, trial, position of the held-out network, and the result or the crash
-``opened``     when and with which executor a process took the study up
+``opened``     when and with which executor a process took the study up, and which study it is
+``lost``       when, trial, round or held-out network, and the error: machines failed, not the trial
+``retried``    when, trial, and round or network: what was lost is to be done again
 =============  =================================================================================
 
 An event is journaled before the study acts on it, so a study that was killed acts on it again.
@@ -17,15 +19,19 @@ import zlib
 from base64 import b85decode, b85encode
 from dataclasses import dataclass
 from time import time
-from typing import Any
+from typing import Any, Final
 
 from archloom.search.budget import Curve
 from archloom.search.software import NetworkResult, SoftwareResult
 from archloom.space import Infeasible
 from archloom.space.design_space import Point
 
-from .store import Store
-from .trial import Crash
+from ..errors import UserError
+from .store import JOURNAL, Store
+from .trial import Crash, Lost
+
+#: most bytes that a result is unpacked to; those of ten networks take a few hundred thousand
+MOST_BYTES: Final = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,15 +60,29 @@ def encode(result: SoftwareResult) -> str:
 
 
 def decode(payload: str) -> SoftwareResult:
-    """Return what :func:`encode` was given."""
-    content = json.loads(zlib.decompress(b85decode(payload)))
-    reason = content["infeasible"]
-    return SoftwareResult(
-        content["state"],
-        Curve(tuple(content["evaluations"]), tuple(content["edp"])),
-        {name: NetworkResult.from_dict(found) for name, found in content["networks"].items()},
-        Infeasible(**reason) if reason else None,
-    )
+    """Return what :func:`encode` was given.
+
+    Raises:
+        UserError: it is no such string, or would expand to more than any result does.
+    """
+    try:
+        unpack = zlib.decompressobj()
+        text = unpack.decompress(b85decode(payload), MOST_BYTES)
+        if unpack.unconsumed_tail:
+            raise ValueError(f"it expands to more than {MOST_BYTES // 2**20} MiB")
+        content = json.loads(text)
+        reason = content["infeasible"]
+        return SoftwareResult(
+            content["state"],
+            Curve(tuple(content["evaluations"]), tuple(content["edp"])),
+            {name: NetworkResult.from_dict(found) for name, found in content["networks"].items()},
+            Infeasible(**reason) if reason else None,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, zlib.error) as error:
+        raise UserError(
+            f"a result in the journal is none that archloom wrote ({error}); restore the journal "
+            "from a copy, or begin a study in another directory"
+        ) from None
 
 
 class History:
@@ -77,25 +97,59 @@ class History:
         self._points: dict[int, tuple[list[Point], list[Point]]] = {}
         self._rounds: dict[tuple[int, int], str | Crash] = {}
         self._held_out: dict[tuple[int, int], str | Crash] = {}
-        for event in store.take_events():
-            self._replay(event)
+        for number, event in enumerate(store.take_events(), 1):
+            try:
+                self._replay(event)
+            except (KeyError, TypeError, ValueError, AttributeError):
+                raise UserError(
+                    f"{store.folder / JOURNAL}: line {number} is no event that archloom wrote; "
+                    "restore the file from a copy, or begin a study in another directory"
+                ) from None
 
     def _replay(self, event: dict[str, Any]) -> None:
         match event["event"]:
             case "asked":
-                self._points[event["batch"]] = (event["points"], event.get("refused", []))
+                points, refused = event["points"], event.get("refused", [])
+                if not all(isinstance(point, dict) for point in [*points, *refused]):
+                    raise TypeError("points are no objects")
+                self._points[event["batch"]] = points, refused
             case "advanced":
-                self._rounds[event["trial"], event["round"]] = event["payload"]
+                self._rounds[event["trial"], event["round"]] = str(event["payload"])
             case "crashed":
                 self._rounds[event["trial"], event["round"]] = Crash(**event["crash"])
+            case "lost":
+                results, key = self._place(event)
+                results[key] = Lost(**event["crash"])
+            case "retried":
+                results, key = self._place(event)
+                results.pop(key, None)
             case "validated":
                 crash = event["crash"]
                 found = Crash(**crash) if crash else event["payload"]
                 self._held_out[event["trial"], event["network"]] = found
 
+    def _place(
+        self, event: dict[str, Any]
+    ) -> tuple[dict[tuple[int, int], str | Crash], tuple[int, int]]:
+        """Return where an event belongs: among rounds, or among held-out networks."""
+        if "round" in event:
+            return self._rounds, (event["trial"], event["round"])
+        return self._held_out, (event["trial"], event["network"])
+
+    def retry(self) -> int:
+        """Have everything done again that crashed or was lost; return how many searches that is."""
+        count = 0
+        for name, results in (("round", self._rounds), ("network", self._held_out)):
+            for (trial, at), found in list(results.items()):
+                if isinstance(found, Crash):
+                    self._note("retried", trial=trial, **{name: at})
+                    del results[trial, at]
+                    count += 1
+        return count
+
     def opened(self, executor: str) -> None:
         """Note that a process took the study up."""
-        self._note("opened", executor=executor)
+        self._note("opened", executor=executor, study=self._store.header.identity)
 
     def points(self, batch: int) -> tuple[list[Point], list[Point]] | None:
         """Return the points of a batch, and those that were proposed and are not run.
@@ -124,7 +178,8 @@ class History:
         """Note what came of a trial's round."""
         place = {"trial": trial, "round": round_index}
         if isinstance(result, Crash):
-            self._note("crashed", **place, crash=result.to_dict())
+            kind = "lost" if isinstance(result, Lost) else "crashed"
+            self._note(kind, **place, crash=result.to_dict())
         else:
             taken = _taken(result.seconds, result.cpu_seconds)
             self._note("advanced", **place, **taken, payload=result.payload)
@@ -137,7 +192,9 @@ class History:
     def validated(self, trial: int, network: int, result: TaskResult | Crash) -> None:
         """Note what came of a design on a held-out network."""
         place = {"trial": trial, "network": network}
-        if isinstance(result, Crash):
+        if isinstance(result, Lost):
+            self._note("lost", **place, crash=result.to_dict())
+        elif isinstance(result, Crash):
             self._note("validated", **place, payload=None, crash=result.to_dict())
         else:
             taken = _taken(result.seconds, result.cpu_seconds)

@@ -1,18 +1,19 @@
 """An append-only file of events that survives a kill at any instant.
 
 Every line carries the CRC-32 of its event. A write that was cut short leaves a last line that
-does not check; it is dropped, as if the event had never happened. A line that does not check
-and is followed by one that does is damage, and is reported rather than skipped.
+does not check: it is copied to a file beside the journal, and then dropped as if the event had
+never happened. Anything else that does not check is damage, is reported, and is left alone.
 """
 
 import json
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..errors import UserError
+from ..errors import TroubleError, UserError, reason, writing
 
 Event = dict[str, Any]
 
@@ -26,36 +27,90 @@ class Journal:
 
     Args:
         path: file of the journal; made if it is not there.
+        check: gets the events before anything is changed; may raise to refuse them.
 
     Attributes:
         found: the events that the file held; what is appended is not kept here.
+        cut_short: bytes of a last line that was dropped; 0 for none.
 
     Raises:
-        UserError: a line in the middle of the file is damaged.
+        UserError: the file is damaged; it was not changed.
+        TroubleError: it cannot be written.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.found, end = _parse(path.read_bytes() if path.exists() else b"", path)
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-        os.ftruncate(self._file, end)
+    def __init__(
+        self, path: Path, check: Callable[[Sequence[Event]], None] = lambda _: None
+    ) -> None:
+        data = path.read_bytes() if path.exists() else b""
+        self.found, end = _parse(data, path)
+        check(self.found)
+        self.cut_short = len(data) - end
+        self._path, self._end, self._failed = path, end, False
+        with writing(path):
+            if self.cut_short:
+                _keep(data[end:], copy_of(path))
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+            os.ftruncate(self._file, end)
 
     def append(self, event: Event) -> None:
-        """Write one event; it is on the disk when this returns."""
-        os.write(self._file, _line(event))
-        os.fsync(self._file)
+        """Write one event; it is on the disk when this returns.
+
+        Raises:
+            TroubleError: it could not be written, and nothing of it was; no event can follow.
+        """
+        if self._failed:
+            raise TroubleError(f"{self._path} could not be written before; nothing more is")
+        line = _line(event)
+        try:
+            write_at(self._file, line, self._end)
+            os.fsync(self._file)
+        except OSError as error:
+            self._failed = True
+            # what was written of the line would make the next one unreadable
+            with suppress(OSError):
+                os.ftruncate(self._file, self._end)
+            raise TroubleError(f"{self._path} cannot be written: {reason(error)}") from None
+        self._end += len(line)
 
     def close(self) -> None:
         """Close the file."""
         os.close(self._file)
 
 
+def copy_of(path: Path) -> Path:
+    """Return where a journal's lines go that were cut short."""
+    return path.with_name(f"{path.name}.cut")
+
+
 def read_events(path: Path) -> list[Event]:
     """Return the events without changing the file, which another process may be writing.
 
     Raises:
-        UserError: a line in the middle of the file is damaged.
+        UserError: the file is damaged.
     """
     return _parse(path.read_bytes(), path)[0] if path.exists() else []
+
+
+def write_at(file: int, data: bytes, at: int) -> None:
+    """Write all of it: a disk that is nearly full takes a part without an error.
+
+    Args:
+        file: descriptor; one that appends does so wherever ``at`` is.
+        data: to be written.
+        at: offset in the file.
+    """
+    while data:
+        written = os.pwrite(file, data, at)
+        data, at = data[written:], at + written
+
+
+def _keep(data: bytes, path: Path) -> None:
+    file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        write_at(file, data + b"\n", 0)
+        os.fsync(file)
+    finally:
+        os.close(file)
 
 
 def _line(event: Event) -> bytes:
@@ -63,31 +118,62 @@ def _line(event: Event) -> bytes:
     return b"%s%08x%s%s}\n" % (_HEAD, zlib.crc32(body), _MIDDLE, body)
 
 
+class _Broken(NamedTuple):
+    number: int
+    line: bytes
+
+
 def _parse(data: bytes, path: Path) -> tuple[list[Event], int]:
     """Return the events and where the last sound line ends."""
     events: list[Event] = []
+    broken: list[_Broken] = []
     end = 0
-    broken: int | None = None
     for number, (start, line) in enumerate(_lines(data), 1):
         event = _event(line)
         if event is None:
-            broken = broken or number
-        elif broken:
+            broken.append(_Broken(number, line))
+            continue
+        if broken:
             raise UserError(
-                f"{path}: line {broken} is damaged, but line {number} is not, so this is no "
-                "write that was cut short; restore the file from a copy or start a new study"
+                f"{path}: line {broken[0].number} is damaged, but line {number} is not, so this is "
+                "no write that was cut short; restore the file from a copy or start a new study"
             )
-        else:
-            events.append(event)
-            end = start + len(line)
+        events.append(event)
+        end = start + len(line)
+    if broken:
+        _check_cut_short(broken, bool(events), path)
     return events, end
+
+
+def _check_cut_short(broken: list[_Broken], begun: bool, path: Path) -> None:
+    """Refuse lines at the end that one interrupted write cannot have left there.
+
+    Raises:
+        UserError: they are more than one, or nothing before them is a journal and they do not begin
+            like one.
+    """
+    first = broken[0]
+    begins = _HEAD.startswith(first.line[: len(_HEAD)]) or not first.line.strip(b"\0")
+    if first.line.endswith(b"\r\n"):
+        why = "lines end with CR LF, as if another program had saved it; turn them into LF"
+    elif len(broken) > 1:
+        why = f"its last {len(broken)} lines are damaged, and one write leaves one at the most"
+    elif not begun and not begins:
+        why = "it does not begin like a journal"
+    else:
+        return
+    raise UserError(
+        f"{path}: {why}; nothing was changed; restore the file from a copy, "
+        "or begin a study in another directory"
+    )
 
 
 def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
     start = 0
-    for line in data.splitlines(keepends=True):
-        yield start, line
-        start += len(line)
+    while start < len(data):
+        end = data.find(b"\n", start) + 1 or len(data)
+        yield start, data[start:end]
+        start = end
 
 
 def _event(line: bytes) -> Event | None:
@@ -97,4 +183,10 @@ def _event(line: bytes) -> Event | None:
         and line.startswith(_HEAD)
         and line[len(_HEAD) : len(_HEAD) + 8] == b"%08x" % zlib.crc32(body)
     )
-    return json.loads(body) if sound else None
+    if not sound:
+        return None
+    try:
+        event = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return event if isinstance(event, dict) else None

@@ -9,7 +9,7 @@ from archloom.studies.config import EntryError, Workload, is_file, load_workload
 from ..errors import UserError
 
 if TYPE_CHECKING:
-    from .store import Header
+    from .header import Header
 
 
 def kept_workloads(folder: Path, header: "Header") -> tuple[Workload, ...]:

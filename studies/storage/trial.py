@@ -17,7 +17,7 @@ from archloom.space import Infeasible
 if TYPE_CHECKING:
     from archloom.space.design_space import Point
 
-TrialState = Literal["complete", "stopped", "infeasible", "failed"]
+TrialState = Literal["complete", "stopped", "infeasible", "failed", "lost"]
 
 #: Number of the baseline, which is no trial of the search.
 BASELINE: Final = -1
@@ -28,7 +28,7 @@ NOTHING_FOUND: Final = Curve((), ())
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """A round that raised, or whose worker died."""
+    """A round that raised."""
 
     error: str
     message: str
@@ -39,6 +39,14 @@ class Crash:
         return asdict(self)
 
 
+@dataclass(frozen=True, slots=True)
+class Lost(Crash):
+    """A round that machines failed: its workers died, or had no memory or disk left.
+
+    It says nothing of the design, so nothing is learned from it.
+    """
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trial:
     """A trial that ended.
@@ -47,7 +55,8 @@ class Trial:
         number: from 0 on; :data:`BASELINE` for the preset to compare with.
         batch: from 0 on, likewise.
         state: ``complete`` (it went through every round), ``stopped`` (halved away, with an honest
-            EDP), ``infeasible`` (no plan could be evaluated) or ``failed`` (a round crashed).
+            EDP), ``infeasible`` (no plan could be evaluated), ``failed`` (a round crashed) or
+            ``lost`` (machines failed a round again and again).
         rounds: that it took part in.
         point: parameters of the design; None for a preset.
         hardware: name of the design.

@@ -29,7 +29,8 @@ from archloom.space.design_space.hardware_space import TEMPLATES
 from archloom.space.design_space.presets import PRESETS
 from archloom.studies.cli import app
 from archloom.studies.config.methods import METHODS
-from archloom.studies.storage.store import read_baseline, read_header, read_trials
+from archloom.studies.storage.header import read_header
+from archloom.studies.storage.records import read_baseline, read_trials
 
 from ..cases.studies import archloom
 from ..contracts.problems import SMALL_TEMPLATE

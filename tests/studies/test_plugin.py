@@ -16,7 +16,7 @@ from archloom.search.fusion.protocol import FusionSearch
 from archloom.search.hardware.problem import DesignProblem
 from archloom.search.hardware.protocol import HardwareOptimizer
 from archloom.search.mapping.protocol import MappingSearch
-from archloom.studies.storage.store import read_trials
+from archloom.studies.storage.records import read_trials
 
 from ..cases.studies import COMMAND
 from ..contracts.budget_allocator import BudgetAllocatorContract

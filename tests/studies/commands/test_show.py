@@ -27,7 +27,7 @@ from archloom.studies.cli import app
 from archloom.studies.commands.show import renderables
 from archloom.studies.errors import UserError
 from archloom.studies.rendering.text.design import group_layers, kept_columns, tiling_text
-from archloom.studies.storage.store import read_baseline, read_trials
+from archloom.studies.storage.records import read_baseline, read_trials
 
 from ...cases.small_designs import casco_edge, chain
 

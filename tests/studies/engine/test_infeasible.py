@@ -8,7 +8,7 @@ import yaml
 
 from archloom.studies.commands.summary import infeasible_lines
 from archloom.studies.config.study_config import space_text
-from archloom.studies.storage.store import read_trials
+from archloom.studies.storage.records import read_trials
 
 from ...cases.studies import TINY, archloom, write_study
 

@@ -11,7 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from archloom.studies.cli import app
-from archloom.studies.storage.store import BASELINE_FILE, JOURNAL, TRIALS
+from archloom.studies.storage.records import BASELINE_FILE, TRIALS
+from archloom.studies.storage.store import JOURNAL
 
 from ...cases.studies import TINY, archloom, begin, write_study
 from ...cases.sweeps import sweep

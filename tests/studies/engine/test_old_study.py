@@ -7,7 +7,7 @@ from shutil import copytree
 import pytest
 
 from archloom.studies.analysis.details import trial_details
-from archloom.studies.storage.store import read_baseline, read_trials, read_validation
+from archloom.studies.storage.records import read_baseline, read_trials, read_validation
 
 from ...cases.studies import archloom
 

@@ -14,7 +14,8 @@ from archloom.studies.config.errors import ConfigError
 from archloom.studies.engine.start_from import WarmStart, warm_start
 from archloom.studies.engine.study import design_problem, header_of
 from archloom.studies.errors import UserError
-from archloom.studies.storage.store import read_header, read_trials
+from archloom.studies.storage.header import read_header
+from archloom.studies.storage.records import read_trials
 from archloom.studies.storage.trial import Trial
 
 from ...cases.studies import TINY, run_here, tiny_config, write_study

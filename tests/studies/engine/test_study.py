@@ -17,15 +17,10 @@ from archloom.studies.config.study_config import space_text
 from archloom.studies.engine.progress.watch import Status
 from archloom.studies.engine.study import header_of, stored_config
 from archloom.studies.errors import UserError
+from archloom.studies.storage.header import read_header
 from archloom.studies.storage.journal import read_events
-from archloom.studies.storage.store import (
-    JOURNAL,
-    TRIALS,
-    Store,
-    read_baseline,
-    read_header,
-    read_trials,
-)
+from archloom.studies.storage.records import TRIALS, read_baseline, read_trials
+from archloom.studies.storage.store import JOURNAL, Store
 
 from ...cases.studies import TINY, run_here, tiny_config
 from ...cases.sweeps import sweep

@@ -4,18 +4,17 @@ import pytest
 import yaml
 
 from archloom.studies.config.study_config import space_text
-from archloom.studies.errors import UserError
-from archloom.studies.storage.store import (
-    LOCK,
-    SPACE,
-    STUDY,
+from archloom.studies.errors import TroubleError, UserError
+from archloom.studies.storage.header import SPACE, STUDY, Header, read_header
+from archloom.studies.storage.history import History
+from archloom.studies.storage.records import (
+    CERTIFICATE,
     TRIALS,
-    Header,
-    Store,
     read_baseline,
-    read_header,
+    read_certificate,
     read_trials,
 )
+from archloom.studies.storage.store import BEYOND, JOURNAL, LOCK, Store
 from archloom.studies.storage.trial import Trial
 
 from ...cases.studies import tiny_config
@@ -75,6 +74,7 @@ def test_publishing_mends_what_a_kill_cut_short_or_somebody_changed(
     header: Header, folder: Path
 ) -> None:
     with Store.create(folder, header) as store:
+        store.append({"event": "x"})
         store.publish(FOUND)
     whole = (folder / TRIALS).read_bytes()
     for damaged in (*(whole[:cut] for cut in range(len(whole))), whole.replace(b"1", b"7")):
@@ -192,3 +192,72 @@ def test_a_beginning_that_was_killed_begins_again(header: Header, folder: Path) 
     with Store.create(folder, header) as store:
         assert not store.begun
     assert read_header(folder) == header
+
+
+def test_lines_that_the_journal_does_not_have_are_set_aside(header: Header, folder: Path) -> None:
+    with Store.create(folder, header) as store:
+        store.append({"event": "x"})
+        store.publish(FOUND)
+    whole = (folder / TRIALS).read_bytes()
+    extra = whole.splitlines(keepends=True)[-1].replace(b'"trial":3', b'"trial":4')
+    (folder / TRIALS).write_bytes(whole + extra)
+    with Store(folder) as store:
+        store.publish(FOUND)
+        store.settle()
+        store.settle()
+    assert (folder / TRIALS).read_bytes() == whole
+    assert (folder / BEYOND).read_bytes() == extra
+
+
+@pytest.mark.parametrize("text", [None, b""])
+def test_trials_without_a_journal_are_not_begun_again(
+    header: Header, folder: Path, text: bytes | None
+) -> None:
+    with Store.create(folder, header) as store:
+        store.append({"event": "x"})
+        store.publish(FOUND)
+    (folder / JOURNAL).unlink()
+    if text is not None:
+        (folder / JOURNAL).write_bytes(text)
+    before = content(folder)
+    with pytest.raises(UserError, match=r"is (missing|empty), but trials.jsonl has 4 trials"):
+        Store(folder)
+    assert content(folder) == before
+
+
+def test_a_journal_of_another_study_is_refused(header: Header, tmp_path: Path) -> None:
+    for name, one in (("a", header), ("b", other(header, seed=6))):
+        with Store.create(tmp_path / name, one) as store:
+            History(store).opened("inline")
+            store.publish(FOUND)
+    (tmp_path / "a" / JOURNAL).write_bytes((tmp_path / "b" / JOURNAL).read_bytes())
+    before = content(tmp_path / "a")
+    with pytest.raises(UserError, match="belongs to another study"):
+        Store(tmp_path / "a")
+    assert content(tmp_path / "a") == before
+
+
+def test_what_was_cut_short_is_noted(header: Header, folder: Path) -> None:
+    with Store.create(folder, header) as store:
+        store.append({"event": "x"})
+        assert store.notes == []
+    with (folder / JOURNAL).open("ab") as file:
+        file.write(b"{")
+    with Store(folder) as store:
+        (note,) = store.notes
+    assert "its 1 bytes are in" in note
+    assert str(folder / "journal.jsonl.cut") in note
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", "null", "[" * 100_000])
+def test_a_damaged_certificate_says_what_writes_it_anew(folder: Path, text: str) -> None:
+    folder.mkdir(parents=True)
+    (folder / CERTIFICATE).write_text(text)
+    with pytest.raises(UserError, match=r"is damaged; 'archloom resume .*' writes it anew"):
+        read_certificate(folder)
+
+
+def test_a_folder_that_cannot_be_written_is_one_message(header: Header, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(TroubleError, match="cannot be written: Not a directory"):
+        Store.create(tmp_path / "file" / "run", header)

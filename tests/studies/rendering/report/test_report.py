@@ -20,7 +20,7 @@ from archloom.studies.errors import UserError
 from archloom.studies.rendering.html import number, table
 from archloom.studies.rendering.pictures import plots
 from archloom.studies.rendering.report.report import render, write_report
-from archloom.studies.storage.store import read_trials
+from archloom.studies.storage.records import read_trials
 from archloom.studies.storage.trial import BASELINE, Crash, Trial
 
 EVIL = "<script>alert('x')</script>"

@@ -23,7 +23,7 @@ from archloom.studies.rendering.text.gaps import (
     percent,
     spent_text,
 )
-from archloom.studies.storage.store import read_trials
+from archloom.studies.storage.records import read_trials
 
 from ....cases.studies import run_here, tiny_config
 

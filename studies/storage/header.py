@@ -1,0 +1,163 @@
+"""What a study is: its config, its template and its networks, as they were when it began."""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from archloom.search import RENAMED, first_name, renamed
+from archloom.studies.config import is_file
+
+from ..errors import UserError
+
+FORMAT = 1
+
+STUDY, SPACE, NETWORKS, START = "study.yaml", "space", "networks", "start.json"
+
+#: Keys that came after the first studies, and what those studies did.
+LATER: Final[Mapping[str, Any]] = {
+    "objectives": ["edp", "area", "tdp"],
+    "start_from": [],
+    "validation": {"workloads": [], "evaluations": None},
+    "mode": "search",
+}
+_UNSET: Final = object()
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """Identity of a study: its resolved config, the template that its space had, and its networks.
+
+    Attributes:
+        config: ``StudyConfig.model_dump(mode="json")``, with today's names of values.
+        space_text: text of the hardware template.
+        archloom: version that began the study.
+        networks: JSON of the workloads that come from files, by position among all, those that
+            are held out last.
+        start: JSON of what ``start_from`` came to; None if it names nothing.
+    """
+
+    config: dict[str, Any]
+    space_text: str
+    archloom: str
+    networks: Mapping[int, str] = field(default_factory=dict)
+    start: str | None = None
+
+    @classmethod
+    def new(
+        cls, config: dict[str, Any], space_text: str, networks: Mapping[int, str] | None = None
+    ) -> "Header":
+        """Return the header of a study that begins now."""
+        return cls(config, space_text, version("archloom"), networks or {})
+
+    @property
+    def space_file(self) -> Path:
+        """Where the template lies in the study's directory; its stem names the designs."""
+        return Path(SPACE, f"{Path(self.config['space']).stem}.yaml")
+
+    @property
+    def result_settings(self) -> dict[str, Any]:
+        """Settings that decide the result: neither executor, pick nor name, nor paths of files.
+
+        What older studies could not choose is left out where it is as they had it.
+        """
+        free = ("name", "executor", "pick")
+        settings = {
+            k: v for k, v in self.config.items() if k not in free and LATER.get(k, _UNSET) != v
+        }
+        workloads = [
+            {"sha256": _digest(self.networks[i])} if is_file(workload) else workload
+            for i, workload in enumerate(every_workload(self.config))
+        ]
+        if self.start is not None:
+            settings["start_from"] = {"sha256": _digest(self.start)}
+        searched = len(self.config["workloads"])
+        if "validation" in settings:
+            settings["validation"] = settings["validation"] | {"workloads": workloads[searched:]}
+        return settings | {
+            "workloads": workloads[:searched],
+            "space": self.space_file.stem,
+            "space_sha256": _digest(self.space_text),
+        }
+
+    @property
+    def identity(self) -> str:
+        """Equal for two studies that have the same result, whatever their values were called."""
+        settings = _values_named(self.result_settings, first_name)
+        return _digest(json.dumps(settings, sort_keys=True))
+
+
+def read_header(folder: Path) -> Header:
+    """Return what the study is.
+
+    Raises:
+        UserError: the directory is no study, or of another format.
+    """
+    if not folder.is_dir():
+        raise UserError(f"{folder}: there is no such directory; 'archloom run' makes one")
+    try:
+        data = yaml.safe_load((folder / STUDY).read_text())
+        found = data["format"]
+    except (OSError, yaml.YAMLError, TypeError, KeyError):
+        raise UserError(f"{folder} is no study: it has no readable {STUDY} with a format") from None
+    if found != FORMAT:
+        raise UserError(
+            f"{folder} is a study of format {found}; this archloom ({version('archloom')}) reads "
+            f"format {FORMAT}; use the version that began it: {data.get('archloom', 'unknown')}"
+        )
+    try:
+        bare = Header(_values_named(data["config"], renamed), "", data["archloom"])
+        header = replace(
+            bare,
+            space_text=(folder / bare.space_file).read_text(encoding="utf-8"),
+            networks={
+                i: (folder / network_file(i)).read_text(encoding="utf-8")
+                for i, workload in enumerate(every_workload(bare.config))
+                if is_file(workload)
+            },
+            start=(folder / START).read_text(encoding="utf-8")
+            if bare.config.get("start_from")
+            else None,
+        )
+        sound = header.identity == data["identity"]
+    except (OSError, UnicodeDecodeError, KeyError, TypeError, AttributeError):
+        sound = False
+    if not sound:
+        raise UserError(
+            f"{folder}: {STUDY}, {START}, the template in {SPACE} or a network in {NETWORKS} was "
+            "changed after the study began, so its trials no longer belong to it; undo that, or "
+            "begin a study in another directory"
+        )
+    return header
+
+
+def _values_named(settings: dict[str, Any], name: Callable[[str, str], str]) -> dict[str, Any]:
+    """Return settings with values of ``software`` called what ``name`` says, by key and value."""
+    software = dict(settings.get("software", {}))
+    software |= {key: name(key, software[key]) for key in RENAMED if key in software}
+    return settings | ({"software": software} if software else {})
+
+
+def every_workload(config: Mapping[str, Any]) -> list[Any]:
+    """Return the references of all networks of a study, those held out last."""
+    return [*config["workloads"], *config.get("validation", {}).get("workloads", [])]
+
+
+def network_file(position: int) -> Path:
+    """Where a workload that comes from a file lies in the study's directory."""
+    return Path(NETWORKS, f"{position}.json")
+
+
+def study_text(header: Header) -> str:
+    """Return the text of ``study.yaml``."""
+    head = {"format": FORMAT, "archloom": header.archloom, "identity": header.identity}
+    return yaml.safe_dump(head | {"config": header.config}, sort_keys=False)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
