@@ -241,8 +241,7 @@ class RayExecutor:
         """
         self._stillborn += starting
         if getattr(error, "actor_init_failed", False) or self._stillborn > _RETRIES:
-            lines = str(error).strip().splitlines()
-            raise TroubleError(f"Ray's workers cannot start: {lines[-1] if lines else error!r}")
+            raise TroubleError(f"Ray's workers cannot start: {str(error).strip()}")
         self._replace(number)
         name = type(error).__name__
         return Lost(name, f"the worker died {_RETRIES + 1} times", f"{name}: no traceback")

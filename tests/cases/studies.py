@@ -60,6 +60,7 @@ def run_here(
     folder: Path,
     advance: "Advance | None" = None,
     seen: list[Status] | None = None,
+    retry: bool = False,
 ) -> list[Trial]:
     """Run a study, or go on with it, in this process."""
     study = prepare(config, config.space, advance)
@@ -67,7 +68,7 @@ def run_here(
         Store.create(folder, header_of(config)) as store,
         InlineExecutor(study.context) as executor,
     ):
-        return run_study(study, store, executor, Noted(seen))
+        return run_study(study, store, executor, Noted(seen), retry)
 
 
 def archloom(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:

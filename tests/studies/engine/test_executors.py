@@ -1,5 +1,6 @@
 import os
 import signal
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from archloom.search.software.result import SoftwareResult
 from archloom.search.software.search import SoftwareTask, advance as search_software
 from archloom.studies.engine.executors import RayExecutor
+from archloom.studies.engine.interrupt import Stopped
 from archloom.studies.engine.trial_task import (
     Executor,
     InlineExecutor,
@@ -17,9 +19,9 @@ from archloom.studies.engine.trial_task import (
     TrialTask,
     perform,
 )
-from archloom.studies.errors import UserError
+from archloom.studies.errors import TroubleError, UserError
 from archloom.studies.storage.history import TaskResult, decode
-from archloom.studies.storage.trial import Crash
+from archloom.studies.storage.trial import Crash, Lost
 
 from ...contracts.executor import CONTEXT, SETTINGS, WORK, ExecutorContract
 
@@ -42,7 +44,7 @@ def die_on_one_seed(
     return search_software(task, state, budget)
 
 
-def test_a_worker_that_dies_again_and_again_is_a_crash_of_its_work_alone() -> None:
+def test_a_worker_that_dies_again_and_again_loses_its_work_alone() -> None:
     import ray
 
     ray.cloudpickle.register_pickle_by_value(__import__(__name__, fromlist=["_"]))
@@ -50,11 +52,66 @@ def test_a_worker_that_dies_again_and_again_is_a_crash_of_its_work_alone() -> No
     with RayExecutor(context, workers=1) as executor:
         outcomes = dict(executor.run(WORK))
     crash = outcomes[1]
-    assert isinstance(crash, Crash)
+    assert isinstance(crash, Lost)
     assert crash.error == "ActorDiedError"
     assert "died 3 times" in crash.message
     assert isinstance(outcomes[0], TaskResult)
     assert isinstance(outcomes[2], TaskResult)
+
+
+def test_work_that_has_no_memory_is_done_again_in_another_worker(tmp_path: Path) -> None:
+    import ray
+
+    ray.cloudpickle.register_pickle_by_value(__import__(__name__, fromlist=["_"]))
+
+    def short(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> SoftwareResult:
+        with (tmp_path / f"{task.seed}").open("a") as file:
+            file.write(f"{os.getpid()}\n")
+        tries = len((tmp_path / f"{task.seed}").read_text().split())
+        if task.seed == WORK[0].seed or (task.seed == WORK[1].seed and tries < 3):
+            raise MemoryError("needed 96 GiB")
+        return search_software(task, state, budget)
+
+    with RayExecutor(TaskContext(CONTEXT.networks, SETTINGS, short), workers=1) as executor:
+        outcomes = dict(executor.run(WORK))
+    lost = outcomes[0]
+    assert isinstance(lost, Lost)
+    assert (lost.error, lost.message) == ("MemoryError", "needed 96 GiB")
+    assert "in short" in lost.traceback
+    assert isinstance(outcomes[1], TaskResult)
+    assert isinstance(outcomes[2], TaskResult)
+    for task, tries in zip(WORK, (3, 3, 1), strict=True):
+        workers = (tmp_path / f"{task.seed}").read_text().split()
+        assert len(workers) == len(set(workers)) == tries
+
+
+def test_whoever_stops_gets_what_is_under_way(tmp_path: Path) -> None:
+    import ray
+
+    ray.cloudpickle.register_pickle_by_value(__import__(__name__, fromlist=["_"]))
+
+    def slow(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> SoftwareResult:
+        (tmp_path / "begun").touch()
+        while not (tmp_path / "stop").exists():
+            time.sleep(0.01)
+        time.sleep(0.5)
+        return search_software(task, state, budget)
+
+    def check() -> None:
+        if (tmp_path / "begun").exists():
+            (tmp_path / "stop").touch()
+            raise Stopped
+
+    context = TaskContext(CONTEXT.networks, SETTINGS, slow)
+    done = []
+    with RayExecutor(context, workers=1, check=check) as executor:
+        outcomes = executor.run(WORK)
+        done.append(next(outcomes))
+        with pytest.raises(Stopped):
+            next(outcomes)
+    ((index, result),) = done
+    assert index == 0
+    assert isinstance(result, TaskResult)
 
 
 def test_a_trial_goes_on_in_its_worker_and_elsewhere_when_that_is_gone(tmp_path: Path) -> None:
@@ -93,8 +150,6 @@ def test_a_trial_goes_on_in_its_worker_and_elsewhere_when_that_is_gone(tmp_path:
 
 
 def test_a_worker_that_cannot_start_stops_the_study_with_what_is_wrong() -> None:
-    import ray
-
     class Unreadable:
         def __reduce__(self) -> Any:
             return os._exit, (1,)
@@ -102,7 +157,7 @@ def test_a_worker_that_cannot_start_stops_the_study_with_what_is_wrong() -> None
     context = TaskContext((Unreadable(),), SETTINGS, search_software)  # type: ignore[arg-type]
     with (
         RayExecutor(context, workers=1) as executor,
-        pytest.raises(ray.exceptions.RayActorError, match="actor died"),
+        pytest.raises(TroubleError, match=r"(?s)Ray's workers cannot start: .*actor died"),
     ):
         list(executor.run(WORK))
 

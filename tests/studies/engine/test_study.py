@@ -9,13 +9,14 @@ import pytest
 import yaml
 
 from archloom.search.budget.protocol import Curve
+from archloom.search.hardware.protocol import Observation
 from archloom.search.seeds import derived_seed
 from archloom.search.software.result import SoftwareResult
 from archloom.search.software.search import SoftwareTask, advance as search_software
 from archloom.space.errors import Infeasible
 from archloom.studies.config.study_config import space_text
 from archloom.studies.engine.progress.watch import Status
-from archloom.studies.engine.study import header_of, stored_config
+from archloom.studies.engine.study import header_of, prepare, stored_config
 from archloom.studies.errors import UserError
 from archloom.studies.storage.header import read_header
 from archloom.studies.storage.journal import read_events
@@ -169,7 +170,7 @@ def test_a_crash_is_recorded_and_the_study_goes_on(finished: Path, tmp_path: Pat
 
 def test_a_study_whose_trials_all_crash_ends(tmp_path: Path) -> None:
     def crash(*_: object) -> None:
-        raise OSError("no disk")
+        raise RuntimeError("no luck")
 
     records = run_here(tiny_config(tmp_path), tmp_path / "run", Counted(crash))
     assert {r.state for r in records} == {"failed"}
@@ -177,6 +178,52 @@ def test_a_study_whose_trials_all_crash_ends(tmp_path: Path) -> None:
     baseline = read_baseline(tmp_path / "run")
     assert baseline is not None
     assert baseline.state == "failed"
+
+
+def test_what_machines_fail_is_no_result_and_is_taken_up_again(
+    finished: Path, tmp_path: Path
+) -> None:
+    """The last batch of the study loses a trial: once it is done again, all is as it should be."""
+    last = read_trials(finished)[-1].number
+
+    def fail(task: SoftwareTask, state: object) -> None:  # noqa: ARG001
+        if task.seed == seed_of(last):
+            raise MemoryError("no room")
+
+    config, folder = tiny_config(tmp_path), tmp_path / "run"
+    records = run_here(config, folder, Counted(fail))
+    lost = records[last]
+    assert [r.number for r in records if r.state == "lost"] == [last]
+    assert lost.crash.error == "MemoryError"
+    assert lost.edp_js is None
+    assert run_here(config, folder, untouched := Counted()) == records
+    assert untouched.calls == 0
+    assert run_here(config, folder, Counted(), retry=True) == read_trials(finished)
+    assert (folder / TRIALS).read_bytes() == (finished / TRIALS).read_bytes()
+    again = Counted()
+    run_here(config, folder, again, retry=True)
+    assert again.calls == 0
+
+
+def test_nothing_is_learned_from_what_machines_fail(tmp_path: Path) -> None:
+    """A trial of the first batch is lost: the optimizer hears that it is not run, and no more."""
+    told: list[Observation] = []
+
+    def fail(task: SoftwareTask, state: object) -> None:  # noqa: ARG001
+        if task.seed == seed_of(1):
+            raise OSError(28, "No space left on device")
+
+    config = tiny_config(tmp_path)
+    study = prepare(config, config.space, Counted(fail))
+    proposals = study.proposals()
+    proposals._optimizer.tell = told.extend
+    records = run_here(config, tmp_path / "run", Counted(fail))
+    proposals.tell(records[:6])
+    assert records[1].state == "lost"
+    assert [one.point for one in told].count(records[1].point) == 1
+    (of_lost,) = (one for one in told if one.point == records[1].point)
+    assert (of_lost.values, of_lost.failure) == (None, None)
+    assert len(told) == 6
 
 
 def test_a_design_that_no_layer_fits_names_the_rule(tmp_path: Path) -> None:
