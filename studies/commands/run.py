@@ -74,9 +74,13 @@ def start(config: StudyConfig, folder: Path | None, console: "Console") -> int:
     from archloom.studies.engine import header_of, prepare, warm_start
     from archloom.studies.engine.progress import ProgressView
     from archloom.studies.rendering.text import print_line
-    from archloom.studies.storage import Store
+    from archloom.studies.storage import JOURNAL, Store
+
+    from .supervised import supervised
 
     folder = folder or Path("runs") / config.name
+    if config.executor.name == "ray":
+        supervised(folder / JOURNAL)
     console.print(f"study {folder}: {config.trials} trials at the most", highlight=False)
     with ProgressView(console) as view:
         view.begin("reading the space and preparing the study")
@@ -121,10 +125,14 @@ def resume(
     """
     from archloom.studies.engine import WarmStart, prepare, stored_config
     from archloom.studies.engine.progress import ProgressView
-    from archloom.studies.storage import Store, read_header
+    from archloom.studies.storage import JOURNAL, Store, read_header
+
+    from .supervised import supervised
 
     header = read_header(folder)
     config = overrides.apply(stored_config(folder, header))
+    if config.executor.name == "ray":
+        supervised(folder / JOURNAL)
     with ProgressView(console) as view:
         view.begin("reading the space and preparing the study")
         study = prepare(config, config.space)

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from archloom.studies.cli import app
 from archloom.studies.storage.records import BASELINE_FILE, TRIALS
-from archloom.studies.storage.store import JOURNAL
+from archloom.studies.storage.store import JOURNAL, LOCK
 
 from ...cases.studies import TINY, archloom, begin, write_study
 from ...cases.sweeps import sweep
@@ -107,6 +107,40 @@ def test_ray_gives_the_same_also_after_a_kill(tmp_path: Path, undisturbed: Resul
     assert size(journal) > 0
     done = archloom("resume", "run", *ray, "2", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert result(tmp_path) == undisturbed
+
+
+def child_called(name: str, parent: int) -> int | None:
+    """Return the process of that name that another one started."""
+    for status in Path("/proc").glob("[0-9]*/status"):
+        try:
+            fields = dict(line.split(":\t", 1) for line in status.read_text().splitlines())
+        except (OSError, ValueError):
+            continue  # it has just ended
+        if fields["Name"] == name and int(fields["PPid"]) == parent:
+            return int(status.parent.name)
+    return None
+
+
+@pytest.mark.parametrize("victim", sweep(("the work", "raylet"), 1))
+def test_work_that_something_ends_goes_on_by_itself(
+    tmp_path: Path, undisturbed: Result, victim: str
+) -> None:
+    """As the kernel ends it for want of memory, or Ray ends it when it has lost its node."""
+    study, folder = write_study(tmp_path, LONG), tmp_path / "run"
+    ray = ("--executor", "ray", "--workers", "1")
+    process = begin("run", study, "--out", "run", *ray, cwd=tmp_path)
+    while process.poll() is None and size(folder / JOURNAL) < 8000:
+        sleep(0.001)
+    work = int((folder / LOCK).read_text())
+    assert work != process.pid
+    killed = work if victim == "the work" else child_called(victim, work)
+    assert killed is not None
+    os.kill(killed, signal.SIGKILL)
+    output, _ = process.communicate()
+    assert process.returncode == 0, output
+    assert "the process that works on run was" in output
+    assert "study run: goes on" in output
     assert result(tmp_path) == undisturbed
 
 

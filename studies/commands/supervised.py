@@ -1,0 +1,109 @@
+"""Work in a process of its own, which another one begins again if it is killed.
+
+Ray ends the process that it runs in when it loses its node or its head, and a machine without
+memory left kills what is largest. What then is left has to say what happened, and to go on from
+the journal.
+"""
+
+import atexit
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from ..errors import TroubleError
+
+#: seconds before each new beginning in a row that came to nothing; then it is given up
+WAITS_S: Final = (1, 5, 20)
+
+#: what a user sends: whoever sends one of these wants the work to end
+_STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
+
+#: prctl's option (linux/prctl.h): the signal that a process gets when its parent ends
+_PARENT_DEATH_SIGNAL: Final = 1
+
+
+def supervised(journal: Path, waits_s: Sequence[float] = WAITS_S) -> None:
+    """Go on in a child process; the process that called watches it and does not return.
+
+    If the child is killed, or ended by a library, another one begins where the journal ends.
+
+    Args:
+        journal: of the study; a child that made it grow did not come to nothing.
+        waits_s: seconds before each new beginning in a row.
+
+    Raises:
+        SystemExit: in the process that called: with the exit code of the child.
+        TroubleError: likewise, if children come to nothing again and again.
+    """
+    idle = 0
+    while True:
+        size = _size(journal)
+        ended, watched = os.pipe()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        child = os.fork()
+        if child == 0:
+            os.close(ended)
+            _begin_child(watched)
+            return
+        os.close(watched)
+        status, sound = _watch(child, ended)
+        if sound or -status in _STOPPING:
+            sys.exit(status if status >= 0 else 128 - status)
+        idle = 0 if _size(journal) > size else idle + 1
+        how = f"was killed by signal {-status}" if status < 0 else "was ended by Ray"
+        if idle > len(waits_s):
+            raise TroubleError(
+                f"the process that works on {journal.parent} {how}, {idle} times in a row; "
+                "nothing that was done is lost; go on with: "
+                f"archloom resume {journal.parent}"
+            )
+        print(f"the process that works on {journal.parent} {how}; going on", file=sys.stderr)
+        time.sleep(waits_s[max(idle - 1, 0)])
+
+
+def _size(path: Path) -> int:
+    return path.stat().st_size if path.exists() else 0
+
+
+def _begin_child(watched: int) -> None:
+    """Tell the other process when this one ends by itself, and end when that one does."""
+    parent = os.getppid()
+    ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    if os.getppid() != parent:
+        os._exit(1)
+    # a terminal sends Ctrl-C to all processes of a group; this one gets it from the other
+    os.setpgid(0, 0)
+    atexit.register(os.write, watched, b"1")
+
+
+def _watch(child: int, ended: int) -> tuple[int, bool]:
+    """Pass signals on until a child ends.
+
+    Returns:
+        Its exit code, or minus the signal that ended it; and whether it ended by itself.
+    """
+
+    def pass_on(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        os.kill(child, number)
+
+    def pause(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        os.killpg(child, signal.SIGSTOP)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        os.killpg(child, signal.SIGCONT)
+
+    handlers = dict.fromkeys(_STOPPING, pass_on) | {signal.SIGTSTP: pause}
+    before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+    try:
+        _, status = os.waitpid(child, 0)
+        return os.waitstatus_to_exitcode(status), bool(os.read(ended, 1))
+    finally:
+        os.close(ended)
+        for number, handler in before.items():
+            signal.signal(number, handler)
