@@ -48,6 +48,14 @@ Pick = Annotated[
 Workers = Annotated[
     int | None, Option("--workers", help="Trials at a time; all cores if nobody says.")
 ]
+Address = Annotated[
+    str | None,
+    Option(
+        "--address",
+        metavar="HOST:PORT",
+        help="Of a running Ray cluster, whatever the study says; 'local' starts Ray here.",
+    ),
+]
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:  # noqa: ARG001
@@ -78,6 +86,7 @@ def run(
     ] = None,
     executor: ExecutorName = None,
     workers: Workers = None,
+    address: Address = None,
     method: Annotated[
         str | None,
         Option(
@@ -91,7 +100,7 @@ def run(
     from .commands import Overrides, read_study, start
 
     echo(f"reading {study}")
-    config = read_study(study, Overrides(executor, workers), method)
+    config = read_study(study, Overrides(executor, workers, address), method)
     raise Exit(start(config, out, new_console()))
 
 
@@ -100,6 +109,7 @@ def resume(
     folder: StudyDir,
     executor: ExecutorName = None,
     workers: Workers = None,
+    address: Address = None,
     retry_failed: Annotated[
         bool,
         Option("--retry-failed", help="Do again what crashed, and what machines failed."),
@@ -112,7 +122,8 @@ def resume(
     """
     from .commands import Overrides, resume as resume_study
 
-    raise Exit(resume_study(folder, Overrides(executor, workers), new_console(), retry_failed))
+    overrides = Overrides(executor, workers, address)
+    raise Exit(resume_study(folder, overrides, new_console(), retry_failed))
 
 
 @app.command_of(name="compile", epilog="Example: archloom compile --workers 8")

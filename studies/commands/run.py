@@ -23,12 +23,17 @@ SHIPPED = Path(__file__).parents[1]
 EXACT = ("auto", "exact")
 
 
+#: an address that is none: Ray starts on this machine
+HERE = "local"
+
+
 @dataclass(frozen=True, slots=True)
 class Overrides:
     """Choices of the command line about the executor; None leaves it to the study."""
 
     executor: str | None = None
     workers: int | None = None
+    address: str | None = None
 
     def apply(self, config: StudyConfig) -> StudyConfig:
         """Return the config with another executor, which changes no result.
@@ -41,8 +46,14 @@ class Overrides:
             raise UserError(f"executor {self.executor!r} is unknown; known: {', '.join(names)}")
         if self.workers is not None and self.workers < 1:
             raise UserError(f"workers is {self.workers}, must be at least 1")
-        given = {"name": self.executor, "workers": self.workers}
+        given = {"name": self.executor, "workers": self.workers, "address": self.address}
+        if self.address is not None:
+            if self.executor == "inline":
+                raise UserError(f"--address {self.address}: the inline executor uses no cluster")
+            given["name"] = "ray"
         choice = config.executor.model_dump() | {k: v for k, v in given.items() if v is not None}
+        if choice["address"] == HERE:
+            choice["address"] = None
         return config.model_copy(update={"executor": ExecutorChoice(**choice)})
 
 

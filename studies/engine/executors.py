@@ -4,17 +4,15 @@ The result of a task depends on the task alone, so both executors give the same 
 another order.
 """
 
-import logging
 import os
-import socket
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
-from urllib.parse import urlsplit
 
 from archloom.studies.storage import Crash, Lost, TaskResult
 
-from ..errors import TroubleError, UserError
+from ..errors import TroubleError
+from .cluster import check_reachable, connect
 from .interrupt import Stopped
 from .placement import Placed, Placement
 from .progress import SILENT, Stages
@@ -28,23 +26,11 @@ from .trial_task import (
     perform,
 )
 
-#: Ray's smallest object store is 75 MB; the shared context is far smaller.
-_OBJECT_STORE_BYTES = 100 * 2**20
-
 #: Seconds between two looks at whether the user wants to stop.
 _PATIENCE_S = 0.2
 
 #: How often a task is tried again whose worker died (killed, out of memory).
 _RETRIES = 2
-
-#: One thread per worker: workers share the cores, and threads of numba and torch on top of
-#: that make every trial many times slower.
-_WORKER_ENVIRONMENT = {
-    "OMP_NUM_THREADS": "1",
-    "MKL_NUM_THREADS": "1",
-    "NUMBA_NUM_THREADS": "1",
-    "RAY_USAGE_STATS_ENABLED": "0",
-}
 
 
 class _Worker:
@@ -113,25 +99,9 @@ class RayExecutor:
 
     def _start(self) -> None:
         """Start Ray, which takes seconds, when there is work: designs are proposed before."""
-        # Read by Ray at its import: no usage reports from a user's machine.
-        os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-        # Silences a warning about a change of default that does not touch CPU-only work.
-        os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+        connect(self._address, self._count)
         import ray
 
-        options: dict[str, Any] = {
-            "address": self._address or "local",
-            "log_to_driver": False,
-            "logging_level": logging.ERROR,
-            "runtime_env": {"env_vars": _WORKER_ENVIRONMENT},
-        }
-        if self._address is None:
-            options |= {
-                "num_cpus": self._count,
-                "object_store_memory": _OBJECT_STORE_BYTES,
-                "include_dashboard": False,
-            }
-        ray.init(**options)
         shared = ray.put(self._context)
         self._make = lambda: ray.remote(num_cpus=1)(_Worker).remote(shared)
         for _ in range(self._count):
@@ -255,22 +225,6 @@ class RayExecutor:
 def _placed(task: TrialTask) -> Placed:
     """Return what matters of a task: designs with buffers of one size share tilings."""
     return Placed(task.seed, task.hardware.levels[-2].total_bytes)
-
-
-def check_reachable(address: str) -> None:
-    """Knock at a cluster's door: Ray itself tries for minutes before it gives up.
-
-    Raises:
-        UserError: nothing answers.
-    """
-    parts = urlsplit(address if "://" in address else f"ray://{address}")
-    try:
-        socket.create_connection((parts.hostname, parts.port or 0), timeout=10).close()
-    except (OSError, ValueError) as error:
-        raise UserError(
-            f"no Ray cluster answers at executor.address {address!r} ({error}); give host:port of "
-            "one that runs, leave it out to start Ray here, or say --executor inline"
-        ) from None
 
 
 def make_executor(
