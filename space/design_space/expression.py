@@ -7,7 +7,7 @@ from functools import lru_cache
 from math import ceil, floor, log2
 from typing import Any, Final
 
-from simpleeval import InvalidExpression, SimpleEval
+from simpleeval import DEFAULT_OPERATORS, InvalidExpression, SimpleEval
 
 from ..errors import did_you_mean
 
@@ -22,6 +22,10 @@ _ALLOWED: Final = (
     *(ast.UnaryOp, ast.USub, ast.UAdd, ast.Not, ast.BoolOp, ast.And, ast.Or),
     *(ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE),
 )
+
+
+#: Largest power: sizes, counts and energies are far below it, and digits beyond it cost time.
+_LARGEST_POWER: Final = 2.0**256
 
 
 class ExpressionError(ValueError):
@@ -93,6 +97,29 @@ def _literals(compare: ast.Compare) -> list[tuple[str, str]]:
     return [(name, text) for name in names for text in texts]
 
 
+def _remainder(a: Any, b: Any) -> Any:
+    """Return a % b of numbers; of a text it would be Python's formatting, of any width."""
+    if isinstance(a, str) or isinstance(b, str):
+        raise TypeError("% is for numbers")
+    return a % b
+
+
+def _power(a: Any, b: Any) -> Any:
+    """Return a ** b, unless it has hundreds of digits."""
+    if isinstance(a, str) or isinstance(b, str):
+        raise TypeError("** is for numbers")
+    try:
+        small = abs(float(a) ** b) <= _LARGEST_POWER
+    except OverflowError:
+        small = False
+    if not small:
+        raise ValueError("the power is larger than 2**256")
+    return a**b
+
+
+_OPERATORS: Final = DEFAULT_OPERATORS | {ast.Mod: _remainder, ast.Pow: _power}
+
+
 @lru_cache(maxsize=4096)
 def _tree(source: str) -> Any:
     return SimpleEval.parse(source)
@@ -103,7 +130,7 @@ def _tree(source: str) -> Any:
 @lru_cache(maxsize=1 << 16)
 def _evaluate(source: str, names: tuple[str, ...], values: tuple[Value, ...]) -> Value:
     given = dict(zip(names, values, strict=True))
-    evaluator = SimpleEval(functions=FUNCTIONS, names=given, allowed_attrs={})
+    evaluator = SimpleEval(_OPERATORS, FUNCTIONS, given, allowed_attrs={})
     try:
         result = evaluator.eval(source, previously_parsed=_tree(source))
     except (InvalidExpression, ArithmeticError, TypeError, ValueError) as error:

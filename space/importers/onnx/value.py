@@ -229,6 +229,12 @@ def _outside(tensor: "TensorProto", folder: Path, length: int) -> _Piece | None:
     path = folder / pure
     if not path.is_file():
         raise OnnxError(f"data file {location} is missing in the model's folder")
+    if not path.resolve().is_relative_to(folder.resolve()):
+        # the model would say which files of this machine are read
+        raise OnnxError(
+            f"data file {location} is a link to {path.resolve()}, out of the model's folder; "
+            "copy that file into it"
+        )
     have = path.stat().st_size
     if given < length or offset + length > have:
         raise OnnxError(

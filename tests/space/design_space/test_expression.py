@@ -61,6 +61,23 @@ def test_failing_arithmetic_names_the_values(source: str, message: str) -> None:
         parse(source).evaluate({"a": 0})
 
 
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("'%999999999d' % 1", "% is for numbers"),
+        ("1 % 'x'", "% is for numbers"),
+        ("'a' ** 2", r"\*\* is for numbers"),
+        ("2 ** 4000000", r"the power is larger than 2\*\*256"),
+        ("-9.5 ** 3999999", r"the power is larger than 2\*\*256"),
+        ("2 ** (10 ** 9)", r"the power is larger than 2\*\*256"),
+        ("'a' * 1000000000", "too long|that long"),
+    ],
+)
+def test_what_would_fill_the_memory_is_refused(source: str, message: str) -> None:
+    with pytest.raises(ExpressionError, match=message):
+        parse(source).evaluate({})
+
+
 def test_comparisons_with_texts_are_on_record() -> None:
     expression = parse("mode == 'private' or 'big' != size")
     assert expression.literals == (("mode", "private"), ("size", "big"))

@@ -11,6 +11,7 @@ from onnx import ModelProto, TensorProto, helper
 
 from archloom.space.importers.errors import ImportProblem
 from archloom.space.importers.onnx.reader import read_graph
+from archloom.space.importers.onnx.value import OnnxError, _outside
 
 from ....cases.onnx_models import SEEDS, graph_of, model, node, numbers, residual, saved, weight
 
@@ -283,3 +284,24 @@ def test_everything_is_told_at_once(tmp_path: Path) -> None:
     # what is not known because of the first fault is no fault of its own
     assert text.count("\n") == 1
     assert "conv_a (Conv): attribute strides is 0" in text
+
+
+def test_data_outside_of_the_models_folder_is_not_read_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_bytes(b"\0" * 64)
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "inside.bin").write_bytes(b"\0" * 64)
+    (folder / "link.bin").symlink_to(tmp_path / "secret")
+    (folder / "other.bin").symlink_to(folder / "inside.bin")
+    (folder / "up").symlink_to(tmp_path)
+    read = {"other.bin": True, "link.bin": False, "up/secret": False, "up/model/inside.bin": True}
+    for location, allowed in read.items():
+        tensor = TensorProto(dims=[2], data_type=TensorProto.FLOAT)
+        tensor.data_location = TensorProto.EXTERNAL
+        entry = tensor.external_data.add()
+        entry.key, entry.value = "location", location
+        if allowed:
+            assert _outside(tensor, folder, 8) is not None
+        else:
+            with pytest.raises(OnnxError, match=r"is a link to .*secret, out of the model's folder"):
+                _outside(tensor, folder, 8)
