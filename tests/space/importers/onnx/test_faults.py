@@ -303,5 +303,7 @@ def test_data_outside_of_the_models_folder_is_not_read_through_a_link(tmp_path: 
         if allowed:
             assert _outside(tensor, folder, 8) is not None
         else:
-            with pytest.raises(OnnxError, match=r"is a link to .*secret, out of the model's folder"):
+            with pytest.raises(
+                OnnxError, match=r"is a link to .*secret, out of the model's folder"
+            ):
                 _outside(tensor, folder, 8)
