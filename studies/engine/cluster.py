@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from ..errors import TroubleError, UserError
+from ..errors import TroubleError
 
 #: Ray's smallest object store is 75 MB; what workers share is far smaller.
 _OBJECT_STORE_BYTES: Final = 100 * 2**20
@@ -80,13 +80,13 @@ def check_reachable(address: str) -> None:
     """Knock at a cluster's door: Ray itself tries for minutes before it gives up.
 
     Raises:
-        UserError: nothing answers.
+        TroubleError: nothing answers.
     """
     parts = urlsplit(address if "://" in address else f"ray://{address}")
     try:
         socket.create_connection((parts.hostname, parts.port or 0), timeout=10).close()
     except (OSError, ValueError) as error:
-        raise UserError(
+        raise TroubleError(
             f"no Ray cluster answers at {address!r} ({error}); give host:port of one that runs "
             "(--address, or executor.address in the study file), say --executor inline, "
             "or --address local to start Ray here"

@@ -65,8 +65,8 @@ class RayExecutor:
     which they do with the first task, after ``before`` was called.
 
     Raises:
-        UserError: on entering, if nothing answers at the address.
-        TroubleError: workers cannot start, or the cluster is gone.
+        TroubleError: on entering, if nothing answers at the address; later, if workers cannot
+            start, or the cluster refuses.
     """
 
     def __init__(

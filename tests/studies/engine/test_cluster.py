@@ -79,8 +79,9 @@ def test_a_study_runs_on_a_cluster_and_goes_on_here(
     assert "archloom resume run" in refused.stderr
     assert "Traceback" not in refused.stdout + refused.stderr
     gone = archloom("resume", "run", "--address", "127.0.0.1:1", cwd=tmp_path)
-    assert gone.returncode == 2
+    assert gone.returncode == 4
     assert "no Ray cluster answers at '127.0.0.1:1'" in gone.stderr
+    assert "archloom resume run" in gone.stderr
     done = archloom("resume", "run", "--executor", "inline", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     there, here = (tmp_path / name / TRIALS for name in ("inline", "run"))

@@ -19,7 +19,7 @@ from archloom.studies.engine.trial_task import (
     TrialTask,
     perform,
 )
-from archloom.studies.errors import TroubleError, UserError
+from archloom.studies.errors import TroubleError
 from archloom.studies.storage.history import TaskResult, decode
 from archloom.studies.storage.trial import Crash, Lost
 
@@ -164,7 +164,7 @@ def test_a_worker_that_cannot_start_stops_the_study_with_what_is_wrong() -> None
 
 @pytest.mark.parametrize("address", ["127.0.0.1:1", "127.0.0.1", "127.0.0.1:x", "ray://"])
 def test_a_cluster_that_does_not_answer_is_told_at_once(address: str) -> None:
-    with pytest.raises(UserError, match="no Ray cluster answers at '"):
+    with pytest.raises(TroubleError, match="no Ray cluster answers at '"):
         RayExecutor(CONTEXT, address=address).__enter__()
 
 
