@@ -199,6 +199,14 @@ def show(
     show_trial(folder, trial, as_json, new_console())
 
 
+@app.command_of(epilog="Example: archloom status runs/quickstart; watch archloom status DIR")
+def status(folder: StudyDir, as_json: AsJson = False) -> None:
+    """Say how far a study is, who works on it, what runs and what failed; from any shell."""
+    from .commands import show_status
+
+    show_status(folder, as_json, new_console())
+
+
 @app.command_of(epilog="Example: archloom report runs/quickstart")
 def report(folder: StudyDir, pick: Pick = None) -> None:
     """Write a study's report: one HTML file that works offline, and a picture of it."""

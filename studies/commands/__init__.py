@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         start as start,
     )
     from .show import show_trial as show_trial
+    from .status import show_status as show_status
     from .technology import (
         show_technologies as show_technologies,
         show_technology as show_technology,

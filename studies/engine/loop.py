@@ -15,7 +15,7 @@ from archloom.studies.storage import BASELINE, Crash, History, Store, Trial, dec
 from ..errors import UserError
 from .held_out import validate
 from .live_front import LiveFront
-from .progress import Running, Status, Watch
+from .progress import PublishedWatch, Running, Status, Watch
 from .proposals import Proposals
 from .study import Study
 from .trial_task import Executor, TrialTask
@@ -33,7 +33,11 @@ def run_study(
 
     ``retry`` has searches done again that crashed, or that machines failed.
     """
-    return _Loop(study, store, executor, watch).run(retry)
+    published = PublishedWatch(watch, store.folder)
+    try:
+        return _Loop(study, store, executor, published).run(retry)
+    finally:
+        published.close()
 
 
 class _Loop:

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
         encode as encode,
     )
     from .journal import Event as Event, read_events as read_events
+    from .live import (
+        end_live as end_live,
+        read_live as read_live,
+        works_on as works_on,
+        write_live as write_live,
+    )
     from .networks import kept_workloads as kept_workloads, stored_networks as stored_networks
     from .records import (
         read_baseline as read_baseline,

@@ -11,6 +11,7 @@
 ``trials.jsonl``      one final record per trial, in order; depends on config and seed alone
 ``certificate.json``  what lower bounds prove of the front so far
 ``baseline.json``     record of the baseline, once it is evaluated
+``live.json``         what is done right now, while something is
 ``validation.jsonl``  one record per design of the front, once held-out networks are searched
 ====================  ==========================================================================
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .published import PublishedWatch as PublishedWatch
     from .view import ProgressView as ProgressView
     from .watch import (
         SILENT as SILENT,
