@@ -14,9 +14,9 @@ from archloom.studies.storage import BASELINE, Crash, History, Store, Trial, dec
 
 from ..errors import UserError
 from .held_out import validate
+from .learning import Learning
 from .live_front import LiveFront
 from .progress import PublishedWatch, Running, Status, Watch
-from .proposals import Proposals
 from .study import Study
 from .trial_task import Executor, TrialTask
 
@@ -57,31 +57,30 @@ class _Loop:
         self._history.opened(config.executor.name)
         if retry:
             self._history.retry()
-        proposals = self._study.proposals()
+        learning = Learning(self._study.proposals, self._store, self._history, self._watch)
         batch = 0
         while len(self._trials) < config.trials:
-            points = self._points(batch, proposals)
+            points = self._points(batch, learning)
             if not points:
                 break  # the space has no more feasible designs, or none that can add to the front
             trials = self._batch(batch, points)
             self._store.publish(trials)
             self._trials += trials
             self._live.ended(trials)
-            self._watch.begin(f"learning from {len(self._trials)} trials, bounding the others")
-            proposals.tell(trials)
-            certificate = proposals.certificate()
-            self._store.publish_certificate(certificate)
-            self._live.certified = None if certificate is None else certificate.share
-            self._watch.end()
+            learning.ended(batch, trials)
+            if self._history.points(batch + 1) is None:
+                self._live.certified = learning.certified()
             self._tell(self._study.allocator.rounds, len(self._trials) / config.trials)
             batch += 1
-        if not self._trials:
+        if self._trials:
+            self._live.certified = learning.certified()
+        else:
             self._publish_baseline(self._rounds(self._beside(0), {}))
         self._store.settle()
         self._validate()
         return self._trials
 
-    def _points(self, batch: int, proposals: Proposals) -> list[Point]:
+    def _points(self, batch: int, learning: Learning) -> list[Point]:
         """Return the batch's points: from the journal, else from the optimizer.
 
         Those that the study begins with come first.
@@ -90,10 +89,11 @@ class _Loop:
         if noted is not None:
             points, refused = noted
             self._check_noted([*points, *refused])
-            proposals.refuse(refused)
+            learning.refused(refused)
             return points
         self._store.settle()
         config, begun, start = self._study.config, len(self._trials), self._study.start
+        proposals = learning.proposals()
         n = min(config.batch_size, config.trials - begun)
         began, cpu_began = perf_counter(), process_time()
         self._watch.begin(f"proposing designs {begun} to {begun + n - 1}")

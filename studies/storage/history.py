@@ -8,6 +8,7 @@
 ``validated``  when, trial, position of the held-out network, and the result or the crash
 ``opened``     when and with which executor a process took the study up, and which study it is
 ``lost``       when, trial, round or held-out network, and the error: machines failed, not the trial
+``certified``  when, batch, share of the hypervolume, and a digest of the certificate of that time
 ``retried``    when, trial, and round or network: what was lost is to be done again
 =============  =================================================================================
 
@@ -45,6 +46,19 @@ class TaskResult:
     payload: str
     seconds: float
     cpu_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """What was proven of the front after a batch.
+
+    Attributes:
+        digest: of the certificate.
+        share: of the greatest possible hypervolume that the front has for certain.
+    """
+
+    digest: str
+    share: float
 
 
 def encode(result: SoftwareResult) -> str:
@@ -97,6 +111,7 @@ class History:
         self._points: dict[int, tuple[list[Point], list[Point]]] = {}
         self._rounds: dict[tuple[int, int], str | Crash] = {}
         self._held_out: dict[tuple[int, int], str | Crash] = {}
+        self._certified: dict[int, Certified] = {}
         for number, event in enumerate(store.take_events(), 1):
             try:
                 self._replay(event)
@@ -117,12 +132,15 @@ class History:
                 self._rounds[event["trial"], event["round"]] = str(event["payload"])
             case "crashed":
                 self._rounds[event["trial"], event["round"]] = Crash(**event["crash"])
+            case "certified":
+                self._certified[event["batch"]] = Certified(event["digest"], event["share"])
             case "lost":
                 results, key = self._place(event)
                 results[key] = Lost(**event["crash"])
             case "retried":
                 results, key = self._place(event)
                 results.pop(key, None)
+                self._certified.clear()
             case "validated":
                 crash = event["crash"]
                 found = Crash(**crash) if crash else event["payload"]
@@ -145,6 +163,9 @@ class History:
                     self._note("retried", trial=trial, **{name: at})
                     del results[trial, at]
                     count += 1
+        if count:
+            # what was proven knew other trials
+            self._certified.clear()
         return count
 
     def opened(self, executor: str) -> None:
@@ -169,6 +190,15 @@ class History:
         """Note the points of a batch, those that are not run, and what it took to find them."""
         content = {"batch": batch, "points": points} | ({"refused": refused} if refused else {})
         self._note("asked", **content, **_taken(seconds, cpu_seconds))
+
+    def certificate(self, batch: int) -> Certified | None:
+        """Return what was proven of the front after a batch; None if nothing is noted."""
+        return self._certified.get(batch)
+
+    def certified(self, batch: int, digest: str, share: float) -> None:
+        """Note what is proven of the front after a batch."""
+        self._certified[batch] = Certified(digest, share)
+        self._note("certified", batch=batch, digest=digest, share=share)
 
     def payload(self, trial: int, round_index: int) -> str | Crash | None:
         """Return the payload or the crash of a trial's round; None if it was not done yet."""

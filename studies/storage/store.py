@@ -23,6 +23,7 @@ import fcntl
 import json
 import os
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from archloom.search.hardware.certify import Certificate
@@ -199,10 +200,15 @@ class Store:
         """Write what the designs of the front do on held-out networks."""
         self._write(VALIDATION, b"".join(map(record_line, trials)).decode())
 
-    def publish_certificate(self, proof: Certificate | None) -> None:
-        """Keep what bounds prove of the front so far, if they prove anything."""
-        if proof is not None:
-            self._write(CERTIFICATE, json.dumps(proof.to_dict()) + "\n")
+    def publish_certificate(self, proof: Certificate) -> str:
+        """Keep what bounds prove of the front so far; return a digest of it."""
+        self._write(CERTIFICATE, json.dumps(proof.to_dict()) + "\n")
+        return self.certificate_digest()
+
+    def certificate_digest(self) -> str:
+        """Return a digest of what is kept of the certificate; empty for nothing."""
+        path = self.folder / CERTIFICATE
+        return sha256(path.read_bytes()).hexdigest() if path.exists() else ""
 
     def publish_baseline(self, baseline: Trial) -> None:
         """Write the record of the baseline."""

@@ -1,5 +1,6 @@
 import json
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import isclose, prod
 from pathlib import Path
@@ -16,12 +17,14 @@ from archloom.search.software.search import SoftwareTask, advance as search_soft
 from archloom.space.errors import Infeasible
 from archloom.studies.config.study_config import space_text
 from archloom.studies.engine.progress.watch import Status
+from archloom.studies.engine.proposals import Proposals
 from archloom.studies.engine.study import header_of, prepare, stored_config
 from archloom.studies.errors import UserError
 from archloom.studies.storage.header import read_header
 from archloom.studies.storage.journal import read_events
-from archloom.studies.storage.records import TRIALS, read_baseline, read_trials
+from archloom.studies.storage.records import CERTIFICATE, TRIALS, read_baseline, read_trials
 from archloom.studies.storage.store import JOURNAL, Store
+from archloom.studies.storage.trial import Trial
 
 from ...cases.studies import TINY, run_here, tiny_config
 from ...cases.sweeps import sweep
@@ -178,6 +181,33 @@ def test_a_study_whose_trials_all_crash_ends(tmp_path: Path) -> None:
     baseline = read_baseline(tmp_path / "run")
     assert baseline is not None
     assert baseline.state == "failed"
+
+
+def test_a_study_that_has_ended_is_not_learned_again(
+    finished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only a certificate that is not the one of then makes anybody listen to the past again."""
+    told: list[int] = []
+    tell = Proposals.tell
+
+    def noted(proposals: Proposals, trials: Sequence[Trial]) -> None:
+        told.append(len(trials))
+        tell(proposals, trials)
+
+    config, folder = tiny_config(tmp_path), tmp_path / "run"
+    shutil.copytree(finished, folder)
+    monkeypatch.setattr(Proposals, "tell", noted)
+    run_here(config, folder)
+    assert told == []
+    before = (folder / CERTIFICATE).read_bytes()
+    for spoilt in (None, b"", before.replace(b"1", b"2")):
+        (folder / CERTIFICATE).unlink()
+        if spoilt is not None:
+            (folder / CERTIFICATE).write_bytes(spoilt)
+        told.clear()
+        run_here(config, folder)
+        assert told == [6, 4]
+        assert (folder / CERTIFICATE).read_bytes() == before
 
 
 def test_what_machines_fail_is_no_result_and_is_taken_up_again(
