@@ -48,6 +48,8 @@ class _Loop:
         self._watch = watch
         self._history = History(store)
         self._trials: list[Trial] = []
+        #: costs of those that have some
+        self._measured: list[tuple[float, ...]] = []
         self._live = LiveFront(study, watch.found)
         #: results of the round under way, so that none is decoded twice
         self._decoded: dict[int, SoftwareResult] = {}
@@ -66,6 +68,8 @@ class _Loop:
             trials = self._batch(batch, points)
             self._store.publish(trials)
             self._trials += trials
+            objective_set = self._study.problem.objective_set
+            self._measured += [t.costs(objective_set) for t in trials if t.edp_js is not None]
             self._live.ended(trials)
             learning.ended(batch, trials)
             if self._history.points(batch + 1) is None:
@@ -198,10 +202,8 @@ class _Loop:
         self, standings: "Mapping[int, Standing]", going: "Mapping[int, Standing]"
     ) -> list[tuple[float, ...]]:
         """Return the costs of what is measured: in earlier batches, and in this one and stopped."""
-        objective_set = self._study.problem.objective_set
-        earlier = [t.costs(objective_set) for t in self._trials if t.edp_js is not None]
         stopped = (one.costs for trial, one in standings.items() if trial not in going)
-        return [*earlier, *(costs for costs in stopped if costs is not None)]
+        return [*self._measured, *(costs for costs in stopped if costs is not None)]
 
     def _round(
         self,
