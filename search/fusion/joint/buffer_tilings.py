@@ -17,10 +17,9 @@ from archloom.space.fusion import FusionGroup, HaloPolicy, Pin
 from archloom.space.workload import Network
 
 from ..partition import Group
-from .edge_kinds import EdgeKinds
+from .cuts import EdgeKinds, WholeGroups
 from .group_tiles import GroupTiling, TiledLayers
 from .option_batch import GroupWay, OptionColumns
-from .whole_groups import WholeGroups
 
 #: bands of a group that are looked at first
 _FIRST_BANDS: Final = 3
@@ -115,12 +114,12 @@ class BufferTilings:
         """Whether a buffer that keeps no weights has no place for a map that takes theirs."""
         if self._buffer.keeps_weights:
             return False
-        group = FusionGroup(self.kinds.firsts[kind].layers, (1, 1))
+        group = FusionGroup(self.kinds.firsts.layers(kind), (1, 1))
         return without_second_map(self._network, group) is not None
 
     def alone(self, kind: int) -> bool:
         """Whether a kind of edge runs one layer."""
-        return len(self.kinds.firsts[kind].layers) == 1
+        return bool(self.kinds.members[kind] == 1)
 
     def first(self, kind: int) -> tuple[PlacedTiling, ...]:
         """Return some tilings of a kind: the largest bands of rows that fit, if any do.
@@ -153,7 +152,7 @@ class BufferTilings:
         if not self.alone(kind):
             return [] if blocked else self._largest_of(kind, self._tiling(kind).tilings.bands)
         found = [self._in_one_piece(kind)]
-        if self.kinds.residents[kind].words and not blocked:
+        if int(self.kinds.words[kind]) and not blocked:
             found += self._tiled(kind, self._tiling(kind).tilings.whole, _KEEP_ALL)
         return found
 
@@ -170,11 +169,11 @@ class BufferTilings:
 
     def _free(self, kind: int) -> int:
         """Words of the buffer that pinned maps leave."""
-        return self._buffer.words - self.kinds.residents[kind].words
+        return self._buffer.words - int(self.kinds.words[kind])
 
     def _tiled(self, kind: int, tile: Tile, halo: HaloPolicy) -> list[PlacedTiling]:
         """Return one tile, with resident weights and without; nothing if it does not fit."""
-        tiling, free, layers = self._tiling(kind), self._free(kind), self.kinds.firsts[kind].layers
+        tiling, free, layers = self._tiling(kind), self._free(kind), self.kinds.firsts.layers(kind)
         words = tiling.words(tile, halo)
         if words.peak >= free:
             return []
@@ -197,11 +196,11 @@ class BufferTilings:
 
     def _in_one_piece(self, kind: int) -> PlacedTiling:
         """Return a layer by itself in one piece."""
-        layers, whole, images = self.kinds.firsts[kind].layers, self.whole, self._network.batch
+        layers, whole, images = self.kinds.firsts.layers(kind), self.whole, self._network.batch
         words = self._owned_words(layers)
         fetched, stored = (int(of[kind]) * images for of in (whole.fetched, whole.stored))
         moved = MovedWords(words, 0, 0, fetched, stored, images, 1)
-        sizes = whole.sizes[whole.kinds == kind]
+        sizes = whole.sizes[np.searchsorted(whole.kinds, kind)][None]
         running = TiledLayers(np.arange(1), sizes, np.ones(1, np.int64), (1,))
         return self._placed(kind, (None, "recompute", ()), running, moved)
 
@@ -222,7 +221,7 @@ class BufferTilings:
         parts[1] = 2 * running.sizes + stays[running.members]
         parts[2] = running.times * self._network.batch
         order = np.argsort(parts[0], kind="stable")
-        way = GroupWay(group, self.kinds.residents[kind])
+        way = GroupWay(group, self.kinds.residents(kind))
         return PlacedTiling(way, parts[:, order], moved)
 
     def _owned_words(self, layers: Iterable[int]) -> int:

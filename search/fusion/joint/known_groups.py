@@ -13,10 +13,9 @@ from archloom.space.workload import Network, remembered
 
 from ..partition import Group
 from .buffer_tilings import BufferFacts, BufferTilings
-from .edge_kinds import EdgeKinds, GroupAmongPins, KindsOfGroups
+from .cuts import EdgeKinds, GroupAmongPins, KindsOfGroups, WholeGroups, WholeGroupsOf
 from .group_tiles import GroupTiling
 from .option_batch import OptionColumns
-from .whole_groups import WholeGroups, WholeGroupsOf
 
 #: tilings of one network that are remembered (assumption: some 2 KiB each)
 _MOST_TILINGS: Final = 2**16
@@ -79,7 +78,7 @@ class KnownGroups:
         if found is None:
             found = self._alone(key[0], edge.layers)
             if edge.held or edge.kept:
-                found = found.among(self._network, edge.layers, kinds.residents[kind])
+                found = found.among(self._network, edge.layers, kinds.residents(kind))
             self._tilings[key] = found
         return found
 

@@ -1,6 +1,6 @@
 """Joint planner: groups, tiles, halos, resident weights and pinned maps chosen together.
 
-A plan is a path through the cuts of the network (:mod:`.cut_graph`); energy and latency of its
+A plan is a path through the cuts of the network (:mod:`.cuts`); energy and latency of its
 edges add up, so the best plan is a path of least product (:mod:`.shortest_path`). Edges are first
 estimated, then listed by tiling, then evaluated, each only once it lies on the best path (lazy
 shortest paths: Dellin and Srinivasa, ICAPS 2016). Estimates grow more optimistic once the whole
@@ -116,17 +116,13 @@ class _LazyPathSearch:
         # rows of edges of which only some tilings are listed, with the kind and all its rows
         self._partly_listed: dict[int, tuple[int, tuple[int, ...]]] = {}
         self._paths = LeastProductPaths(
-            kinds.cuts, kinds.starts, kinds.ends, kinds.kinds, kinds.burdens
+            kinds.cuts, kinds.edges.starts, kinds.edges.ends, kinds.kinds, kinds.burdens
         )
         self._seen_changes, self._tie = -1, 0.0
         # layer by layer is evaluated, which tells how far layers that stream exceed their least
-        plain = dict.fromkeys(
-            kind
-            for kind, edge in enumerate(kinds.firsts)
-            if len(edge.layers) == 1 and not edge.held and not edge.kept
-        )
+        plain = np.flatnonzero((kinds.members == 1) & (kinds.words == 0)).tolist()
         first = len(self._table.ways)
-        self._list_first_options(list(plain))
+        self._list_first_options(plain)
         for row in range(first, len(self._table.ways)):
             if streams(self._table.way(row).group):
                 self._evaluate(row)
@@ -175,7 +171,7 @@ class _LazyPathSearch:
         if not kinds:
             return False
         options, counts = self._options.first_options(kinds)
-        several = [len(self._kinds.firsts[kind].layers) > 1 for kind in kinds]
+        several = [bool(self._kinds.members[kind] > 1) for kind in kinds]
         rough = [s for s, count in zip(several, counts, strict=True) for _ in range(count)]
         new = iter(self._table.add(options, rough))
         for kind, count, more in zip(kinds, counts, several, strict=True):

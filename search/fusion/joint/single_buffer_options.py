@@ -20,7 +20,7 @@ from archloom.space.workload import Network
 
 from ..group_equivalence import resident_members
 from .buffer_tilings import PlacedTiling
-from .cut_graph import CutEdge
+from .cuts import CutEdge
 from .group_options import GroupOptions
 from .option_batch import GroupWay, OptionBatch, RoughOptions, best_options, listed
 
@@ -100,7 +100,7 @@ class SingleBufferOptions(GroupOptions):
 
     def _even(self, kind: int) -> tuple[PlacedTiling, ...]:
         """Return tiles that fill the meshes, if layers gain by them."""
-        layers = self._placed.kinds.firsts[kind].layers
+        layers = self._placed.kinds.firsts.layers(kind)
         return self._placed.even(kind, self._sides) if self._uneven(layers) else ()
 
     def _uneven(self, layers: tuple[int, ...]) -> bool:

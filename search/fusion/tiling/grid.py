@@ -7,6 +7,7 @@ from math import prod
 from typing import Final, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.evaluators import Ints
 from archloom.evaluators.fusion import GroupShape
@@ -19,7 +20,7 @@ from archloom.evaluators.fusion.tiling import (
     axis_sweep,
 )
 from archloom.space.fusion import HaloPolicy
-from archloom.space.workload import Layer, Network, bits, is_input, remembered
+from archloom.space.workload import Layer, Network, bits, is_input, positions, remembered
 
 #: rows and columns on the anchor
 Tile: TypeAlias = tuple[int, int]
@@ -50,6 +51,15 @@ def leaves_out(network: Network, layers: Sequence[int]) -> bool:
     """
     readers, members = _readers_of_parts(network), bits(layers)
     return any(readers[i] & members for i in layers)
+
+
+def leaving_out(network: Network, members: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """bool[G], :func:`leaves_out` of groups; bool[G, L] says which layers each runs."""
+    found = np.zeros(len(members), np.bool_)
+    for maker, readers in enumerate(_readers_of_parts(network)):
+        if readers:
+            found |= members[:, maker] & members[:, list(positions(readers))].any(axis=1)
+    return found
 
 
 class GroupTilings:
