@@ -61,7 +61,8 @@ class AxisTiles(NamedTuple):
 
     Attributes:
         tiles: how many.
-        corners: int64[9, M, I], lengths of each map at the corner tiles.
+        corners: int64[9, M, I], lengths of each map at the corner tiles; along rows, and along
+            columns that are made again, at one of those that hold and move the same.
         totals: int64[3, M], :data:`MADE`, :data:`WRITTEN` and :data:`END`.
         lengths: int64[2, m, D], the distinct lengths above 0 that each layer makes in the order in
             which they come, and in how many tiles; 0 in places that are left.
@@ -118,12 +119,15 @@ class TiledGroup:
         )
 
     def among(self, shape: GroupShape) -> "TiledGroup":
-        """Return the same group with other maps whole in the buffer: ``shape`` says which.
+        """Return the same group with more maps whole in the buffer: ``shape`` says which.
 
         Its axes are the same.
         """
-        other = copy(self)
-        other._group = self._group._replace(maps=_maps(shape, self._group.maps[LAST]))
+        other, maps = copy(self), self._group.maps.copy()
+        maps[OWN, [*shape.held, *shape.kept]] = 0
+        maps[ARRIVING, list(shape.held)] = 0
+        maps[DEPARTING, list(shape.unwritten)] = 0
+        other._group = self._group._replace(maps=maps)
         return other
 
     def axis(self, axis: int, tile: int, keep: bool) -> AxisTiles:
@@ -194,6 +198,52 @@ def _alike(one: int, other: int, figures: tuple[Ints, Ints, Ints, Ints, Ints]) -
     return True
 
 
+@helper
+def _twins(one: int, other: int, figures: tuple[Ints, Ints, Ints, Ints, Ints], keep: bool) -> bool:
+    """Whether two tiles between the ends of an axis hold and move the same.
+
+    Where maps lie does not count: nothing that is made of rows, and of columns made again, depends
+    on it.
+    """
+    new, need, have, gone, share = figures
+    for u in range(len(new)):
+        if (
+            need[u, one] != need[u, other]
+            or new[u, one] != new[u, other]
+            or new[u, one + 1] != new[u, other + 1]
+            or share[u, one] != share[u, other]
+            or share[u, one - 1] != share[u, other - 1]
+        ):
+            return False
+        if keep and (
+            have[u, one] - gone[u, one - 1] != have[u, other] - gone[u, other - 1]
+            or have[u, one] - gone[u, one] != have[u, other] - gone[u, other]
+            or have[u, one - 1] - gone[u, one - 1] != have[u, other - 1] - gone[u, other - 1]
+        ):
+            return False
+    return True
+
+
+@helper
+def _leave_out_twins(at: Ints, figures: tuple[Ints, Ints, Ints, Ints, Ints], keep: bool) -> int:
+    """Put the corner tiles that differ first, in their order, and return how many they are.
+
+    The first and the last tile stay: what moves around them is another image's.
+    """
+    count = 1
+    for n in range(1, len(at)):
+        twin = False
+        if n < len(at) - 1:
+            for k in range(1, count):
+                if _twins(at[k], at[n], figures, keep):
+                    twin = True
+                    break
+        if not twin:
+            at[count] = at[n]
+            count += 1
+    return count
+
+
 @compiled
 def _axis_tiles(
     group: _Group, axis: int, length: int, tile: int, keep: bool
@@ -217,6 +267,8 @@ def _axis_tiles(
         if not _alike(i, i + 1, figures):
             corner[i] = corner[i + 1] = True
     at = np.flatnonzero(corner)
+    if axis == 0 or not keep:
+        at = at[: _leave_out_twins(at, figures, keep)]
     words = np.zeros((9, maps, len(at)), np.int64)
     totals = np.zeros((3, maps), np.int64)
     for u in range(maps):
