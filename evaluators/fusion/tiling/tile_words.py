@@ -5,7 +5,7 @@ step: what an axis has at the corner tiles is worked out once for all tilings th
 """
 
 from copy import copy
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ OWN, ARRIVING, DEPARTING, LAST = range(4)
 
 _POLICIES: Final[tuple[HaloPolicy, ...]] = ("recompute", "keep_inner", "keep_all")
 RECOMPUTE, KEEP_INNER, KEEP_ALL = range(3)
+
+#: numbers of maps in a group
+_Maps: TypeAlias = tuple[int, ...]
 
 
 class _Group(NamedTuple):
@@ -118,15 +121,19 @@ class TiledGroup:
             layers[0].n,
         )
 
-    def among(self, shape: GroupShape) -> "TiledGroup":
-        """Return the same group with more maps whole in the buffer: ``shape`` says which.
+    def among(self, held: _Maps, kept: _Maps, unwritten: _Maps) -> "TiledGroup":
+        """Return the same group with more maps whole in the buffer; its axes are the same.
 
-        Its axes are the same.
+        Args:
+            held, kept, unwritten: as of a :class:`GroupShape`.
         """
         other, maps = copy(self), self._group.maps.copy()
-        maps[OWN, [*shape.held, *shape.kept]] = 0
-        maps[ARRIVING, list(shape.held)] = 0
-        maps[DEPARTING, list(shape.unwritten)] = 0
+        for t in held:
+            maps[OWN, t] = maps[ARRIVING, t] = 0
+        for t in kept:
+            maps[OWN, t] = 0
+        for t in unwritten:
+            maps[DEPARTING, t] = 0
         other._group = self._group._replace(maps=maps)
         return other
 

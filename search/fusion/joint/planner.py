@@ -36,6 +36,15 @@ from .single_buffer_options import SingleBufferOptions
 #: how near to the least possible layers are taken to be, once the path before is evaluated
 _OPTIMISM: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 
+#: paths of up to so much more energy x latency are near the best, whose first options may be asked
+#: for soon (ours)
+_NEAR: Final = 1e-4
+
+#: kinds up to which a path asks for little, so that others are worked out with them; and what share
+#: of those known so far they are (ours)
+_FEW: Final = 4
+_AHEAD: Final = 1 / 32
+
 #: share of the energy of a usual option that a group or a pin is taken to cost, to tell equal plans
 #: apart
 _TIE: Final = 1e-12
@@ -113,6 +122,8 @@ class _LazyPathSearch:
         self._table.add_rough(self._options.rough())
         kinds = self._kinds
         self._unlisted = np.ones(len(kinds.firsts), np.bool_)
+        # rows of the first options of kinds, in the table before the search comes to them
+        self._first_rows: dict[int, list[int]] = {}
         # rows of edges of which only some tilings are listed, with the kind and all its rows
         self._partly_listed: dict[int, tuple[int, tuple[int, ...]]] = {}
         self._paths = LeastProductPaths(
@@ -138,7 +149,7 @@ class _LazyPathSearch:
             if found is None:
                 return None
             rows = list(dict.fromkeys(found.rows))
-            if self._list_first_options(rows):
+            if self._list_first_options(rows, found):
                 continue
             fresh = [row for row in rows if not self._table.evaluated[row]]
             evaluated = [self._evaluate(row) for row in fresh]
@@ -165,17 +176,18 @@ class _LazyPathSearch:
         )
         return FusionPlan(tuple(groups))
 
-    def _list_first_options(self, rows: list[int]) -> bool:
-        """Put some options in the place of what stands for all; whether there was such a row."""
+    def _list_first_options(self, rows: list[int], path: Path | None = None) -> bool:
+        """Put some options in the place of what stands for all; whether there was such a row.
+
+        What other paths near ``path`` will ask for is worked out with it.
+        """
         kinds = [row for row in rows if row < len(self._unlisted) and self._unlisted[row]]
         if not kinds:
             return False
-        options, counts = self._options.first_options(kinds)
-        several = [bool(self._kinds.members[kind] > 1) for kind in kinds]
-        rough = [s for s, count in zip(several, counts, strict=True) for _ in range(count)]
-        new = iter(self._table.add(options, rough))
-        for kind, count, more in zip(kinds, counts, several, strict=True):
-            listed = list(islice(new, count))
+        if any(kind not in self._first_rows for kind in kinds):
+            self._add_first_rows([*kinds, *self._likely_next(kinds, path)])
+        for kind in kinds:
+            listed = self._first_rows[kind]
             if not self._unlisted[kind]:
                 continue  # a part of it fits nowhere
             self._unlisted[kind] = False
@@ -184,9 +196,36 @@ class _LazyPathSearch:
                 self._drop_larger(kind)
             elif self._table.is_less(slice(listed[0], listed[-1] + 1), kind):
                 self._paths.reconsider()
-            if more:
+            if self._kinds.members[kind] > 1:
                 self._partly_listed |= dict.fromkeys(listed, (kind, tuple(listed)))
         return True
+
+    def _likely_next(self, kinds: list[int], path: Path | None) -> list[int]:
+        """Return kinds that the search may come to when it has listed some of a path.
+
+        Many at once take less time than one by one. Small groups first: of larger ones most will
+        never be asked for once a part of them fits nowhere.
+        """
+        if path is None or len(kinds) > _FEW:
+            return []
+        near = [
+            kind
+            for kind in self._paths.near(path, _NEAR)
+            if self._unlisted[kind] and kind not in self._first_rows
+        ]
+        return sorted(near, key=lambda k: int(self._kinds.members[k]))[
+            : int(_AHEAD * len(self._first_rows))
+        ]
+
+    def _add_first_rows(self, kinds: list[int]) -> None:
+        """Add the first options of kinds to the table, where no path takes them yet."""
+        unknown = [kind for kind in dict.fromkeys(kinds) if kind not in self._first_rows]
+        options, counts = self._options.first_options(unknown)
+        several = (self._kinds.members[unknown] > 1).tolist()
+        rough = [s for s, count in zip(several, counts, strict=True) for _ in range(count)]
+        new = iter(self._table.add(options, rough))
+        for kind, count in zip(unknown, counts, strict=True):
+            self._first_rows[kind] = list(islice(new, count))
 
     def _drop_larger(self, small: int) -> None:
         """Leave out groups that contain one that fits nowhere: they hold its maps too, and more."""

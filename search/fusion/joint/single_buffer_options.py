@@ -119,10 +119,16 @@ class SingleBufferOptions(GroupOptions):
         """Add up the tiles of each kind of layer, and what moves."""
         if not placed:
             return listed(())
-        columns, places, times = np.concatenate([tiling.parts for tiling in placed], axis=1)
-        count = np.array([tiling.parts.shape[1] for tiling in placed])
-        owners = np.repeat(np.arange(len(placed)), count)
+        running = [tiling.running for tiling in placed]
+        owners = np.repeat(np.arange(len(placed)), [len(layers.columns) for layers in running])
+        columns, members, sizes, times = (
+            np.concatenate([layers[place] for layers in running]) for place in range(4)
+        )
+        stays = np.concatenate([tiling.stays for tiling in placed])
+        count = np.array([len(tiling.stays) for tiling in placed])
+        places = 2 * sizes + stays[members + (np.cumsum(count) - count)[owners]]
         starts = _beginnings(owners, columns)
+        times = times * self._network.batch
         energy, cycles = np.add.reduceat(self._costs.at(places) * times, starts, axis=1)
         firsts = np.searchsorted(owners[starts], np.arange(len(placed) + 1))
         weights, loaded, streamed, fetched, stored, runs, prefetch = np.array(
@@ -135,8 +141,7 @@ class SingleBufferOptions(GroupOptions):
         moved[:, 0] += streamed * self._weight_pj
         moved[:, 1] = (weights + streamed) / self._rate + maps * prefetch
         moved[:, 2] = late + maps * (1 - prefetch)
-        ways = tuple(tiling.way for tiling in placed)
-        return OptionBatch(ways, firsts, columns[starts], energy, cycles, moved)
+        return OptionBatch(tuple(placed), firsts, columns[starts], energy, cycles, moved)
 
 
 def _beginnings(owners: Ints, columns: Ints) -> Ints:

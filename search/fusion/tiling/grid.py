@@ -1,7 +1,6 @@
 """Grids of tiles of one group's feature maps; those that share an axis share its sweep."""
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from functools import cached_property
 from math import prod
 from typing import Final, TypeAlias, get_args
@@ -75,17 +74,9 @@ class GroupTilings:
         self._sweeps: dict[tuple[int, int, bool], AxisSweep] = {}
         self._axes: dict[tuple[int, int, bool], AxisTiles] = {}
 
-    def among(self, shape: GroupShape) -> "GroupTilings":
-        """Return the tilings of the same group with other maps whole in the buffer.
-
-        They share what is known of axes.
-        """
-        other = copy(self)
-        other._shape, other._tiled = shape, self._tiled.among(shape)
-        return other
-
     @cached_property
-    def _tiled(self) -> TiledGroup:
+    def tiled(self) -> TiledGroup:
+        """The group, to cut it in tiles again and again."""
         return TiledGroup(self._shape, self._members)
 
     @property
@@ -105,7 +96,7 @@ class GroupTilings:
 
     def words(self, tile: Tile, halo: HaloPolicy) -> TileWords:
         """Return what :meth:`tiles` hold and move, without working out where."""
-        return self._tiled.words(*self.axes(tile, halo), halo)
+        return self.tiled.words(*self.axes(tile, halo), halo)
 
     def _cuts(self, tile: Tile, halo: HaloPolicy) -> Iterator[tuple[int, int, bool]]:
         """Yield each axis, how long a tile is there, and whether halos along it are kept."""
@@ -122,7 +113,7 @@ class GroupTilings:
     def _axis(self, axis: int, size: int, keep: bool) -> AxisTiles:
         key = (axis, size, keep)
         if key not in self._axes:
-            self._axes[key] = self._tiled.axis(*key)
+            self._axes[key] = self.tiled.axis(*key)
         return self._axes[key]
 
     def policies(self, tile: Tile) -> tuple[HaloPolicy, ...]:

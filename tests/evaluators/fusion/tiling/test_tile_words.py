@@ -34,7 +34,7 @@ def test_words_are_those_of_the_tiles(block: int, policy: str, kind: str) -> Non
         group = TiledGroup(shape, layers)
         if seed % 2:
             shape = among_residents(shape, rng)
-            group = group.among(shape)
+            group = group.among(shape.held, shape.kept, shape.unwritten)
         rows, columns = any_tile(shape, rng)
         tiles = group_tiles(shape, layers, (rows, columns), policy)
         axes = (
