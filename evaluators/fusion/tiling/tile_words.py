@@ -100,19 +100,20 @@ class TiledGroup:
     """
 
     def __init__(self, shape: GroupShape, layers: tuple[Layer, ...]) -> None:
-        reads = [sorted_reads(shape, layers, axis) for axis in (0, 1)]
+        edges, first = sorted_reads(shape, layers, (0, 1))
         count = len(shape.channels)
         exported = np.zeros(count, np.bool_)
         exported[list(shape.exported)] = True
-        last = np.zeros(count, np.int64)
+        readers = [0] * count
         for edge in shape.edges:
-            last[edge.source] = max(last[edge.source], edge.reader)
+            readers[edge.source] = max(readers[edge.source], edge.reader)
+        last = np.array(readers, np.int64)
         last[exported] = shape.members - 1
         order = np.array([*reversed(range(shape.members)), *shape.externals], np.int64)
         self._whole = shape.sizes[shape.anchor]
         self._group = _Group(
-            np.stack([edges for edges, _ in reads]),
-            reads[0][1],
+            edges,
+            first,
             np.array(shape.sizes, np.int64).T.copy(),
             exported,
             order,
@@ -206,29 +207,28 @@ def _alike(one: int, other: int, figures: tuple[Ints, Ints, Ints, Ints, Ints]) -
 
 
 @helper
-def _twins(one: int, other: int, figures: tuple[Ints, Ints, Ints, Ints, Ints], keep: bool) -> bool:
-    """Whether two tiles between the ends of an axis hold and move the same.
+def _unlike(
+    u: int, one: int, other: int, figures: tuple[Ints, Ints, Ints, Ints, Ints], keep: bool
+) -> bool:
+    """Whether two tiles between the ends of an axis hold or move different lengths of a map.
 
-    Where maps lie does not count: nothing that is made of rows, and of columns made again, depends
+    Where they lie does not count: nothing that is made of rows, and of columns made again, depends
     on it.
     """
     new, need, have, gone, share = figures
-    for u in range(len(new)):
-        if (
-            need[u, one] != need[u, other]
-            or new[u, one] != new[u, other]
-            or new[u, one + 1] != new[u, other + 1]
-            or share[u, one] != share[u, other]
-            or share[u, one - 1] != share[u, other - 1]
-        ):
-            return False
-        if keep and (
-            have[u, one] - gone[u, one - 1] != have[u, other] - gone[u, other - 1]
-            or have[u, one] - gone[u, one] != have[u, other] - gone[u, other]
-            or have[u, one - 1] - gone[u, one - 1] != have[u, other - 1] - gone[u, other - 1]
-        ):
-            return False
-    return True
+    if (
+        need[u, one] != need[u, other]
+        or new[u, one] != new[u, other]
+        or new[u, one + 1] != new[u, other + 1]
+        or share[u, one] != share[u, other]
+        or share[u, one - 1] != share[u, other - 1]
+    ):
+        return True
+    return keep and (
+        have[u, one] - gone[u, one - 1] != have[u, other] - gone[u, other - 1]
+        or have[u, one] - gone[u, one] != have[u, other] - gone[u, other]
+        or have[u, one - 1] - gone[u, one - 1] != have[u, other - 1] - gone[u, other - 1]
+    )
 
 
 @helper
@@ -237,15 +237,21 @@ def _leave_out_twins(at: Ints, figures: tuple[Ints, Ints, Ints, Ints, Ints], kee
 
     The first and the last tile stay: what moves around them is another image's.
     """
-    count = 1
+    maps, count, last = len(figures[0]), 1, len(at) - 1
+    # what told two tiles apart is likely to tell the next ones apart
+    first = 0
     for n in range(1, len(at)):
-        twin = False
-        if n < len(at) - 1:
-            for k in range(1, count):
-                if _twins(at[k], at[n], figures, keep):
-                    twin = True
+        k = 1 if n < last else count
+        while k < count:
+            if not _unlike(first, at[k], at[n], figures, keep):
+                u = 0
+                while u < maps and not _unlike(u, at[k], at[n], figures, keep):
+                    u += 1
+                if u == maps:
                     break
-        if not twin:
+                first = u
+            k += 1
+        if k == count:
             at[count] = at[n]
             count += 1
     return count
