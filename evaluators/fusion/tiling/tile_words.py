@@ -99,6 +99,9 @@ class TiledGroup:
         shape, layers: maps of the group and its layers.
     """
 
+    # searches remember thousands
+    __slots__ = ("_group", "_whole")
+
     def __init__(self, shape: GroupShape, layers: tuple[Layer, ...]) -> None:
         edges, first = sorted_reads(shape, layers, (0, 1))
         count = len(shape.channels)

@@ -84,17 +84,16 @@ class _Weights(NamedTuple):
     """Weights of a group.
 
     Attributes:
-        users: who shares what.
+        group: by number.
         layers: who uses any.
-        words, loaded: of all of them, as users and as owners have them.
+        words: of all of them; what layers share counts once.
         each: int64[m], words that each member uses.
         all_stay, none_stays: int64[m], 1 for members whose weights stay, if all do and if none.
     """
 
-    users: tuple[WeightUsers, ...]
+    group: int
     layers: tuple[int, ...]
     words: int
-    loaded: int
     each: Ints
     all_stay: Ints
     none_stays: Ints
@@ -157,6 +156,7 @@ class BufferTilings:
         self._owners = [network.weight_owner(i) for i in range(len(network.layers))]
         self._weight_words = [layer.weight_words for layer in network.layers]
         self._weights: dict[int, _Weights] = {}
+        self._users: dict[int, tuple[WeightUsers, ...]] = {}
 
     @property
     def known(self) -> int:
@@ -241,7 +241,7 @@ class BufferTilings:
         for resident in self._resident_weights(weights, runs, free - words.peak):
             stays = self._staying(kind, weights, resident)
             every = stays is weights.all_stay
-            loaded = weights.loaded if every else self._owned_words(resident)
+            loaded = weights.words if every else self._owned_words(resident)
             streamed = 0 if every else int(running.loads @ (weights.each * (1 - stays)))
             moved = MovedWords(
                 loaded,
@@ -284,21 +284,21 @@ class BufferTilings:
 
     def _weights_of(self, kind: int) -> _Weights:
         group = int(self.kinds.firsts.groups[kind])
-        if group not in self._weights:
-            layers = self.kinds.firsts.layers(kind)
-            users = weight_users(self._network, layers)
-            weighted = tuple(i for i in layers if self._weight_words[i])
+        found = self._weights.get(group)
+        if found is None:
+            layers, arrays = self.kinds.firsts.layers(kind), self.kinds.firsts.arrays
+            weighted = tuple([i for i in layers if self._weight_words[i]])
             each = np.array([self._weight_words[i] for i in layers], np.int64)
-            self._weights[group] = _Weights(
-                users,
-                weighted,
-                sum(weights.words for weights in users),
-                self._owned_words(weighted),
-                each,
-                (each > 0).astype(np.int64),
-                np.zeros_like(each),
-            )
-        return self._weights[group]
+            every, none = (each > 0).astype(np.int64), np.zeros_like(each)
+            words = int(arrays.weights[group])
+            found = self._weights[group] = _Weights(group, weighted, words, each, every, none)
+        return found
+
+    def _users_of(self, group: int) -> tuple[WeightUsers, ...]:
+        if group not in self._users:
+            layers = self.kinds.firsts.arrays.group(group)
+            self._users[group] = weight_users(self._network, layers)
+        return self._users[group]
 
     def _resident_weights(
         self, weights: _Weights, runs: int, capacity: int
@@ -312,5 +312,6 @@ class BufferTilings:
         if fit and runs > 1:
             # all of them save something
             return [weights.layers]
-        resident, _ = staying_weights(weights.users, keeps, runs, capacity)
+        users = self._users_of(weights.group)
+        resident, _ = staying_weights(users, keeps, runs, capacity)
         return list(dict.fromkeys([resident, weights.layers])) if fit else [resident]

@@ -50,6 +50,9 @@ class GroupTiling:
         columns: of the table of options.
     """
 
+    # thousands are remembered
+    __slots__ = ("_columns", "_members", "_numbers", "_runs", "_tiled", "_words", "tilings")
+
     def __init__(
         self, network: Network, layers: Group, numbers: SizeNumbers, columns: OptionColumns
     ) -> None:
