@@ -275,7 +275,8 @@ class BufferTilings:
         columns = self._columns.at(np.array(layers, np.int64), np.int64(0))
         once = np.ones(1, np.int64)
         # a layer that streams has its weights at hand
-        stays, running = once, TiledLayers(columns, np.arange(1), sizes, once, once, 1)
+        stays, parts = once, np.stack([columns, np.arange(1), sizes, once])
+        running = TiledLayers(parts, once, 1)
         return PlacedTiling(self.kinds, kind, None, "recompute", (), running, stays, moved)
 
     def _owned_words(self, layers: Iterable[int]) -> int:

@@ -24,18 +24,14 @@ class TiledLayers(NamedTuple):
     """What runs in the tiles of a group, image by image.
 
     Attributes:
-        columns: int64[n], of the table of options, ascending.
-        members: int64[n], which member each size of tile is of.
-        sizes: int64[n], numbers of a kind of layer with rows and columns of its result.
-        times: int64[n], tiles of that size in an image.
+        parts: int64[4, n], of each size of tile: column of the table of options, ascending; which
+            member it is of; number of a kind of layer with rows and columns of its result; tiles of
+            that size in an image.
         loads: int64[m], for each member the tiles in which it runs.
         tiles: of an image.
     """
 
-    columns: Ints
-    members: Ints
-    sizes: Ints
-    times: Ints
+    parts: Ints
     loads: Ints
     tiles: int
 
@@ -94,14 +90,8 @@ class GroupTiling:
             loads = np.bincount(members, times, len(self._members)).astype(np.int64)
             columns = self._columns[members]
             order = np.argsort(columns, kind="stable")
-            self._runs[key] = TiledLayers(
-                columns[order],
-                members[order],
-                numbers[order],
-                times[order],
-                loads,
-                rows.tiles * across.tiles,
-            )
+            parts = np.stack([columns, members, numbers, times])[:, order]
+            self._runs[key] = TiledLayers(parts, loads, rows.tiles * across.tiles)
         return self._runs[key]
 
     @property

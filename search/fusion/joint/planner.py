@@ -206,16 +206,15 @@ class _LazyPathSearch:
         Many at once take less time than one by one. Small groups first: of larger ones most will
         never be asked for once a part of them fits nowhere.
         """
-        if path is None or len(kinds) > _FEW:
+        most = int(_AHEAD * len(self._first_rows))
+        if path is None or len(kinds) > _FEW or most <= _FEW:
             return []
         near = [
             kind
             for kind in self._paths.near(path, _NEAR)
             if self._unlisted[kind] and kind not in self._first_rows
         ]
-        return sorted(near, key=lambda k: int(self._kinds.members[k]))[
-            : int(_AHEAD * len(self._first_rows))
-        ]
+        return sorted(near, key=lambda kind: int(self._kinds.members[kind]))[:most]
 
     def _add_first_rows(self, kinds: list[int]) -> None:
         """Add the first options of kinds to the table, where no path takes them yet."""

@@ -119,13 +119,11 @@ class SingleBufferOptions(GroupOptions):
         """Add up the tiles of each kind of layer, and what moves."""
         if not placed:
             return listed(())
-        running = [tiling.running for tiling in placed]
-        owners = np.repeat(np.arange(len(placed)), [len(layers.columns) for layers in running])
-        columns, members, sizes, times = (
-            np.concatenate([layers[place] for layers in running]) for place in range(4)
-        )
-        stays = np.concatenate([tiling.stays for tiling in placed])
+        parts = [tiling.running.parts for tiling in placed]
+        columns, members, sizes, times = np.concatenate(parts, axis=1)
+        owners = np.repeat(np.arange(len(placed)), [part.shape[1] for part in parts])
         count = np.array([len(tiling.stays) for tiling in placed])
+        stays = np.concatenate([tiling.stays for tiling in placed])
         places = 2 * sizes + stays[members + (np.cumsum(count) - count)[owners]]
         starts = _beginnings(owners, columns)
         times = times * self._network.batch
