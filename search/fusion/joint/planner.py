@@ -124,6 +124,7 @@ class _LazyPathSearch:
         self._unlisted = np.ones(len(kinds.firsts), np.bool_)
         # rows of the first options of kinds, in the table before the search comes to them
         self._first_rows: dict[int, list[int]] = {}
+        self._ahead: set[int] = set()
         # rows of edges of which only some tilings are listed, with the kind and all its rows
         self._partly_listed: dict[int, tuple[int, tuple[int, ...]]] = {}
         self._paths = LeastProductPaths(
@@ -160,8 +161,10 @@ class _LazyPathSearch:
         """Return the path that is estimated best."""
         figures, changes = self._table.figures(optimism), self._table.changes
         if changes != self._seen_changes:
-            able = figures[np.isfinite(figures[:, 0]), 0]
-            self._tie = _TIE * float(np.median(able)) if len(able) else 0.0
+            able = np.isfinite(figures[:, 0])
+            # what was worked out ahead must change nothing: ties decide between equal plans
+            able[list(self._ahead)] = False
+            self._tie = _TIE * float(np.median(figures[able, 0])) if able.any() else 0.0
             self._seen_changes = changes
             self._paths.reconsider()
         return self._paths.least_product(figures, self._tie)
@@ -186,6 +189,7 @@ class _LazyPathSearch:
             return False
         if any(kind not in self._first_rows for kind in kinds):
             self._add_first_rows([*kinds, *self._likely_next(kinds, path)])
+        self._ahead.difference_update(row for kind in kinds for row in self._first_rows[kind])
         for kind in kinds:
             listed = self._first_rows[kind]
             if not self._unlisted[kind]:
@@ -225,6 +229,7 @@ class _LazyPathSearch:
         new = iter(self._table.add(options, rough))
         for kind, count in zip(unknown, counts, strict=True):
             self._first_rows[kind] = list(islice(new, count))
+            self._ahead.update(self._first_rows[kind])
 
     def _drop_larger(self, small: int) -> None:
         """Leave out groups that contain one that fits nowhere: they hold its maps too, and more."""
