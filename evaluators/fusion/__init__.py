@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         MapRead as MapRead,
         group_reads as group_reads,
         group_sources as group_sources,
+        readers_outside as readers_outside,
         with_residents as with_residents,
     )
     from .plan import NetworkCost as NetworkCost, network_cost as network_cost

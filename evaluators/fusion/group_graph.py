@@ -4,12 +4,12 @@ Numbering inside a group: its layers are 0..m-1 in topological order, each stand
 the map that it makes; the maps that come from outside are m, m+1, ...
 """
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from archloom.space.fusion import Residents
-from archloom.space.workload import Layer, Network, Shape, Slice, is_input, remembered
+from archloom.space.workload import Layer, Network, Shape, Slice, bits, is_input, remembered
 
 #: rows and columns of a map for one position as it is made, and where reading starts
 _PatchAndStart = tuple[tuple[int, int], tuple[int, int]]
@@ -17,8 +17,7 @@ _PatchAndStart = tuple[tuple[int, int], tuple[int, int]]
 _PLAIN: Final[_PatchAndStart] = ((1, 1), (0, 0))
 
 
-@dataclass(frozen=True, slots=True)
-class Edge:
+class Edge(NamedTuple):
     """One layer reading one map.
 
     Attributes:
@@ -157,8 +156,8 @@ def group_shape(network: Network, layers: tuple[int, ...]) -> GroupShape:
     A box of a map from outside is a map of its own: no more of it is fetched.
     """
     number = {i: m for m, i in enumerate(layers)}
-    reads, sources = group_reads(network), group_sources(network)
-    shapes = [_made(network.layers[i]) for i in layers]
+    reads, sources, made = group_reads(network), group_sources(network), _all_made(network)
+    shapes = [made[i] for i in layers]
     outside: dict[int, int] = {}
     edges: dict[Edge, None] = {}
     for m, i in enumerate(layers):
@@ -173,7 +172,8 @@ def group_shape(network: Network, layers: tuple[int, ...]) -> GroupShape:
             edges[Edge(outside[source.box], m, read.full, *read.outside)] = None
     channels = tuple(channels for channels, _, _ in shapes)
     sizes = tuple((rows, columns) for _, rows, columns in shapes)
-    exported = tuple(m for m, i in enumerate(layers) if leaves(network, i, number))
+    readers, members = readers_outside(network), bits(layers)
+    exported = tuple([m for m, i in enumerate(layers) if readers[i] & ~members])
     read_inside = {e.source for e in edges}
     sinks = [m for m in exported if m not in read_inside]
     anchor = max(sinks, key=lambda m: (sizes[m][0] * sizes[m][1], channels[m], m))
@@ -201,15 +201,26 @@ def with_residents(network: Network, shape: GroupShape, residents: Residents) ->
 def _without_redundant(edges: Iterable[Edge]) -> tuple[Edge, ...]:
     """Leave out edges beside one by which the same layer needs all of the same map."""
     wholes = {(edge.source, edge.reader) for edge in edges if edge.full}
+    if not wholes:
+        return tuple(edges)
     kept = (e for e in edges if e.full or (e.source, e.reader) not in wholes)
     return tuple(kept)
 
 
-def leaves(network: Network, i: int, group: Container[int]) -> bool:
-    """Whether the result of layer ``i`` is read outside the group, or leaves the network."""
-    if network.layers[i].name in network.leaving:
-        return True
-    return any(c not in group for c in network.consumers[i])
+@remembered
+def readers_outside(network: Network) -> tuple[int, ...]:
+    """Return for each layer, in bits, who reads its result; of a result that leaves the network
+    also a layer that is in no group."""
+    nobody = 1 << len(network.layers)
+    return tuple(
+        bits(readers) | (nobody if layer.name in network.leaving else 0)
+        for layer, readers in zip(network.layers, network.consumers, strict=True)
+    )
+
+
+@remembered
+def _all_made(network: Network) -> tuple[Shape, ...]:
+    return tuple(map(_made, network.layers))
 
 
 def _made(layer: Layer) -> Shape:

@@ -13,7 +13,13 @@ from dataclasses import fields, replace
 from operator import attrgetter
 from typing import Final
 
-from archloom.evaluators.fusion import GroupCost, group_reads, group_sources, with_residents
+from archloom.evaluators.fusion import (
+    GroupCost,
+    group_reads,
+    group_sources,
+    readers_outside,
+    with_residents,
+)
 from archloom.evaluators.fusion.buffer import shape_of
 from archloom.space.fusion import ALONE, FusionGroup, Residents
 from archloom.space.workload import Layer, Network, bits, remembered
@@ -67,17 +73,6 @@ def layer_kinds(network: Network) -> tuple[int, ...]:
     return tuple(
         numbers.setdefault((*_COST_FIELDS(layer), reads), len(numbers))
         for layer, reads in zip(network.layers, group_reads(network), strict=True)
-    )
-
-
-@remembered
-def readers_outside(network: Network) -> tuple[int, ...]:
-    """Return for each layer, in bits, who reads its result; of a result that leaves the network
-    also a layer that is in no group."""
-    nobody = 1 << len(network.layers)
-    return tuple(
-        bits(readers) | (nobody if layer.name in network.leaving else 0)
-        for layer, readers in zip(network.layers, network.consumers, strict=True)
     )
 
 

@@ -116,18 +116,21 @@ def axis_sweep(
     exported = np.zeros(len(sizes), np.bool_)
     exported[list(shape.exported)] = True
     order = np.array([*reversed(range(shape.members)), *shape.externals], np.int64)
-    edges, first = sorted_reads(shape, layers, axis)
+    edges, first = sorted_reads(shape, layers, (axis,))
     length = shape.sizes[shape.anchor][axis]
-    return AxisSweep(*swept(edges, first, sizes, exported, order, length, tile, keep))
+    return AxisSweep(*swept(edges[0], first, sizes, exported, order, length, tile, keep))
 
 
-def sorted_reads(shape: GroupShape, layers: Sequence[Layer], axis: int) -> tuple[Ints, Ints]:
-    """Return reads of maps along an axis by source, as kernels have them, and where those of each
-    map begin."""
+def sorted_reads(
+    shape: GroupShape, layers: Sequence[Layer], axes: Sequence[int]
+) -> tuple[Ints, Ints]:
+    """Return int64[axes, E, 9], reads of maps along axes by source, as kernels have them, and where
+    those of each map begin."""
     # by source, so that the kernel finds the readers of a map side by side
     ordered = sorted(shape.edges, key=attrgetter("source"))
-    edges = np.array([_row(e, layers[e.reader], axis) for e in ordered], np.int64)
-    return edges, np.searchsorted(edges[:, SOURCE], np.arange(len(shape.sizes) + 1))
+    figures = [x for axis in axes for e in ordered for x in _row(e, layers[e.reader], axis)]
+    edges = np.array(figures, np.int64).reshape(len(axes), len(ordered), -1)
+    return edges, np.searchsorted(edges[0, :, SOURCE], np.arange(len(shape.sizes) + 1))
 
 
 def _row(edge: Edge, reader: Layer, axis: int) -> tuple[int, ...]:

@@ -5,7 +5,7 @@ step: what an axis has at the corner tiles is worked out once for all tilings th
 """
 
 from copy import copy
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from archloom.space.workload import Layer
 
 from ...arrays import Ints
 from ..group_graph import GroupShape
+from .corner_tiles import alike, leave_out_twins
 from .sweep import sorted_reads, swept
 
 #: lengths of each map at the corner tiles of an axis: as in :class:`.sweep.AxisSweep`, in the tile
@@ -31,6 +32,9 @@ OWN, ARRIVING, DEPARTING, LAST = range(4)
 
 _POLICIES: Final[tuple[HaloPolicy, ...]] = ("recompute", "keep_inner", "keep_all")
 RECOMPUTE, KEEP_INNER, KEEP_ALL = range(3)
+
+#: numbers of maps in a group
+_Maps: TypeAlias = tuple[int, ...]
 
 
 class _Group(NamedTuple):
@@ -61,7 +65,8 @@ class AxisTiles(NamedTuple):
 
     Attributes:
         tiles: how many.
-        corners: int64[9, M, I], lengths of each map at the corner tiles.
+        corners: int64[9, M, I], lengths of each map at the corner tiles; along rows, and along
+            columns that are made again, at one of those that hold and move the same.
         totals: int64[3, M], :data:`MADE`, :data:`WRITTEN` and :data:`END`.
         lengths: int64[2, m, D], the distinct lengths above 0 that each layer makes in the order in
             which they come, and in how many tiles; 0 in places that are left.
@@ -95,20 +100,24 @@ class TiledGroup:
         shape, layers: maps of the group and its layers.
     """
 
+    # searches remember thousands
+    __slots__ = ("_group", "_whole")
+
     def __init__(self, shape: GroupShape, layers: tuple[Layer, ...]) -> None:
-        reads = [sorted_reads(shape, layers, axis) for axis in (0, 1)]
+        edges, first = sorted_reads(shape, layers, (0, 1))
         count = len(shape.channels)
         exported = np.zeros(count, np.bool_)
         exported[list(shape.exported)] = True
-        last = np.zeros(count, np.int64)
+        readers = [0] * count
         for edge in shape.edges:
-            last[edge.source] = max(last[edge.source], edge.reader)
+            readers[edge.source] = max(readers[edge.source], edge.reader)
+        last = np.array(readers, np.int64)
         last[exported] = shape.members - 1
         order = np.array([*reversed(range(shape.members)), *shape.externals], np.int64)
         self._whole = shape.sizes[shape.anchor]
         self._group = _Group(
-            np.stack([edges for edges, _ in reads]),
-            reads[0][1],
+            edges,
+            first,
             np.array(shape.sizes, np.int64).T.copy(),
             exported,
             order,
@@ -117,13 +126,20 @@ class TiledGroup:
             layers[0].n,
         )
 
-    def among(self, shape: GroupShape) -> "TiledGroup":
-        """Return the same group with other maps whole in the buffer: ``shape`` says which.
+    def among(self, held: _Maps, kept: _Maps, unwritten: _Maps) -> "TiledGroup":
+        """Return the same group with more maps whole in the buffer; its axes are the same.
 
-        Its axes are the same.
+        Args:
+            held, kept, unwritten: as of a :class:`GroupShape`.
         """
-        other = copy(self)
-        other._group = self._group._replace(maps=_maps(shape, self._group.maps[LAST]))
+        other, maps = copy(self), self._group.maps.copy()
+        for t in held:
+            maps[OWN, t] = maps[ARRIVING, t] = 0
+        for t in kept:
+            maps[OWN, t] = 0
+        for t in unwritten:
+            maps[DEPARTING, t] = 0
+        other._group = self._group._replace(maps=maps)
         return other
 
     def axis(self, axis: int, tile: int, keep: bool) -> AxisTiles:
@@ -170,30 +186,6 @@ def tile_sizes(rows: Ints, columns: Ints) -> Ints:
     return found[:, :n].copy()
 
 
-@helper
-def _alike(one: int, other: int, figures: tuple[Ints, Ints, Ints, Ints, Ints]) -> bool:
-    """Whether two neighbouring tiles of an axis look alike, and the tiles around them as well."""
-    new, need, have, gone, share = figures
-    last = new.shape[1] - 1
-    for u in range(len(new)):
-        coming = new[u, other + 1] if other < last else 0
-        had = have[u, one - 1] if one else 0
-        went = gone[u, one - 1] if one else 0
-        shared = share[u, one - 1] if one else 0
-        if (
-            new[u, one] != new[u, other]
-            or new[u, other] != coming
-            or need[u, one] != need[u, other]
-            or have[u, one] - went != have[u, other] - gone[u, one]
-            or have[u, one] - gone[u, one] != have[u, other] - gone[u, other]
-            or share[u, one] != share[u, other]
-            or had - went != have[u, one] - gone[u, one]
-            or shared != share[u, one]
-        ):
-            return False
-    return True
-
-
 @compiled
 def _axis_tiles(
     group: _Group, axis: int, length: int, tile: int, keep: bool
@@ -214,9 +206,11 @@ def _axis_tiles(
     corner = np.zeros(tiles, np.bool_)
     corner[0] = corner[tiles - 1] = True
     for i in range(tiles - 1):
-        if not _alike(i, i + 1, figures):
+        if not alike(i, i + 1, figures):
             corner[i] = corner[i + 1] = True
     at = np.flatnonzero(corner)
+    if axis == 0 or not keep:
+        at = at[: leave_out_twins(at, figures, keep)]
     words = np.zeros((9, maps, len(at)), np.int64)
     totals = np.zeros((3, maps), np.int64)
     for u in range(maps):

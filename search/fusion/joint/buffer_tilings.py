@@ -13,14 +13,13 @@ import numpy as np
 from archloom.evaluators import Ints
 from archloom.evaluators.fusion.buffer import without_second_map
 from archloom.search.fusion.tiling import Tile, WeightUsers, staying_weights, weight_users
-from archloom.space.fusion import FusionGroup, HaloPolicy, Pin
+from archloom.space.fusion import FusionGroup, HaloPolicy, Pin, Residents
 from archloom.space.workload import Network
 
 from ..partition import Group
-from .edge_kinds import EdgeKinds
+from .cuts import EdgeKinds, WholeGroups
 from .group_tiles import GroupTiling, TiledLayers
-from .option_batch import GroupWay, OptionColumns
-from .whole_groups import WholeGroups
+from .option_batch import OptionColumns
 
 #: bands of a group that are looked at first
 _FIRST_BANDS: Final = 3
@@ -52,15 +51,68 @@ class PlacedTiling(NamedTuple):
     """One way to run a group in the buffer.
 
     Attributes:
-        way: what is evaluated.
-        parts: int64[3, n], what runs in tiles: column of the table of options, ascending; place in
-            the table of sizes' costs; how often in a pass.
+        kinds, kind: whose first edge runs the group.
+        tile, halo, resident: as of its :class:`archloom.space.fusion.FusionGroup`.
+        running: what runs in tiles.
+        stays: int64[m], 1 for each member whose weights are in the buffer while it runs.
         moved: what moves.
     """
 
-    way: GroupWay
-    parts: Ints
+    kinds: EdgeKinds
+    kind: int
+    tile: Tile | None
+    halo: HaloPolicy
+    resident: tuple[int, ...]
+    running: TiledLayers
+    stays: Ints
     moved: MovedWords
+
+    @property
+    def group(self) -> FusionGroup:
+        """The group. No cost depends on who reads a map last; that follows from groups to come."""
+        layers, kept = self.kinds.firsts.layers(self.kind), self.kinds.firsts.kept[self.kind]
+        pins = tuple(Pin(i, self.kinds.network.consumers[i][-1]) for i in kept)
+        return FusionGroup(layers, self.tile, self.halo, self.resident, pins=pins)
+
+    @property
+    def residents(self) -> Residents:
+        """What its plan keeps in the buffer."""
+        return self.kinds.residents(self.kind)
+
+
+class _Weights(NamedTuple):
+    """Weights of a group.
+
+    Attributes:
+        group: by number.
+        layers: who uses any.
+        words: of all of them; what layers share counts once.
+        each: int64[m], words that each member uses.
+        all_stay, none_stays: int64[m], 1 for members whose weights stay, if all do and if none.
+    """
+
+    group: int
+    layers: tuple[int, ...]
+    words: int
+    each: Ints
+    all_stay: Ints
+    none_stays: Ints
+
+
+class _Place(NamedTuple):
+    """Where tilings of a kind are placed.
+
+    Attributes:
+        kind: of edge.
+        tiling: tilings of its group.
+        free: words of the buffer that pinned maps leave.
+        weights: of its group.
+    """
+
+    kind: int
+    tiling: GroupTiling
+    free: int
+    weights: _Weights
 
 
 class BufferFacts(NamedTuple):
@@ -103,7 +155,8 @@ class BufferTilings:
         self._even: dict[tuple[int, tuple[int, ...]], tuple[PlacedTiling, ...]] = {}
         self._owners = [network.weight_owner(i) for i in range(len(network.layers))]
         self._weight_words = [layer.weight_words for layer in network.layers]
-        self._users: dict[Group, tuple[WeightUsers, ...]] = {}
+        self._weights: dict[int, _Weights] = {}
+        self._users: dict[int, tuple[WeightUsers, ...]] = {}
 
     @property
     def known(self) -> int:
@@ -115,12 +168,12 @@ class BufferTilings:
         """Whether a buffer that keeps no weights has no place for a map that takes theirs."""
         if self._buffer.keeps_weights:
             return False
-        group = FusionGroup(self.kinds.firsts[kind].layers, (1, 1))
+        group = FusionGroup(self.kinds.firsts.layers(kind), (1, 1))
         return without_second_map(self._network, group) is not None
 
     def alone(self, kind: int) -> bool:
         """Whether a kind of edge runs one layer."""
-        return len(self.kinds.firsts[kind].layers) == 1
+        return bool(self.kinds.members[kind] == 1)
 
     def first(self, kind: int) -> tuple[PlacedTiling, ...]:
         """Return some tilings of a kind: the largest bands of rows that fit, if any do.
@@ -137,7 +190,8 @@ class BufferTilings:
         if (kind, sides) not in self._even:
             found = list[PlacedTiling]()
             if not self.blocked(kind):
-                found = self._largest_of(kind, self._tiling(kind).tilings.even(sides))
+                place = self._place(kind)
+                found = self._largest_of(place, place.tiling.tilings.even(sides))
             self._even[kind, sides] = tuple(found)
         return self._even[kind, sides]
 
@@ -145,105 +199,120 @@ class BufferTilings:
         """Return the tilings of a kind, but for those of :meth:`even`."""
         if self.alone(kind) or self.blocked(kind):
             return list(self.first(kind))
-        tilings = self._tiling(kind).tilings
-        return [t for cut in tilings.several() for t in self._tiled(kind, *cut)]
+        place = self._place(kind)
+        cuts = place.tiling.tilings.several()
+        return [t for tile, halo in cuts for t in self._tiled(place, tile, halo)]
 
     def _listed_first(self, kind: int) -> list[PlacedTiling]:
         blocked = self.blocked(kind)
         if not self.alone(kind):
-            return [] if blocked else self._largest_of(kind, self._tiling(kind).tilings.bands)
+            place = None if blocked else self._place(kind)
+            return [] if place is None else self._largest_of(place, place.tiling.tilings.bands)
         found = [self._in_one_piece(kind)]
-        if self.kinds.residents[kind].words and not blocked:
-            found += self._tiled(kind, self._tiling(kind).tilings.whole, _KEEP_ALL)
+        if self.kinds.words[kind] and not blocked:
+            place = self._place(kind)
+            found += self._tiled(place, place.tiling.tilings.whole, _KEEP_ALL)
         return found
 
-    def _largest_of(self, kind: int, tiles: list[Tile]) -> list[PlacedTiling]:
-        kept = self._largest(kind, tiles, "keep_all")
-        return kept or self._largest(kind, tiles, "recompute")
+    def _place(self, kind: int) -> _Place:
+        free = self._buffer.words - int(self.kinds.words[kind])
+        return _Place(kind, self._tiling(kind), free, self._weights_of(kind))
 
-    def _largest(self, kind: int, tiles: list[Tile], halo: HaloPolicy) -> list[PlacedTiling]:
+    def _largest_of(self, place: _Place, tiles: list[Tile]) -> list[PlacedTiling]:
+        kept = self._largest(place, tiles, "keep_all")
+        return kept or self._largest(place, tiles, "recompute")
+
+    def _largest(self, place: _Place, tiles: list[Tile], halo: HaloPolicy) -> list[PlacedTiling]:
         """Return the largest tiles that fit, by bisection: smaller ones fit where larger do."""
-        words, free = self._tiling(kind).words, self._free(kind)
+        words, free = place.tiling.words, place.free
         first = bisect_left(tiles, True, key=lambda tile: words(tile, halo).peak < free)
         some = tiles[first : first + _FIRST_BANDS]
-        return [option for tile in some for option in self._tiled(kind, tile, halo)]
+        return [option for tile in some for option in self._tiled(place, tile, halo)]
 
-    def _free(self, kind: int) -> int:
-        """Words of the buffer that pinned maps leave."""
-        return self._buffer.words - self.kinds.residents[kind].words
-
-    def _tiled(self, kind: int, tile: Tile, halo: HaloPolicy) -> list[PlacedTiling]:
+    def _tiled(self, place: _Place, tile: Tile, halo: HaloPolicy) -> list[PlacedTiling]:
         """Return one tile, with resident weights and without; nothing if it does not fit."""
-        tiling, free, layers = self._tiling(kind), self._free(kind), self.kinds.firsts[kind].layers
-        words = tiling.words(tile, halo)
+        kind, tiling, free, weights = place
+        words, images = tiling.words(tile, halo), self._network.batch
         if words.peak >= free:
             return []
-        running, images = tiling.runs(tile, halo), self._network.batch
-        runs = tiling.count(tile, halo) * images
+        running = tiling.runs(tile, halo)
+        runs = running.tiles * images
         found = []
-        for stay in self._resident_weights(layers, runs, free - words.peak):
-            loaded = self._owned_words(stay)
+        for resident in self._resident_weights(weights, runs, free - words.peak):
+            stays = self._staying(kind, weights, resident)
+            every = stays is weights.all_stay
+            loaded = weights.words if every else self._owned_words(resident)
+            streamed = 0 if every else int(running.loads @ (weights.each * (1 - stays)))
             moved = MovedWords(
                 loaded,
                 loaded,
-                images * self._streamed(layers, running, stay),
+                images * streamed,
                 words.fetched * images,
                 words.stored * images,
                 runs,
                 int(loaded <= free - words.prefetching),
             )
-            found.append(self._placed(kind, (tile, halo, stay), running, moved))
+            found.append(
+                PlacedTiling(self.kinds, kind, tile, halo, resident, running, stays, moved)
+            )
         return found
+
+    def _staying(self, kind: int, weights: _Weights, resident: Group) -> Ints:
+        """int64[m], 1 for each member of a kind's group whose weights are resident."""
+        if len(resident) == len(weights.layers):
+            return weights.all_stay
+        if not resident:
+            return weights.none_stays
+        return np.array([i in resident for i in self.kinds.firsts.layers(kind)], np.int64)
 
     def _in_one_piece(self, kind: int) -> PlacedTiling:
         """Return a layer by itself in one piece."""
-        layers, whole, images = self.kinds.firsts[kind].layers, self.whole, self._network.batch
+        layers, whole, images = self.kinds.firsts.layers(kind), self.whole, self._network.batch
         words = self._owned_words(layers)
         fetched, stored = (int(of[kind]) * images for of in (whole.fetched, whole.stored))
         moved = MovedWords(words, 0, 0, fetched, stored, images, 1)
-        sizes = whole.sizes[whole.kinds == kind]
-        running = TiledLayers(np.arange(1), sizes, np.ones(1, np.int64), (1,))
-        return self._placed(kind, (None, "recompute", ()), running, moved)
-
-    def _placed(
-        self,
-        kind: int,
-        how: tuple[Tile | None, HaloPolicy, tuple[int, ...]],
-        running: TiledLayers,
-        moved: MovedWords,
-    ) -> PlacedTiling:
-        edge, (tile, halo, stay) = self.kinds.firsts[kind], how
-        # no cost depends on who reads a map last; that follows from the groups to come
-        pins = tuple(Pin(i, self._network.consumers[i][-1]) for i in edge.kept)
-        group = FusionGroup(edge.layers, tile, halo, stay, pins=pins)
-        stays = np.array([tile is None or i in stay for i in edge.layers], np.int64)
-        parts = np.empty((3, len(running.members)), np.int64)
-        parts[0] = self._columns.of(group)[running.members]
-        parts[1] = 2 * running.sizes + stays[running.members]
-        parts[2] = running.times * self._network.batch
-        order = np.argsort(parts[0], kind="stable")
-        way = GroupWay(group, self.kinds.residents[kind])
-        return PlacedTiling(way, parts[:, order], moved)
+        sizes = whole.sizes[np.searchsorted(whole.kinds, kind)][None]
+        columns = self._columns.at(np.array(layers, np.int64), np.int64(0))
+        once = np.ones(1, np.int64)
+        # a layer that streams has its weights at hand
+        stays, parts = once, np.stack([columns, np.arange(1), sizes, once])
+        running = TiledLayers(parts, once, 1)
+        return PlacedTiling(self.kinds, kind, None, "recompute", (), running, stays, moved)
 
     def _owned_words(self, layers: Iterable[int]) -> int:
         """Words of the weights of some layers; what they share counts once."""
         return sum(self._weight_words[i] for i in {self._owners[i] for i in layers})
 
-    def _streamed(self, layers: Group, running: TiledLayers, resident: tuple[int, ...]) -> int:
-        """Words of weights that stream through the buffer for an image."""
-        pairs = zip(layers, running.loads, strict=True)
-        return sum(self._weight_words[i] * times for i, times in pairs if i not in resident)
+    def _weights_of(self, kind: int) -> _Weights:
+        group = int(self.kinds.firsts.groups[kind])
+        found = self._weights.get(group)
+        if found is None:
+            layers, arrays = self.kinds.firsts.layers(kind), self.kinds.firsts.arrays
+            weighted = tuple([i for i in layers if self._weight_words[i]])
+            each = np.array([self._weight_words[i] for i in layers], np.int64)
+            every, none = (each > 0).astype(np.int64), np.zeros_like(each)
+            words = int(arrays.weights[group])
+            found = self._weights[group] = _Weights(group, weighted, words, each, every, none)
+        return found
 
-    def _resident_weights(self, layers: Group, runs: int, capacity: int) -> list[tuple[int, ...]]:
+    def _users_of(self, group: int) -> tuple[WeightUsers, ...]:
+        if group not in self._users:
+            layers = self.kinds.firsts.arrays.group(group)
+            self._users[group] = weight_users(self._network, layers)
+        return self._users[group]
+
+    def _resident_weights(
+        self, weights: _Weights, runs: int, capacity: int
+    ) -> list[tuple[int, ...]]:
         """Return which weights may stay: what saves most, and all if they fit.
 
         Those of a single tile save nothing by it, but their layers then wait for no DRAM.
         """
-        if layers not in self._users:
-            self._users[layers] = weight_users(self._network, layers)
-        users, keeps = self._users[layers], self._buffer.keeps_weights
+        keeps = self._buffer.keeps_weights
+        fit = keeps and weights.words < capacity
+        if fit and runs > 1:
+            # all of them save something
+            return [weights.layers]
+        users = self._users_of(weights.group)
         resident, _ = staying_weights(users, keeps, runs, capacity)
-        if not keeps or sum(weights.words for weights in users) >= capacity:
-            return [resident]
-        weighted = tuple(i for i in layers if self._weight_words[i])
-        return list(dict.fromkeys([resident, weighted]))
+        return list(dict.fromkeys([resident, weights.layers])) if fit else [resident]

@@ -18,12 +18,10 @@ from archloom.space.fusion import FusionGroup
 from archloom.space.hardware import Hardware
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network
 
-from .cut_graph import CutEdge
-from .edge_kinds import EdgeKinds
+from .cuts import CutEdge, EdgeKinds, WholeGroups
 from .known_groups import known_groups
 from .option_batch import GroupWay, OptionBatch, RoughOptions
 from .size_costs import SizeCosts
-from .whole_groups import WholeGroups
 
 
 class GroupOptions(ABC):

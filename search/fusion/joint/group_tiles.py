@@ -9,30 +9,31 @@ from typing import NamedTuple
 import numpy as np
 
 from archloom.evaluators import Ints
-from archloom.evaluators.fusion import with_residents
 from archloom.evaluators.fusion.buffer import shape_of
 from archloom.evaluators.fusion.tiling import TileWords, tile_sizes
 from archloom.search.fusion.tiling import GroupTilings, SizeNumbers, Tile
-from archloom.space.fusion import HaloPolicy, Residents
+from archloom.space.fusion import HaloPolicy
 from archloom.space.workload import Network
 
 from ..partition import Group
+from .cuts import GroupAmongPins
+from .option_batch import OptionColumns
 
 
 class TiledLayers(NamedTuple):
     """What runs in the tiles of a group, image by image.
 
     Attributes:
-        members: int64[n], which member each size of tile is of, ascending.
-        sizes: int64[n], numbers of a kind of layer with rows and columns of its result.
-        times: int64[n], tiles of that size in an image.
-        loads: for each member the tiles in which it runs.
+        parts: int64[4, n], of each size of tile: column of the table of options, ascending; which
+            member it is of; number of a kind of layer with rows and columns of its result; tiles of
+            that size in an image.
+        loads: int64[m], for each member the tiles in which it runs.
+        tiles: of an image.
     """
 
-    members: Ints
-    sizes: Ints
-    times: Ints
-    loads: tuple[int, ...]
+    parts: Ints
+    loads: Ints
+    tiles: int
 
 
 class GroupTiling:
@@ -42,24 +43,33 @@ class GroupTiling:
         network: where the group is.
         layers: of the group.
         numbers: of the sizes in which layers run.
+        columns: of the table of options.
     """
 
-    def __init__(self, network: Network, layers: Group, numbers: SizeNumbers) -> None:
+    # thousands are remembered
+    __slots__ = ("_columns", "_members", "_numbers", "_runs", "_tiled", "_words", "tilings")
+
+    def __init__(
+        self, network: Network, layers: Group, numbers: SizeNumbers, columns: OptionColumns
+    ) -> None:
         shape = shape_of(network, layers)
         self._numbers = numbers
         self.tilings = GroupTilings(shape, tuple(network.layers[i] for i in layers))
+        self._tiled = self.tilings.tiled
         self._words: dict[tuple[Tile, HaloPolicy], TileWords] = {}
         self._runs: dict[tuple[Tile, HaloPolicy], TiledLayers] = {}
         self._members = np.array(layers, np.int64)
+        self._columns = columns.at(self._members, np.int64(1))
 
-    def among(self, network: Network, layers: Group, residents: Residents) -> "GroupTiling":
+    def among(self, key: GroupAmongPins) -> "GroupTiling":
         """Return the tilings of a group of the same kind among what its plan keeps in the buffer.
 
         They share what runs in tiles.
         """
+        _, held, kept, unwritten = key
+        outside = len(self._members)
         other = copy(self)
-        shape = with_residents(network, shape_of(network, layers), residents)
-        other.tilings = self.tilings.among(shape)
+        other._tiled = self._tiled.among(tuple(outside + n for n in held), kept, unwritten)
         other._words = {}
         return other
 
@@ -67,23 +77,21 @@ class GroupTiling:
         """Return what tiles hold and move."""
         key = (tile, halo)
         if key not in self._words:
-            self._words[key] = self.tilings.words(tile, halo)
+            self._words[key] = self._tiled.words(*self.tilings.axes(tile, halo), halo)
         return self._words[key]
-
-    def count(self, tile: Tile, halo: HaloPolicy) -> int:
-        """Return the tiles of an image."""
-        rows, columns = self.tilings.axes(tile, halo)
-        return rows.tiles * columns.tiles
 
     def runs(self, tile: Tile, halo: HaloPolicy) -> TiledLayers:
         """Return what runs in the tiles."""
         key = (tile, halo)
         if key not in self._runs:
-            rows, columns = self.tilings.axes(tile, halo)
-            members, *sizes, times = tile_sizes(rows.lengths, columns.lengths)
+            rows, across = self.tilings.axes(tile, halo)
+            members, *sizes, times = tile_sizes(rows.lengths, across.lengths)
             numbers = self._numbers.of(self._members[members], *sizes)
             loads = np.bincount(members, times, len(self._members)).astype(np.int64)
-            self._runs[key] = TiledLayers(members, numbers, times, tuple(loads.tolist()))
+            columns = self._columns[members]
+            order = np.argsort(columns, kind="stable")
+            parts = np.stack([columns, members, numbers, times])[:, order]
+            self._runs[key] = TiledLayers(parts, loads, rows.tiles * across.tiles)
         return self._runs[key]
 
     @property

@@ -13,10 +13,9 @@ from archloom.space.workload import Network, remembered
 
 from ..partition import Group
 from .buffer_tilings import BufferFacts, BufferTilings
-from .edge_kinds import EdgeKinds, GroupAmongPins, KindsOfGroups
+from .cuts import EdgeKinds, GroupAmongPins, KindsOfGroups, WholeGroups, WholeGroupsOf
 from .group_tiles import GroupTiling
 from .option_batch import OptionColumns
-from .whole_groups import WholeGroups, WholeGroupsOf
 
 #: tilings of one network that are remembered (assumption: some 2 KiB each)
 _MOST_TILINGS: Final = 2**16
@@ -74,12 +73,12 @@ class KnownGroups:
 
     def _tiling(self, kinds: EdgeKinds, kind: int) -> GroupTiling:
         """Return the tilings of the group of a kind of edge."""
-        key, edge = kinds.groups[kind], kinds.firsts[kind]
+        key = kinds.groups[kind]
         found = self._tilings.get(key)
         if found is None:
-            found = self._alone(key[0], edge.layers)
-            if edge.held or edge.kept:
-                found = found.among(self._network, edge.layers, kinds.residents[kind])
+            found = self._alone(key[0], kinds.firsts.layers(kind))
+            if any(key[1:]):
+                found = found.among(key)
             self._tilings[key] = found
         return found
 
@@ -87,7 +86,7 @@ class KnownGroups:
         """Return the tilings of a group of a kind with nothing else in the buffer."""
         key: GroupAmongPins = (kind, (), (), ())
         if key not in self._tilings:
-            self._tilings[key] = GroupTiling(self._network, layers, self.numbers)
+            self._tilings[key] = GroupTiling(self._network, layers, self.numbers, self.columns)
         return self._tilings[key]
 
     @property

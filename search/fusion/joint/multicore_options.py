@@ -27,7 +27,7 @@ from archloom.space.workload import Network
 
 from ..group_equivalence import resident_members
 from ..partition import Group
-from .cut_graph import CutEdge
+from .cuts import CutEdge, WholeGroups
 from .group_options import GroupOptions
 from .option_batch import (
     GroupOption,
@@ -37,7 +37,6 @@ from .option_batch import (
     best_options,
     listed,
 )
-from .whole_groups import WholeGroups
 
 
 class MulticoreOptions(GroupOptions):
@@ -97,13 +96,13 @@ class MulticoreOptions(GroupOptions):
 
     def first_options(self, kinds: Sequence[int]) -> tuple[OptionBatch, list[int]]:
         """Return the tiling of each kind that is best by geometry alone, if any fits."""
-        layers = [self.edges().firsts[kind].layers for kind in kinds]
+        layers = [self.edges().firsts.layers(kind) for kind in kinds]
         found = [self._alone(some) if len(some) == 1 else self._first(some) for some in layers]
         return listed([option for some in found for option in some]), list(map(len, found))
 
     def all_options(self, kind: int) -> OptionBatch:
         """Return the options of a kind, those of the least estimated energy x latency first."""
-        layers = self.edges().firsts[kind].layers
+        layers = self.edges().firsts.layers(kind)
         batch = listed(self._alone(layers) if len(layers) == 1 else self._all(layers))
         return batch.taken(best_options(batch.energies, batch.latencies))
 

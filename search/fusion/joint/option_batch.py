@@ -6,7 +6,7 @@ one for those in tiles.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -45,11 +45,16 @@ class OptionColumns:
         return columns
 
 
-class GroupWay(NamedTuple):
-    """What is evaluated: a group, and what its plan keeps in the buffer."""
+class GroupWay(Protocol):
+    """What is evaluated; few are, of those that are listed."""
 
-    group: FusionGroup
-    residents: Residents
+    @property
+    def group(self) -> FusionGroup:
+        """The group, its pins lasting to any reader."""
+
+    @property
+    def residents(self) -> Residents:
+        """What its plan keeps in the buffer."""
 
 
 class GroupOption(NamedTuple):
@@ -102,7 +107,8 @@ class OptionBatch:
         for n, way in enumerate(self.ways):
             part = slice(self.starts[n], self.starts[n + 1])
             yield GroupOption(
-                *way,
+                way.group,
+                way.residents,
                 self.columns[part],
                 self.layer_pj[part],
                 self.layer_cycles[part],
@@ -143,7 +149,7 @@ def listed(options: Sequence[GroupOption]) -> OptionBatch:
     """Return options one by one as arrays."""
     columns = [option.columns for option in options]
     return OptionBatch(
-        tuple(GroupWay(option.group, option.residents) for option in options),
+        tuple(options),
         np.cumsum([0, *map(len, columns)]),
         np.concatenate([np.zeros(0, np.int64), *columns]),
         np.concatenate([np.zeros(0), *(option.layer_pj for option in options)]),

@@ -1,6 +1,6 @@
 """Joint planner: groups, tiles, halos, resident weights and pinned maps chosen together.
 
-A plan is a path through the cuts of the network (:mod:`.cut_graph`); energy and latency of its
+A plan is a path through the cuts of the network (:mod:`.cuts`); energy and latency of its
 edges add up, so the best plan is a path of least product (:mod:`.shortest_path`). Edges are first
 estimated, then listed by tiling, then evaluated, each only once it lies on the best path (lazy
 shortest paths: Dellin and Srinivasa, ICAPS 2016). Estimates grow more optimistic once the whole
@@ -35,6 +35,15 @@ from .single_buffer_options import SingleBufferOptions
 
 #: how near to the least possible layers are taken to be, once the path before is evaluated
 _OPTIMISM: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
+
+#: paths of up to so much more energy x latency are near the best, whose first options may be asked
+#: for soon (ours)
+_NEAR: Final = 1e-4
+
+#: kinds up to which a path asks for little, so that others are worked out with them; and what share
+#: of those known so far they are (ours)
+_FEW: Final = 4
+_AHEAD: Final = 1 / 32
 
 #: share of the energy of a usual option that a group or a pin is taken to cost, to tell equal plans
 #: apart
@@ -113,20 +122,19 @@ class _LazyPathSearch:
         self._table.add_rough(self._options.rough())
         kinds = self._kinds
         self._unlisted = np.ones(len(kinds.firsts), np.bool_)
+        # rows of the first options of kinds, in the table before the search comes to them
+        self._first_rows: dict[int, list[int]] = {}
+        self._ahead: set[int] = set()
         # rows of edges of which only some tilings are listed, with the kind and all its rows
         self._partly_listed: dict[int, tuple[int, tuple[int, ...]]] = {}
         self._paths = LeastProductPaths(
-            kinds.cuts, kinds.starts, kinds.ends, kinds.kinds, kinds.burdens
+            kinds.cuts, kinds.edges.starts, kinds.edges.ends, kinds.kinds, kinds.burdens
         )
         self._seen_changes, self._tie = -1, 0.0
         # layer by layer is evaluated, which tells how far layers that stream exceed their least
-        plain = dict.fromkeys(
-            kind
-            for kind, edge in enumerate(kinds.firsts)
-            if len(edge.layers) == 1 and not edge.held and not edge.kept
-        )
+        plain = np.flatnonzero((kinds.members == 1) & (kinds.words == 0)).tolist()
         first = len(self._table.ways)
-        self._list_first_options(list(plain))
+        self._list_first_options(plain)
         for row in range(first, len(self._table.ways)):
             if streams(self._table.way(row).group):
                 self._evaluate(row)
@@ -142,7 +150,7 @@ class _LazyPathSearch:
             if found is None:
                 return None
             rows = list(dict.fromkeys(found.rows))
-            if self._list_first_options(rows):
+            if self._list_first_options(rows, found):
                 continue
             fresh = [row for row in rows if not self._table.evaluated[row]]
             evaluated = [self._evaluate(row) for row in fresh]
@@ -153,8 +161,10 @@ class _LazyPathSearch:
         """Return the path that is estimated best."""
         figures, changes = self._table.figures(optimism), self._table.changes
         if changes != self._seen_changes:
-            able = figures[np.isfinite(figures[:, 0]), 0]
-            self._tie = _TIE * float(np.median(able)) if len(able) else 0.0
+            able = np.isfinite(figures[:, 0])
+            # what was worked out ahead must change nothing: ties decide between equal plans
+            able[list(self._ahead)] = False
+            self._tie = _TIE * float(np.median(figures[able, 0])) if able.any() else 0.0
             self._seen_changes = changes
             self._paths.reconsider()
         return self._paths.least_product(figures, self._tie)
@@ -169,17 +179,19 @@ class _LazyPathSearch:
         )
         return FusionPlan(tuple(groups))
 
-    def _list_first_options(self, rows: list[int]) -> bool:
-        """Put some options in the place of what stands for all; whether there was such a row."""
+    def _list_first_options(self, rows: list[int], path: Path | None = None) -> bool:
+        """Put some options in the place of what stands for all; whether there was such a row.
+
+        What other paths near ``path`` will ask for is worked out with it.
+        """
         kinds = [row for row in rows if row < len(self._unlisted) and self._unlisted[row]]
         if not kinds:
             return False
-        options, counts = self._options.first_options(kinds)
-        several = [len(self._kinds.firsts[kind].layers) > 1 for kind in kinds]
-        rough = [s for s, count in zip(several, counts, strict=True) for _ in range(count)]
-        new = iter(self._table.add(options, rough))
-        for kind, count, more in zip(kinds, counts, several, strict=True):
-            listed = list(islice(new, count))
+        if any(kind not in self._first_rows for kind in kinds):
+            self._add_first_rows([*kinds, *self._likely_next(kinds, path)])
+        self._ahead.difference_update(row for kind in kinds for row in self._first_rows[kind])
+        for kind in kinds:
+            listed = self._first_rows[kind]
             if not self._unlisted[kind]:
                 continue  # a part of it fits nowhere
             self._unlisted[kind] = False
@@ -188,9 +200,36 @@ class _LazyPathSearch:
                 self._drop_larger(kind)
             elif self._table.is_less(slice(listed[0], listed[-1] + 1), kind):
                 self._paths.reconsider()
-            if more:
+            if self._kinds.members[kind] > 1:
                 self._partly_listed |= dict.fromkeys(listed, (kind, tuple(listed)))
         return True
+
+    def _likely_next(self, kinds: list[int], path: Path | None) -> list[int]:
+        """Return kinds that the search may come to when it has listed some of a path.
+
+        Many at once take less time than one by one. Small groups first: of larger ones most will
+        never be asked for once a part of them fits nowhere.
+        """
+        most = int(_AHEAD * len(self._first_rows))
+        if path is None or len(kinds) > _FEW or most <= _FEW:
+            return []
+        near = [
+            kind
+            for kind in self._paths.near(path, _NEAR)
+            if self._unlisted[kind] and kind not in self._first_rows
+        ]
+        return sorted(near, key=lambda kind: int(self._kinds.members[kind]))[:most]
+
+    def _add_first_rows(self, kinds: list[int]) -> None:
+        """Add the first options of kinds to the table, where no path takes them yet."""
+        unknown = [kind for kind in dict.fromkeys(kinds) if kind not in self._first_rows]
+        options, counts = self._options.first_options(unknown)
+        several = (self._kinds.members[unknown] > 1).tolist()
+        rough = [s for s, count in zip(several, counts, strict=True) for _ in range(count)]
+        new = iter(self._table.add(options, rough))
+        for kind, count in zip(unknown, counts, strict=True):
+            self._first_rows[kind] = list(islice(new, count))
+            self._ahead.update(self._first_rows[kind])
 
     def _drop_larger(self, small: int) -> None:
         """Leave out groups that contain one that fits nowhere: they hold its maps too, and more."""

@@ -104,6 +104,7 @@ class LeastProductPaths:
         self._every = np.arange(len(starts))
         # edges that are looked at, while the least product is at most so much
         self._active, self._most = self._every, -inf
+        self._figures = np.zeros((0, 2))
 
     def replace(self, kind: int, rows: list[int]) -> None:
         """Put some rows in the place of those of a kind."""
@@ -140,6 +141,7 @@ class LeastProductPaths:
         Returns:
             The first such path in the order of edges; None if no path leads to the end.
         """
+        self._figures = figures
         graph = _Graph(
             self._nodes,
             *self._edges,
@@ -160,6 +162,26 @@ class LeastProductPaths:
         falling = np.argsort(np.arctan2(slopes[:, 1], slopes[:, 0]))
         self._active = _within(graph, slopes[falling], self._most * (1 + _TOLERANCE))
         return self._path(found)
+
+    def near(self, path: Path, share: float) -> list[int]:
+        """Return kinds with edges on which paths may lie of little more energy x latency.
+
+        Edges that were left out last time are left out here too.
+
+        Args:
+            path: the least one that was found.
+            share: how much more.
+        """
+        starts, ends, kinds = (of[self._active] for of in self._edges)
+        burdens = np.zeros(len(kinds))
+        graph = _Graph(
+            self._nodes, starts, ends, kinds, burdens, self._first, self._following, self._figures
+        )
+        slopes = np.array([[path.latency, path.energy]])
+        found: list[int] = np.unique(
+            kinds[_within(graph, slopes, path.product * (1 + share))]
+        ).tolist()
+        return found
 
     def _path(self, found: tuple[Ints, float, float, Floats]) -> Path:
         taken, energy, latency, _ = found

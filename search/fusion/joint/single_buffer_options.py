@@ -20,7 +20,7 @@ from archloom.space.workload import Network
 
 from ..group_equivalence import resident_members
 from .buffer_tilings import PlacedTiling
-from .cut_graph import CutEdge
+from .cuts import CutEdge
 from .group_options import GroupOptions
 from .option_batch import GroupWay, OptionBatch, RoughOptions, best_options, listed
 
@@ -100,7 +100,7 @@ class SingleBufferOptions(GroupOptions):
 
     def _even(self, kind: int) -> tuple[PlacedTiling, ...]:
         """Return tiles that fill the meshes, if layers gain by them."""
-        layers = self._placed.kinds.firsts[kind].layers
+        layers = self._placed.kinds.firsts.layers(kind)
         return self._placed.even(kind, self._sides) if self._uneven(layers) else ()
 
     def _uneven(self, layers: tuple[int, ...]) -> bool:
@@ -119,10 +119,14 @@ class SingleBufferOptions(GroupOptions):
         """Add up the tiles of each kind of layer, and what moves."""
         if not placed:
             return listed(())
-        columns, places, times = np.concatenate([tiling.parts for tiling in placed], axis=1)
-        count = np.array([tiling.parts.shape[1] for tiling in placed])
-        owners = np.repeat(np.arange(len(placed)), count)
+        parts = [tiling.running.parts for tiling in placed]
+        columns, members, sizes, times = np.concatenate(parts, axis=1)
+        owners = np.repeat(np.arange(len(placed)), [part.shape[1] for part in parts])
+        count = np.array([len(tiling.stays) for tiling in placed])
+        stays = np.concatenate([tiling.stays for tiling in placed])
+        places = 2 * sizes + stays[members + (np.cumsum(count) - count)[owners]]
         starts = _beginnings(owners, columns)
+        times = times * self._network.batch
         energy, cycles = np.add.reduceat(self._costs.at(places) * times, starts, axis=1)
         firsts = np.searchsorted(owners[starts], np.arange(len(placed) + 1))
         weights, loaded, streamed, fetched, stored, runs, prefetch = np.array(
@@ -135,8 +139,7 @@ class SingleBufferOptions(GroupOptions):
         moved[:, 0] += streamed * self._weight_pj
         moved[:, 1] = (weights + streamed) / self._rate + maps * prefetch
         moved[:, 2] = late + maps * (1 - prefetch)
-        ways = tuple(tiling.way for tiling in placed)
-        return OptionBatch(ways, firsts, columns[starts], energy, cycles, moved)
+        return OptionBatch(tuple(placed), firsts, columns[starts], energy, cycles, moved)
 
 
 def _beginnings(owners: Ints, columns: Ints) -> Ints:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         Tile as Tile,
         in_one_piece as in_one_piece,
         least_weights as least_weights,
-        leaves_out as leaves_out,
+        leaving_out as leaving_out,
     )
     from .known_tilings import tiles_apart as tiles_apart
     from .mesh_utilisation import even_sides as even_sides

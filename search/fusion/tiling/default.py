@@ -23,7 +23,7 @@ from archloom.evaluators.fusion.buffer import (
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionGroup, HaloPolicy
 from archloom.space.hardware import Cores, Hardware, fusion_cores
-from archloom.space.workload import INPUTS, Network
+from archloom.space.workload import INPUTS, Network, remembered
 
 from .grid import GroupTilings
 from .known_tilings import KnownTiling, known_tilings
@@ -175,14 +175,20 @@ def choose_weights(
 def weight_users(network: Network, layers: tuple[int, ...]) -> tuple[WeightUsers, ...]:
     """Return the weights of some layers, those that are used most often and the largest first."""
     users: dict[int, list[int]] = {}
+    known = _owners_and_words(network)
     for i in layers:
-        if network.layers[i].weight_words:
-            users.setdefault(network.weight_owner(i), []).append(i)
-    found = (
-        WeightUsers(len(some), network.layers[some[0]].weight_words, tuple(some))
-        for some in users.values()
-    )
+        owner, words = known[i]
+        if words:
+            users.setdefault(owner, []).append(i)
+    found = [WeightUsers(len(some), known[some[0]][1], tuple(some)) for some in users.values()]
     return tuple(sorted(found, reverse=True))
+
+
+@remembered
+def _owners_and_words(network: Network) -> tuple[tuple[int, int], ...]:
+    """For each layer who brings its weights, and words of them."""
+    layers = enumerate(network.layers)
+    return tuple((network.weight_owner(i), layer.weight_words) for i, layer in layers)
 
 
 def staying_weights(

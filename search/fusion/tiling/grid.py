@@ -1,12 +1,12 @@
 """Grids of tiles of one group's feature maps; those that share an axis share its sweep."""
 
 from collections.abc import Iterator, Sequence
-from copy import copy
 from functools import cached_property
 from math import prod
 from typing import Final, TypeAlias, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.evaluators import Ints
 from archloom.evaluators.fusion import GroupShape
@@ -19,7 +19,7 @@ from archloom.evaluators.fusion.tiling import (
     axis_sweep,
 )
 from archloom.space.fusion import HaloPolicy
-from archloom.space.workload import Layer, Network, bits, is_input, remembered
+from archloom.space.workload import Layer, Network, bits, is_input, positions, remembered
 
 #: rows and columns on the anchor
 Tile: TypeAlias = tuple[int, int]
@@ -52,6 +52,15 @@ def leaves_out(network: Network, layers: Sequence[int]) -> bool:
     return any(readers[i] & members for i in layers)
 
 
+def leaving_out(network: Network, members: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """bool[G], :func:`leaves_out` of groups; bool[G, L] says which layers each runs."""
+    found = np.zeros(len(members), np.bool_)
+    for maker, readers in enumerate(_readers_of_parts(network)):
+        if readers:
+            found |= members[:, maker] & members[:, list(positions(readers))].any(axis=1)
+    return found
+
+
 class GroupTilings:
     """Tilings of one group.
 
@@ -65,17 +74,9 @@ class GroupTilings:
         self._sweeps: dict[tuple[int, int, bool], AxisSweep] = {}
         self._axes: dict[tuple[int, int, bool], AxisTiles] = {}
 
-    def among(self, shape: GroupShape) -> "GroupTilings":
-        """Return the tilings of the same group with other maps whole in the buffer.
-
-        They share what is known of axes.
-        """
-        other = copy(self)
-        other._shape, other._tiled = shape, self._tiled.among(shape)
-        return other
-
     @cached_property
-    def _tiled(self) -> TiledGroup:
+    def tiled(self) -> TiledGroup:
+        """The group, to cut it in tiles again and again."""
         return TiledGroup(self._shape, self._members)
 
     @property
@@ -95,7 +96,7 @@ class GroupTilings:
 
     def words(self, tile: Tile, halo: HaloPolicy) -> TileWords:
         """Return what :meth:`tiles` hold and move, without working out where."""
-        return self._tiled.words(*self.axes(tile, halo), halo)
+        return self.tiled.words(*self.axes(tile, halo), halo)
 
     def _cuts(self, tile: Tile, halo: HaloPolicy) -> Iterator[tuple[int, int, bool]]:
         """Yield each axis, how long a tile is there, and whether halos along it are kept."""
@@ -112,7 +113,7 @@ class GroupTilings:
     def _axis(self, axis: int, size: int, keep: bool) -> AxisTiles:
         key = (axis, size, keep)
         if key not in self._axes:
-            self._axes[key] = self._tiled.axis(*key)
+            self._axes[key] = self.tiled.axis(*key)
         return self._axes[key]
 
     def policies(self, tile: Tile) -> tuple[HaloPolicy, ...]:

@@ -5,9 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from archloom.evaluators.fusion.group_graph import GroupShape
+from archloom.evaluators.fusion.group_graph import GroupShape, group_shape
 from archloom.evaluators.fusion.tiling.geometry import group_tiles
 from archloom.evaluators.fusion.tiling.tile_words import TiledGroup, tile_sizes
+from archloom.space.networks.registry import network
 
 from ....cases.groups import POLICIES, any_tile, drawn
 from ....cases.sweeps import sweep
@@ -33,7 +34,7 @@ def test_words_are_those_of_the_tiles(block: int, policy: str, kind: str) -> Non
         group = TiledGroup(shape, layers)
         if seed % 2:
             shape = among_residents(shape, rng)
-            group = group.among(shape)
+            group = group.among(shape.held, shape.kept, shape.unwritten)
         rows, columns = any_tile(shape, rng)
         tiles = group_tiles(shape, layers, (rows, columns), policy)
         axes = (
@@ -57,3 +58,18 @@ def test_words_are_those_of_the_tiles(block: int, policy: str, kind: str) -> Non
         assert found.peak == tiles.activations.max()
         assert found.prefetching == (tiles.activations + tiles.in_flight).max()
         assert (found.fetched, found.stored) == (tiles.fetched.sum(), tiles.stored.sum())
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_tiles_that_come_again_and_again_are_looked_at_once(policy: str) -> None:
+    """Maps of halving sizes make rows alike at a distance, not one after the other."""
+    net = network("unet")
+    layers = tuple(range(2, len(net.layers) - 2))
+    shape, members = group_shape(net, layers), tuple(net.layers[i] for i in layers)
+    group = TiledGroup(shape, members)
+    rows, columns = group.axis(0, 3, policy == "keep_all"), group.axis(1, 24, policy != "recompute")
+    tiles = group_tiles(shape, members, (3, 24), policy)
+    found = group.words(rows, columns, policy)
+    assert rows.corners.shape[2] < len(tiles.rows.corners()) / 2
+    assert found.peak == tiles.activations.max()
+    assert found.prefetching == (tiles.activations + tiles.in_flight).max()

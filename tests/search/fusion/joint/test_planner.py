@@ -7,7 +7,7 @@ import pytest
 
 from archloom.evaluators.fusion.buffer.words import buffer_words
 from archloom.evaluators.hardware import access_costs
-from archloom.search.fusion.joint.cut_graph import cut_graph
+from archloom.search.fusion.joint.cuts.cut_graph import cut_graph
 from archloom.search.fusion.joint.planner import JointPlanner, candidate_plans, group_options
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator, ln_edp
 from archloom.search.fusion.protocol import FusionSearch

@@ -119,3 +119,24 @@ def test_of_equal_paths_that_of_the_least_burden_is_taken() -> None:
     found = paths.least_product(np.array([[1.0, 1.0], [2.0, 2.0]]), 1e-9)
     assert found is not None
     assert found.edges == (1,)
+
+
+@settings(max_examples=200, deadline=None)
+@given(graphs())
+def test_what_is_near_holds_all_paths_that_are_hardly_worse(graph: tuple[int, Steps]) -> None:
+    nodes, edges = graph
+    paths, figures = paths_of(nodes, edges)
+    found = paths.least_product(figures)
+    if found is not None:
+        near = paths.near(found, 0.004)
+        assert near == sorted(set(near))
+        assert set(found.edges) <= set(near)
+        for n, (start, end, energy, latency) in enumerate(edges):
+            before = [edge for edge in edges if edge[1] <= start]
+            after = [(a - end, b - end, *cost) for a, b, *cost in edges if a >= end]
+            through = [
+                (e + energy + f) * (t + latency + u)
+                for e, t in every_path(start + 1, before)
+                for f, u in every_path(nodes - end, after)
+            ]
+            assert n in near or min(through, default=np.inf) > found.product * 1.004

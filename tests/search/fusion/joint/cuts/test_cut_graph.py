@@ -2,15 +2,15 @@
 
 import pytest
 
-from archloom.search.fusion.joint.cut_graph import MOST_EDGES, CutGraph, cut_graph
+from archloom.search.fusion.joint.cuts.cut_graph import MOST_EDGES, CutGraph, cut_graph
 from archloom.search.fusion.partition import Partition, normalise
 from archloom.space.fusion.plan import group_order
 from archloom.space.networks.registry import network
 from archloom.space.workload.graph import connected
 from archloom.space.workload.network import Network
 
-from ....cases.small_designs import chain, graph, valid_partitions
-from ....cases.sweeps import sweep
+from .....cases.small_designs import chain, graph, valid_partitions
+from .....cases.sweeps import sweep
 
 SMALL = {
     "one layer": chain(1),
