@@ -219,7 +219,8 @@ def access_costs(hardware: Hardware) -> AccessCosts:
     # each kind by itself, [L, 3], in one piece as kernels want it
     read, fill, update = _read_only(np.ascontiguousarray(accesses.transpose(1, 0, 2)))
     others = [_others_pj(hardware, tech, level) for level in hardware.levels]
-    arrays = (read, fill, update, *_read_only(np.array(others).T.copy()))
+    hop, router, address, used_leakage = _read_only(np.array(others).T.copy())
+    arrays = (read, fill, update, hop, router, address, used_leakage)
     own = hardware.mac_pj is not None and all(level.energy for level in hardware.levels)
     # mW over MHz is nJ
     leakage_pj = 0.0 if own else _static_mw(hardware, tech, levels) / hardware.frequency_mhz * 1e3

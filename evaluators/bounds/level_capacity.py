@@ -106,31 +106,58 @@ def unrolled(
 
     In logarithms it is a flow, from axes with so many children to dimensions with such bounds.
     So it is the least cut (Ford and Fulkerson, 1956): over all sets of dimensions, their bounds
-    times the children along axes that may unroll any other.
+    times the children along axes that may unroll any other. A least cut takes all dimensions of
+    the axes whose children it leaves out, and no more, so sets of axes will do where these are
+    fewer.
 
     ``dims`` are bits, of dimensions with a bound above 1; others only cost time. Levels where
     ``multicast[L]`` is zero count as if they had one child.
     """
-    some, least = 0, 1.0
-    for level in range(first, last + 1):
-        for axis in range(2):
-            usable = allowed[level, axis] & dims
-            if usable and multicast[level]:
-                some |= usable
-                least *= fanout[level, axis]
-    cut = some
-    while cut:
-        product = 1.0
-        for d in range(8):
-            if cut >> d & 1:
-                product *= bounds[d]
-        for level in range(first, last + 1):
-            for axis in range(2):
-                if allowed[level, axis] & dims & ~cut and multicast[level]:
-                    product *= fanout[level, axis]
-        least = min(least, product)
-        cut = (cut - 1) & some
-    return least
+    axes, some, excess = 0, 0, 0
+    for place in range(2 * first, 2 * last + 2):
+        level, axis = place // 2, place % 2
+        usable = allowed[level, axis] & dims
+        if usable and multicast[level] and fanout[level, axis] > 1:
+            axes |= 1 << place
+            some |= usable
+            excess += 1
+    for d in range(8):
+        excess -= some >> d & 1
+    by_axes = excess < 0
+    every = axes if by_axes else some
+    least, chosen = np.inf, every
+    while True:
+        cut = chosen
+        if by_axes:
+            cut = 0
+            for place in range(2 * first, 2 * last + 2):
+                if chosen >> place & 1:
+                    cut |= allowed[place // 2, place % 2] & dims
+        least = min(least, _cut(bounds, dims, fanout, allowed, axes, cut))
+        if chosen == 0:
+            return least
+        chosen = (chosen - 1) & every
+
+
+@helper
+def _cut(bounds: Ints, dims: int, fanout: Ints, allowed: Ints, axes: int, cut: int) -> float:
+    """Return the bounds of dimensions times the children along axes that may unroll any other.
+
+    Axes are bits, two for each level.
+    """
+    product, d, place = 1.0, 0, 0
+    taken = cut
+    while taken:
+        if taken & 1:
+            product *= bounds[d]
+        taken >>= 1
+        d += 1
+    while axes:
+        if axes & 1 and allowed[place // 2, place % 2] & dims & ~cut:
+            product *= fanout[place // 2, place % 2]
+        axes >>= 1
+        place += 1
+    return product
 
 
 @helper
