@@ -10,7 +10,7 @@ import numpy as np
 
 from archloom.evaluators.jit import compiled, copy_table, helper
 from archloom.evaluators.loopnest import BOTH_PORTS, READ_PORT, WRITE_PORT, KernelInputs
-from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
+from archloom.space.workload import INPUTS, OUTPUTS
 
 from ..arrays import Floats, Ints
 from .layer_work import PADDED, REAL, SCATTERED, Work, work_of
@@ -59,22 +59,22 @@ def prices_of(setup: KernelInputs) -> Prices:
     levels = len(setup.shared)
     words, units = np.zeros((levels, 3, 4)), np.zeros((3, levels, 3, 4))
     cluster = setup.cluster[:, None]
-    address = setup.address_pj[:, None] / cluster
-    read, fill, update = (
-        pj / (setup.width * cluster) for pj in (setup.read_pj, setup.fill_pj, setup.update_pj)
-    )
-    for who in (BY_MACS, BY_INNER):
-        # zeros spare what MACs ask for
-        share = setup.served if who == BY_MACS else np.ones(3)
-        words[:, who, :OUTPUTS] = (share * read + address)[:, :OUTPUTS]
-        words[:, who, OUTPUTS] = (share * update + address)[:, OUTPUTS]
-        words[:, who, AGAIN] = (share * read)[:, OUTPUTS]
-        units[READ_PORT, :, who, :OUTPUTS] = (share * setup.unit)[:, :OUTPUTS]
-        units[READ_PORT, :, who, AGAIN] = (share * setup.unit)[:, OUTPUTS]
-        units[WRITE_PORT, :, who, OUTPUTS] = (share * setup.unit)[:, OUTPUTS]
-    fills = [WEIGHTS, INPUTS, AGAIN]
-    words[:, FILLED, fills] = fill + address
-    units[WRITE_PORT, :, FILLED, fills] = setup.unit.T
+    address, accessed = setup.address_pj[:, None] / cluster, setup.width * cluster
+    read, fill, update = (pj / accessed for pj in (setup.read_pj, setup.fill_pj, setup.update_pj))
+    # zeros spare what MACs ask for
+    shares = np.ones((2, 3))
+    shares[BY_MACS] = setup.served
+    inside = slice(BY_MACS, BY_INNER + 1)
+    taken = np.column_stack([read[:, :OUTPUTS], update[:, OUTPUTS]])
+    words[:, inside, :AGAIN] = shares * taken[:, None] + address[:, None]
+    words[:, inside, AGAIN] = shares[:, OUTPUTS] * read[:, OUTPUTS, None]
+    words[:, FILLED, :OUTPUTS] = fill[:, :OUTPUTS] + address
+    words[:, FILLED, AGAIN] = fill[:, OUTPUTS] + address[:, 0]
+    asked, unit = shares * setup.unit[:, None], setup.unit
+    units[READ_PORT, :, inside, :OUTPUTS] = asked[..., :OUTPUTS]
+    units[READ_PORT, :, inside, AGAIN] = units[WRITE_PORT, :, inside, OUTPUTS] = asked[..., OUTPUTS]
+    units[WRITE_PORT, :, FILLED, :OUTPUTS] = unit[:, :OUTPUTS]
+    units[WRITE_PORT, :, FILLED, AGAIN] = unit[:, OUTPUTS]
     units[BOTH_PORTS] = units[READ_PORT] + units[WRITE_PORT]
     return Prices(
         words,
