@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ class BoundedBox:
         slices: int64[k], which slices, ascending.
         bounds: float64[k, m], cost of each objective.
         tight: whether they are the tightest bounds that there are.
+        relaxed: what the bounds were worked out from, as long as there are tighter ones.
         design: the only design of the box, if it has but one; then k is 1.
     """
 
@@ -40,10 +42,18 @@ class BoundedBox:
     bounds: Floats
     tight: bool = False
     design: Candidate | None = None
+    relaxed: Relaxed | None = None
 
     def only(self, wanted: NDArray[np.bool_]) -> "BoundedBox":
         """Return some of the slices."""
+        if wanted.all():
+            return self
         return replace(self, slices=self.slices[wanted], bounds=self.bounds[wanted])
+
+    @cached_property
+    def logs(self) -> Floats:
+        """float64[k, m], logarithms of the bounds."""
+        return np.asarray(np.log(self.bounds))
 
 
 class BoxBounds:
@@ -78,11 +88,12 @@ class BoxBounds:
             if any(excess > 0 for excess in design.least_excess):
                 return None
             return replace(found, bounds=np.array([design.values]), tight=True)
-        relaxed = self._within_caps(self._relaxation.of(found.box))
+        assert found.relaxed is not None, "a box that is not tight has it"
+        relaxed = found.relaxed
         plans, networks = self._problem.plans, self._problem.networks
         passes = [tight_pass_bounds(network, relaxed.hardware, plans) for network in networks]
         tight = self._bounded(found.box, relaxed, passes)
-        return None if tight is None else replace(inherited(tight, found), tight=True)
+        return None if tight is None else replace(inherited(tight, found), tight=True, relaxed=None)
 
     def _design(self, box: Box) -> BoundedBox | None:
         found = self._problem.assess(self._boxed.point(box))
@@ -104,21 +115,31 @@ class BoxBounds:
     ) -> BoundedBox | None:
         """Return a box with costs of bounds of energy and cycles without leakage."""
         objective_set, networks = self._problem.objective_set, self._problem.networks
-        compute = [compute_cycles(n, relaxed.hardware, relaxed.macs[:, 1]) for n in networks]
+        compute = [
+            compute_cycles(network, relaxed.hardware, relaxed.macs[:, 1]).tolist()
+            for network in networks
+        ]
+        slices = zip(
+            relaxed.area_mm2.tolist(),
+            relaxed.tdp_w.tolist(),
+            relaxed.leakage_pj.tolist(),
+            relaxed.macs[:, 0].tolist(),
+            *compute,
+            strict=True,
+        )
         rows, kept = [], []
-        for i, leakage_pj in enumerate(relaxed.leakage_pj):
-            cost = HardwareCost(float(relaxed.area_mm2[i]), float(relaxed.tdp_w[i]), {}, {})
-            cycles = [max(c, float(own[i])) for (_, c), own in zip(passes, compute, strict=True)]
-            leaking = [
-                (pj + c * float(leakage_pj), c) for (pj, _), c in zip(passes, cycles, strict=True)
-            ]
+        for area_mm2, tdp_w, leakage_pj, macs, *own in slices:
+            cycles = [max(c, more) for (_, c), more in zip(passes, own, strict=True)]
+            leaking = [(pj + c * leakage_pj, c) for (pj, _), c in zip(passes, cycles, strict=True)]
+            cost = HardwareCost(area_mm2, tdp_w, {}, {})
             least = design_costs(networks, relaxed.hardware, cost, leaking)
-            least = _used(least, float(relaxed.macs[i, 0]) / relaxed.hardware.macs)
+            least = _used(least, macs / relaxed.hardware.macs)
             kept.append(all(excess <= 0 for excess in objective_set.excess(least)))
             rows.append(objective_set.values(least))
         if not any(kept):
             return None
-        return BoundedBox(box, relaxed.slices, np.array(rows)).only(np.array(kept))
+        found = BoundedBox(box, relaxed.slices, np.array(rows), relaxed=relaxed)
+        return found.only(np.array(kept))
 
 
 def inherited(found: BoundedBox, parent: BoundedBox) -> BoundedBox:

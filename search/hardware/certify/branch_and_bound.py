@@ -236,8 +236,7 @@ class BoxBranchAndBound:
         In the objective in which it is better than a member of the front by most (logarithms),
         for the member for which that is least. Without a front the sum of all objectives counts.
         """
-        logs = np.log(found.bounds)
-        front = self._front
+        logs, front = found.logs, self._front
         if expected is not None and len(expected):
             front = np.vstack([front, expected])
         if not len(front):
