@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from archloom.space.workload import DIMS, TENSORS, Dim, Network, Tensor
 
 from .effects import PLAIN, AccessEnergy, Effects
+from .hashing import HashedOnce
 from .validation import (
     wrong_hardware_values,
     wrong_level_numbers,
@@ -22,7 +23,7 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class StorageLevel:
+class StorageLevel(HashedOnce):
     """One level of storage, with the network below it that feeds the next inner level.
 
     Attributes:
@@ -75,6 +76,8 @@ class StorageLevel:
     tensor_bits: tuple[tuple[Tensor, int], ...] = ()
     energy: AccessEnergy | None = None
 
+    __hash__ = HashedOnce.__hash__
+
     def __post_init__(self) -> None:
         # each line takes for granted what the one before it found right
         self._refuse(wrong_names(self, get_args(Storage)), wrong_level_numbers(self))
@@ -110,7 +113,7 @@ class StorageLevel:
 
 
 @dataclass(frozen=True, slots=True)
-class Hardware:
+class Hardware(HashedOnce):
     """A mesh of PEs, each with an array of MACs, below a hierarchy of storage.
 
     Attributes:
@@ -147,6 +150,8 @@ class Hardware:
     mac_pj: float | None = None
     effects: Effects = PLAIN
     mac_bits: int | None = None
+
+    __hash__ = HashedOnce.__hash__
 
     def __post_init__(self) -> None:
         self._refuse(wrong_hardware_values(self, StorageLevel))
