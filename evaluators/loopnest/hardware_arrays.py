@@ -9,6 +9,7 @@ import numpy as np
 from archloom.space.hardware import Hardware, StorageLevel
 from archloom.space.workload import INPUTS, OUTPUTS, TENSORS, WEIGHTS
 
+from ..arrays import Floats
 from ..hardware import AccessCosts
 from .kernel_inputs import EXPOSED, NO_FILL, OVERLAPPED
 
@@ -97,7 +98,21 @@ def effect_arrays(hardware: Hardware, density: tuple[float, float]) -> dict[str,
     gated operand itself, which must be read to be known (Sparseloop, Wu et al., MICRO 2022).
     """
     effects = hardware.effects
-    zeros = (effects.weight_zeros, effects.input_zeros)
+    served, working, busy = _left((effects.weight_zeros, effects.input_zeros), density)
+    array = np.array([hardware.array[1], hardware.array[0], _array_levels(hardware)])
+    fill_drain = _FILL_DRAIN[effects.fill_drain]
+    return {
+        "served": served,
+        "working": working,
+        "busy": busy,
+        "fill_drain": fill_drain,
+        "array": array,
+    }
+
+
+@lru_cache(maxsize=256)
+def _left(zeros: tuple[str, str], density: tuple[float, float]) -> tuple[Floats, float, float]:
+    """Return the share of accesses to each tensor, of MACs and of cycles that zeros leave."""
     dense = [d if z != "computed" else 1.0 for d, z in zip(density, zeros, strict=True)]
     busy = [d if z == "skipped" else 1.0 for d, z in zip(density, zeros, strict=True)]
     working = dense[0] * dense[1]
@@ -106,13 +121,7 @@ def effect_arrays(hardware: Hardware, density: tuple[float, float]) -> dict[str,
         if zeros[t] == "gated":
             served[t] = dense[1 - t]
     served[OUTPUTS] = working
-    return {
-        "served": served,
-        "working": working,
-        "busy": busy[0] * busy[1],
-        "fill_drain": _FILL_DRAIN[effects.fill_drain],
-        "array": np.array([hardware.array[1], hardware.array[0], _array_levels(hardware)]),
-    }
+    return served, working, busy[0] * busy[1]
 
 
 def _array_levels(hardware: Hardware) -> int:
