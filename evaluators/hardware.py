@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import inf
 from typing import Final, NamedTuple
 
@@ -33,6 +33,8 @@ class AccessCosts:
         read_pj, fill_pj, update_pj: float64[L, 3], energy of one access of ``width_words`` words
             to one instance (read; written from the level outside; written from inside), by
             tensor (order of TENSORS); 0 where the level does not keep the tensor.
+        write_pj: float64[L, 3], the write that a tensor arrives by: operands are filled from
+            outside, results updated from inside.
         hop_pj, router_pj: float64[L], a word over one hop, or through one router, of the network
             to the children.
         address_pj: float64[L], making one address.
@@ -46,6 +48,7 @@ class AccessCosts:
     read_pj: NDArray[np.float64]
     fill_pj: NDArray[np.float64]
     update_pj: NDArray[np.float64]
+    write_pj: NDArray[np.float64]
     hop_pj: NDArray[np.float64]
     router_pj: NDArray[np.float64]
     address_pj: NDArray[np.float64]
@@ -53,15 +56,6 @@ class AccessCosts:
     mac_pj: float
     vector_op_pj: float
     leakage_pj_per_cycle: float
-
-    @cached_property
-    def write_pj(self) -> NDArray[np.float64]:
-        """float64[L, 3], the write that a tensor arrives by: operands are filled from outside,
-        results updated from inside."""
-        write = self.fill_pj.copy()
-        write[:, OUTPUTS] = self.update_pj[:, OUTPUTS]
-        write.flags.writeable = False
-        return write
 
 
 @dataclass(frozen=True)
@@ -215,21 +209,40 @@ def access_costs(hardware: Hardware) -> AccessCosts:
     """
     tech = technology(hardware.technology)
     levels = _levels(hardware)
-    accesses = np.array([*(level.accesses_pj for level in levels), _dram_pj(hardware)])
-    # each kind by itself, [L, 3], in one piece as kernels want it
-    read, fill, update = _read_only(np.ascontiguousarray(accesses.transpose(1, 0, 2)))
-    others = [_others_pj(hardware, tech, level) for level in hardware.levels]
-    hop, router, address, used_leakage = _read_only(np.array(others).T.copy())
-    arrays = (read, fill, update, hop, router, address, used_leakage)
+    accesses = (*(level.accesses_pj for level in levels), _dram_pj(hardware))
+    others = tuple([_others_pj(hardware, tech, level) for level in hardware.levels])
     own = hardware.mac_pj is not None and all(level.energy for level in hardware.levels)
     # mW over MHz is nJ
     leakage_pj = 0.0 if own else _static_mw(hardware, tech, levels) / hardware.frequency_mhz * 1e3
+    arrays = _arrays(accesses, others)
     return AccessCosts(*arrays, _mac_pj(hardware, tech), tech.vector_op_pj, leakage_pj)
 
 
-def _read_only(array: NDArray[np.float64]) -> NDArray[np.float64]:
-    array.flags.writeable = False
-    return array
+class _Arrays(NamedTuple):
+    """The arrays of :class:`AccessCosts`."""
+
+    read_pj: NDArray[np.float64]
+    fill_pj: NDArray[np.float64]
+    update_pj: NDArray[np.float64]
+    write_pj: NDArray[np.float64]
+    hop_pj: NDArray[np.float64]
+    router_pj: NDArray[np.float64]
+    address_pj: NDArray[np.float64]
+    used_leakage_pj: NDArray[np.float64]
+
+
+# designs that differ in meshes have the same
+@lru_cache(maxsize=4096)
+def _arrays(accesses: tuple[_ByKind, ...], others: tuple[tuple[float, ...], ...]) -> _Arrays:
+    """Return arrays from energies by level: of accesses, and those of :func:`_others_pj`."""
+    read, fill, update = np.ascontiguousarray(np.array(accesses, np.float64).transpose(1, 0, 2))
+    write = fill.copy()
+    write[:, OUTPUTS] = update[:, OUTPUTS]
+    hop, router, address, used_leakage = np.array(others, np.float64).T.copy()
+    arrays = _Arrays(read, fill, update, write, hop, router, address, used_leakage)
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
 
 
 def _others_pj(

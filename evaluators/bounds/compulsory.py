@@ -8,6 +8,7 @@ before the pass begins, break the second fact: for plans with them the bounds ar
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import exp, fsum, log, prod
 from typing import NamedTuple
 
@@ -161,14 +162,13 @@ def operands_pj(hardware: Hardware) -> float:
     DRAM, counts for nothing here.
     """
     costs, fanouts = access_costs(hardware), hardware.fanouts
-    total = 0.0
-    for t, tensor in enumerate(TENSORS):
-        i = _innermost(hardware, tensor)
+    total, innermost = 0.0, _innermost(tuple([level.keeps for level in hardware.levels]))
+    for t, (tensor, i) in enumerate(zip(TENSORS, innermost, strict=True)):
         level = hardware.levels[i]
         if level.optional or level.storage == "dram":
             continue
         pj = costs.write_pj[i, t] if tensor == "outputs" else costs.read_pj[i, t]
-        served = prod(f for fanout in fanouts[: i + 1] for f in fanout)
+        served = prod([x * y for x, y in fanouts[: i + 1]])
         width = _words_per_access(hardware, i, hardware.bits(i, tensor))
         total += float(pj) / (served * width * level.cluster_size)
     return total
@@ -191,5 +191,7 @@ def _words_per_access(hardware: Hardware, level: int, bits: int) -> int:
     return max(1, hardware.levels[level].width_words * hardware.word_bits // bits)
 
 
-def _innermost(hardware: Hardware, tensor: Tensor) -> int:
-    return next(i for i, level in enumerate(hardware.levels) if tensor in level.keeps)
+@lru_cache(maxsize=256)
+def _innermost(keeps: tuple[tuple[Tensor, ...], ...]) -> tuple[int, ...]:
+    """Return for each tensor the innermost level that keeps it, by what levels keep."""
+    return tuple(next(i for i, kept in enumerate(keeps) if tensor in kept) for tensor in TENSORS)

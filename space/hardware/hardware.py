@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
-from math import inf, prod
+from math import inf
 from typing import Literal, get_args
 
 from archloom.space.workload import DIMS, TENSORS, Dim, Network, Tensor
@@ -91,7 +91,7 @@ class StorageLevel(HashedOnce):
     @property
     def instances(self) -> int:
         """Number of instances."""
-        return prod(self.mesh)
+        return self.mesh[0] * self.mesh[1]
 
     @property
     def private(self) -> bool:
@@ -112,8 +112,17 @@ class StorageLevel(HashedOnce):
         return self.capacity_bytes
 
 
+class _Facts(HashedOnce):
+    """What follows from the fields of a hardware, and is asked for again and again."""
+
+    __slots__ = ("_known_fanouts", "_known_fusion_level")
+
+    _known_fanouts: tuple[Pair, ...]
+    _known_fusion_level: int | None
+
+
 @dataclass(frozen=True, slots=True)
-class Hardware(HashedOnce):
+class Hardware(_Facts):
     """A mesh of PEs, each with an array of MACs, below a hierarchy of storage.
 
     Attributes:
@@ -170,7 +179,8 @@ class Hardware(HashedOnce):
     @property
     def macs(self) -> int:
         """MACs on the chip."""
-        return prod(self.mac_mesh)
+        x, y = self.mac_mesh
+        return x * y
 
     @property
     def operand_bits(self) -> int:
@@ -187,15 +197,22 @@ class Hardware(HashedOnce):
     @property
     def fanouts(self) -> tuple[Pair, ...]:
         """For each level its children along x and y (MACs below the innermost)."""
+        try:
+            return self._known_fanouts
+        except AttributeError:
+            pass
         below = (self.mac_mesh, *(level.mesh for level in self.levels))
-        return tuple(
+        found = tuple(
             (b[0] // level.mesh[0], b[1] // level.mesh[1])
             for b, level in zip(below, self.levels, strict=False)
         )
+        object.__setattr__(self, "_known_fanouts", found)
+        return found
 
     def bits(self, level: int, tensor: Tensor) -> int:
         """Bits of a word of ``tensor`` at a level."""
-        return dict(self.levels[level].tensor_bits).get(tensor, self.word_bits)
+        own = self.levels[level].tensor_bits
+        return dict(own).get(tensor, self.word_bits) if own else self.word_bits
 
     @property
     def on_chip_bytes(self) -> float:
@@ -209,6 +226,14 @@ class Hardware(HashedOnce):
         Fused groups hold their maps there (fusion model, "Buffer"). Its words and those of DRAM
         must all be ``word_bits`` wide: fused groups count words of one width.
         """
+        try:
+            return self._known_fusion_level
+        except AttributeError:
+            pass
+        object.__setattr__(self, "_known_fusion_level", self._fusion_level())
+        return self._known_fusion_level
+
+    def _fusion_level(self) -> int | None:
         i = len(self.levels) - 2
         level = self.levels[i]
         shared = level.instances == 1 and level.storage == "sram" and not level.private

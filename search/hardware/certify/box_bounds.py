@@ -46,9 +46,17 @@ class BoundedBox:
 
     def only(self, wanted: NDArray[np.bool_]) -> "BoundedBox":
         """Return some of the slices."""
-        if wanted.all():
-            return self
-        return replace(self, slices=self.slices[wanted], bounds=self.bounds[wanted])
+        return self if wanted.all() else self._with(self.slices[wanted], self.bounds[wanted])
+
+    def raised(self, parent: "BoundedBox") -> "BoundedBox":
+        """Return the box with what is known of its parent: bounds, and slices that are left."""
+        places = np.searchsorted(parent.slices, self.slices).clip(max=len(parent.slices) - 1)
+        left = parent.slices[places] == self.slices
+        bounds = np.maximum(self.bounds, parent.bounds[places])
+        return self._with(self.slices, bounds).only(left)
+
+    def _with(self, slices: NDArray[np.int64], bounds: Floats) -> "BoundedBox":
+        return BoundedBox(self.box, slices, bounds, self.tight, self.design, self.relaxed)
 
     @cached_property
     def logs(self) -> Floats:
@@ -68,6 +76,8 @@ class BoxBounds:
         self._problem = problem
         self._boxed = structure.boxed
         self._relaxation = Relaxation(structure)
+        measured = problem.objective_set.measured
+        self._counts_macs = any(objective.metric == "utilisation" for objective in measured)
 
     def first(self, box: Box) -> BoundedBox | None:
         """Return a box with its bounds; None if no design in it keeps rules, caps and limits."""
@@ -93,7 +103,7 @@ class BoxBounds:
         plans, networks = self._problem.plans, self._problem.networks
         passes = [tight_pass_bounds(network, relaxed.hardware, plans) for network in networks]
         tight = self._bounded(found.box, relaxed, passes)
-        return None if tight is None else replace(inherited(tight, found), tight=True, relaxed=None)
+        return None if tight is None else replace(tight.raised(found), tight=True, relaxed=None)
 
     def _design(self, box: Box) -> BoundedBox | None:
         found = self._problem.assess(self._boxed.point(box))
@@ -133,21 +143,14 @@ class BoxBounds:
             leaking = [(pj + c * leakage_pj, c) for (pj, _), c in zip(passes, cycles, strict=True)]
             cost = HardwareCost(area_mm2, tdp_w, {}, {})
             least = design_costs(networks, relaxed.hardware, cost, leaking)
-            least = _used(least, macs / relaxed.hardware.macs)
+            if self._counts_macs:
+                least = _used(least, macs / relaxed.hardware.macs)
             kept.append(all(excess <= 0 for excess in objective_set.excess(least)))
             rows.append(objective_set.values(least))
         if not any(kept):
             return None
         found = BoundedBox(box, relaxed.slices, np.array(rows), relaxed=relaxed)
         return found.only(np.array(kept))
-
-
-def inherited(found: BoundedBox, parent: BoundedBox) -> BoundedBox:
-    """Return a box with what is known of its parent: bounds, and slices that are left."""
-    places = np.searchsorted(parent.slices, found.slices).clip(max=len(parent.slices) - 1)
-    left = parent.slices[places] == found.slices
-    bounds = np.maximum(found.bounds, parent.bounds[places])
-    return replace(found, bounds=bounds).only(left)
 
 
 def _used(least: DesignCosts, share: float) -> DesignCosts:

@@ -20,7 +20,7 @@ from archloom.space.design_space import Box, BoxedSpace, BoxStructure, Point, cu
 
 from ...pareto import dominated_by
 from ..problem import DesignProblem
-from .box_bounds import BoundedBox, BoxBounds, inherited
+from .box_bounds import BoundedBox, BoxBounds
 
 #: Boxes in which the structure of designs is decided; a space with more is not covered.
 _MOST_ROOTS: Final = 4096
@@ -205,7 +205,7 @@ class BoxBranchAndBound:
                 self.infeasible += size(box)
                 gained += before
                 continue
-            part = inherited(part, found)
+            part = part.raised(found)
             margin = float(self._margins(part).max(initial=0.0))
             gained += before - margin
             if margin > 0:

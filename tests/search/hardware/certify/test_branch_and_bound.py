@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from archloom.search.hardware.certify.box_bounds import BoxBounds, inherited
+from archloom.search.hardware.certify.box_bounds import BoxBounds
 from archloom.search.hardware.certify.branch_and_bound import BoxBranchAndBound
 from archloom.search.hardware.certify.pruning import DominancePruner
 from archloom.search.hardware.problem import DesignProblem
@@ -142,7 +142,7 @@ def test_what_is_known_of_a_box_holds_for_its_parts(tmp_path: Path) -> None:
     for part in cut(box, 1, 2):
         found = bounds.first(part)
         assert found is not None
-        inner = inherited(found, kept)
+        inner = found.raised(kept)
         assert set(inner.slices) == set(found.slices) & set(kept.slices)
         outer = kept.bounds[np.isin(kept.slices, inner.slices)]
         assert (inner.bounds >= outer).all()
