@@ -22,9 +22,10 @@ from archloom.space.workload import TENSORS, Layer
 
 from ..arrays import Floats
 from ..hardware import access_costs, edp_js
-from .layer_kernel import ACROSS, MOVED, Prices, dram_words, layer_costs, layer_words, prices_of
+from .layer_kernel import ACROSS, MOVED, dram_words, layer_costs, layer_words
 from .layer_work import work_of
 from .level_capacity import Design, design_of, limits_of
+from .word_prices import Prices, prices_of
 
 
 @dataclass(frozen=True, eq=False)

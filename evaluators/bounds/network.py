@@ -26,10 +26,11 @@ from .compulsory import (
     operands_pj,
 )
 from .layer import design_and_prices, layer_bound, word_bytes
-from .layer_kernel import CYCLES, ENERGY_PJ, Prices, dram_words, layer_costs
+from .layer_kernel import CYCLES, ENERGY_PJ, dram_words, layer_costs
 from .level_capacity import Design
 from .mac_work import MacWork, parallelism
 from .needed_outputs import needed
+from .word_prices import Prices
 
 #: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
 #: steady weights, or all
