@@ -8,6 +8,7 @@ box (docs/large_spaces.md). Area, power and leakage are bounded part by part.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf, prod
 from typing import Any, Final, cast
 
@@ -256,10 +257,10 @@ class Relaxation:
         if lanes >= floors[-2:][0].instances:
             # with fewer lanes than buffers it would count as a chip that cannot fuse
             lanes = max(lanes, outer)
-        effects = {
-            key: next(iter(cast(frozenset[str], self._boxed.range(formula, box))))
+        effects = [
+            (key, next(iter(cast(frozenset[str], self._boxed.range(formula, box)))))
             for key, formula in structure.effects.items()
-        }
+        ]
         mac_bits = structure.mac_bits
         return Hardware(
             name="relaxed",
@@ -273,7 +274,7 @@ class Relaxation:
             vector_lanes=int(lanes),
             native_batch=int(self._of(structure.native_batch, box).low),
             mac_pj=mac_pj,
-            effects=Effects(**cast(Any, effects | {"network": "free", "fill_drain": "none"})),
+            effects=_plainer(tuple(effects)),
             mac_bits=None if mac_bits is None else int(self._of(mac_bits, box).low),
         )
 
@@ -315,3 +316,9 @@ class Relaxation:
             ),
             energy=floor.energy,
         )
+
+
+@lru_cache(maxsize=256)
+def _plainer(effects: tuple[tuple[str, str], ...]) -> Effects:
+    """Return effects, those left out that only add to costs and that bounds do not know."""
+    return Effects(**cast(Any, dict(effects) | {"network": "free", "fill_drain": "none"}))
