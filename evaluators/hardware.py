@@ -89,6 +89,9 @@ class _LevelCost(NamedTuple):
     own_leakage_mw: float | None
 
 
+_LevelCosts = tuple[_LevelCost, ...]
+
+
 @lru_cache(maxsize=4096)
 def buffer_cost(name: str, storage: Storage, size_bytes: float, width_bytes: float) -> BufferCost:
     """Return the cost of one buffer of a technology; see :meth:`Technology.buffer`."""
@@ -151,7 +154,9 @@ def _access_bits(level: StorageLevel, tensor: Tensor, word_bits: int) -> int:
     return max(line, dict(level.tensor_bits).get(tensor, word_bits))
 
 
-def _levels(hardware: Hardware) -> list[_LevelCost]:
+# asked of a design once for its area and power, and once for what accesses cost
+@lru_cache(maxsize=16)
+def _levels(hardware: Hardware) -> _LevelCosts:
     shared = hardware.technology, hardware.word_bits, hardware.frequency_mhz
     on_chip = hardware.levels[:-1]
     for level in on_chip:
@@ -160,7 +165,7 @@ def _levels(hardware: Hardware) -> list[_LevelCost]:
                 f"level {level.name!r} of {hardware.name}: the name stands for a part of the chip; "
                 f"names to avoid are {', '.join(sorted(_RESERVED))}"
             )
-    return [_level(level, *shared) for level in on_chip]
+    return tuple([_level(level, *shared) for level in on_chip])
 
 
 @lru_cache(maxsize=1024)
@@ -180,7 +185,7 @@ def _mac_pj(hardware: Hardware, tech: Technology) -> float:
     return tech.mac_pj(hardware.operand_bits) if hardware.mac_pj is None else hardware.mac_pj
 
 
-def _static_mw(hardware: Hardware, tech: Technology, levels: list[_LevelCost]) -> float:
+def _static_mw(hardware: Hardware, tech: Technology, levels: _LevelCosts) -> float:
     """Return what the chip takes whether or not it works, levels with their own leakage apart."""
     if tech.idle_mw_per_mm2 is not None:
         area = _area_mm2(hardware, tech, levels)
@@ -270,7 +275,7 @@ def area_mm2(hardware: Hardware) -> dict[str, float]:
     return _area_mm2(hardware, technology(hardware.technology), _levels(hardware))
 
 
-def _area_mm2(hardware: Hardware, tech: Technology, levels: list[_LevelCost]) -> dict[str, float]:
+def _area_mm2(hardware: Hardware, tech: Technology, levels: _LevelCosts) -> dict[str, float]:
     layout = tech.layout_factor
     parts = {_MACS: hardware.macs * tech.mac_mm2(hardware.operand_bits) * layout}
     for level, costs in zip(hardware.levels, levels, strict=False):
@@ -299,7 +304,7 @@ def tdp_w(hardware: Hardware) -> dict[str, float]:
     return _tdp_w(hardware, technology(hardware.technology), _levels(hardware))
 
 
-def _tdp_w(hardware: Hardware, tech: Technology, levels: list[_LevelCost]) -> dict[str, float]:
+def _tdp_w(hardware: Hardware, tech: Technology, levels: _LevelCosts) -> dict[str, float]:
     # pJ per cycle times MHz is uW
     watts = hardware.frequency_mhz * 1e-6
     parts = {_MACS: hardware.macs * _mac_pj(hardware, tech) * watts}

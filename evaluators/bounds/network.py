@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ from .word_prices import Prices
 #: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
 #: steady weights, or all
 Plans = Literal["layer_by_layer", "any", "steady"]
+
+#: passes of a network that are remembered; then all are forgotten
+_MOST_PASSES: Final = 4096
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class _Work(NamedTuple):
             every result is read.
         streamed: the distinct layers on the vector unit, each by itself.
         runs: float64[n], how often each of them runs.
+        passes: tight bounds of a pass so far: parts of a box often relax to the same hardware.
     """
 
     nests: dict[tuple[float, float], _Nests]
@@ -90,6 +94,7 @@ class _Work(NamedTuple):
     vector: tuple[tuple[Layer, int, int], ...]
     streamed: StreamedVectors
     runs: Floats
+    passes: dict[tuple[Hardware, Plans], tuple[float, float]]
 
 
 @remembered
@@ -117,7 +122,7 @@ def _work(network: Network) -> _Work:
     streamed = StreamedVectors([layer for layer, _, _ in vector])
     runs = np.array([float(times) for _, times, _ in vector])
     some = demand(network).work.some(np.array(partly, np.bool_))
-    return _Work(nests, some, vector, streamed, runs)
+    return _Work(nests, some, vector, streamed, runs, {})
 
 
 def _operators(network: Network, read: Sequence[int]) -> tuple[tuple[Layer, int, int], ...]:
@@ -171,6 +176,15 @@ def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tup
     :func:`archloom.evaluators.bounds.compulsory.pass_bounds`.
     """
     network = network.with_batch(pass_batch(network, hardware))
+    known, key = _work(network).passes, (hardware, plans)
+    if key not in known:
+        if len(known) >= _MOST_PASSES:
+            known.clear()
+        known[key] = _tight_pass(network, hardware, plans)
+    return known[key]
+
+
+def _tight_pass(network: Network, hardware: Hardware, plans: Plans) -> tuple[float, float]:
     if plans == "layer_by_layer":
         return layer_by_layer_pass(network, hardware)
     bound = any_plan_bound(network, hardware, plans == "steady")

@@ -29,9 +29,11 @@ class _StorageRow(NamedTuple):
     bandwidth: tuple[float, ...]
 
 
+# asked for what runs on MACs, and for what does not
+@lru_cache(maxsize=16)
 def storage_arrays(hardware: Hardware) -> dict[str, Any]:
     """Capacities, widths and bandwidths in units: the largest share of a bit count that all
-    words of a level are multiples of.
+    words of a level are multiples of. To be read only.
     """
     rows = [_storage_row(level, hardware.word_bits) for level in hardware.levels]
     shared, capacity, unit, width, bandwidth = zip(*rows, strict=True)
