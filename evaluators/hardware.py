@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from math import inf
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.space.hardware import Hardware, Storage, StorageLevel
+from archloom.space.hardware import AccessEnergy, Hardware, Storage, StorageLevel
 from archloom.space.workload import OUTPUTS, TENSORS, Tensor
 
 from .technology import BufferCost, Technology, technology
@@ -18,6 +18,8 @@ from .technology import BufferCost, Technology, technology
 MAC_WORDS: Final[dict[Tensor, float]] = {"weights": 1.0, "inputs": 1.0, "outputs": 2.0}
 _MACS, _VECTOR, _CONTROL, _PHY = "macs", "vector unit", "control", "dram phy"
 _DRAM, _LEAKAGE = "dram", "leakage"
+#: read, fill and update energies, each by tensor
+_ByKind = tuple[tuple[float, ...], ...]
 _RESERVED: Final = frozenset({_MACS, _VECTOR, _CONTROL, _PHY, _DRAM, _LEAKAGE})
 
 
@@ -31,6 +33,8 @@ class AccessCosts:
         read_pj, fill_pj, update_pj: float64[L, 3], energy of one access of ``width_words`` words
             to one instance (read; written from the level outside; written from inside), by
             tensor (order of TENSORS); 0 where the level does not keep the tensor.
+        write_pj: float64[L, 3], the write that a tensor arrives by: operands are filled from
+            outside, results updated from inside.
         hop_pj, router_pj: float64[L], a word over one hop, or through one router, of the network
             to the children.
         address_pj: float64[L], making one address.
@@ -44,6 +48,7 @@ class AccessCosts:
     read_pj: NDArray[np.float64]
     fill_pj: NDArray[np.float64]
     update_pj: NDArray[np.float64]
+    write_pj: NDArray[np.float64]
     hop_pj: NDArray[np.float64]
     router_pj: NDArray[np.float64]
     address_pj: NDArray[np.float64]
@@ -51,15 +56,6 @@ class AccessCosts:
     mac_pj: float
     vector_op_pj: float
     leakage_pj_per_cycle: float
-
-    @cached_property
-    def write_pj(self) -> NDArray[np.float64]:
-        """float64[L, 3], the write that a tensor arrives by: operands are filled from outside,
-        results updated from inside."""
-        write = self.fill_pj.copy()
-        write[:, OUTPUTS] = self.update_pj[:, OUTPUTS]
-        write.flags.writeable = False
-        return write
 
 
 @dataclass(frozen=True)
@@ -73,29 +69,27 @@ class HardwareCost:
 
 
 class _LevelCost(NamedTuple):
-    """What one group of instances of an on-chip level that are accessed together is made of.
+    """What an on-chip level costs, all its instances together.
 
     Attributes:
-        energies: (read, fill, update) of an access, by tensor.
-        buffers: each buffer once.
+        accesses_pj: read, fill and update of a group of instances that are accessed together, by
+            tensor (order of TENSORS); 0 where the level does not keep the tensor.
+        dearest_pj: of the access that takes most.
+        area_mm2: silicon.
+        buffers_mw: leakage of the buffers of each group.
         groups: how many such groups the chip has.
         own_leakage_mw: leakage of one instance that the design gives; None for its buffers'.
     """
 
-    energies: dict[Tensor, tuple[float, float, float]]
-    buffers: tuple[BufferCost, ...]
+    accesses_pj: _ByKind
+    dearest_pj: float
+    area_mm2: float
+    buffers_mw: float
     groups: int
     own_leakage_mw: float | None
 
-    @property
-    def area_mm2(self) -> float:
-        """Silicon area of all of the level."""
-        return self.groups * sum(buffer.area_mm2 for buffer in self.buffers)
 
-    @property
-    def dearest_pj(self) -> float:
-        """Energy of the access that takes most."""
-        return max(max(pj) for pj in self.energies.values())
+_LevelCosts = tuple[_LevelCost, ...]
 
 
 @lru_cache(maxsize=4096)
@@ -104,18 +98,16 @@ def buffer_cost(name: str, storage: Storage, size_bytes: float, width_bytes: flo
     return technology(name).buffer(storage, size_bytes, width_bytes)
 
 
-def _level(hardware: Hardware, i: int) -> _LevelCost:
-    level = hardware.levels[i]
-    if level.name in _RESERVED:
-        raise ValueError(
-            f"level {level.name!r} of {hardware.name}: the name stands for a part of the chip; "
-            f"names to avoid are {', '.join(sorted(_RESERVED))}"
-        )
+@lru_cache(maxsize=8192)
+def _level(
+    level: StorageLevel, technology_name: str, word_bits: int, frequency_mhz: float
+) -> _LevelCost:
+    """Return what an on-chip level costs, whatever else is on the chip: designs share levels."""
     # a cluster is one memory as wide and large as its instances together
     many = level.cluster_size
-    widths = {t: many * _access_bits(hardware, i, t) / 8 for t in level.keeps}
+    widths = {t: many * _access_bits(level, t, word_bits) / 8 for t in level.keeps}
     widest = max(widths.values())
-    name, storage = hardware.technology, level.storage
+    name, storage = technology_name, level.storage
     if isinstance(level.capacity_bytes, tuple):
         made = {t: buffer_cost(name, storage, many * b, widths[t]) for t, b in level.capacity_bytes}
         buffers = tuple(made.values())
@@ -130,42 +122,70 @@ def _level(hardware: Hardware, i: int) -> _LevelCost:
         buffers = (built,)
     groups = level.instances // many
     energies = {t: (cost.read_pj, cost.write_pj, cost.write_pj) for t, cost in made.items()}
-    if level.energy is None:
-        return _LevelCost(energies, buffers, groups, None)
-    own = (level.energy.read_pj, level.energy.fill_pj, level.energy.update_pj)
-    # pJ per cycle times MHz is uW
-    leakage_mw = level.energy.leakage_pj * hardware.frequency_mhz * 1e-3
-    return _LevelCost(dict.fromkeys(made, own), buffers, groups, leakage_mw)
+    leakage_mw = None
+    if level.energy is not None:
+        energies = dict.fromkeys(made, _own_pj(level.energy))
+        # pJ per cycle times MHz is uW
+        leakage_mw = level.energy.leakage_pj * frequency_mhz * 1e-3
+    return _LevelCost(
+        _by_kind(energies),
+        max(max(pj) for pj in energies.values()),
+        groups * sum(buffer.area_mm2 for buffer in buffers),
+        sum(buffer.leakage_mw for buffer in buffers),
+        groups,
+        leakage_mw,
+    )
 
 
-def _access_bits(hardware: Hardware, level: int, tensor: Tensor) -> int:
+def _own_pj(energy: AccessEnergy) -> tuple[float, float, float]:
+    return energy.read_pj, energy.fill_pj, energy.update_pj
+
+
+def _by_kind(energies: Mapping[Tensor, tuple[float, float, float]]) -> _ByKind:
+    nothing = (0.0, 0.0, 0.0)
+    return tuple(zip(*(energies.get(tensor, nothing) for tensor in TENSORS), strict=True))
+
+
+def _access_bits(level: StorageLevel, tensor: Tensor, word_bits: int) -> int:
     """Return the bits of one access: a line, or one word that is wider than that."""
-    line = hardware.levels[level].width_words * hardware.word_bits
-    if not hardware.levels[level].tensor_bits:
+    line = level.width_words * word_bits
+    if not level.tensor_bits:
         return line
-    return max(line, hardware.bits(level, tensor))
+    return max(line, dict(level.tensor_bits).get(tensor, word_bits))
 
 
-def _levels(hardware: Hardware) -> list[_LevelCost]:
-    return [_level(hardware, i) for i in range(len(hardware.levels) - 1)]
+# asked of a design once for its area and power, and once for what accesses cost
+@lru_cache(maxsize=16)
+def _levels(hardware: Hardware) -> _LevelCosts:
+    shared = hardware.technology, hardware.word_bits, hardware.frequency_mhz
+    on_chip = hardware.levels[:-1]
+    for level in on_chip:
+        if level.name in _RESERVED:
+            raise ValueError(
+                f"level {level.name!r} of {hardware.name}: the name stands for a part of the chip; "
+                f"names to avoid are {', '.join(sorted(_RESERVED))}"
+            )
+    return tuple([_level(level, *shared) for level in on_chip])
 
 
-def _dram_pj(hardware: Hardware, tech: Technology) -> dict[Tensor, tuple[float, float, float]]:
-    """Return (read, fill, update) of one access to DRAM, by tensor."""
-    dram = hardware.levels[-1]
-    if dram.energy is not None:
-        own = (dram.energy.read_pj, dram.energy.fill_pj, dram.energy.update_pj)
-        return dict.fromkeys(dram.keeps, own)
-    outermost = len(hardware.levels) - 1
-    per_bit = tech.dram(hardware.dram).pj_per_bit
-    return {t: (_access_bits(hardware, outermost, t) * per_bit,) * 3 for t in dram.keeps}
+@lru_cache(maxsize=1024)
+def _dram(level: StorageLevel, technology_name: str, dram: str, word_bits: int) -> _ByKind:
+    """Return read, fill and update of one access to DRAM, by tensor."""
+    if level.energy is not None:
+        return _by_kind(dict.fromkeys(level.keeps, _own_pj(level.energy)))
+    per_bit = technology(technology_name).dram(dram).pj_per_bit
+    return _by_kind({t: (_access_bits(level, t, word_bits) * per_bit,) * 3 for t in level.keeps})
+
+
+def _dram_pj(hardware: Hardware) -> _ByKind:
+    return _dram(hardware.levels[-1], hardware.technology, hardware.dram, hardware.word_bits)
 
 
 def _mac_pj(hardware: Hardware, tech: Technology) -> float:
     return tech.mac_pj(hardware.operand_bits) if hardware.mac_pj is None else hardware.mac_pj
 
 
-def _static_mw(hardware: Hardware, tech: Technology, levels: list[_LevelCost]) -> float:
+def _static_mw(hardware: Hardware, tech: Technology, levels: _LevelCosts) -> float:
     """Return what the chip takes whether or not it works, levels with their own leakage apart."""
     if tech.idle_mw_per_mm2 is not None:
         area = _area_mm2(hardware, tech, levels)
@@ -175,9 +195,7 @@ def _static_mw(hardware: Hardware, tech: Technology, levels: list[_LevelCost]) -
         logic_mm2 = hardware.macs * tech.mac_mm2(hardware.operand_bits)
         logic_mm2 += hardware.vector_lanes * tech.vector_lane_mm2
         power = tech.logic_mw(logic_mm2) + sum(
-            level.groups * sum(buffer.leakage_mw for buffer in level.buffers)
-            for level in levels
-            if level.own_leakage_mw is None
+            level.groups * level.buffers_mw for level in levels if level.own_leakage_mw is None
         )
     # control and test logic leak like the rest of the chip, in proportion to their area
     return power * tech.control_factor * tech.test_factor
@@ -196,34 +214,54 @@ def access_costs(hardware: Hardware) -> AccessCosts:
     """
     tech = technology(hardware.technology)
     levels = _levels(hardware)
-    count = len(hardware.levels)
-    read, fill, update = (np.zeros((count, len(TENSORS))) for _ in range(3))
-    hop, router, address, used_leakage = (np.zeros(count) for _ in range(4))
-    energies = [*(level.energies for level in levels), _dram_pj(hardware, tech)]
-    for i, (level, by_tensor) in enumerate(zip(hardware.levels, energies, strict=True)):
-        for tensor, (read_pj, fill_pj, update_pj) in by_tensor.items():
-            t = TENSORS.index(tensor)
-            read[i, t], fill[i, t], update[i, t] = read_pj, fill_pj, update_pj
-        hop[i], router[i] = _network_pj(hardware, tech, level)
-        if level.energy is not None:
-            address[i], used_leakage[i] = level.energy.address_pj, level.energy.leakage_pj
-    arrays = (read, fill, update, hop, router, address, used_leakage)
-    for array in arrays:
-        array.flags.writeable = False
+    accesses = (*(level.accesses_pj for level in levels), _dram_pj(hardware))
+    others = tuple([_others_pj(hardware, tech, level) for level in hardware.levels])
     own = hardware.mac_pj is not None and all(level.energy for level in hardware.levels)
     # mW over MHz is nJ
     leakage_pj = 0.0 if own else _static_mw(hardware, tech, levels) / hardware.frequency_mhz * 1e3
+    arrays = _arrays(accesses, others)
     return AccessCosts(*arrays, _mac_pj(hardware, tech), tech.vector_op_pj, leakage_pj)
 
 
-def _network_pj(hardware: Hardware, tech: Technology, level: StorageLevel) -> tuple[float, float]:
-    """Return the energy of a word over a hop and through a router below a level."""
-    if hardware.effects.network != "mesh":
-        return 0.0, 0.0
-    if level.energy is not None:
-        return level.energy.hop_pj, level.energy.router_pj
-    bits = hardware.word_bits
-    return bits * tech.hop_pj_per_bit, bits * tech.router_pj_per_bit
+class _Arrays(NamedTuple):
+    """The arrays of :class:`AccessCosts`."""
+
+    read_pj: NDArray[np.float64]
+    fill_pj: NDArray[np.float64]
+    update_pj: NDArray[np.float64]
+    write_pj: NDArray[np.float64]
+    hop_pj: NDArray[np.float64]
+    router_pj: NDArray[np.float64]
+    address_pj: NDArray[np.float64]
+    used_leakage_pj: NDArray[np.float64]
+
+
+# designs that differ in meshes have the same
+@lru_cache(maxsize=4096)
+def _arrays(accesses: tuple[_ByKind, ...], others: tuple[tuple[float, ...], ...]) -> _Arrays:
+    """Return arrays from energies by level: of accesses, and those of :func:`_others_pj`."""
+    read, fill, update = np.ascontiguousarray(np.array(accesses, np.float64).transpose(1, 0, 2))
+    write = fill.copy()
+    write[:, OUTPUTS] = update[:, OUTPUTS]
+    hop, router, address, used_leakage = np.array(others, np.float64).T.copy()
+    arrays = _Arrays(read, fill, update, write, hop, router, address, used_leakage)
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
+
+
+def _others_pj(
+    hardware: Hardware, tech: Technology, level: StorageLevel
+) -> tuple[float, float, float, float]:
+    """Return the energy of a word over a hop and through a router below a level, of making an
+    address, and of one instance in use, per cycle.
+    """
+    own, mesh = level.energy, hardware.effects.network == "mesh"
+    if own is not None:
+        network = (own.hop_pj, own.router_pj) if mesh else (0.0, 0.0)
+        return *network, own.address_pj, own.leakage_pj
+    bits = hardware.word_bits if mesh else 0
+    return bits * tech.hop_pj_per_bit, bits * tech.router_pj_per_bit, 0.0, 0.0
 
 
 def area_mm2(hardware: Hardware) -> dict[str, float]:
@@ -237,7 +275,7 @@ def area_mm2(hardware: Hardware) -> dict[str, float]:
     return _area_mm2(hardware, technology(hardware.technology), _levels(hardware))
 
 
-def _area_mm2(hardware: Hardware, tech: Technology, levels: list[_LevelCost]) -> dict[str, float]:
+def _area_mm2(hardware: Hardware, tech: Technology, levels: _LevelCosts) -> dict[str, float]:
     layout = tech.layout_factor
     parts = {_MACS: hardware.macs * tech.mac_mm2(hardware.operand_bits) * layout}
     for level, costs in zip(hardware.levels, levels, strict=False):
@@ -266,7 +304,7 @@ def tdp_w(hardware: Hardware) -> dict[str, float]:
     return _tdp_w(hardware, technology(hardware.technology), _levels(hardware))
 
 
-def _tdp_w(hardware: Hardware, tech: Technology, levels: list[_LevelCost]) -> dict[str, float]:
+def _tdp_w(hardware: Hardware, tech: Technology, levels: _LevelCosts) -> dict[str, float]:
     # pJ per cycle times MHz is uW
     watts = hardware.frequency_mhz * 1e-6
     parts = {_MACS: hardware.macs * _mac_pj(hardware, tech) * watts}
@@ -282,8 +320,7 @@ def _tdp_w(hardware: Hardware, tech: Technology, levels: list[_LevelCost]) -> di
     parts[_VECTOR] = hardware.vector_lanes * tech.vector_op_pj * watts
     dram = hardware.levels[-1]
     accesses = dram.bandwidth_words / dram.width_words
-    dearest = max(max(pj) for pj in _dram_pj(hardware, tech).values())
-    parts[_DRAM] = accesses * dearest * watts
+    parts[_DRAM] = accesses * max(map(max, _dram_pj(hardware))) * watts
     own = sum(
         level.instances * (costs.own_leakage_mw or 0.0)
         for level, costs in zip(hardware.levels, levels, strict=False)

@@ -1,7 +1,8 @@
 """Objectives and limits of a study, and the costs of a design that they are made of."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import exp, fsum, isfinite, log
 from typing import TYPE_CHECKING, Final, Literal, get_args
 
@@ -292,9 +293,7 @@ def _network_costs(
         energy_pj, latency_cycles: of one pass over :func:`pass_batch` inferences, or lower
             bounds of them.
     """
-    from archloom.evaluators import edp_js
-    from archloom.space.hardware import pass_batch
-
+    edp_js, pass_batch = _model()
     batch = pass_batch(network, hardware)
     seconds = latency_cycles / (hardware.frequency_mhz * 1e6)
     costs = {
@@ -308,6 +307,19 @@ def _network_costs(
     if macs:
         costs["utilisation"] = latency_cycles * hardware.macs / macs
     return costs
+
+
+@cache
+def _model() -> tuple[
+    Callable[[float, float, "Hardware", int], float], Callable[["Network", "Hardware"], int]
+]:
+    """Import on the first call: messages about objectives need no model, and every call to import
+    takes longer than what is called.
+    """
+    from archloom.evaluators import edp_js
+    from archloom.space.hardware import pass_batch
+
+    return edp_js, pass_batch
 
 
 def design_costs(

@@ -10,7 +10,8 @@ from typing import Any
 
 def is_whole(value: object, least: int, most: int) -> bool:
     """Whether ``value`` is a whole number between the two; true and false are none."""
-    if isinstance(value, bool) or not isinstance(value, int | Integral):
+    # to ask for the very type first takes a third of the time: designs have thousands of numbers
+    if type(value) is not int and (isinstance(value, bool) or not isinstance(value, Integral)):
         return False
     number: Any = value
     return bool(least <= number <= most)
@@ -18,7 +19,8 @@ def is_whole(value: object, least: int, most: int) -> bool:
 
 def is_amount(value: object, least: float, most: float) -> bool:
     """Whether ``value`` is a number between the two."""
-    if isinstance(value, bool) or not isinstance(value, int | float | Real):
+    plain = type(value) is int or type(value) is float
+    if not plain and (isinstance(value, bool) or not isinstance(value, Real)):
         return False
     number: Any = value
     return bool(least <= number <= most)

@@ -4,6 +4,8 @@ The formulas are those of :mod:`archloom.evaluators.hardware`, of the least of e
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -133,7 +135,8 @@ class OpenLevel(NamedTuple):
         return WordEnergy(reads, fills, update, dearest)
 
 
-class ChipFloor(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ChipFloor:
     """Everything that has area and power, each at its least, for designs with so many MACs.
 
     Formulas are those of :mod:`archloom.evaluators.hardware`.
@@ -159,38 +162,45 @@ class ChipFloor(NamedTuple):
     dram: LevelFloor
     dram_mm2: float
 
-    @property
+    @cached_property
     def area_mm2(self) -> Floats:
         """float64[k], area of the chip."""
         return (self._core_mm2 + self.dram_mm2) * self.tech.control_factor * self.tech.test_factor
 
-    @property
+    @cached_property
     def static_mw(self) -> Floats:
         """float64[k], power whether or not anything works, without what levels give themselves."""
         if self.tech.idle_mw_per_mm2 is not None:
             power = self.tech.idle_mw_per_mm2 * self._core_mm2
         else:
             power = self.tech.logic_mw(1.0) * self._cells_mm2
-            power += sum(floor.number(self.macs) * floor.leakage_mw for floor in self.floors)
+            levels = zip(self._numbers, self.floors, strict=True)
+            power += sum(number * floor.leakage_mw for number, floor in levels)
         return power * self.tech.control_factor * self.tech.test_factor
+
+    @cached_property
+    def _numbers(self) -> list[Floats]:
+        """Instances of each level, at the least."""
+        return [floor.number(self.macs) for floor in self.floors]
 
     @property
     def tdp_w(self) -> Floats:
         """float64[k], power with every unit busy."""
         pj = self.macs * self.mac_pj + self.lanes * self.tech.vector_op_pj
-        for floor, words in zip(self.floors, self._moved(), strict=True):
-            pj += words * floor.dearest_pj + floor.number(self.macs) * floor.own_leakage_pj
+        for floor, number, words in zip(self.floors, self._numbers, self._moved(), strict=True):
+            pj += words * floor.dearest_pj + number * floor.own_leakage_pj
         pj += self.dram.rate * self.dram.dearest_pj
         # pJ per cycle times MHz is uW
         return pj * self.clock_mhz * 1e-6 + self.static_mw * 1e-3
 
-    @property
+    @cached_property
     def _cells_mm2(self) -> Floats:
         return self.macs * self.mac_mm2 + self.lanes * self.tech.vector_lane_mm2
 
-    @property
+    @cached_property
     def _core_mm2(self) -> Floats:
-        buffers = [floor.number(self.macs) * floor.area_mm2 for floor in self.floors]
+        levels = zip(self._numbers, self.floors, strict=True)
+        buffers = [number * floor.area_mm2 for number, floor in levels]
         return self._cells_mm2 * self.tech.layout_factor + sum(buffers)
 
     def _moved(self) -> list[Floats]:
@@ -202,11 +212,11 @@ class ChipFloor(NamedTuple):
         """
         asked = {frozenset([tensor]): self.macs * words for tensor, words in MAC_WORDS.items()}
         moved = []
-        for floor in self.floors:
+        for floor, number in zip(self.floors, self._numbers, strict=True):
             keeps = frozenset(floor.level.keeps)
             inside = [words for tensors, words in asked.items() if tensors <= keeps]
             most = np.sum(inside, axis=0) if inside else np.zeros_like(self.macs)
-            moved.append(np.minimum(floor.rate * floor.number(self.macs), most))
+            moved.append(np.minimum(floor.rate * number, most))
             asked = {tensors: words for tensors, words in asked.items() if not tensors & keeps}
             asked[keeps] = moved[-1]
         return moved

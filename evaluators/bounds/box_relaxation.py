@@ -8,6 +8,7 @@ box (docs/large_spaces.md). Area, power and leakage are bounded part by part.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import inf, prod
 from typing import Any, Final, cast
 
@@ -15,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators.technology import technology
-from archloom.space.design_space import Box, BoxStructure, Formula, Interval, LevelFormulas
+from archloom.space.design_space import (
+    Box,
+    BoxStructure,
+    Formula,
+    Interval,
+    LevelFormulas,
+    runs,
+)
 from archloom.space.hardware import AccessEnergy, Effects, Hardware, Storage, StorageLevel
 from archloom.space.workload import Tensor
 
@@ -70,6 +78,11 @@ class Relaxation:
         self._template = structure.boxed.space.template
         self._tech = technology(self._template.technology)
         self._buffers: dict[tuple[object, ...], tuple[float, float, WordEnergy]] = {}
+        self._slices: dict[Box, tuple[NDArray[np.int64], Floats]] = {}
+        # boxes that were cut from one another have most of their levels in common
+        self._floors: dict[tuple[object, ...], LevelFloor] = {}
+        self._levels: dict[tuple[object, ...], StorageLevel] = {}
+        self._macs_read = sorted({i for side in structure.macs for i in side.reads})
         self._edges = self._slice_edges()
 
     def broken(self, box: Box) -> bool:
@@ -96,7 +109,7 @@ class Relaxation:
             mac_pj = self._of(structure.mac_pj, box).low
         fans = self._fanouts(present, box)
         floors = [
-            self._floor(structure.levels[i], fans[: place + 1], bits, box)
+            self._known_floor(structure.levels[i], fans[: place + 1], bits, box)
             for place, i in enumerate(present)
         ]
         hardware = self._hardware(box, present, fans, floors, bits, mac_pj)
@@ -133,7 +146,13 @@ class Relaxation:
         return counts[:: -(-len(counts) // MOST_SLICES)]
 
     def slices(self, box: Box) -> tuple[NDArray[np.int64], Floats]:
-        """Return the slices of a box, and least and most MACs in each."""
+        """Return the slices of a box, and least and most MACs in each; to be read only."""
+        key = runs(box, self._macs_read)
+        if key not in self._slices:
+            self._slices[key] = self._sliced(box)
+        return self._slices[key]
+
+    def _sliced(self, box: Box) -> tuple[NDArray[np.int64], Floats]:
         counts = self._mac_counts(box)
         if counts is None:
             low, high = zip(*(self._of(side, box) for side in self._structure.macs), strict=True)
@@ -155,9 +174,16 @@ class Relaxation:
     def _of(self, formula: Formula, box: Box) -> Interval:
         return self._boxed.interval(formula, box)
 
-    def _floor(
+    def _known_floor(
         self, level: LevelFormulas, fans: list[tuple[int, int]], bits: int, box: Box
     ) -> LevelFloor:
+        most_below = prod(x * y for x, y in fans)
+        key = (level, runs(box, level.reads), most_below, bits)
+        if key not in self._floors:
+            self._floors[key] = self._floor(level, most_below, bits, box)
+        return self._floors[key]
+
+    def _floor(self, level: LevelFormulas, most_below: int, bits: int, box: Box) -> LevelFloor:
         sizes = tuple(self._of(size, box).low for size in level.capacity)
         widths = self._boxed.values(level.width, box)
         if widths is None:
@@ -192,7 +218,7 @@ class Relaxation:
         return LevelFloor(
             level=level.level,
             instances=prod(self._of(side, box).low for side in level.mesh),
-            most_below=prod(x * y for x, y in fans),
+            most_below=most_below,
             rate=self._of(level.bandwidth, box).low,
             area_mm2=area_mm2 / together,
             leakage_mw=leakage_mw / together,
@@ -219,7 +245,11 @@ class Relaxation:
         mesh = (1, 1)
         levels: list[StorageLevel] = []
         for place in reversed(range(len(present))):
-            levels.append(self._level(structure.levels[present[place]], mesh, floors[place], box))
+            formulas = structure.levels[present[place]]
+            key = (formulas, runs(box, formulas.reads), mesh, bits)
+            if key not in self._levels:
+                self._levels[key] = self._level(formulas, mesh, floors[place], box)
+            levels.append(self._levels[key])
             mesh = (mesh[0] * fans[place][0], mesh[1] * fans[place][1])
         levels.reverse()
         lanes = self._of(structure.lanes, box).high
@@ -227,10 +257,10 @@ class Relaxation:
         if lanes >= floors[-2:][0].instances:
             # with fewer lanes than buffers it would count as a chip that cannot fuse
             lanes = max(lanes, outer)
-        effects = {
-            key: next(iter(cast(frozenset[str], self._boxed.range(formula, box))))
+        effects = [
+            (key, next(iter(cast(frozenset[str], self._boxed.range(formula, box)))))
             for key, formula in structure.effects.items()
-        }
+        ]
         mac_bits = structure.mac_bits
         return Hardware(
             name="relaxed",
@@ -244,7 +274,7 @@ class Relaxation:
             vector_lanes=int(lanes),
             native_batch=int(self._of(structure.native_batch, box).low),
             mac_pj=mac_pj,
-            effects=Effects(**cast(Any, effects | {"network": "free", "fill_drain": "none"})),
+            effects=_plainer(tuple(effects)),
             mac_bits=None if mac_bits is None else int(self._of(mac_bits, box).low),
         )
 
@@ -286,3 +316,9 @@ class Relaxation:
             ),
             energy=floor.energy,
         )
+
+
+@lru_cache(maxsize=256)
+def _plainer(effects: tuple[tuple[str, str], ...]) -> Effects:
+    """Return effects, those left out that only add to costs and that bounds do not know."""
+    return Effects(**cast(Any, dict(effects) | {"network": "free", "fill_drain": "none"}))

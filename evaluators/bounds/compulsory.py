@@ -8,6 +8,7 @@ before the pass begins, break the second fact: for plans with them the bounds ar
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import exp, fsum, log, prod
 from typing import NamedTuple
 
@@ -15,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators.fusion.buffer import buffer_words
-from archloom.space.hardware import Cores, Hardware, fusion_cores, pass_batch
+from archloom.space.hardware import Hardware, pass_batch
 from archloom.space.workload import DIMS, TENSORS, Network, Tensor, remembered
 
 from ..hardware import access_costs, edp_js
+from .mac_work import MacWork, parallelism
 from .needed_outputs import needed
 
 
@@ -26,17 +28,13 @@ class Demand(NamedTuple):
     """Operations and words that one pass of a network takes, whatever runs it.
 
     Attributes:
-        macs: int64[layers] of the layers that run on MACs, whose results are read.
-        loops: int64[layers, 8], their loop bounds (order of DIMS).
-        density: float64[layers, 2], their shares of nonzero weights and inputs.
+        work: of the layers that run on MACs, as far as their results are read.
         vector_ops: operations on the vector unit.
         weight_words: words of all weights.
         dram_words: words that DRAM moves at the least, weights with them.
     """
 
-    macs: NDArray[np.int64]
-    loops: NDArray[np.int64]
-    density: NDArray[np.float64]
+    work: MacWork
     vector_ops: int
     weight_words: int
     dram_words: int
@@ -111,9 +109,7 @@ def compute_cycles(
     A pass as in :func:`pass_bounds`; layers run one after another.
     """
     need = demand(network, pass_batch(network, hardware))
-    busy, _ = nonzero(need.density, hardware)
-    at_once = np.minimum.outer(macs, occupied(need.loops, hardware))
-    cycles: NDArray[np.float64] = (need.macs * busy / at_once).sum(axis=1)
+    cycles = need.work.cycles_on(parallelism(hardware), macs)
     return cycles + need.vector_ops / hardware.vector_lanes
 
 
@@ -131,10 +127,13 @@ def _demand(network: Network) -> Demand:
     weights = sum(layer.weight_words for layer in network.layers if not layer.weights_of)
     words = weights + least.input_words
     words += sum(layer.output_words for layer in network.layers if layer.name in network.leaving)
-    return Demand(
+    work = MacWork(
         np.array([count for count, _ in macs], dtype=np.int64),
         np.array([layer.bounds for _, layer in macs], dtype=np.int64).reshape(-1, len(DIMS)),
         np.array([layer.density for _, layer in macs], dtype=np.float64).reshape(-1, 2),
+    )
+    return Demand(
+        work,
         sum(layer.vector_ops // (layer.p * layer.q) * out for layer, out in pairs),
         weights,
         words,
@@ -144,47 +143,14 @@ def _demand(network: Network) -> Demand:
 def _bounds(need: Demand, hardware: Hardware) -> tuple[float, float]:
     """Return (energy_pj, latency_cycles)."""
     costs = access_costs(hardware)
-    busy, working = nonzero(need.density, hardware)
-    compute = float((need.macs / occupied(need.loops, hardware) * busy).sum())
-    compute += need.vector_ops / hardware.vector_lanes
+    parallel = parallelism(hardware)
+    compute = need.work.cycles(parallel) + need.vector_ops / hardware.vector_lanes
     narrow = least_dram_bits(hardware) / hardware.word_bits
     cycles = max(compute, need.dram_words * narrow / hardware.levels[-1].bandwidth_words)
-    energy = float((need.macs * working).sum()) * (costs.mac_pj + operands_pj(hardware))
+    energy = need.work.energetic(parallel.zeros) * (costs.mac_pj + operands_pj(hardware))
     energy += need.vector_ops * costs.vector_op_pj
     energy += need.dram_words * dram_word_pj(hardware) + cycles * costs.leakage_pj_per_cycle
     return energy, cycles
-
-
-def nonzero(
-    density: NDArray[np.float64], hardware: Hardware
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shares of cycles and of energy, float64[layers] each, that zeros leave at the least."""
-    zeros = (hardware.effects.weight_zeros, hardware.effects.input_zeros)
-    skipped, spared = ([z == "skipped" for z in zeros], [z != "computed" for z in zeros])
-    busy = np.where(skipped, density, 1.0).prod(axis=1)
-    working = np.where(spared, density, 1.0).prod(axis=1)
-    return busy, working
-
-
-def occupied(loops: NDArray[np.int64], hardware: Hardware) -> NDArray[np.float64]:
-    """MACs that each layer can occupy at once, float64[layers].
-
-    On each axis of each level no more children work than there are, nor than the product of the
-    bounds that may be unrolled there. Padding a bound up does not help: it adds as many MACs as
-    it occupies. Smaller tiles of a layer occupy no more. Cores that run tiles side by side may all
-    work, whatever loops may be unrolled over them.
-    """
-    cores = fusion_cores(hardware)
-    count = cores.count if isinstance(cores, Cores) else 1
-    parallel = np.full(len(loops), float(count))
-    inside = len(hardware.levels) - (count > 1)
-    for level, fanout in zip(hardware.levels[:inside], hardware.fanouts[:inside], strict=True):
-        for allowed, children in zip((level.spatial_x, level.spatial_y), fanout, strict=True):
-            if children > 1:
-                columns = [DIMS.index(d) for d in allowed]
-                parallel *= np.minimum(children, loops[:, columns].prod(axis=1, dtype=np.float64))
-    at_most: NDArray[np.float64] = np.minimum(parallel, loops.prod(axis=1, dtype=np.float64))
-    return at_most
 
 
 def operands_pj(hardware: Hardware) -> float:
@@ -195,15 +161,14 @@ def operands_pj(hardware: Hardware) -> float:
     so outputs count their writes alone. A tensor whose innermost buffer may be bypassed, or is
     DRAM, counts for nothing here.
     """
-    costs = access_costs(hardware)
-    total = 0.0
-    for t, tensor in enumerate(TENSORS):
-        i = _innermost(hardware, tensor)
+    costs, fanouts = access_costs(hardware), hardware.fanouts
+    total, innermost = 0.0, _innermost(tuple([level.keeps for level in hardware.levels]))
+    for t, (tensor, i) in enumerate(zip(TENSORS, innermost, strict=True)):
         level = hardware.levels[i]
         if level.optional or level.storage == "dram":
             continue
         pj = costs.write_pj[i, t] if tensor == "outputs" else costs.read_pj[i, t]
-        served = prod(f for fanout in hardware.fanouts[: i + 1] for f in fanout)
+        served = prod([x * y for x, y in fanouts[: i + 1]])
         width = _words_per_access(hardware, i, hardware.bits(i, tensor))
         total += float(pj) / (served * width * level.cluster_size)
     return total
@@ -217,7 +182,7 @@ def least_dram_bits(hardware: Hardware) -> int:
 def dram_word_pj(hardware: Hardware) -> float:
     """Energy of moving one of those words over DRAM at the least."""
     costs = access_costs(hardware)
-    access_pj = min(costs.read_pj[-1].min(), costs.write_pj[-1].min())
+    access_pj = min(*costs.read_pj[-1].tolist(), *costs.write_pj[-1].tolist())
     return float(access_pj) / _words_per_access(hardware, -1, least_dram_bits(hardware))
 
 
@@ -226,5 +191,7 @@ def _words_per_access(hardware: Hardware, level: int, bits: int) -> int:
     return max(1, hardware.levels[level].width_words * hardware.word_bits // bits)
 
 
-def _innermost(hardware: Hardware, tensor: Tensor) -> int:
-    return next(i for i, level in enumerate(hardware.levels) if tensor in level.keeps)
+@lru_cache(maxsize=256)
+def _innermost(keeps: tuple[tuple[Tensor, ...], ...]) -> tuple[int, ...]:
+    """Return for each tensor the innermost level that keeps it, by what levels keep."""
+    return tuple(next(i for i, kept in enumerate(keeps) if tensor in kept) for tensor in TENSORS)

@@ -9,16 +9,23 @@ from functools import lru_cache
 
 import numpy as np
 
-from archloom.evaluators.loopnest import STREAMED, MappingProblem, Residency, vector_cost
+from archloom.evaluators.loopnest import (
+    STREAMED,
+    MappingProblem,
+    Residency,
+    design_inputs,
+    vector_cost,
+)
 from archloom.space.hardware import Hardware
 from archloom.space.mapping import UNCONSTRAINED
 from archloom.space.workload import TENSORS, Layer
 
 from ..arrays import Floats
 from ..hardware import access_costs, edp_js
-from .layer_kernel import ACROSS, MOVED, Prices, dram_words, layer_costs, layer_words, prices_of
+from .layer_kernel import ACROSS, MOVED, dram_words, layer_costs, layer_words
 from .layer_work import work_of
 from .level_capacity import Design, design_of, limits_of
+from .word_prices import Prices, prices_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,9 +73,8 @@ def design_and_prices(
     hardware: Hardware, density: tuple[float, float], staged: Residency = STREAMED
 ) -> tuple[Design, Prices]:
     """Return what bounds need of a hardware, whatever the layer but for its density."""
-    window = ((1, 1), (1, 1), (0, 0), (1, 1))
-    one = MappingProblem((1,) * 8, *window, hardware, staged, density=density)
-    return design_of(one.setup), prices_of(one.setup)
+    setup = design_inputs(hardware, staged, density)
+    return design_of(setup), prices_of(setup)
 
 
 def layer_bound(layer: Layer, hardware: Hardware) -> LayerBound:

@@ -9,16 +9,13 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators.jit import compiled, copy_table, helper
-from archloom.evaluators.loopnest import BOTH_PORTS, READ_PORT, WRITE_PORT, KernelInputs
-from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
+from archloom.space.workload import INPUTS, OUTPUTS
 
 from ..arrays import Floats, Ints
 from .layer_work import PADDED, REAL, SCATTERED, Work, work_of
 from .level_capacity import ANY, Design, Limits, limits_of
 from .traffic import AGAIN, TOGETHER, WAITING, TileCapacity, least_cost, least_shared
-
-#: who takes or brings the words that have a price: MACs, levels inside, or the level outside
-BY_MACS, BY_INNER, FILLED = range(3)
+from .word_prices import BY_INNER, BY_MACS, FILLED, Prices
 
 #: columns of :func:`layer_costs`
 ENERGY_PJ, CYCLES = range(2)
@@ -31,59 +28,6 @@ _MACS: Final = -1
 
 #: bounds stay below the truth by this much, against rounding
 ROUNDING: Final = 1e-11
-
-
-class Prices(NamedTuple):
-    """Costs to bound: prices of words are float64[L, 3, 4] by level, :data:`BY_MACS` and so on, and
-    :data:`archloom.evaluators.bounds.traffic.AGAIN`.
-
-    Attributes:
-        accesses_pj: energy of moving a word.
-        ports: float64[3, L, 3, 4], units through the ports of a level (reads, writes, both).
-        rates: float64[3, L], units per cycle of one instance.
-        busy: share of the cycles that zeros leave.
-        macs_pj: one multiply-accumulate.
-        leakage_pj: float64[L], one instance in use, per cycle.
-    """
-
-    accesses_pj: Floats
-    ports: Floats
-    rates: Floats
-    busy: float
-    macs_pj: float
-    leakage_pj: Floats
-
-
-def prices_of(setup: KernelInputs) -> Prices:
-    """Return the prices of a problem."""
-    levels = len(setup.shared)
-    words, units = np.zeros((levels, 3, 4)), np.zeros((3, levels, 3, 4))
-    cluster = setup.cluster[:, None]
-    address = setup.address_pj[:, None] / cluster
-    read, fill, update = (
-        pj / (setup.width * cluster) for pj in (setup.read_pj, setup.fill_pj, setup.update_pj)
-    )
-    for who in (BY_MACS, BY_INNER):
-        # zeros spare what MACs ask for
-        share = setup.served if who == BY_MACS else np.ones(3)
-        words[:, who, :OUTPUTS] = (share * read + address)[:, :OUTPUTS]
-        words[:, who, OUTPUTS] = (share * update + address)[:, OUTPUTS]
-        words[:, who, AGAIN] = (share * read)[:, OUTPUTS]
-        units[READ_PORT, :, who, :OUTPUTS] = (share * setup.unit)[:, :OUTPUTS]
-        units[READ_PORT, :, who, AGAIN] = (share * setup.unit)[:, OUTPUTS]
-        units[WRITE_PORT, :, who, OUTPUTS] = (share * setup.unit)[:, OUTPUTS]
-    fills = [WEIGHTS, INPUTS, AGAIN]
-    words[:, FILLED, fills] = fill + address
-    units[WRITE_PORT, :, FILLED, fills] = setup.unit.T
-    units[BOTH_PORTS] = units[READ_PORT] + units[WRITE_PORT]
-    return Prices(
-        words,
-        units,
-        setup.bandwidth.T.copy(),
-        setup.busy,
-        setup.working * setup.mac_pj,
-        setup.used_leakage_pj,
-    )
 
 
 class _Task(NamedTuple):

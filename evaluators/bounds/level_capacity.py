@@ -3,6 +3,7 @@
 Everything here is an upper limit that every valid mapping respects; bounds divide by it.
 """
 
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from archloom.evaluators.jit import compiled, helper, lean
 from archloom.evaluators.loopnest import INPUT_DIMS, OUTPUT_DIMS, WEIGHT_DIMS, KernelInputs
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
 
-from ..arrays import Floats, Ints
+from ..arrays import Flags, Floats, Ints
 
 #: place of what holds for any word, after those of the three tensors
 ANY: Final = 3
@@ -78,24 +79,62 @@ class Limits(NamedTuple):
 
 def design_of(setup: KernelInputs) -> Design:
     """Return what bounds need of a problem, the layer aside."""
-    levels = np.arange(len(setup.shared))[:, None]
-    taking_part = (setup.allowed > 0) & (levels <= setup.top)
-    private = np.where(setup.capacity < 0, np.inf, setup.capacity)
+    held = _held(
+        len(setup.shared),
+        setup.allowed.tobytes(),
+        setup.optional.tobytes(),
+        setup.spatial.tobytes(),
+        setup.multicast.tobytes(),
+        tuple(setup.top.tolist()),
+    )
+    private, shared = setup.capacity.astype(np.float64), setup.shared.astype(np.float64)
+    private[setup.capacity < 0] = np.inf
+    shared[setup.shared < 0] = np.inf
     return Design(
         fanout=setup.fanout,
-        dims=(setup.spatial.astype(np.int64) << np.arange(8)).sum(axis=2),
-        multicast=np.pad(
-            np.ascontiguousarray(setup.multicast.T, np.int64), ((0, 1), (0, 0)), constant_values=1
-        ),
-        must=(taking_part & (setup.optional == 0)).astype(np.int64),
-        may=taking_part.astype(np.int64),
-        tiled=(taking_part & (levels < setup.top)).astype(np.int64),
-        private=private.astype(np.float64),
-        shared=np.where(setup.shared < 0, np.inf, setup.shared).astype(np.float64),
+        dims=held.dims,
+        multicast=held.multicast,
+        must=held.must,
+        may=held.may,
+        tiled=held.tiled,
+        private=private,
+        shared=shared,
         unit=setup.unit.astype(np.float64),
         top=setup.top,
-        alone=bool(setup.fanout[-1].prod() == 1),
+        alone=int(setup.fanout[-1, 0]) * int(setup.fanout[-1, 1]) == 1,
     )
+
+
+class _Held(NamedTuple):
+    """The fields of a :class:`Design` that all designs of a template have in common."""
+
+    dims: Ints
+    multicast: Ints
+    must: Ints
+    may: Ints
+    tiled: Ints
+
+
+@lru_cache(maxsize=256)
+def _held(
+    count: int, allowed: bytes, optional: bytes, spatial: bytes, sent: bytes, top: tuple[int, ...]
+) -> _Held:
+    """Return these fields from the bytes of the arrays of :class:`KernelInputs`."""
+    outermost, levels = np.array(top), np.arange(count)[:, None]
+    taking_part = (_flags(allowed, count, 3) > 0) & (levels <= outermost)
+    dims = (_flags(spatial, count, 2, 8).astype(np.int64) << np.arange(8)).sum(axis=2)
+    multicast = np.ascontiguousarray(_flags(sent, count, 3).T, np.int64)
+    return _Held(
+        dims=dims,
+        multicast=np.pad(multicast, ((0, 1), (0, 0)), constant_values=1),
+        must=(taking_part & (_flags(optional, count, 3) == 0)).astype(np.int64),
+        may=taking_part.astype(np.int64),
+        tiled=(taking_part & (levels < outermost)).astype(np.int64),
+    )
+
+
+def _flags(data: bytes, *shape: int) -> Flags:
+    return np.frombuffer(data, np.uint8).reshape(shape)
 
 
 @lean
@@ -106,31 +145,58 @@ def unrolled(
 
     In logarithms it is a flow, from axes with so many children to dimensions with such bounds.
     So it is the least cut (Ford and Fulkerson, 1956): over all sets of dimensions, their bounds
-    times the children along axes that may unroll any other.
+    times the children along axes that may unroll any other. A least cut takes all dimensions of
+    the axes whose children it leaves out, and no more, so sets of axes will do where these are
+    fewer.
 
     ``dims`` are bits, of dimensions with a bound above 1; others only cost time. Levels where
     ``multicast[L]`` is zero count as if they had one child.
     """
-    some, least = 0, 1.0
-    for level in range(first, last + 1):
-        for axis in range(2):
-            usable = allowed[level, axis] & dims
-            if usable and multicast[level]:
-                some |= usable
-                least *= fanout[level, axis]
-    cut = some
-    while cut:
-        product = 1.0
-        for d in range(8):
-            if cut >> d & 1:
-                product *= bounds[d]
-        for level in range(first, last + 1):
-            for axis in range(2):
-                if allowed[level, axis] & dims & ~cut and multicast[level]:
-                    product *= fanout[level, axis]
-        least = min(least, product)
-        cut = (cut - 1) & some
-    return least
+    axes, some, excess = 0, 0, 0
+    for place in range(2 * first, 2 * last + 2):
+        level, axis = place // 2, place % 2
+        usable = allowed[level, axis] & dims
+        if usable and multicast[level] and fanout[level, axis] > 1:
+            axes |= 1 << place
+            some |= usable
+            excess += 1
+    for d in range(8):
+        excess -= some >> d & 1
+    by_axes = excess < 0
+    every = axes if by_axes else some
+    least, chosen = np.inf, every
+    while True:
+        cut = chosen
+        if by_axes:
+            cut = 0
+            for place in range(2 * first, 2 * last + 2):
+                if chosen >> place & 1:
+                    cut |= allowed[place // 2, place % 2] & dims
+        least = min(least, _cut(bounds, dims, fanout, allowed, axes, cut))
+        if chosen == 0:
+            return least
+        chosen = (chosen - 1) & every
+
+
+@helper
+def _cut(bounds: Ints, dims: int, fanout: Ints, allowed: Ints, axes: int, cut: int) -> float:
+    """Return the bounds of dimensions times the children along axes that may unroll any other.
+
+    Axes are bits, two for each level.
+    """
+    product, d, place = 1.0, 0, 0
+    taken = cut
+    while taken:
+        if taken & 1:
+            product *= bounds[d]
+        taken >>= 1
+        d += 1
+    while axes:
+        if axes & 1 and allowed[place // 2, place % 2] & dims & ~cut:
+            product *= fanout[place // 2, place % 2]
+        axes >>= 1
+        place += 1
+    return product
 
 
 @helper

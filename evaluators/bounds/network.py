@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,23 +17,27 @@ from archloom.space.workload import Layer, Network, remembered
 from ..arrays import Floats, Ints
 from ..hardware import access_costs, edp_js
 from .compulsory import (
+    demand,
     demanded,
     dram_word_pj,
     energy_bound_pj,
     latency_bound_cycles,
     least_dram_bits,
-    nonzero,
-    occupied,
     operands_pj,
 )
 from .layer import design_and_prices, layer_bound, word_bytes
-from .layer_kernel import CYCLES, ENERGY_PJ, Prices, dram_words, layer_costs
+from .layer_kernel import CYCLES, ENERGY_PJ, dram_words, layer_costs
 from .level_capacity import Design
+from .mac_work import MacWork, parallelism
 from .needed_outputs import needed
+from .word_prices import Prices
 
 #: plans that a search of fusion may choose: none that fuses or pins anything, all but those with
 #: steady weights, or all
 Plans = Literal["layer_by_layer", "any", "steady"]
+
+#: passes of a network that are remembered; then all are forgotten
+_MOST_PASSES: Final = 4096
 
 
 @dataclass(frozen=True)
@@ -77,18 +81,20 @@ class _Work(NamedTuple):
 
     Attributes:
         nests: layers on MACs, by density.
-        partly: bool, over all layers on MACs: only a part of the result is read.
+        partly: work of the layers on MACs of whose result only a part is read.
         vector: distinct layers on the vector unit, how often each runs, and how often it runs and
             every result is read.
         streamed: the distinct layers on the vector unit, each by itself.
         runs: float64[n], how often each of them runs.
+        passes: tight bounds of a pass so far: parts of a box often relax to the same hardware.
     """
 
     nests: dict[tuple[float, float], _Nests]
-    partly: NDArray[np.bool_]
+    partly: MacWork
     vector: tuple[tuple[Layer, int, int], ...]
     streamed: StreamedVectors
     runs: Floats
+    passes: dict[tuple[Hardware, Plans], tuple[float, float]]
 
 
 @remembered
@@ -115,7 +121,8 @@ def _work(network: Network) -> _Work:
     vector = _operators(network, read)
     streamed = StreamedVectors([layer for layer, _, _ in vector])
     runs = np.array([float(times) for _, times, _ in vector])
-    return _Work(nests, np.array(partly, np.bool_), vector, streamed, runs)
+    some = demand(network).work.some(np.array(partly, np.bool_))
+    return _Work(nests, some, vector, streamed, runs, {})
 
 
 def _operators(network: Network, read: Sequence[int]) -> tuple[tuple[Layer, int, int], ...]:
@@ -169,6 +176,15 @@ def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tup
     :func:`archloom.evaluators.bounds.compulsory.pass_bounds`.
     """
     network = network.with_batch(pass_batch(network, hardware))
+    known, key = _work(network).passes, (hardware, plans)
+    if key not in known:
+        if len(known) >= _MOST_PASSES:
+            known.clear()
+        known[key] = _tight_pass(network, hardware, plans)
+    return known[key]
+
+
+def _tight_pass(network: Network, hardware: Hardware, plans: Plans) -> tuple[float, float]:
     if plans == "layer_by_layer":
         return layer_by_layer_pass(network, hardware)
     bound = any_plan_bound(network, hardware, plans == "steady")
@@ -206,11 +222,10 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
         access_pj, port_cycles = vector_least(layer, hardware)
         energy_pj += whole * access_pj
         cycles += whole * max(0.0, port_cycles - layer.vector_ops / hardware.vector_lanes)
-    busy, working = nonzero(need.density[work.partly], hardware)
-    macs, parallel = need.macs[work.partly], occupied(need.loops[work.partly], hardware)
-    cycles += float((macs / parallel * busy).sum()) + need.vector_ops / hardware.vector_lanes
+    parallel = parallelism(hardware)
+    cycles += work.partly.cycles(parallel) + need.vector_ops / hardware.vector_lanes
     cycles = max(cycles, latency_bound_cycles(network, hardware, steady))
-    energy_pj += float((macs * working).sum()) * (costs.mac_pj + operands_pj(hardware))
+    energy_pj += work.partly.energetic(parallel.zeros) * (costs.mac_pj + operands_pj(hardware))
     energy_pj += need.vector_ops * costs.vector_op_pj
     energy_pj += need.dram_words * dram_word_pj(hardware) + cycles * costs.leakage_pj_per_cycle
     energy_pj = max(energy_pj, energy_bound_pj(network, hardware, steady))

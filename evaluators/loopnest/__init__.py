@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         STREAMED as STREAMED,
         MappingProblem as MappingProblem,
         Residency as Residency,
+        design_inputs as design_inputs,
     )
     from .vector_unit import (
         StreamedVectors as StreamedVectors,

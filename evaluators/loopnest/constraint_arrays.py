@@ -10,7 +10,7 @@ import numpy as np
 from archloom.space import Infeasible
 from archloom.space.hardware import Hardware
 from archloom.space.mapping import MappingConstraints
-from archloom.space.workload import DIMS, RELEVANT, TENSORS, Q, R, S
+from archloom.space.workload import DIMS, RELEVANT, TENSORS, Dim, Q, R, S
 
 from ..arrays import Flags, Ints
 
@@ -140,13 +140,27 @@ def unrolled_arrays(
     return {"spatial": spatial, "fixed": fixed}
 
 
-@lru_cache(maxsize=256)
 def _unrolled(
     constraints: MappingConstraints, hardware: Hardware
 ) -> tuple[Ints, tuple[tuple[tuple[int, int, int], int], ...]]:
     """Return int64[L, 2, 8], 1 where any number of a dimension may be unrolled, and places (level,
     axis, dimension) where a number of it is unrolled, with the most that it may be.
     """
+    if _nothing(constraints):
+        return _whole_meshes(tuple((v.spatial_x, v.spatial_y) for v in hardware.levels)), ()
+    return _named(constraints, hardware)
+
+
+@lru_cache(maxsize=256)
+def _whole_meshes(axes: tuple[tuple[tuple[Dim, ...], ...], ...]) -> Ints:
+    """Return int64[L, 2, 8], 1 where a dimension is named among those of a level and axis."""
+    return np.array([[[d in dims for d in DIMS] for dims in level] for level in axes], np.int64)
+
+
+@lru_cache(maxsize=256)
+def _named(
+    constraints: MappingConstraints, hardware: Hardware
+) -> tuple[Ints, tuple[tuple[tuple[int, int, int], int], ...]]:
     wanted = {
         (i, axis, d): most
         for i in range(len(hardware.levels))
@@ -178,12 +192,16 @@ def _wanted(
     return found
 
 
-# asked of every problem, and the same for all of a design
-@lru_cache(maxsize=256)
 def conflict(constraints: MappingConstraints, hardware: Hardware) -> Infeasible | None:
     """Return the first constraint that no mapping on the hardware can obey; None without any."""
     # most have none, and to look for conflicts takes as long as all other arrays of a problem
-    return None if _nothing(constraints) else next(conflicts(constraints, hardware), None)
+    return None if _nothing(constraints) else _first_conflict(constraints, hardware)
+
+
+# asked of every problem, and the same for all of a design
+@lru_cache(maxsize=256)
+def _first_conflict(constraints: MappingConstraints, hardware: Hardware) -> Infeasible | None:
+    return next(conflicts(constraints, hardware), None)
 
 
 def conflicts(constraints: MappingConstraints, hardware: Hardware) -> Iterator[Infeasible]:

@@ -1,13 +1,15 @@
 """A hardware's limits, prices and effects as the kernel's arrays."""
 
+from functools import lru_cache
 from math import gcd
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from archloom.space.hardware import Hardware, StorageLevel
 from archloom.space.workload import INPUTS, OUTPUTS, TENSORS, WEIGHTS
 
+from ..arrays import Floats
 from ..hardware import AccessCosts
 from .kernel_inputs import EXPOSED, NO_FILL, OVERLAPPED
 
@@ -17,39 +19,55 @@ _UNLIMITED = 2.0**62
 _FILL_DRAIN = {"none": NO_FILL, "overlapped": OVERLAPPED, "exposed": EXPOSED}
 
 
+class _StorageRow(NamedTuple):
+    """A level's part in the arrays of :class:`KernelInputs` with these names."""
+
+    shared: int
+    capacity: tuple[int, ...]
+    unit: tuple[int, ...]
+    width: tuple[int, ...]
+    bandwidth: tuple[float, ...]
+
+
+# asked for what runs on MACs, and for what does not
+@lru_cache(maxsize=16)
 def storage_arrays(hardware: Hardware) -> dict[str, Any]:
     """Capacities, widths and bandwidths in units: the largest share of a bit count that all
-    words of a level are multiples of.
+    words of a level are multiples of. To be read only.
     """
-    count = len(hardware.levels)
-    shared = np.full(count, -1, np.int64)
-    capacity, unit = np.full((count, 3), -1, np.int64), np.ones((count, 3), np.int64)
-    width, bandwidth = np.ones((count, 3), np.int64), np.empty((count, 3))
-    for i, level in enumerate(hardware.levels):
-        bits = [hardware.bits(i, tensor) for tensor in TENSORS]
-        unit_bits = gcd(*(bits[TENSORS.index(tensor)] for tensor in level.keeps))
-        unit[i] = [max(1, b // unit_bits) for b in bits]
-        line = level.width_words * hardware.word_bits
-        width[i] = [max(1, line // b) for b in bits]
-        ports = (
-            level.read_bandwidth_words,
-            level.write_bandwidth_words,
-            level.bandwidth_words,
-        )
-        bandwidth[i] = [words * hardware.word_bits / unit_bits for words in ports]
-        # copies of each tile share the capacity (Timeloop: size over multiple buffering, floored)
-        if level.private:
-            sizes = [(level.buffer_bytes(tensor) or 0) * 8 for tensor in TENSORS]
-            capacity[i] = [_units(s, unit_bits, level) for s in sizes]
-        elif level.capacity_bytes is not None:
-            shared[i] = _units(level.total_bytes * 8, unit_bits, level)
+    rows = [_storage_row(level, hardware.word_bits) for level in hardware.levels]
+    shared, capacity, unit, width, bandwidth = zip(*rows, strict=True)
     return {
-        "shared": shared,
-        "capacity": capacity,
-        "unit": unit,
-        "width": width,
-        "bandwidth": bandwidth,
+        "shared": np.array(shared, np.int64),
+        "capacity": np.array(capacity, np.int64),
+        "unit": np.array(unit, np.int64),
+        "width": np.array(width, np.int64),
+        "bandwidth": np.array(bandwidth, np.float64),
     }
+
+
+# designs by the thousand share levels
+@lru_cache(maxsize=8192)
+def _storage_row(level: StorageLevel, word_bits: int) -> _StorageRow:
+    own = dict(level.tensor_bits)
+    bits = [own.get(tensor, word_bits) for tensor in TENSORS]
+    unit_bits = gcd(*(bits[TENSORS.index(tensor)] for tensor in level.keeps))
+    line = level.width_words * word_bits
+    ports = (level.read_bandwidth_words, level.write_bandwidth_words, level.bandwidth_words)
+    shared, capacity = -1, (-1,) * len(TENSORS)
+    # copies of each tile share the capacity (Timeloop: size over multiple buffering, floored)
+    if level.private:
+        sizes = [(level.buffer_bytes(tensor) or 0) * 8 for tensor in TENSORS]
+        capacity = tuple(_units(s, unit_bits, level) for s in sizes)
+    elif level.capacity_bytes is not None:
+        shared = _units(level.total_bytes * 8, unit_bits, level)
+    return _StorageRow(
+        shared,
+        capacity,
+        tuple(max(1, b // unit_bits) for b in bits),
+        tuple(max(1, line // b) for b in bits),
+        tuple(words * word_bits / unit_bits for words in ports),
+    )
 
 
 def _units(bits: float, unit_bits: int, level: StorageLevel) -> int:
@@ -71,7 +89,7 @@ def price_arrays(costs: AccessCosts) -> dict[str, Any]:
         "used_leakage_pj": costs.used_leakage_pj.copy(),
         "mac_pj": float(costs.mac_pj),
         "leakage_pj": float(costs.leakage_pj_per_cycle),
-        "extras": 1 if any(bool(np.any(prices)) for prices in levels) else None,
+        "extras": 1 if any(any(prices.tolist()) for prices in levels) else None,
     }
 
 
@@ -82,7 +100,21 @@ def effect_arrays(hardware: Hardware, density: tuple[float, float]) -> dict[str,
     gated operand itself, which must be read to be known (Sparseloop, Wu et al., MICRO 2022).
     """
     effects = hardware.effects
-    zeros = (effects.weight_zeros, effects.input_zeros)
+    served, working, busy = _left((effects.weight_zeros, effects.input_zeros), density)
+    array = np.array([hardware.array[1], hardware.array[0], _array_levels(hardware)])
+    fill_drain = _FILL_DRAIN[effects.fill_drain]
+    return {
+        "served": served,
+        "working": working,
+        "busy": busy,
+        "fill_drain": fill_drain,
+        "array": array,
+    }
+
+
+@lru_cache(maxsize=256)
+def _left(zeros: tuple[str, str], density: tuple[float, float]) -> tuple[Floats, float, float]:
+    """Return the share of accesses to each tensor, of MACs and of cycles that zeros leave."""
     dense = [d if z != "computed" else 1.0 for d, z in zip(density, zeros, strict=True)]
     busy = [d if z == "skipped" else 1.0 for d, z in zip(density, zeros, strict=True)]
     working = dense[0] * dense[1]
@@ -91,13 +123,7 @@ def effect_arrays(hardware: Hardware, density: tuple[float, float]) -> dict[str,
         if zeros[t] == "gated":
             served[t] = dense[1 - t]
     served[OUTPUTS] = working
-    return {
-        "served": served,
-        "working": working,
-        "busy": busy[0] * busy[1],
-        "fill_drain": _FILL_DRAIN[effects.fill_drain],
-        "array": np.array([hardware.array[1], hardware.array[0], _array_levels(hardware)]),
-    }
+    return served, working, busy[0] * busy[1]
 
 
 def _array_levels(hardware: Hardware) -> int:

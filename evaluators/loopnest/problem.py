@@ -3,20 +3,21 @@
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from archloom.space import Infeasible, InfeasibleError
 from archloom.space.hardware import Hardware
 from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
-from archloom.space.workload import INPUTS, TENSORS, Layer
+from archloom.space.workload import INPUTS, TENSORS, Layer, Tensor
 
+from ..arrays import Flags, Ints
 from ..hardware import access_costs
 from .constraint_arrays import conflict, constraint_arrays, unrolled_arrays
 from .hardware_arrays import effect_arrays, price_arrays, storage_arrays
-from .kernel_inputs import KernelInputs, unlimited
-from .validation import impossible, shortages, too_large, wrong_place, wrong_sizes
+from .kernel_inputs import MAX_LEVELS, KernelInputs, unlimited
+from .validation import impossible, many_levels, shortages, too_large, wrong_place, wrong_sizes
 
 Residency = tuple[bool, bool, bool]
 STREAMED: Residency = (False, False, False)
@@ -141,6 +142,22 @@ class MappingProblem:
         return impossible(shortages(self.hardware, self.setup, self.free_words))
 
 
+def design_inputs(
+    hardware: Hardware, staged: Residency, density: tuple[float, float]
+) -> KernelInputs:
+    """Return what kernel inputs of all layers of a density have in common, without constraints.
+
+    Sizes of loops and windows stand for nothing. Arrays are to be read only.
+
+    Raises:
+        ValueError: more levels than the kernel is compiled for.
+    """
+    if len(hardware.levels) > MAX_LEVELS:
+        raise ValueError(f"{hardware.name}: {many_levels(hardware)}")
+    same = _design_inputs(hardware, UNCONSTRAINED, staged, density, (1.0, 1.0))
+    return same._replace(**unrolled_arrays(UNCONSTRAINED, hardware, (1,) * 8))
+
+
 @lru_cache(maxsize=256)
 def _design_inputs(
     hardware: Hardware,
@@ -150,26 +167,52 @@ def _design_inputs(
     weights: tuple[float, float],
 ) -> KernelInputs:
     """Return kernel inputs that are the same whatever the loops are: a trial has hundreds of
-    problems and a handful of these. Sizes of loops and windows stand for nothing.
+    problems and a handful of these. Sizes of loops and windows stand for nothing. Arrays are
+    shared: to be read only.
     """
-    levels, costs = hardware.levels, access_costs(hardware)
-    dram, buffer = len(levels) - 1, hardware.fusion_level
-    top = np.array([dram if buffer is None or not here else buffer for here in staged], np.int64)
-    allowed = np.array([[t in lv.keeps for t in TENSORS] for lv in levels], np.uint8)
-    optional = np.array([[lv.optional] * 3 for lv in levels], np.uint8) & allowed
-    for t in range(3):
-        optional[top[t], t] = 0
-    base = unlimited(np.ones(8, np.int64), np.ones((2, 4), np.int64), len(levels))
-    return base._replace(
+    levels, buffer = hardware.levels, hardware.fusion_level
+    dram = len(levels) - 1
+    top = tuple(dram if buffer is None or not here else buffer for here in staged)
+    held = _places(tuple((lv.keeps, lv.optional, lv.multicast) for lv in levels), top)
+    return _anything(len(levels))._replace(
         fanout=np.array(hardware.fanouts, np.int64),
-        top=top,
+        top=held.top,
         staged=np.array(staged, np.uint8),
-        multicast=np.array([[t in lv.multicast for t in TENSORS] for lv in levels], np.uint8),
+        multicast=held.multicast,
         cluster=np.array([lv.cluster_size for lv in levels], np.int64),
         instances=np.array([lv.instances for lv in levels], np.int64),
         weights=np.array(weights, np.float64),
         **storage_arrays(hardware),
-        **price_arrays(costs),
+        **price_arrays(access_costs(hardware)),
         **effect_arrays(hardware, density),
-        **constraint_arrays(constraints, hardware, allowed, optional, top),
+        **constraint_arrays(constraints, hardware, held.allowed, held.optional, held.top),
     )
+
+
+class _Places(NamedTuple):
+    """What levels hold; see :class:`KernelInputs`."""
+
+    top: Ints
+    allowed: Flags
+    optional: Flags
+    multicast: Flags
+
+
+@lru_cache(maxsize=256)
+def _places(
+    levels: tuple[tuple[tuple[Tensor, ...], bool, tuple[Tensor, ...]], ...], top: tuple[int, ...]
+) -> _Places:
+    """Return what levels hold by what each keeps, whether it is optional, and what it sends to
+    several children at once: all designs of a template have the same.
+    """
+    allowed = np.array([[t in keeps for t in TENSORS] for keeps, _, _ in levels], np.uint8)
+    optional = np.array([[may] * 3 for _, may, _ in levels], np.uint8) & allowed
+    for t in range(3):
+        optional[top[t], t] = 0
+    sent = np.array([[t in multicast for t in TENSORS] for _, _, multicast in levels], np.uint8)
+    return _Places(np.array(top, np.int64), allowed, optional, sent)
+
+
+@lru_cache(maxsize=MAX_LEVELS)
+def _anything(levels: int) -> KernelInputs:
+    return unlimited(np.ones(8, np.int64), np.ones((2, 4), np.int64), levels)

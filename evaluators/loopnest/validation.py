@@ -78,12 +78,17 @@ def wrong_place(problem: "MappingProblem") -> Iterator[str]:
         yield f"loop bounds {covered} do not cover the loops {problem.bounds}"
     levels, buffer = hardware.levels, hardware.fusion_level
     if len(levels) > MAX_LEVELS:
-        yield f"{len(levels)} levels, at most {MAX_LEVELS}"
+        yield many_levels(hardware)
     for tensor, staged in zip(TENSORS, problem.staged, strict=True):
         if staged and (buffer is None or tensor not in levels[buffer].keeps):
             yield f"no shared buffer can hold {tensor}"
     for name, near in problem.constraints.unknown_levels(level.name for level in levels):
         yield f"constraints name level {name!r}, which is unknown; {near}"
+
+
+def many_levels(hardware: Hardware) -> str:
+    """Say that a hardware has more levels than the kernel is compiled for."""
+    return f"{len(hardware.levels)} levels, at most {MAX_LEVELS}"
 
 
 def too_large(problem: "MappingProblem") -> Iterator[str]:

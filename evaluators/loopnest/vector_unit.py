@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from functools import lru_cache
 from math import ceil
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,20 +68,30 @@ class StreamedVectors:
             [float(layer.output_words * layer.vector_ops_per_word) for layer in layers]
         )
         self._moved: dict[tuple[object, ...], Counts] = {}
+        self._asked: dict[tuple[object, ...], _Asked] = {}
 
     def costs(self, hardware: Hardware) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return dynamic energy (pJ) and cycles of each: [n], as :func:`vector_cost` has them."""
-        energy, cycles = _priced(self._words(hardware), hardware)
+        moved = self._kind(hardware)
+        width, unit, bandwidth = _ports(hardware)
+        # designs differ in sizes and rates more often than in the widths of words
+        key = (*moved, width.tobytes(), unit.tobytes())
+        if key not in self._asked:
+            self._asked[key] = _asked(self._words(moved, hardware), width, unit)
+        energy, cycles = _costs_of(self._asked[key], bandwidth, hardware)
         compute = whole_grains(self._operations * access_costs(hardware).vector_op_pj)
         busy = np.ceil(self._operations / hardware.vector_lanes).astype(np.int64)
         return energy.sum(axis=(1, 2)) + compute, np.maximum(busy, cycles.max(axis=1))
 
-    def _words(self, hardware: Hardware) -> Counts:
-        """Words that move: int64[n, L, 3, 2]."""
+    def _kind(self, hardware: Hardware) -> tuple[object, ...]:
+        """What of a hardware decides which words move."""
         buffer = hardware.fusion_level
         kept = buffer is not None and "weights" in hardware.levels[buffer].keeps
-        fits = tuple(vector_fits(layer, hardware) for layer in self._whole)
-        key = (len(hardware.levels), buffer, kept, fits)
+        fits = tuple([vector_fits(layer, hardware) for layer in self._whole])
+        return len(hardware.levels), buffer, kept, fits
+
+    def _words(self, key: tuple[object, ...], hardware: Hardware) -> Counts:
+        """Words that move on hardware of a kind: int64[n, L, 3, 2]."""
         if key not in self._moved:
             moved = np.zeros((len(self._layers), len(hardware.levels), 3, 2), np.int64)
             for words, layer in zip(moved, self._layers, strict=True):
@@ -233,13 +244,37 @@ def _ports(hardware: Hardware) -> tuple[Counts, Counts, NDArray[np.float64]]:
 
 def _priced(moved: Counts, hardware: Hardware) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return energy (pJ) [..., L, 3] and cycles of the ports [..., L] of words [..., L, 3, 2]."""
-    costs, (width, unit, bandwidth) = access_costs(hardware), _ports(hardware)
+    width, unit, bandwidth = _ports(hardware)
+    return _costs_of(_asked(moved, width, unit), bandwidth, hardware)
+
+
+class _Asked(NamedTuple):
+    """What words ask for.
+
+    Attributes:
+        reads, writes: int64[..., L, 3], accesses.
+        needs: int64[..., L, 3], units that pass ports that only read, that only write, and that
+            are shared.
+    """
+
+    reads: Counts
+    writes: Counts
+    needs: Counts
+
+
+def _asked(moved: Counts, width: Counts, unit: Counts) -> _Asked:
     accesses = -(-moved // width[:, :, None])
-    energy = accesses[..., _READ] * costs.read_pj + accesses[..., _WRITE] * costs.write_pj
     units = (moved * unit[:, :, None]).sum(axis=-2)
-    # ports that only read, that only write, and that are shared
     needs = np.stack([units[..., _READ], units[..., _WRITE], units.sum(axis=-1)], axis=-1)
-    return whole_grains(energy), np.ceil(needs / bandwidth).max(axis=-1).astype(np.int64)
+    return _Asked(accesses[..., _READ], accesses[..., _WRITE], needs)
+
+
+def _costs_of(
+    asked: _Asked, bandwidth: NDArray[np.float64], hardware: Hardware
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    costs = access_costs(hardware)
+    energy = asked.reads * costs.read_pj + asked.writes * costs.write_pj
+    return whole_grains(energy), np.ceil(asked.needs / bandwidth).max(axis=-1).astype(np.int64)
 
 
 def _cost_of(moved: Counts, hardware: Hardware, operations: int) -> LayerCost:

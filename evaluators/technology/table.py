@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from math import exp2, log, log2
 from typing import Final
@@ -92,12 +93,12 @@ class Technology:
         add = by_bits(self.add_um2, self.accumulator_bits, "add_um2")
         return (by_bits(self.multiply_um2, word_bits, "multiply_um2") + add) * _UM2
 
-    @property
+    @cached_property
     def vector_op_pj(self) -> float:
         """Energy of one vector operation: an add (a compare of max pooling is one too)."""
         return by_bits(self.add_pj, self.accumulator_bits, "add_pj")
 
-    @property
+    @cached_property
     def vector_lane_mm2(self) -> float:
         """Cell area of one vector lane: an adder."""
         return by_bits(self.add_um2, self.accumulator_bits, "add_um2") * _UM2
@@ -154,6 +155,8 @@ class Technology:
         return BufferCost(read, write, self.logic_mw(area), area)
 
 
+# asked of every design, of the same few widths
+@lru_cache(maxsize=1024)
 def by_bits(points: ByBits, bits: int, entry: str) -> float:
     """Interpolate a quantity between the word widths of a table, in log-log.
 

@@ -16,6 +16,7 @@ from archloom.evaluators import hardware_cost
 from archloom.evaluators.bounds import Plans, pass_bounds, tight_pass_bounds
 from archloom.space import Infeasible
 from archloom.space.design_space import HardwareSpace, Point
+from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 from archloom.surrogates import domain_features
 
@@ -106,6 +107,8 @@ class DesignProblem:
         self.plans = plans
         self._known: dict[str, Candidate | Infeasible] = {}
         self._tightened: dict[str, Candidate] = {}
+        #: of candidates
+        self._hardware: dict[str, Hardware] = {}
         self._all: list[Candidate] | None = None
 
     @property
@@ -124,6 +127,7 @@ class DesignProblem:
             if len(self._known) >= _MOST_REMEMBERED:
                 self._known.clear()
                 self._tightened.clear()
+                self._hardware.clear()
             self._known[key] = self._assess(self.space.canonical(point), key)
         return self._known[key]
 
@@ -144,6 +148,7 @@ class DesignProblem:
         for limit in self.objective_set.limits:
             if broken := limit.broken(limit.objective.cost(least)):
                 return broken
+        self._hardware[key] = hardware
         return Candidate(
             point=point,
             key=key,
@@ -165,7 +170,7 @@ class DesignProblem:
         return self._tightened[candidate.key]
 
     def _tighten(self, candidate: Candidate) -> Candidate:
-        hardware = self.space.build(candidate.point)
+        hardware = self._hardware.get(candidate.key) or self.space.build(candidate.point)
         assert not isinstance(hardware, Infeasible)
         passes = [tight_pass_bounds(n, hardware, self.plans) for n in self.networks]
         least = design_costs(self.networks, hardware, hardware_cost(hardware), passes)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         BoxedSpace as BoxedSpace,
         Formula as Formula,
         cut as cut,
+        runs as runs,
         size as size,
     )
     from .box_structure import BoxStructure as BoxStructure, LevelFormulas as LevelFormulas

@@ -7,7 +7,7 @@ them (:mod:`archloom.space.design_space.interval`). Nothing is assumed to be mon
 """
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -32,6 +32,11 @@ _ENUMERATED: Final = 8192
 def size(box: Box) -> int:
     """Return the points of a box in which every parameter's effect is decided."""
     return prod(stop - start for start, stop in box)
+
+
+def runs(box: Box, parameters: Iterable[int]) -> Box:
+    """Return the runs of some parameters, by position."""
+    return tuple([box[i] for i in parameters])
 
 
 def cut(box: Box, parameter: int, at: int) -> tuple[Box, Box]:
@@ -70,6 +75,7 @@ class BoxedSpace:
         self._whens = [None if p.when is None else self.formula(p.when) for p in space.parameters]
         self._grids: dict[Formula, NDArray[np.float64] | NDArray[np.object_] | None] = {}
         self._ranges: dict[tuple[Formula, Box], Range] = {}
+        self._values: dict[tuple[Formula, Box], tuple[float, ...]] = {}
 
     @property
     def whole(self) -> Box:
@@ -118,10 +124,11 @@ class BoxedSpace:
         Raises:
             NoRangeError: no finite one is known.
         """
-        key = (formula, tuple(box[i] for i in formula.reads))
-        if key not in self._ranges:
-            self._ranges[key] = self._range(formula, key[1])
-        return self._ranges[key]
+        key = (formula, runs(box, formula.reads))
+        found = self._ranges.get(key)
+        if found is None:
+            found = self._ranges[key] = self._range(formula, key[1])
+        return found
 
     def interval(self, formula: Formula, box: Box) -> Interval:
         """Return the range of a number; raises NoRangeError also if it is a text."""
@@ -135,19 +142,22 @@ class BoxedSpace:
         grid = self._grid(formula)
         if grid is None or grid.dtype == np.object_:
             return None
-        found = np.unique(grid[tuple(slice(*box[i]) for i in formula.reads)])
-        return tuple(found[np.isfinite(found)].tolist())
+        key = (formula, runs(box, formula.reads))
+        if key not in self._values:
+            found = np.unique(grid[tuple(slice(*run) for run in key[1])])
+            self._values[key] = tuple(found[np.isfinite(found)].tolist())
+        return self._values[key]
 
-    def _range(self, formula: Formula, runs: Box) -> Range:
+    def _range(self, formula: Formula, read: Box) -> Range:
         grid = self._grid(formula)
         if grid is None:
             parameters = [self.space.parameters[i] for i in formula.reads]
             names = {
                 p.name: range_of_values(p.values[start:stop])
-                for p, (start, stop) in zip(parameters, runs, strict=True)
+                for p, (start, stop) in zip(parameters, read, strict=True)
             }
             return range_of(formula.tree, names)
-        part = grid[tuple(slice(start, stop) for start, stop in runs)]
+        part = grid[tuple(slice(start, stop) for start, stop in read)]
         if part.dtype == np.object_:
             none: Texts = frozenset()
             return none.union(*part.ravel().tolist())

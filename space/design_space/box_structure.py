@@ -8,6 +8,7 @@ quantities of the designs have finite ranges.
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final, Literal
 
 from .box import Box, BoxedSpace, Formula, cut, size
@@ -55,6 +56,13 @@ class LevelFormulas:
     cluster: Formula
     bits: tuple[Formula, ...]
     energy: dict[str, Formula] | None
+
+    @cached_property
+    def reads(self) -> tuple[int, ...]:
+        """Positions of the parameters in any of these quantities, ascending."""
+        conditions = (f for f in (self.when, self.several) if f is not None)
+        every = (*conditions, *self.values, *self.ranges)
+        return tuple(sorted({i for formula in every for i in formula.reads}))
 
     @property
     def values(self) -> Iterator[Formula]:

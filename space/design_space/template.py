@@ -6,7 +6,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property, lru_cache
-from typing import Any, Final, cast, get_args
+from typing import Any, Final, TypeVar, cast, get_args
 
 from archloom.space.hardware import Hardware, Pair, Storage, StorageLevel
 from archloom.space.workload import Dim, Tensor
@@ -19,8 +19,10 @@ from .template_fields import NO_SWITCHES, Fields, LevelSwitches, effects_of
 #: whole numbers up to here are exact as floating point, too
 _LARGEST = 2**53
 
-#: levels of each kind that are remembered
-_LEVELS_KEPT: Final = 8192
+#: parts of each kind that are remembered
+_PARTS_KEPT: Final = 8192
+
+Built = TypeVar("Built")
 
 Field = Value | Expression
 Names = Mapping[str, Value]
@@ -98,8 +100,7 @@ class LevelTemplate:
         capacity = self.capacity_bytes
         by_tensor = [f for _, f in capacity] if isinstance(capacity, tuple) else [capacity]
         numbers = [*self.mesh, *by_tensor, self.bandwidth_words, self.width_words]
-        given = [self.storage, *numbers, self.when, *self.switches.fields]
-        return tuple(sorted({n for f in given if isinstance(f, Expression) for n in f.names}))
+        return _names_in(self.storage, *numbers, self.when, *self.switches.fields)
 
     def build(self, names: Names) -> StorageLevel | None:
         """Return the level for the given values; None where it is left out.
@@ -131,20 +132,27 @@ class LevelTemplate:
         return _integer(self.capacity_bytes, names)
 
 
-def _remembering(level: LevelTemplate) -> Callable[[Names], StorageLevel | None]:
-    """Return what builds a level; where it reads the same values again it is the same object.
+def _names_in(*fields: Field | None) -> tuple[str, ...]:
+    """Return the names that any of some fields reads."""
+    return tuple(sorted({n for f in fields if isinstance(f, Expression) for n in f.names}))
 
-    Designs have many levels in common: to build them takes a quarter of the time of a design's
-    first bound.
+
+def _remembering(
+    read: tuple[str, ...], build: Callable[[Names], Built]
+) -> Callable[[Names], Built]:
+    """Return what builds a part of a hardware from the values with these names; where it reads the
+    same values again it is the same object.
+
+    Designs have many parts in common: to build them takes half of the time of a design's first
+    bound.
     """
-    read = level.names
 
     # 4 and 4.0 are shown differently
-    @lru_cache(maxsize=_LEVELS_KEPT, typed=True)
-    def build(*values: Value) -> StorageLevel | None:
-        return level.build(dict(zip(read, values, strict=True)))
+    @lru_cache(maxsize=_PARTS_KEPT, typed=True)
+    def built(*values: Value) -> Built:
+        return build(dict(zip(read, values, strict=True)))
 
-    return lambda names: build(*[names[name] for name in read])
+    return lambda names: built(*[names[name] for name in read])
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +211,22 @@ class Template:
     @cached_property
     def _builders(self) -> tuple[Callable[[Names], StorageLevel | None], ...]:
         """What builds each level."""
-        return tuple(map(_remembering, self.levels))
+        return tuple(_remembering(level.names, level.build) for level in self.levels)
+
+    @cached_property
+    def _broken(self) -> tuple[Callable[[Names], Infeasible | None], ...]:
+        """What says whether a point breaks each rule."""
+        return tuple(
+            _remembering(_names_in(rule.needed, rule.available), rule.broken) for rule in self.rules
+        )
+
+    @cached_property
+    def _beside_levels(self) -> Callable[[Names], dict[str, Any]]:
+        """What gives all other fields of the hardware that are expressions."""
+        numbers = (self.frequency_mhz, self.word_bits, *self.pe_mesh, *self.array)
+        counts = (self.vector_lanes, self.native_batch, self.mac_pj, self.mac_bits)
+        others = (field for _, field in self.effects)
+        return _remembering(_names_in(*numbers, *counts, *others), self._other_fields)
 
     def build(self, values: Mapping[str, Value], label: str) -> Hardware | Infeasible:
         """Return the hardware called ``label`` for one value of each parameter.
@@ -217,9 +240,9 @@ class Template:
             for name, field in self.define:
                 where = f"define.{name}"
                 names[name] = value_of(field, names)
-            for rule in self.rules:
+            for rule, broken in zip(self.rules, self._broken, strict=True):
                 where = f"rule {rule.name}"
-                if (infeasible := rule.broken(names)) is not None:
+                if (infeasible := broken(names)) is not None:
                     return infeasible
             levels = []
             for i, level in enumerate(self._builders):
@@ -239,21 +262,28 @@ class Template:
         return _integer(self.word_bits, names)
 
     def _hardware(self, names: Names, label: str, levels: tuple[StorageLevel, ...]) -> Hardware:
-        def pair(fields: tuple[Field, Field]) -> Pair:
-            return (_integer(fields[0], names), _integer(fields[1], names))
-
         return Hardware(
             name=label,
             technology=self.technology,
-            frequency_mhz=_number(self.frequency_mhz, names),
-            word_bits=_integer(self.word_bits, names),
-            pe_mesh=pair(self.pe_mesh),
-            array=pair(self.array),
             levels=levels,
             dram=self.dram,
-            vector_lanes=_integer(self.vector_lanes, names),
-            native_batch=_integer(self.native_batch, names),
-            mac_pj=None if self.mac_pj is None else _number(self.mac_pj, names),
-            effects=effects_of(self.effects, names),
-            mac_bits=None if self.mac_bits is None else _integer(self.mac_bits, names),
+            **self._beside_levels(names),
         )
+
+    def _other_fields(self, names: Names) -> dict[str, Any]:
+        """Return the fields of the hardware that are expressions, levels aside."""
+
+        def pair(fields: tuple[Field, Field]) -> Pair:
+            return (_integer(fields[0], names), _integer(fields[1], names))
+
+        return {
+            "frequency_mhz": _number(self.frequency_mhz, names),
+            "word_bits": _integer(self.word_bits, names),
+            "pe_mesh": pair(self.pe_mesh),
+            "array": pair(self.array),
+            "vector_lanes": _integer(self.vector_lanes, names),
+            "native_batch": _integer(self.native_batch, names),
+            "mac_pj": None if self.mac_pj is None else _number(self.mac_pj, names),
+            "effects": effects_of(self.effects, names),
+            "mac_bits": None if self.mac_bits is None else _integer(self.mac_bits, names),
+        }

@@ -3,12 +3,13 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
-from math import inf, prod
+from math import inf
 from typing import Literal, get_args
 
 from archloom.space.workload import DIMS, TENSORS, Dim, Network, Tensor
 
 from .effects import PLAIN, AccessEnergy, Effects
+from .hashing import HashedOnce
 from .validation import (
     wrong_hardware_values,
     wrong_level_numbers,
@@ -22,7 +23,7 @@ Pair = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class StorageLevel:
+class StorageLevel(HashedOnce):
     """One level of storage, with the network below it that feeds the next inner level.
 
     Attributes:
@@ -75,6 +76,8 @@ class StorageLevel:
     tensor_bits: tuple[tuple[Tensor, int], ...] = ()
     energy: AccessEnergy | None = None
 
+    __hash__ = HashedOnce.__hash__
+
     def __post_init__(self) -> None:
         # each line takes for granted what the one before it found right
         self._refuse(wrong_names(self, get_args(Storage)), wrong_level_numbers(self))
@@ -88,7 +91,7 @@ class StorageLevel:
     @property
     def instances(self) -> int:
         """Number of instances."""
-        return prod(self.mesh)
+        return self.mesh[0] * self.mesh[1]
 
     @property
     def private(self) -> bool:
@@ -109,8 +112,17 @@ class StorageLevel:
         return self.capacity_bytes
 
 
+class _Facts(HashedOnce):
+    """What follows from the fields of a hardware, and is asked for again and again."""
+
+    __slots__ = ("_known_fanouts", "_known_fusion_level")
+
+    _known_fanouts: tuple[Pair, ...]
+    _known_fusion_level: int | None
+
+
 @dataclass(frozen=True, slots=True)
-class Hardware:
+class Hardware(_Facts):
     """A mesh of PEs, each with an array of MACs, below a hierarchy of storage.
 
     Attributes:
@@ -148,6 +160,8 @@ class Hardware:
     effects: Effects = PLAIN
     mac_bits: int | None = None
 
+    __hash__ = HashedOnce.__hash__
+
     def __post_init__(self) -> None:
         self._refuse(wrong_hardware_values(self, StorageLevel))
         self._refuse(wrong_levels(self))
@@ -165,7 +179,8 @@ class Hardware:
     @property
     def macs(self) -> int:
         """MACs on the chip."""
-        return prod(self.mac_mesh)
+        x, y = self.mac_mesh
+        return x * y
 
     @property
     def operand_bits(self) -> int:
@@ -182,15 +197,22 @@ class Hardware:
     @property
     def fanouts(self) -> tuple[Pair, ...]:
         """For each level its children along x and y (MACs below the innermost)."""
+        try:
+            return self._known_fanouts
+        except AttributeError:
+            pass
         below = (self.mac_mesh, *(level.mesh for level in self.levels))
-        return tuple(
+        found = tuple(
             (b[0] // level.mesh[0], b[1] // level.mesh[1])
             for b, level in zip(below, self.levels, strict=False)
         )
+        object.__setattr__(self, "_known_fanouts", found)
+        return found
 
     def bits(self, level: int, tensor: Tensor) -> int:
         """Bits of a word of ``tensor`` at a level."""
-        return dict(self.levels[level].tensor_bits).get(tensor, self.word_bits)
+        own = self.levels[level].tensor_bits
+        return dict(own).get(tensor, self.word_bits) if own else self.word_bits
 
     @property
     def on_chip_bytes(self) -> float:
@@ -204,6 +226,14 @@ class Hardware:
         Fused groups hold their maps there (fusion model, "Buffer"). Its words and those of DRAM
         must all be ``word_bits`` wide: fused groups count words of one width.
         """
+        try:
+            return self._known_fusion_level
+        except AttributeError:
+            pass
+        object.__setattr__(self, "_known_fusion_level", self._fusion_level())
+        return self._known_fusion_level
+
+    def _fusion_level(self) -> int | None:
         i = len(self.levels) - 2
         level = self.levels[i]
         shared = level.instances == 1 and level.storage == "sram" and not level.private

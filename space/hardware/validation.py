@@ -1,7 +1,6 @@
 """Validation of the numbers of a storage level and of a hardware."""
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from archloom.space.workload import DIMS, TENSORS
@@ -108,7 +107,7 @@ def wrong_hardware_values(hardware: "Hardware", level_class: type) -> Iterator[s
 
 def wrong_levels(hardware: "Hardware") -> Iterator[str]:
     """Say which levels do not go together; the other fields must have been found right."""
-    levels = hardware.levels
+    levels, macs = hardware.levels, hardware.mac_mesh
     kinds = [level.storage for level in levels]
     if not kinds or kinds[-1] != "dram" or "dram" in kinds[:-1]:
         yield f"the last level, and only it, must be DRAM, got {', '.join(kinds) or 'no levels'}"
@@ -117,12 +116,14 @@ def wrong_levels(hardware: "Hardware") -> Iterator[str]:
     names = [level.name for level in levels]
     if len(set(names)) != len(names):
         yield f"level names must be unique, got {', '.join(names)}"
-    if hardware.macs > _MOST_INSTANCES:
+    if macs[0] * macs[1] > _MOST_INSTANCES:
         yield f"at most {_MOST_INSTANCES} MACs, got {hardware.macs}"
-    meshes = [("the MACs", hardware.mac_mesh), *((level.name, level.mesh) for level in levels)]
-    for (_, below), (name, mesh) in pairwise(meshes):
+    below = macs
+    for level in levels:
+        mesh = level.mesh
         if below[0] % mesh[0] or below[1] % mesh[1]:
-            yield f"mesh {mesh} of {name} does not divide the mesh {below} below it"
+            yield f"mesh {mesh} of {level.name} does not divide the mesh {below} below it"
+        below = mesh
 
 
 def _mesh_fault(name: str, mesh: object) -> str:
@@ -139,11 +140,13 @@ def _mesh_fault(name: str, mesh: object) -> str:
 
 def _named(values: object, known: tuple[str, ...]) -> bool:
     """Whether these are known names, each once."""
-    return (
-        isinstance(values, tuple)
-        and all(isinstance(value, str) and value in known for value in values)
-        and len(set(values)) == len(values)
-    )
+    if not isinstance(values, tuple):
+        return False
+    try:
+        different = set(values)
+    except TypeError:
+        return False
+    return different.issubset(known) and len(different) == len(values)
 
 
 def _paired(values: object, known: tuple[str, ...]) -> bool:

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,7 @@ class BoundedBox:
         slices: int64[k], which slices, ascending.
         bounds: float64[k, m], cost of each objective.
         tight: whether they are the tightest bounds that there are.
+        relaxed: what the bounds were worked out from, as long as there are tighter ones.
         design: the only design of the box, if it has but one; then k is 1.
     """
 
@@ -40,10 +42,26 @@ class BoundedBox:
     bounds: Floats
     tight: bool = False
     design: Candidate | None = None
+    relaxed: Relaxed | None = None
 
     def only(self, wanted: NDArray[np.bool_]) -> "BoundedBox":
         """Return some of the slices."""
-        return replace(self, slices=self.slices[wanted], bounds=self.bounds[wanted])
+        return self if wanted.all() else self._with(self.slices[wanted], self.bounds[wanted])
+
+    def raised(self, parent: "BoundedBox") -> "BoundedBox":
+        """Return the box with what is known of its parent: bounds, and slices that are left."""
+        places = np.searchsorted(parent.slices, self.slices).clip(max=len(parent.slices) - 1)
+        left = parent.slices[places] == self.slices
+        bounds = np.maximum(self.bounds, parent.bounds[places])
+        return self._with(self.slices, bounds).only(left)
+
+    def _with(self, slices: NDArray[np.int64], bounds: Floats) -> "BoundedBox":
+        return BoundedBox(self.box, slices, bounds, self.tight, self.design, self.relaxed)
+
+    @cached_property
+    def logs(self) -> Floats:
+        """float64[k, m], logarithms of the bounds."""
+        return np.asarray(np.log(self.bounds))
 
 
 class BoxBounds:
@@ -58,6 +76,8 @@ class BoxBounds:
         self._problem = problem
         self._boxed = structure.boxed
         self._relaxation = Relaxation(structure)
+        measured = problem.objective_set.measured
+        self._counts_macs = any(objective.metric == "utilisation" for objective in measured)
 
     def first(self, box: Box) -> BoundedBox | None:
         """Return a box with its bounds; None if no design in it keeps rules, caps and limits."""
@@ -78,11 +98,12 @@ class BoxBounds:
             if any(excess > 0 for excess in design.least_excess):
                 return None
             return replace(found, bounds=np.array([design.values]), tight=True)
-        relaxed = self._within_caps(self._relaxation.of(found.box))
+        assert found.relaxed is not None, "a box that is not tight has it"
+        relaxed = found.relaxed
         plans, networks = self._problem.plans, self._problem.networks
         passes = [tight_pass_bounds(network, relaxed.hardware, plans) for network in networks]
         tight = self._bounded(found.box, relaxed, passes)
-        return None if tight is None else replace(inherited(tight, found), tight=True)
+        return None if tight is None else replace(tight.raised(found), tight=True, relaxed=None)
 
     def _design(self, box: Box) -> BoundedBox | None:
         found = self._problem.assess(self._boxed.point(box))
@@ -104,29 +125,32 @@ class BoxBounds:
     ) -> BoundedBox | None:
         """Return a box with costs of bounds of energy and cycles without leakage."""
         objective_set, networks = self._problem.objective_set, self._problem.networks
-        compute = [compute_cycles(n, relaxed.hardware, relaxed.macs[:, 1]) for n in networks]
+        compute = [
+            compute_cycles(network, relaxed.hardware, relaxed.macs[:, 1]).tolist()
+            for network in networks
+        ]
+        slices = zip(
+            relaxed.area_mm2.tolist(),
+            relaxed.tdp_w.tolist(),
+            relaxed.leakage_pj.tolist(),
+            relaxed.macs[:, 0].tolist(),
+            *compute,
+            strict=True,
+        )
         rows, kept = [], []
-        for i, leakage_pj in enumerate(relaxed.leakage_pj):
-            cost = HardwareCost(float(relaxed.area_mm2[i]), float(relaxed.tdp_w[i]), {}, {})
-            cycles = [max(c, float(own[i])) for (_, c), own in zip(passes, compute, strict=True)]
-            leaking = [
-                (pj + c * float(leakage_pj), c) for (pj, _), c in zip(passes, cycles, strict=True)
-            ]
+        for area_mm2, tdp_w, leakage_pj, macs, *own in slices:
+            cycles = [max(c, more) for (_, c), more in zip(passes, own, strict=True)]
+            leaking = [(pj + c * leakage_pj, c) for (pj, _), c in zip(passes, cycles, strict=True)]
+            cost = HardwareCost(area_mm2, tdp_w, {}, {})
             least = design_costs(networks, relaxed.hardware, cost, leaking)
-            least = _used(least, float(relaxed.macs[i, 0]) / relaxed.hardware.macs)
+            if self._counts_macs:
+                least = _used(least, macs / relaxed.hardware.macs)
             kept.append(all(excess <= 0 for excess in objective_set.excess(least)))
             rows.append(objective_set.values(least))
         if not any(kept):
             return None
-        return BoundedBox(box, relaxed.slices, np.array(rows)).only(np.array(kept))
-
-
-def inherited(found: BoundedBox, parent: BoundedBox) -> BoundedBox:
-    """Return a box with what is known of its parent: bounds, and slices that are left."""
-    places = np.searchsorted(parent.slices, found.slices).clip(max=len(parent.slices) - 1)
-    left = parent.slices[places] == found.slices
-    bounds = np.maximum(found.bounds, parent.bounds[places])
-    return replace(found, bounds=bounds).only(left)
+        found = BoundedBox(box, relaxed.slices, np.array(rows), relaxed=relaxed)
+        return found.only(np.array(kept))
 
 
 def _used(least: DesignCosts, share: float) -> DesignCosts:

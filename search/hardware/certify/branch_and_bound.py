@@ -20,7 +20,7 @@ from archloom.space.design_space import Box, BoxedSpace, BoxStructure, Point, cu
 
 from ...pareto import dominated_by
 from ..problem import DesignProblem
-from .box_bounds import BoundedBox, BoxBounds, inherited
+from .box_bounds import BoundedBox, BoxBounds
 
 #: Boxes in which the structure of designs is decided; a space with more is not covered.
 _MOST_ROOTS: Final = 4096
@@ -205,7 +205,7 @@ class BoxBranchAndBound:
                 self.infeasible += size(box)
                 gained += before
                 continue
-            part = inherited(part, found)
+            part = part.raised(found)
             margin = float(self._margins(part).max(initial=0.0))
             gained += before - margin
             if margin > 0:
@@ -236,8 +236,7 @@ class BoxBranchAndBound:
         In the objective in which it is better than a member of the front by most (logarithms),
         for the member for which that is least. Without a front the sum of all objectives counts.
         """
-        logs = np.log(found.bounds)
-        front = self._front
+        logs, front = found.logs, self._front
         if expected is not None and len(expected):
             front = np.vstack([front, expected])
         if not len(front):

@@ -171,3 +171,25 @@ def test_a_box_of_one_design_has_its_area_power_and_leakage(
         # power of levels that share what others leave them is bounded for all of their tensors
         low = 0.7 if structure.boxed.space.name == "switches" else 1 - 1e-12
         assert low * cost.tdp_w <= relaxed.tdp_w[0] <= cost.tdp_w * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("name", ["small", "switches"])
+def test_levels_that_boxes_share_are_those_of_each(name: str, tmp_path: Path) -> None:
+    structure, shared, boxes = structure_of(name, tmp_path)
+    halves = [part for box in boxes for i in range(len(box)) for part in halved(box, i)]
+    for box in halves[::7]:
+        shared.of(box)
+    for box in halves[::31]:
+        found, alone = shared.of(box), Relaxation(structure).of(box)
+        assert found.hardware == alone.hardware
+        for ours, own in zip(figures(found), figures(alone), strict=True):
+            assert np.array_equal(ours, own)
+
+
+def halved(box: Box, parameter: int) -> tuple[Box, ...]:
+    start, stop = box[parameter]
+    return cut(box, parameter, (start + stop) // 2) if stop - start > 1 else ()
+
+
+def figures(found: Relaxed) -> list[np.ndarray]:
+    return [found.slices, found.macs, found.area_mm2, found.tdp_w, found.leakage_pj]

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from archloom.evaluators.bounds.compulsory import demand
-from archloom.evaluators.bounds.layer import layer_bound, problem_bound
+from archloom.evaluators.bounds.layer import design_and_prices, layer_bound, problem_bound
+from archloom.evaluators.bounds.level_capacity import design_of
+from archloom.evaluators.bounds.word_prices import prices_of
 from archloom.evaluators.hardware import access_costs
 from archloom.evaluators.loopnest.imperfect.kernel import imperfect_cost
 from archloom.evaluators.loopnest.kernel import VALID, evaluate_batch
@@ -326,3 +328,27 @@ def test_one_mapping_by_hand_meets_its_bound():
     assert run.words[-1, 0] == pytest.approx(bound.moved_words[-1], rel=1e-9)
     assert run.energy_pj == pytest.approx(bound.dynamic_pj, rel=1e-9)
     assert prod(problem.bounds) == bound.latency_cycles
+
+
+@pytest.mark.parametrize("staged", [(False, False, False), (False, True, True)])
+@pytest.mark.parametrize("density", [(1.0, 1.0), (0.5, 0.25)])
+def test_what_designs_have_in_common_is_that_of_a_problem(staged, density):
+    """Designs share what their template decides; a problem works all of it out for itself."""
+    window = ((1, 1), (1, 1), (0, 0), (1, 1))
+    for hardware in (edge(), edge(8 << 10), edge(channels=4)):
+        setup = MappingProblem((1,) * 8, *window, hardware, staged, density=density).setup
+        for found, whole in zip(
+            design_and_prices(hardware, density, staged),
+            (design_of(setup), prices_of(setup)),
+            strict=True,
+        ):
+            for name, ours, theirs in zip(found._fields, found, whole, strict=True):
+                assert np.array_equal(ours, theirs), name
+
+
+def test_hardware_with_more_levels_than_kernels_has_no_bound():
+    hardware = edge()
+    inner = [replace(hardware.levels[0], name=f"more{i}") for i in range(8)]
+    deep = replace(hardware, levels=(*inner, *hardware.levels))
+    with pytest.raises(ValueError, match="levels, at most 8"):
+        design_and_prices(deep, (1.0, 1.0))

@@ -202,3 +202,25 @@ def test_a_cut_by_hand():
     assert unrolled(bounds, 0b001000, fanout, dims, ONE, 0, 0) == 1
     assert unrolled(bounds * 9, 255, fanout, dims, ONE, 0, 0) == 256
     assert unrolled(bounds, 255, fanout, dims, 0 * ONE, 0, 0) == 1
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.integers(1, 9), min_size=8, max_size=8),
+    st.lists(st.tuples(st.integers(1, 9), st.integers(0, 255)), min_size=6, max_size=6),
+    st.integers(0, 255),
+    st.integers(0, 7),
+)
+def test_a_cut_is_the_least_over_all_sets_of_dimensions(bounds, axes_of, dims, sent):
+    """Whether it went over sets of dimensions or of axes."""
+    fanout = np.array([children for children, _ in axes_of]).reshape(3, 2)
+    allowed = np.array([bits for _, bits in axes_of]).reshape(3, 2)
+    multicast = np.array([sent >> level & 1 for level in range(3)])
+    least = np.inf
+    for cut in range(256):
+        product = float(prod(bounds[d] for d in range(8) if cut >> d & 1))
+        for level, axis in np.ndindex(3, 2):
+            if multicast[level] and allowed[level, axis] & dims & ~cut:
+                product *= fanout[level, axis]
+        least = min(least, product)
+    assert unrolled(np.array(bounds), dims, fanout, allowed, multicast, 0, 2) == least

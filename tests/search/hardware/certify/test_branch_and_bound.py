@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from archloom.search.hardware.certify.box_bounds import BoxBounds, inherited
+from archloom.search.hardware.certify.box_bounds import BoxBounds
 from archloom.search.hardware.certify.branch_and_bound import BoxBranchAndBound
 from archloom.search.hardware.certify.pruning import DominancePruner
 from archloom.search.hardware.problem import DesignProblem
@@ -142,7 +142,7 @@ def test_what_is_known_of_a_box_holds_for_its_parts(tmp_path: Path) -> None:
     for part in cut(box, 1, 2):
         found = bounds.first(part)
         assert found is not None
-        inner = inherited(found, kept)
+        inner = found.raised(kept)
         assert set(inner.slices) == set(found.slices) & set(kept.slices)
         outer = kept.bounds[np.isin(kept.slices, inner.slices)]
         assert (inner.bounds >= outer).all()
@@ -195,3 +195,27 @@ def test_the_same_calls_end_in_the_same_boxes(tmp_path: Path) -> None:
         runs.append((survey.boxes, survey.points, survey.bounds.tolist()))
     assert runs[0] == runs[1]
     assert runs[0][1] + boxes.infeasible == size(BoxedSpace(problem.space).whole)
+
+
+def test_tight_bounds_of_a_box_need_no_second_relaxation(tmp_path: Path) -> None:
+    """A box keeps what it was relaxed to; another that was bounded in between changes nothing."""
+    problem = boxed_problem(tmp_path)
+    structure = BoxStructure(BoxedSpace(problem.space))
+    shared = BoxBounds(problem, structure)
+    (box,) = structure.decided_boxes(10) or []
+    whole = shared.first(box)
+    assert whole is not None
+    firsts = [(part, shared.first(part)) for part in cut(box, 1, 2)]
+    for part, found in (*firsts, (box, whole)):
+        alone = BoxBounds(problem, structure)
+        fresh = alone.first(part)
+        assert found is not None
+        assert fresh is not None
+        assert np.array_equal(found.bounds, fresh.bounds)
+        tight, again = shared.tightened(found), alone.tightened(fresh)
+        assert tight is not None
+        assert again is not None
+        assert tight.tight
+        assert tight.relaxed is None
+        assert np.array_equal(tight.bounds, again.bounds)
+        assert (tight.bounds >= found.bounds[np.isin(found.slices, tight.slices)]).all()

@@ -1,0 +1,129 @@
+"""Work of layers on MACs: how many each layer occupies, and what zeros leave of it.
+
+Designs by the thousand have meshes by the hundred, and nothing else of a design counts here: so
+everything is worked out once for each mesh.
+"""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from archloom.space.hardware import Cores, Hardware, fusion_cores
+from archloom.space.workload import DIMS, Dim
+
+from ..arrays import Floats, Ints
+
+#: Meshes that are remembered; then all are forgotten.
+_MOST_MESHES: Final = 4096
+
+
+class Parallelism(NamedTuple):
+    """What of a hardware decides how many MACs work at once, and on which of their cycles.
+
+    Attributes:
+        cores: that run tiles side by side.
+        axes: dimensions that may be unrolled over the children of a level along an axis, and how
+            many these are, wherever there are several.
+        zeros: what becomes of zeros among weights and inputs (``Effects.weight_zeros``).
+    """
+
+    cores: int
+    axes: tuple[tuple[tuple[Dim, ...], int], ...]
+    zeros: tuple[str, str]
+
+
+def parallelism(hardware: Hardware) -> Parallelism:
+    """Return the parallelism of a hardware.
+
+    Cores that run tiles side by side may all work, whatever loops may be unrolled over them.
+    """
+    cores = fusion_cores(hardware)
+    count = cores.count if isinstance(cores, Cores) else 1
+    inside = len(hardware.levels) - (count > 1)
+    axes = [
+        (allowed, children)
+        for level, fanout in zip(hardware.levels[:inside], hardware.fanouts[:inside], strict=True)
+        for allowed, children in zip((level.spatial_x, level.spatial_y), fanout, strict=True)
+        if children > 1
+    ]
+    effects = hardware.effects
+    return Parallelism(count, tuple(axes), (effects.weight_zeros, effects.input_zeros))
+
+
+class MacWork:
+    """Layers that run on MACs.
+
+    Args:
+        macs: int64[n], multiply-accumulates of each.
+        loops: int64[n, 8], their loop bounds (order of DIMS).
+        density: float64[n, 2], their shares of nonzero weights and inputs.
+    """
+
+    def __init__(self, macs: Ints, loops: Ints, density: Floats) -> None:
+        self._macs, self._loops, self._density = macs, loops, density
+        self._whole = loops.prod(axis=1, dtype=np.float64)
+        self._products: dict[tuple[Dim, ...], Floats] = {}
+        self._busy: dict[tuple[str, str], Floats] = {}
+        self._energy: dict[tuple[str, str], float] = {}
+        self._occupied: dict[Parallelism, Floats] = {}
+        self._cycles: dict[Parallelism, float] = {}
+
+    def some(self, wanted: np.ndarray) -> "MacWork":
+        """Return the layers that are ``wanted``, bool[n]."""
+        return MacWork(self._macs[wanted], self._loops[wanted], self._density[wanted])
+
+    def cycles(self, parallel: Parallelism) -> float:
+        """Return cycles of all layers, one after another, each on all MACs that it can occupy."""
+        if parallel not in self._cycles:
+            self._forget()
+            shares = self._macs / self.occupied(parallel) * self._busy_share(parallel.zeros)
+            self._cycles[parallel] = float(shares.sum())
+        return self._cycles[parallel]
+
+    def cycles_on(self, parallel: Parallelism, macs: Floats) -> Floats:
+        """Return float64[k], the same if at most ``macs[k]`` MACs may work at once."""
+        at_once = np.minimum.outer(macs, self.occupied(parallel))
+        work = self._macs * self._busy_share(parallel.zeros)
+        cycles: Floats = (work / at_once).sum(axis=1)
+        return cycles
+
+    def energetic(self, zeros: tuple[str, str]) -> float:
+        """Return the multiply-accumulates whose energy zeros leave, at the least."""
+        if zeros not in self._energy:
+            spared = [z != "computed" for z in zeros]
+            working = np.where(spared, self._density, 1.0).prod(axis=1)
+            self._energy[zeros] = float((self._macs * working).sum())
+        return self._energy[zeros]
+
+    def occupied(self, parallel: Parallelism) -> Floats:
+        """MACs that each layer can occupy at once, float64[n].
+
+        On each axis of each level no more children work than there are, nor than the product of
+        the bounds that may be unrolled there. Padding a bound up does not help: it adds as many
+        MACs as it occupies. Smaller tiles of a layer occupy no more.
+        """
+        if parallel not in self._occupied:
+            self._forget()
+            most = np.full(len(self._loops), float(parallel.cores))
+            for allowed, children in parallel.axes:
+                most *= np.minimum(children, self._product(allowed))
+            self._occupied[parallel] = np.minimum(most, self._whole)
+        return self._occupied[parallel]
+
+    def _product(self, dims: tuple[Dim, ...]) -> Floats:
+        if dims not in self._products:
+            columns = [DIMS.index(d) for d in dims]
+            self._products[dims] = self._loops[:, columns].prod(axis=1, dtype=np.float64)
+        return self._products[dims]
+
+    def _busy_share(self, zeros: tuple[str, str]) -> Floats:
+        """Share of the cycles of each layer that zeros leave."""
+        if zeros not in self._busy:
+            skipped = [z == "skipped" for z in zeros]
+            self._busy[zeros] = np.where(skipped, self._density, 1.0).prod(axis=1)
+        return self._busy[zeros]
+
+    def _forget(self) -> None:
+        if max(len(self._occupied), len(self._cycles)) >= _MOST_MESHES:
+            self._occupied.clear()
+            self._cycles.clear()
