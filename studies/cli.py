@@ -97,7 +97,7 @@ def run(
     ] = None,
 ) -> None:
     """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe."""
-    from .commands import Overrides, read_study, start
+    from .commands.study import Overrides, read_study, start
 
     echo(f"reading {study}")
     config = read_study(study, Overrides(executor, workers, address), method)
@@ -120,7 +120,7 @@ def resume(
     The exit code is 0 if it ends with a front, 1 without one, 3 if machines failed some trials
     again and again, 4 if a disk or a cluster failed, and 130 if you stopped it.
     """
-    from .commands import Overrides, resume as resume_study
+    from .commands.study import Overrides, resume as resume_study
 
     overrides = Overrides(executor, workers, address)
     raise Exit(resume_study(folder, overrides, new_console(), retry_failed))
@@ -154,8 +154,8 @@ def doctor(
     With STUDY: whether that one could start. The exit code is 1 if something is in the way; what to
     do about it is said.
     """
-    from .commands import Overrides, read_study
     from .commands.machine import diagnose
+    from .commands.study import Overrides, read_study
 
     raise Exit(diagnose(partial(read_study, study, Overrides()) if study else None, out))
 
@@ -171,7 +171,7 @@ def pareto(
     from archloom.search.hardware.certify import certificate_text
 
     from .analysis import read_front
-    from .commands import front_csv, front_json, front_table
+    from .commands.study import front_csv, front_json, front_table
 
     if as_csv and as_json:
         raise UserError("--csv and --json exclude each other; say one of them")
@@ -202,7 +202,7 @@ def show(
 @app.command_of(epilog="Example: archloom status runs/quickstart; watch archloom status DIR")
 def status(folder: StudyDir, as_json: AsJson = False) -> None:
     """Say how far a study is, who works on it, what runs and what failed; from any shell."""
-    from .commands import show_status
+    from .commands.study import show_status
 
     show_status(folder, as_json, new_console())
 

@@ -43,7 +43,7 @@ def finished_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a small finished study; tests must not write to it."""
     from rich.console import Console
 
-    from archloom.studies.commands.run import Overrides, read_study, start
+    from archloom.studies.commands.study.run import Overrides, read_study, start
 
     folder = tmp_path_factory.mktemp("studies")
     (folder / "small.yaml").write_text(SMALL_STUDY)

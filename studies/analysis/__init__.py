@@ -36,11 +36,7 @@ if TYPE_CHECKING:
     from .published_eyeriss import eyeriss as eyeriss
     from .published_tpu_v3 import tpu_v3 as tpu_v3
     from .study_runs import Run as Run, arms_of as arms_of, read_run as read_run
-    from .study_status import (
-        Failure as Failure,
-        StudyStatus as StudyStatus,
-        read_status as read_status,
-    )
+    from .study_status import StudyStatus as StudyStatus, read_status as read_status
     from .study_view import Design as Design, StudyView as StudyView, load_view as load_view
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -24,15 +24,7 @@ if TYPE_CHECKING:
         WordBits as WordBits,
         echo as echo,
     )
-    from .pareto import front_csv as front_csv, front_json as front_json, front_table as front_table
-    from .run import (
-        Overrides as Overrides,
-        read_study as read_study,
-        resume as resume,
-        start as start,
-    )
     from .show import show_trial as show_trial
-    from .status import show_status as show_status
     from .technology import (
         show_technologies as show_technologies,
         show_technology as show_technology,

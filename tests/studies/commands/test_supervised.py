@@ -11,7 +11,7 @@ import pytest
 HEAD = """\
 import os, signal, sys, time
 from pathlib import Path
-from archloom.studies.commands.supervised import supervised
+from archloom.studies.commands.study.supervised import supervised
 journal = Path("run/journal.jsonl")
 supervised(journal, (0, 0))
 journal.parent.mkdir(exist_ok=True)

@@ -86,7 +86,7 @@ def resume_here(folder: Path) -> None:
     """Go on in this process, which knows the network of these tests."""
     from rich.console import Console
 
-    from archloom.studies.commands.run import Overrides, resume
+    from archloom.studies.commands.study.run import Overrides, resume
 
     with (folder / "log").open("w") as log:
         assert resume(folder, Overrides(), Console(file=log)) == 0

@@ -16,7 +16,7 @@ from archloom.studies.storage import (
     read_validation,
 )
 
-from ..errors import NOTHING_FOUND, SET_ASIDE
+from ...errors import NOTHING_FOUND, SET_ASIDE
 from .pareto import comparison, front_table
 
 if TYPE_CHECKING:

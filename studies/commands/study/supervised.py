@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Final
 
-from ..errors import TroubleError
+from ...errors import TroubleError
 
 #: seconds before each new beginning in a row that came to nothing; then it is given up
 WAITS_S: Final = (1, 5, 20)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from archloom.studies.config import ExecutorChoice, StudyConfig, load_config, with_method
 
-from ..errors import TroubleError, UserError
+from ...errors import TroubleError, UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from archloom.studies.engine.progress import Watch
     from archloom.studies.storage import Header, Store, Trial
 
-SHIPPED = Path(__file__).parents[1]
+SHIPPED = Path(__file__).parents[2]
 
 #: mapping searches whose kernels compile before a study begins; others compile in a few seconds
 EXACT = ("auto", "exact")
@@ -184,7 +184,7 @@ def _run(
 
     def compile_first() -> None:
         if study.config.software.mapping in EXACT:
-            from .machine import compile_missing
+            from archloom.studies.commands.machine import compile_missing
 
             compile_missing(view, choice.workers, stop.check)
 

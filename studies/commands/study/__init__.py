@@ -1,0 +1,21 @@
+"""Commands that work on a study, say how far it is, and print its front.
+
+``run.py`` begins and resumes, in a process that ``supervised.py`` watches; ``summary.py`` is what
+is printed at the end, ``status.py`` before it, ``pareto.py`` the front.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .pareto import front_csv as front_csv, front_json as front_json, front_table as front_table
+    from .run import (
+        Overrides as Overrides,
+        read_study as read_study,
+        resume as resume,
+        start as start,
+    )
+    from .status import show_status as show_status
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
