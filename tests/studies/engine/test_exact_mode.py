@@ -14,7 +14,7 @@ from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network
 from archloom.studies.analysis.front import read_front
 from archloom.studies.analysis.study_view import load_view
-from archloom.studies.commands.pareto import front_json
+from archloom.studies.commands.study.pareto import front_json
 from archloom.studies.config.errors import ConfigError
 from archloom.studies.errors import UserError
 from archloom.studies.storage.journal import read_events

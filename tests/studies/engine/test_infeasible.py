@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from archloom.studies.commands.summary import infeasible_lines
+from archloom.studies.commands.study.summary import infeasible_lines
 from archloom.studies.config.study_config import space_text
 from archloom.studies.storage.records import read_trials
 
