@@ -87,6 +87,7 @@ RUNS: Final = {
     "studies/halving_replay": ["casco 6 --study smallest.yaml --seeds 1 --out runs"],
     "studies/mobo_vs_random": [INLINE],
     "studies/start_time": ["--runs 1 --commands help mistake"],
+    "studies/torture": ["--runs 3 --kinds full flipped foreign --json figures.json"],
     "studies/two_networks": [INLINE],
 }
 

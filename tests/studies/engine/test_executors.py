@@ -2,6 +2,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -122,9 +123,10 @@ def test_a_trial_goes_on_in_its_worker_and_elsewhere_when_that_is_gone(tmp_path:
     def noting(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> SoftwareResult:
         with (tmp_path / "seen").open("a") as file:
             file.write(f"{task.seed} {os.getpid()}\n")
-        if budget == 4 and not (tmp_path / "died").exists():
-            (tmp_path / "died").touch()
-            os.kill(os.getpid(), signal.SIGKILL)
+        if budget == 4:
+            with suppress(FileExistsError):
+                (tmp_path / "died").touch(exist_ok=False)
+                os.kill(os.getpid(), signal.SIGKILL)
         return search_software(task, state, budget)
 
     def go_on(outcomes: dict[int, TaskResult | Crash], budget: int) -> list[TrialTask]:
