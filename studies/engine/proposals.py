@@ -63,22 +63,24 @@ class Proposals:
         self._objective_set = problem.objective_set
         self._observed = 0
 
-    def next(self, n: int, first: Sequence[Point] = ()) -> tuple[list[Point], list[Point]]:
+    def next(
+        self, n: int, first: Sequence[Point] = (), pending: Sequence[Point] = ()
+    ) -> tuple[list[Point], list[Point]]:
         """Return up to ``n`` designs to run, and those that were proposed and are not run.
 
         The optimizer observes the latter. No designs to run: the space has no others, or none
         that can add to the front. ``first`` are ``n`` designs at the most that somebody wants to
-        run, whatever bounds say.
+        run, whatever bounds say; ``pending`` those that run and have not ended.
         """
         chosen = list(first)
         if self._pruner.covers_space and not self._pruner.candidates_left:
             return chosen, []
         if self._exact and self._whole and self._observed >= LEAD and not chosen:
-            return self._pruner.best_candidates(n), []
+            return self._pruner.best_candidates(n, pending), []
         refused: list[Point] = []
         most = REFUSALS if self._whole or not self._exact else FEW_REFUSALS
         while len(chosen) < n and len(refused) < most:
-            points = self._optimizer.ask(n - len(chosen), chosen)
+            points = self._optimizer.ask(n - len(chosen), [*pending, *chosen])
             if not points:
                 break
             excluded = [point for point in points if self._pruner.pruned(point)]
@@ -86,7 +88,7 @@ class Proposals:
             self.refuse(excluded)
             refused += excluded
         if self._exact and not chosen:
-            chosen = self._pruner.best_candidates(n)
+            chosen = self._pruner.best_candidates(n, pending)
         return chosen, refused
 
     def refuse(self, points: Sequence[Point]) -> None:
