@@ -116,9 +116,9 @@ def test_workers_that_stand_still_are_replaced_and_their_tasks_done_again(marks:
     names, heard = ["stand", "stop", "fine"], list[str]()
     with RayExecutor(context, workers=2, report=heard.append) as executor:
         outcomes = dict(executor.run([*map(task, names)]))
-        begun = {name: processes(marks, name) for name in names}
-        stopped = begun["stop"][0]
-        assert not any(Path(f"/proc/{one}").exists() for one in stopped)
+    begun = {name: processes(marks, name) for name in names}
+    every = [one for found in begun.values() for pair in found for one in pair]
+    assert not any(Path(f"/proc/{one}").exists() for one in every)
     for n, name in enumerate(names):
         outcome, alone = outcomes[n], perform(CONTEXT, task(name))
         assert isinstance(outcome, TaskResult)
