@@ -12,6 +12,8 @@ from archloom.studies.config import ExecutorChoice, StudyConfig, load_config, wi
 from ...errors import TroubleError, UserError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from rich.console import Console
 
     from archloom.studies.engine import Study, WarmStart
@@ -194,7 +196,7 @@ def _run(
     if began != now:
         text = f"note: begun by archloom {began}, goes on with {now}; their results may differ"
         console.print(text, highlight=False, soft_wrap=True)
-    for note in store.notes:
+    for note in (*store.notes, *_unheld(study.config)):
         print_line(f"note: {note}", console)
     stop = StopRequest()
 
@@ -214,6 +216,12 @@ def _run(
         raise TroubleError(
             f"{error}\nnothing that was done is lost; go on with: archloom resume {folder}"
         ) from None
+
+
+def _unheld(config: StudyConfig) -> "Iterator[str]":
+    """Yield what the executor does not do of what the study file says."""
+    if config.executor.name == "inline" and config.round_limits.memory_mb is not None:
+        yield "the executor inline does not hold rounds to round_limits.memory_mb; ray does"
 
 
 def _ended(trials: "list[Trial] | None", study: "Study", folder: Path, console: "Console") -> int:

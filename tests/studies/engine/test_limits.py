@@ -149,7 +149,7 @@ def test_a_machine_that_slept_makes_nobody_stand_still(monkeypatch: pytest.Monke
     assert stillness.look(alive=True) == 0.0
 
 
-LIMITED = TINY + "round_limits: {cpu_s: 0.0001}\n"
+LIMITED = TINY + "round_limits: {cpu_s: 0.0001, memory_mb: 4000}\n"
 
 
 def test_a_study_says_what_broke_its_limits_keeps_it_and_does_it_again(tmp_path: Path) -> None:
@@ -170,6 +170,7 @@ def test_a_study_says_what_broke_its_limits_keeps_it_and_does_it_again(tmp_path:
     before = (tmp_path / "run" / TRIALS).read_bytes()
     again = archloom("resume", "run", "--executor", "inline", cwd=tmp_path)
     assert again.returncode == 1
+    assert "inline does not hold rounds to round_limits.memory_mb" in again.stdout
     assert (tmp_path / "run" / TRIALS).read_bytes() == before
     status = archloom("status", "run", cwd=tmp_path).stdout
     assert "(10 over_limit)" in status
