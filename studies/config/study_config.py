@@ -37,6 +37,7 @@ from archloom.space import Fault, Faults, Place, did_you_mean
 from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 
 from ..errors import UserError
+from ..location import STUDY_NAME, Database, Location, is_url
 from .component_choice import Choice, choice_faults, complete, frozen_options, named_parts
 from .errors import ConfigError, faults_of, read_document, refusal
 from .mapping_constraints import Readable, unfit
@@ -124,6 +125,18 @@ AreaMm2 = Annotated[float, BeforeValidator(plain_number("mm2")), Field(gt=0, all
 PowerW = Annotated[float, BeforeValidator(plain_number("W")), Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
+
+
+def _database(value: Any) -> Database | None:
+    """Read the URL of a database, which no message repeats: it may hold a password."""
+    if value is None or isinstance(value, Database):
+        return value
+    if not isinstance(value, str) or not is_url(value):
+        raise ValueError("must be the URL of a database; a directory is said with --out")
+    try:
+        return Database.of(value)
+    except UserError as error:
+        raise ValueError(str(error)) from None
 
 
 class _Section(BaseModel):
@@ -250,10 +263,12 @@ class StudyConfig(_Section):
         batch_size: designs that are proposed and halved together.
         software: how the software of a design is searched.
         executor: where the work is done; no part of the study's identity.
+        storage: database that the study is kept in, under its name; None for a directory. It is
+            not written down with the study: whoever finds the study there knows it.
         baseline: preset that is evaluated like a trial that wins every round, for comparison.
     """
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    name: Annotated[str, Field(pattern=STUDY_NAME)]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     workloads: Searched
     validation: Annotated[Validation, BeforeValidator(_with_key)] = Validation()
@@ -272,6 +287,7 @@ class StudyConfig(_Section):
     batch_size: Count = 8
     software: Annotated[Software, AfterValidator(_obeyable)] = Software()
     executor: ExecutorChoice = ExecutorChoice()
+    storage: Annotated[Database | None, BeforeValidator(_database), Field(exclude=True)] = None
     baseline: Annotated[str, AfterValidator(_known("preset", _preset_names))] | None = None
 
     @property
@@ -315,14 +331,14 @@ def load_config(
 
 
 def parse_stored(
-    data: dict[str, Any], path: Path, networks: Mapping[int, str] | None = None
+    data: dict[str, Any], location: Location, networks: Mapping[int, str] | None = None
 ) -> StudyConfig:
-    """Build the config that a study's directory holds.
+    """Build the config that a study keeps.
 
     Args:
         data: the config.
-        path: of the file that holds it.
-        networks: JSON of the networks that the directory holds, by position among workloads.
+        location: of the study.
+        networks: JSON of the networks that it keeps, by position among workloads.
 
     Raises:
         ConfigError: this version of archloom does not take it.
@@ -330,11 +346,12 @@ def parse_stored(
     try:
         networks, searched = networks or {}, len(data.get("workloads", ()))
         held_out = {i - searched: text for i, text in networks.items() if i >= searched}
-        context = {"folder": path.parent, "networks": networks, "held_out": held_out}
+        folder = location if isinstance(location, Path) else Path()
+        context = {"folder": folder, "networks": networks, "held_out": held_out}
         return StudyConfig.model_validate(data, context=context)
     except ValidationError as error:
         wrong = [Fault(Place(keys=e["loc"]), e["msg"]) for e in error.errors()]
-        raise ConfigError(path, wrong) from None
+        raise ConfigError(location, wrong) from None
 
 
 def _complete(config: StudyConfig) -> StudyConfig:

@@ -33,7 +33,7 @@ def run_study(
 
     ``retry`` has searches done again that crashed, or that machines failed.
     """
-    published = PublishedWatch(watch, store.folder)
+    published = PublishedWatch(watch, store)
     try:
         return _Loop(study, store, executor, published).run(retry)
     finally:
@@ -128,7 +128,7 @@ class _Loop:
                 self._study.problem.assess(point)
         except (ValueError, TypeError) as error:
             raise UserError(
-                f"{self._store.folder}: the journal has a design that the space does not have "
+                f"{self._store.location}: the journal has a design that the space does not have "
                 f"({error}); restore it from a copy, or begin a study in another directory"
             ) from None
 

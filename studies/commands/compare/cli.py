@@ -5,6 +5,7 @@ from typing import Annotated, Final
 
 from archloom.studies.rendering.text import new_console
 
+from ...location import Location, location_of
 from ..options import Argument, AsJson, Option
 
 COMPARE_EXAMPLES: Final = (
@@ -15,10 +16,11 @@ COMPARE_EXAMPLES: Final = (
 
 def compare(
     folders: Annotated[
-        list[Path],
+        list[Location],
         Argument(
             metavar="STUDY...",
-            help="Directories of studies. Those that differ in the seed alone are one arm.",
+            help="Studies. Those that differ in the seed alone are one arm.",
+            read=location_of,
         ),
     ],
     out: Annotated[
