@@ -65,8 +65,8 @@ def read_certificate(location: Location) -> Certificate | None:
         return Certificate.from_dict(json.loads(data))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UserError(
-            f"{named(location, CERTIFICATE)} is damaged; 'archloom resume {argument(location)}' writes it "
-            "anew"
+            f"{named(location, CERTIFICATE)} is damaged; 'archloom resume {argument(location)}' "
+            "writes it anew"
         ) from None
 
 

@@ -50,7 +50,7 @@ class Server:
             free.bind(("127.0.0.1", 0))
             self.port: int = free.getsockname()[1]
         (self._folder / "password").write_text(PASSWORD)
-        os.chmod(self._folder / "password", 0o644)
+        (self._folder / "password").chmod(0o644)
         self._call(
             "initdb",
             "--no-sync",

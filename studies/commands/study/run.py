@@ -212,7 +212,8 @@ def _run(
         return None
     except TroubleError as error:
         raise TroubleError(
-            f"{error}\nnothing that was done is lost; go on with: archloom resume {argument(store.location)}"
+            f"{error}\nnothing that was done is lost; go on with: archloom resume "
+            f"{argument(store.location)}"
         ) from None
 
 

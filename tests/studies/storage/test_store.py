@@ -5,16 +5,12 @@ import yaml
 
 from archloom.studies.config.study_config import space_text
 from archloom.studies.errors import TroubleError, UserError
-from archloom.studies.storage.header import SPACE, STUDY, Header, read_header
+from archloom.studies.storage.directory.lock import LOCK
+from archloom.studies.storage.header import Header, read_header
 from archloom.studies.storage.history import History
-from archloom.studies.storage.records import (
-    CERTIFICATE,
-    TRIALS,
-    read_baseline,
-    read_certificate,
-    read_trials,
-)
-from archloom.studies.storage.store import BEYOND, JOURNAL, LOCK, Store
+from archloom.studies.storage.parts import BEYOND, CERTIFICATE, JOURNAL, SPACE, STUDY, TRIALS
+from archloom.studies.storage.records import read_baseline, read_certificate, read_trials
+from archloom.studies.storage.store import Store
 from archloom.studies.storage.trial import Trial
 
 from ...cases.studies import tiny_config
