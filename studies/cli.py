@@ -97,11 +97,11 @@ def run(
     ] = None,
 ) -> None:
     """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe."""
-    from .commands.study import Overrides, read_study, start, study_location
+    from .commands.study import Overrides, read_study, start
 
     echo(f"reading {study}")
     config = read_study(study, Overrides(executor, workers, address), method)
-    raise Exit(start(config, study_location(config, out), new_console()))
+    raise Exit(start(config, config.location(out), new_console()))
 
 
 @app.command_of(epilog="Example: archloom resume runs/quickstart --executor inline")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from archloom.space.mapping import loop_nest
 from archloom.space.workload import DIMS, TENSORS
+from archloom.studies.config import Location
 from archloom.studies.storage import (
     Header,
     HeldOutTrial,
@@ -25,7 +26,6 @@ from archloom.studies.storage import (
 )
 
 from ..errors import UserError
-from ..location import Location
 
 if TYPE_CHECKING:
     from archloom.evaluators.fusion import GroupCost, LayerShare, NetworkCost

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from archloom.search import Objective, ObjectiveSet
 from archloom.search.hardware.certify import Certificate
-from archloom.studies.config import held_out_objectives, stored_objective_set, stored_pick
+from archloom.studies.config import Location, held_out_objectives, stored_objective_set, stored_pick
 from archloom.studies.storage import (
     HeldOutTrial,
     Trial,
@@ -15,8 +15,6 @@ from archloom.studies.storage import (
     read_trials,
     read_validation,
 )
-
-from ..location import Location
 
 if TYPE_CHECKING:
     from archloom.search import PickRule

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from archloom.search import ObjectiveSet
-from archloom.studies.config import stored_objective_set
+from archloom.studies.config import Location, argument, stored_objective_set
 from archloom.studies.storage import (
     BASELINE,
     LATER,
@@ -18,7 +18,6 @@ from archloom.studies.storage import (
 )
 
 from ..errors import UserError
-from ..location import Location, argument
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from time import time
 from typing import Any, Final
 
-from archloom.studies.config import stored_objective_set
+from archloom.studies.config import Location, stored_objective_set
 from archloom.studies.storage import (
     Event,
     read_header,
@@ -15,7 +15,6 @@ from archloom.studies.storage import (
     read_trials,
 )
 
-from ..location import Location
 from .front import front_of
 
 #: seconds that the rate of rounds is taken over

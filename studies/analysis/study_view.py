@@ -10,7 +10,7 @@ from typing import Any
 from archloom.search import AREA, EDP, TDP, Objective, ObjectiveSet
 from archloom.search.hardware.certify import certificate_text
 from archloom.space.mapping import constraints_text, read_constraints
-from archloom.studies.config import PICKED, stored_objective_set, stored_pick
+from archloom.studies.config import PICKED, Location, argument, stored_objective_set, stored_pick
 from archloom.studies.storage import (
     BASELINE,
     HeldOutTrial,
@@ -24,7 +24,6 @@ from archloom.studies.storage import (
 )
 
 from ..errors import UserError
-from ..location import Location, argument
 from .front import Front, front_of
 
 Facts = tuple[tuple[str, str], ...]

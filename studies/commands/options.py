@@ -16,7 +16,7 @@ import click
 from click import echo
 from click.exceptions import Exit
 
-from ..location import Location, location_of
+from archloom.studies.config import Location, location_of
 
 __all__ = ["App", "Argument", "Exit", "Option", "echo"]
 

@@ -6,6 +6,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from archloom.studies.analysis import Details, trial_details, trial_number
+from archloom.studies.config import Location
 from archloom.studies.rendering.text import (
     KIB,
     capacity_text,
@@ -18,8 +19,6 @@ from archloom.studies.rendering.text import (
     spent_text,
     tiling_text,
 )
-
-from ..location import Location
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

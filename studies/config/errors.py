@@ -11,7 +11,7 @@ from pydantic_core import InitErrorDetails
 from archloom.space import Document, Fault, Faults, Place, did_you_mean, parse_yaml
 
 from ..errors import UserError
-from ..location import Location
+from .location import Location
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

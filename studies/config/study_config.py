@@ -37,9 +37,9 @@ from archloom.space import Fault, Faults, Place, did_you_mean
 from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 
 from ..errors import UserError
-from ..location import STUDY_NAME, Database, Location, is_url
 from .component_choice import Choice, choice_faults, complete, frozen_options, named_parts
 from .errors import ConfigError, faults_of, read_document, refusal
+from .location import STUDY_NAME, Database, Location, SharedStudy, given_database, location_of
 from .mapping_constraints import Readable, unfit
 from .objectives import LIMITED, Limits, Objectives
 from .objectives_check import OF_KNOWN_LIMITS, OF_KNOWN_OBJECTIVES
@@ -125,18 +125,6 @@ AreaMm2 = Annotated[float, BeforeValidator(plain_number("mm2")), Field(gt=0, all
 PowerW = Annotated[float, BeforeValidator(plain_number("W")), Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
-
-
-def _database(value: Any) -> Database | None:
-    """Read the URL of a database, which no message repeats: it may hold a password."""
-    if value is None or isinstance(value, Database):
-        return value
-    if not isinstance(value, str) or not is_url(value):
-        raise ValueError("must be the URL of a database; a directory is said with --out")
-    try:
-        return Database.of(value)
-    except UserError as error:
-        raise ValueError(str(error)) from None
 
 
 class _Section(BaseModel):
@@ -287,13 +275,25 @@ class StudyConfig(_Section):
     batch_size: Count = 8
     software: Annotated[Software, AfterValidator(_obeyable)] = Software()
     executor: ExecutorChoice = ExecutorChoice()
-    storage: Annotated[Database | None, BeforeValidator(_database), Field(exclude=True)] = None
+    storage: Annotated[Database | None, BeforeValidator(given_database), Field(exclude=True)] = None
     baseline: Annotated[str, AfterValidator(_known("preset", _preset_names))] | None = None
 
     @property
     def objective_set(self) -> ObjectiveSet:
         """Objectives and limits."""
         return ObjectiveSet(self.objectives, self.constraints.limits)
+
+    def location(self, out: str | None = None) -> Location:
+        """Return where the study is kept: ``out`` if it is given, else what the file says of it.
+
+        Raises:
+            UserError: ``out`` is no location.
+        """
+        if out is not None:
+            return location_of(out, self.name)
+        if self.storage is not None:
+            return SharedStudy(self.storage, self.name)
+        return Path("runs") / self.name
 
 
 def load_config(

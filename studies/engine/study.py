@@ -10,7 +10,13 @@ from archloom.evaluators import hardware_cost
 from archloom.search import EDP, Objective, derived_seed, design_costs
 from archloom.space import Infeasible, InfeasibleError
 from archloom.space.design_space import Point
-from archloom.studies.config import StudyConfig, baseline_hardware, parse_stored, space_text
+from archloom.studies.config import (
+    Location,
+    StudyConfig,
+    baseline_hardware,
+    parse_stored,
+    space_text,
+)
 from archloom.studies.storage import (
     NOTHING_FOUND,
     Crash,
@@ -23,7 +29,6 @@ from archloom.studies.storage import (
 )
 
 from ..errors import UserError
-from ..location import Location
 from .proposals import Proposals
 from .trial_task import TaskContext
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .copying import Copied as Copied, copy_study as copy_study
-    from .directory import write_whole as write_whole
+    from .copying import copy_study as copy_study
+    from .directory.files import write_whole as write_whole
     from .header import (
         LATER as LATER,
         Header as Header,
@@ -29,19 +29,18 @@ if TYPE_CHECKING:
         stored_networks as stored_networks,
         template_file as template_file,
     )
-    from .parts import (
-        STUDY as STUDY,
-        TRIALS as TRIALS,
+    from .parts import STUDY as STUDY, TRIALS as TRIALS
+    from .reading import (
         journal_size as journal_size,
         names_in as names_in,
+        read_holder as read_holder,
+        read_journal as read_journal,
+        read_live as read_live,
         read_part as read_part,
     )
     from .records import (
         read_baseline as read_baseline,
         read_certificate as read_certificate,
-        read_holder as read_holder,
-        read_journal as read_journal,
-        read_live as read_live,
         read_trials as read_trials,
         read_validation as read_validation,
     )

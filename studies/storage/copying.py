@@ -7,12 +7,14 @@ that is made of it, and it is read last, so that a copy is the study as it was a
 from dataclasses import dataclass
 from pathlib import Path
 
+from archloom.studies.config import Location, named
+
 from ..errors import TroubleError, UserError
-from ..location import Location, named
 from .directory import fill_directory
 from .header import header_parts, read_header
 from .journal import parse_events
-from .parts import BASELINE_FILE, CERTIFICATE, JOURNAL, TRIALS, VALIDATION, read_part
+from .parts import BASELINE_FILE, CERTIFICATE, JOURNAL, TRIALS, VALIDATION
+from .reading import read_part
 from .records import read_trials
 
 

@@ -12,11 +12,11 @@ import yaml
 
 from archloom.search import RENAMED, first_name, renamed
 from archloom.space import did_you_mean
-from archloom.studies.config import is_file
+from archloom.studies.config import Location, SharedStudy, is_file
 
 from ..errors import UserError
-from ..location import Location, SharedStudy
-from .parts import NETWORKS, SPACE, START, STUDY, names_in, read_part
+from .parts import NETWORKS, SPACE, START, STUDY
+from .reading import names_in, read_part
 
 FORMAT = 1
 

@@ -26,9 +26,9 @@ from archloom.search.budget import Curve
 from archloom.search.software import NetworkResult, SoftwareResult
 from archloom.space import Infeasible
 from archloom.space.design_space import Point
+from archloom.studies.config import named
 
 from ..errors import UserError
-from ..location import named
 from .parts import JOURNAL
 from .store import Store
 from .trial import Crash, Lost

@@ -10,10 +10,9 @@ from shutil import rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
-from archloom.studies.config import EntryError, Workload, is_file, load_workloads
+from archloom.studies.config import EntryError, Location, Workload, is_file, load_workloads
 
 from ..errors import UserError
-from ..location import Location
 
 if TYPE_CHECKING:
     from .header import Header

@@ -1,4 +1,4 @@
-"""Parts of a study: their names, and what reads them wherever the study is kept.
+"""Parts of a study: their names, and what writes them wherever the study is kept.
 
 =====================  ===========================================================================
 ``study.yaml``         format, version, identity and the resolved config; written once
@@ -21,10 +21,7 @@ any number may read.
 """
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
-
-from ..location import Location, SharedStudy
 
 if TYPE_CHECKING:
     from .journal import Event
@@ -77,34 +74,3 @@ class Parts(Protocol):
 
     def close(self) -> None:
         """Let another process write."""
-
-
-def read_part(location: Location, name: str | Path) -> bytes | None:
-    """Return a part of a study as it is now; None if there is none.
-
-    Raises:
-        TroubleError: a database does not answer.
-    """
-    if isinstance(location, Path):
-        path = location / name
-        return path.read_bytes() if path.exists() else None
-    from .database import read_shared
-
-    return read_shared(location, str(name))
-
-
-def journal_size(location: Location) -> int:
-    """Return how far the journal of a study has grown: bytes of a file, or lines of a database."""
-    if isinstance(location, Path):
-        path = location / JOURNAL
-        return path.stat().st_size if path.exists() else 0
-    from .database import count_lines
-
-    return count_lines(location, JOURNAL)
-
-
-def names_in(location: SharedStudy) -> list[str]:
-    """Return the names of all studies of a database, sorted."""
-    from .database import study_names
-
-    return study_names(location.database)

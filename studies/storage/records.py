@@ -2,17 +2,14 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 from archloom.search.hardware.certify import Certificate
+from archloom.studies.config import Location, argument, named
 
 from ..errors import UserError
-from ..location import Location, argument, named
-from .directory import works_on
-from .holder import Holder
-from .journal import Event, parse_events, read_events
-from .parts import BASELINE_FILE, CERTIFICATE, JOURNAL, LIVE, TRIALS, VALIDATION, read_part
+from .parts import BASELINE_FILE, CERTIFICATE, TRIALS, VALIDATION
+from .reading import read_part
 from .trial import HeldOutTrial, Trial
 
 Found = TypeVar("Found")
@@ -68,35 +65,6 @@ def read_certificate(location: Location) -> Certificate | None:
             f"{named(location, CERTIFICATE)} is damaged; 'archloom resume {argument(location)}' "
             "writes it anew"
         ) from None
-
-
-def read_journal(location: Location) -> list[Event]:
-    """Return the events, which another process may be adding to.
-
-    Raises:
-        UserError: the journal is damaged.
-    """
-    if isinstance(location, Path):
-        return read_events(location / JOURNAL)
-    return parse_events(read_part(location, JOURNAL) or b"", named(location, JOURNAL))[0]
-
-
-def read_live(location: Location) -> dict[str, Any]:
-    """Return what the study said last of what it does; nothing if that cannot be read."""
-    try:
-        found = json.loads(read_part(location, LIVE) or b"")
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
-def read_holder(location: Location) -> Holder | None:
-    """Return the process that works on a study; None if none does."""
-    if isinstance(location, Path):
-        return works_on(location)
-    from .database import holder_of
-
-    return holder_of(location)
 
 
 def record_line(trial: Trial | HeldOutTrial) -> bytes:

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from archloom.search.hardware.certify import Certificate
+from archloom.studies.config import Location, named
 
 from ..errors import UserError
-from ..location import Location, named
 from .differences import differences
 from .directory import Files, begin_directory
 from .header import LATER, Header, header_parts, read_header
 from .journal import Event
-from .parts import BASELINE_FILE, CERTIFICATE, JOURNAL, STUDY, TRIALS, VALIDATION, Parts, read_part
+from .parts import BASELINE_FILE, CERTIFICATE, JOURNAL, STUDY, TRIALS, VALIDATION, Parts
+from .reading import read_part
 from .records import read_trials, record_line
 from .trial import HeldOutTrial, Trial
 

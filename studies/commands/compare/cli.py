@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Annotated, Final
 
+from archloom.studies.config import Location, location_of
 from archloom.studies.rendering.text import new_console
 
-from ...location import Location, location_of
 from ..options import Argument, AsJson, Option
 
 COMPARE_EXAMPLES: Final = (

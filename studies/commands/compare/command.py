@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archloom.studies.analysis import Run, arms_of, compare, exclusions, importances, read_run
+from archloom.studies.config import Location
 from archloom.studies.engine import design_problem, stored_config
 from archloom.studies.rendering.pictures import check_picture, comparison as compare_plots
 from archloom.studies.rendering.text import print_line, print_whole
 from archloom.studies.storage import write_whole
 
 from ...errors import UserError
-from ...location import Location
 from .tables import Findings, page, tables, to_json
 
 if TYPE_CHECKING:

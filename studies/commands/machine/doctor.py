@@ -13,8 +13,9 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from archloom.studies.config import SharedStudy
+
 from ...errors import UserError
-from ...location import SharedStudy
 from ..options import echo
 
 if TYPE_CHECKING:
@@ -91,9 +92,7 @@ def study_findings(read: "Callable[[], StudyConfig]", out: str | None) -> Iterat
     yield Finding("study", f"{config.name}: {size}, space {Path(config.space).stem}")
     yield _feasibility(config)
     yield _executor(config)
-    from archloom.studies.commands.study import study_location
-
-    target = study_location(config, out)
+    target = config.location(out)
     if isinstance(target, SharedStudy):
         yield _database(target)
         return

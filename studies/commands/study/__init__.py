@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         read_study as read_study,
         resume as resume,
         start as start,
-        study_location as study_location,
     )
     from .status import show_status as show_status
 else:

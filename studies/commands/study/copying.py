@@ -2,9 +2,9 @@
 
 from typing import TYPE_CHECKING, Annotated, Final
 
+from archloom.studies.config import Location, location_of
 from archloom.studies.rendering.text import new_console, print_line
 
-from ...location import Location, location_of
 from ..options import Argument
 
 if TYPE_CHECKING:

@@ -6,10 +6,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archloom.studies.config import ExecutorChoice, StudyConfig, load_config, with_method
+from archloom.studies.config import (
+    ExecutorChoice,
+    Location,
+    StudyConfig,
+    argument,
+    load_config,
+    with_method,
+)
 
 from ...errors import TroubleError, UserError
-from ...location import Location, SharedStudy, argument, location_of
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -72,25 +78,12 @@ def read_study(path: Path, overrides: Overrides, method: str | None = None) -> S
     return overrides.apply(load_config(_find(path), partial(with_method, name=method)))
 
 
-def study_location(config: StudyConfig, out: str | None = None) -> Location:
-    """Return where a study is kept: ``out`` if it is given, else what its file says of it.
-
-    Raises:
-        UserError: ``out`` is no location.
-    """
-    if out is not None:
-        return location_of(out, config.name)
-    if config.storage is not None:
-        return SharedStudy(config.storage, config.name)
-    return Path("runs") / config.name
-
-
 def start(config: StudyConfig, location: Location | None, console: "Console") -> int:
     """Run a study, or go on with it; return the exit code.
 
     Args:
         config: of the study.
-        location: where it is kept; None for :func:`study_location`.
+        location: where it is kept; None for what its file says.
         console: for progress and results.
 
     Raises:
@@ -103,7 +96,7 @@ def start(config: StudyConfig, location: Location | None, console: "Console") ->
 
     from .supervised import supervised
 
-    location = location or study_location(config)
+    location = location or config.location()
     if config.executor.name == "ray":
         supervised(location)
     console.print(f"study {location}: {config.trials} trials at the most", highlight=False)

@@ -6,9 +6,8 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
 from archloom.studies.analysis import StudyStatus, read_status
+from archloom.studies.config import Location, argument
 from archloom.studies.rendering.text import print_line
-
-from ...location import Location, argument
 
 if TYPE_CHECKING:
     from rich.console import Console

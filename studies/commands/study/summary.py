@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from archloom.search import ObjectiveSet
 from archloom.search.hardware.certify import certificate_text
 from archloom.studies.analysis import Front, front_of
-from archloom.studies.config import StudyConfig, pick_rule
+from archloom.studies.config import Location, StudyConfig, argument, named, pick_rule
 from archloom.studies.rendering.text import print_line
 from archloom.studies.storage import (
     TRIALS,
@@ -17,7 +17,6 @@ from archloom.studies.storage import (
 )
 
 from ...errors import NOTHING_FOUND, SET_ASIDE
-from ...location import Location, argument, named
 from .pareto import comparison, front_table
 
 if TYPE_CHECKING:

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from types import FrameType
 from typing import Final
 
+from archloom.studies.config import Location, argument
 from archloom.studies.storage import journal_size
 
 from ...errors import TroubleError
-from ...location import Location, argument
 
 #: seconds before each new beginning in a row that came to nothing; then it is given up
 WAITS_S: Final = (1, 5, 20)

@@ -7,12 +7,12 @@ from pathlib import Path
 from archloom.search import Objective
 from archloom.space.workload import Network
 from archloom.studies.analysis import Design, Details, StudyView, load_view, trial_details
+from archloom.studies.config import Location
 from archloom.studies.engine.progress import SILENT, Stages
 from archloom.studies.rendering.pictures import draw_summary, plots
 from archloom.studies.storage import Trial, kept_workloads, read_header, write_whole
 
 from ...errors import UserError, writing
-from ...location import Location
 from ..html import card, definitions, document, plot, table, tile
 from .design_section import design_sections
 from .held_out_section import held_out_sections

@@ -9,8 +9,9 @@ from contextlib import contextmanager, suppress
 from functools import cache
 from typing import Any, Final, TypeVar
 
+from archloom.studies.config import Database
+
 from ...errors import TroubleError, UserError
-from ...location import Database
 
 try:
     import psycopg  # noqa: F401 (what SQLAlchemy will load)

@@ -15,8 +15,9 @@ from uuid import uuid4
 
 from sqlalchemy import Connection, Row, text
 
+from archloom.studies.config import SharedStudy
+
 from ...errors import TroubleError, UserError
-from ...location import SharedStudy
 from ..holder import BEAT_S, SILENT_S, Holder
 from .connection import transaction
 

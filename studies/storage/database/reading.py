@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, Row, text
 
-from ...location import Database, SharedStudy
+from archloom.studies.config import Database, SharedStudy
+
 from ..holder import Holder
 from .connection import transaction
 from .schema import readable

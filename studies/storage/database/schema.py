@@ -12,8 +12,9 @@ from typing import Final
 
 from sqlalchemy import Connection, text
 
+from archloom.studies.config import Database
+
 from ...errors import UserError
-from ...location import Database
 from .connection import transaction
 
 #: each takes tables from its place in the list to the next; they are never changed, only added to

@@ -5,8 +5,9 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, text
 
+from archloom.studies.config import SharedStudy, named
+
 from ...errors import TroubleError, UserError
-from ...location import SharedStudy, named
 from ..journal import Event, event_line, parse_events
 from ..parts import BEYOND, GROWING, JOURNAL, LIVE, TRIALS
 from .connection import Session, transaction

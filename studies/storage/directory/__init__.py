@@ -13,8 +13,7 @@ if TYPE_CHECKING:
         Files as Files,
         begin_directory as begin_directory,
         fill_directory as fill_directory,
-        write_whole as write_whole,
     )
-    from .lock import LOCK as LOCK, works_on as works_on
+    from .lock import works_on as works_on
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

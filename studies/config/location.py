@@ -11,7 +11,7 @@ from shlex import quote
 from typing import Final, TypeAlias
 from urllib.parse import SplitResult, parse_qsl, unquote, urlencode, urlsplit
 
-from .errors import UserError
+from ..errors import UserError
 
 SCHEME: Final = "postgresql"
 
@@ -115,6 +115,22 @@ def location_of(text: str, name: str | None = None) -> Location:
     if not study and name is None:
         raise UserError(f"{database} names no study; write {database}#NAME")
     return SharedStudy(database, study or name or "")
+
+
+def given_database(value: object) -> Database | None:
+    """Read the URL of a database in a study file; no message repeats it.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if value is None or isinstance(value, Database):
+        return value
+    if not isinstance(value, str) or not is_url(value):
+        raise ValueError("must be the URL of a database; a directory is said with --out")
+    try:
+        return Database.of(value)
+    except UserError as error:
+        raise ValueError(str(error)) from None
 
 
 def argument(location: Location | str) -> str:
