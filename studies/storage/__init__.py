@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     )
     from .parts import STUDY as STUDY, TRIALS as TRIALS
     from .reading import (
+        bring_up_to_date as bring_up_to_date,
         journal_size as journal_size,
         names_in as names_in,
         read_holder as read_holder,

@@ -14,7 +14,7 @@ from .directory import fill_directory
 from .header import header_parts, read_header
 from .journal import parse_events
 from .parts import BASELINE_FILE, CERTIFICATE, JOURNAL, TRIALS, VALIDATION
-from .reading import read_part
+from .reading import bring_up_to_date, read_part
 from .records import read_trials
 
 
@@ -43,6 +43,7 @@ def copy_study(source: Location, target: Location) -> Copied:
     else:
         from .database import add_study
 
+        bring_up_to_date(target)
         if not add_study(target, parts):
             raise UserError(f"{target} is there already; nothing was changed; say another name")
     for name, data in parts.items():

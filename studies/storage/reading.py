@@ -36,6 +36,19 @@ def journal_size(location: Location) -> int:
     return count_lines(location, JOURNAL)
 
 
+def bring_up_to_date(location: Location) -> None:
+    """Make the tables of a database those of this version of archloom, before it is written to.
+
+    Raises:
+        UserError: they are of a newer version, or are written to by an older one.
+        TroubleError: the server does not answer.
+    """
+    if isinstance(location, SharedStudy):
+        from .database import migrate
+
+        migrate(location.database)
+
+
 def names_in(location: SharedStudy) -> list[str]:
     """Return the names of all studies of a database, sorted."""
     from .database import study_names

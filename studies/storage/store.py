@@ -18,7 +18,7 @@ from .directory import Files, begin_directory
 from .header import LATER, Header, header_parts, read_header
 from .journal import Event
 from .parts import BASELINE_FILE, CERTIFICATE, JOURNAL, STUDY, TRIALS, VALIDATION, Parts
-from .reading import read_part
+from .reading import bring_up_to_date, read_part
 from .records import read_trials, record_line
 from .trial import HeldOutTrial, Trial
 
@@ -40,6 +40,7 @@ class Store:
     """
 
     def __init__(self, location: Location) -> None:
+        bring_up_to_date(location)
         self.location = location
         self.header = read_header(location)
         self._parts = _opened(location)
@@ -79,6 +80,7 @@ class Store:
             UserError: also if there is another study, or if a directory has other files; nothing
                 is changed then.
         """
+        bring_up_to_date(location)
         if read_part(location, STUDY) is None:
             _begin(location, header)
         found = read_header(location)

@@ -88,15 +88,16 @@ class Server:
             "log_min_messages": "fatal",
         }
         given = [text for key, value in settings.items() for text in ("-c", f"{key}={value}")]
-        self._process = subprocess.Popen(
-            [self._programs / "postgres", "-D", self._folder / "data", *given],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=(self._folder / "log").open("ab"),
-            cwd=self._folder,
-            start_new_session=True,
-            **self._user,
-        )
+        with (self._folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                [self._programs / "postgres", "-D", self._folder / "data", *given],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=log,
+                cwd=self._folder,
+                start_new_session=True,
+                **self._user,
+            )
         while not self._answers():
             assert self._process.poll() is None, (self._folder / "log").read_text()
             time.sleep(0.02)
@@ -132,6 +133,10 @@ class Server:
         with self._connect(psycopg) as connection:
             cursor = connection.execute(statement, values)
             return cursor.fetchall() if cursor.description else []
+
+    def empty(self) -> None:
+        """Drop all that archloom has made."""
+        self.sql("DROP TABLE IF EXISTS archloom_parts, archloom_studies, archloom_schema")
 
     def cut(self) -> None:
         """Cut the connections of all others."""

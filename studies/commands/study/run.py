@@ -92,11 +92,12 @@ def start(config: StudyConfig, location: Location | None, console: "Console") ->
     from archloom.studies.engine import header_of, prepare, warm_start
     from archloom.studies.engine.progress import ProgressView
     from archloom.studies.rendering.text import print_line
-    from archloom.studies.storage import Store
+    from archloom.studies.storage import Store, bring_up_to_date
 
     from .supervised import supervised
 
     location = location or config.location()
+    bring_up_to_date(location)
     if config.executor.name == "ray":
         supervised(location)
     console.print(f"study {location}: {config.trials} trials at the most", highlight=False)
@@ -143,10 +144,11 @@ def resume(
     """
     from archloom.studies.engine import WarmStart, prepare, stored_config
     from archloom.studies.engine.progress import ProgressView
-    from archloom.studies.storage import Store, read_header
+    from archloom.studies.storage import Store, bring_up_to_date, read_header
 
     from .supervised import supervised
 
+    bring_up_to_date(location)
     header = read_header(location)
     config = overrides.apply(stored_config(location, header))
     if config.executor.name == "ray":

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         read_shared as read_shared,
         study_names as study_names,
     )
+    from .schema import migrate as migrate
     from .shared_parts import SharedParts as SharedParts, add_study as add_study
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

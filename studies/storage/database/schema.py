@@ -50,6 +50,8 @@ def migrate(database: Database) -> None:
     with transaction(database) as connection:
         if _number(connection) == len(STEPS):
             return
+    # in a new connection: the server remembers in each which tables it has not found
+    with transaction(database) as connection:
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _LOCK})
         found = _number(connection)
         _refuse_newer(database, found)

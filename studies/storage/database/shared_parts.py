@@ -13,7 +13,6 @@ from ..parts import BEYOND, GROWING, JOURNAL, LIVE, TRIALS
 from .connection import Session, transaction
 from .lease import Lease
 from .reading import lines_of
-from .schema import migrate
 
 #: adds a line if the one before it is there, its place is free, and the lease is ours
 _APPEND: Final = text(
@@ -51,13 +50,11 @@ class SharedParts:
         notes: nothing; what is written here is written whole.
 
     Raises:
-        UserError: there is no such study, another process has the lease, or the tables are of a
-            newer version.
+        UserError: there is no such study, or another process has the lease.
         TroubleError: the server does not answer.
     """
 
     def __init__(self, location: SharedStudy) -> None:
-        migrate(location.database)
         self.notes: list[str] = []
         self._location = location
         self._lease = Lease(location)
@@ -186,16 +183,14 @@ class SharedParts:
 
 
 def add_study(location: SharedStudy, parts: Mapping[str, bytes]) -> bool:
-    """Make a study of all these parts at once, and the tables if there are none.
+    """Make a study of all these parts at once, where there are tables.
 
     Returns:
         Whether it was made; else there is one of that name, which was left alone.
 
     Raises:
-        UserError: the tables are of a newer version.
         TroubleError: the server does not answer.
     """
-    migrate(location.database)
     with transaction(location.database) as connection:
         study = connection.scalar(_ADD, {"name": location.name})
         if study is None:
