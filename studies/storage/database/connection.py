@@ -32,7 +32,7 @@ PATIENCE_S: Final = 60.0
 _MOST_WAIT_S: Final = 5.0
 
 #: milliseconds after which a server ends a transaction whose client has gone without a word
-_IDLE_MS: Final = 30_000
+_IDLE_MS: Final = 10_000
 
 Found = TypeVar("Found")
 

@@ -61,8 +61,10 @@ class LockFile:
     def release(self) -> None:
         """Let go; the number stays, so that it is never given again."""
         self._over.set()
-        with suppress(OSError):
-            self._path.write_text(_RELEASED)
+        # a file that another process has deleted stays so
+        with suppress(OSError), self._path.open("r+") as file:
+            file.truncate()
+            file.write(_RELEASED)
 
     @property
     def _path(self) -> Path:
