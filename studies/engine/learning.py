@@ -28,6 +28,7 @@ class Proposed:
         refused: not to be run.
         certificate: what was proven before they were proposed; None if nobody asked, or nothing is.
         seconds, cpu_seconds: that the proposal took, without learning.
+        learning_seconds: that it took to learn from what had ended since the one before.
     """
 
     points: list[Point]
@@ -35,6 +36,7 @@ class Proposed:
     certificate: "Certificate | None"
     seconds: float
     cpu_seconds: float
+    learning_seconds: float
 
 
 class Learning:
@@ -85,12 +87,13 @@ class Learning:
             pending: designs that were proposed and have not ended.
             certify: whether a certificate is wanted as well.
         """
+        told = perf_counter()
         self._tell()
         certificate = self._proposals.certificate() if certify else None
         self.asked += 1
         began, cpu_began = perf_counter(), thread_time()
         points, refused = self._proposals.next(n, first, pending)
-        taken = (perf_counter() - began, thread_time() - cpu_began)
+        taken = (perf_counter() - began, thread_time() - cpu_began, began - told)
         return Proposed(points, refused, certificate, *taken)
 
     def certificate(self) -> "Certificate | None":

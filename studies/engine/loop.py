@@ -116,7 +116,7 @@ class _Loop:
         if proposed.certificate is not None:
             share = self._publish_certificate(number - 1, proposed.certificate)
         self._live.certified = share if share is not None else self._live.certified
-        taken = (proposed.seconds, proposed.cpu_seconds)
+        taken = (proposed.seconds, proposed.cpu_seconds, proposed.learning_seconds)
         self._history.asked(number, proposed.points, proposed.refused, *taken)
         return proposed.points
 
