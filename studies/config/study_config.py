@@ -249,6 +249,8 @@ class StudyConfig(_Section):
         validation: held-out networks.
         trials: designs in all.
         batch_size: designs that are proposed and halved together.
+        logical_workers: rounds that are open at a time, see
+            :mod:`archloom.studies.engine.logical_order`.
         software: how the software of a design is searched.
         executor: where the work is done; no part of the study's identity.
         storage: database that the study is kept in, under its name; None for a directory. It is
@@ -273,6 +275,7 @@ class StudyConfig(_Section):
     halving: Annotated[Choice, AfterValidator(_to_the_end)] = Choice(name="msh")
     trials: Count
     batch_size: Count = 8
+    logical_workers: Count = 1
     software: Annotated[Software, AfterValidator(_obeyable)] = Software()
     executor: ExecutorChoice = ExecutorChoice()
     storage: Annotated[Database | None, BeforeValidator(given_database), Field(exclude=True)] = None

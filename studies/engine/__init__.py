@@ -1,8 +1,8 @@
 """The engine: from a ready study to its trials, on one process or on Ray.
 
-``study.py`` resolves all names of a config, ``loop.py`` proposes, runs and learns,
-``trial_task.py`` is what crosses to a worker and ``executors.py`` where it runs; :mod:`.progress`
-shows it.
+``study.py`` resolves all names of a config, ``loop.py`` proposes, runs and learns, in the order of
+``logical_order.py``; ``trial_task.py`` is what crosses to a worker, :mod:`.executors` where it
+runs; :mod:`.progress` shows it.
 """
 
 from typing import TYPE_CHECKING
@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .cluster import check_reachable as check_reachable
     from .executors import make_executor as make_executor
     from .interrupt import Stopped as Stopped, StopRequest as StopRequest
     from .loop import run_study as run_study

@@ -13,7 +13,7 @@ from archloom.studies.storage import BASELINE, Crash, HeldOutTrial, Trial, decod
 
 from .progress import Running, Watch
 from .study import Study, figures
-from .trial_task import Executor, TrialTask
+from .trial_task import TrialTask
 
 if TYPE_CHECKING:
     from archloom.search.software import NetworkResult
@@ -21,12 +21,14 @@ if TYPE_CHECKING:
     from archloom.space.hardware import Hardware
     from archloom.studies.storage import History
 
+    from .executors import Executor
+
 
 def validate(
     study: Study,
     front: Sequence[Trial],
     history: "History",
-    executor: Executor,
+    executor: "Executor",
     watch: "Watch",
     count: Callable[[int, int], None],
 ) -> list[HeldOutTrial]:

@@ -6,69 +6,109 @@ to be proposed, or when the certificate is not the one that the journal tells of
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter, thread_time
+from typing import TYPE_CHECKING
 
 from archloom.space.design_space import Point
-from archloom.studies.storage import History, Store, Trial
+from archloom.studies.storage import Trial
 
-from .progress import Stages
 from .proposals import Proposals
+
+if TYPE_CHECKING:
+    from archloom.search.hardware.certify import Certificate
+
+
+@dataclass(frozen=True, slots=True)
+class Proposed:
+    """Designs that were proposed.
+
+    Attributes:
+        points: to be run.
+        refused: not to be run.
+        certificate: what was proven before they were proposed; None if nobody asked, or nothing is.
+        seconds, cpu_seconds: that the proposal took, without learning.
+        learning_seconds: that it took to learn from what had ended since the one before.
+    """
+
+    points: list[Point]
+    refused: list[Point]
+    certificate: "Certificate | None"
+    seconds: float
+    cpu_seconds: float
+    learning_seconds: float
 
 
 class Learning:
     """Optimizer and certificate, and what they have not heard of yet.
 
+    Trials that ended between two proposals are told at once, in the order of their numbers.
+
     Args:
         make: the study's proposals, before any was proposed.
-        store: gets the certificate.
-        history: knows which certificate there was.
-        stages: hears of what takes time.
+
+    Attributes:
+        asked: proposals so far.
+        trials: that ended.
     """
 
-    def __init__(
-        self, make: Callable[[], Proposals], store: Store, history: History, stages: Stages
-    ) -> None:
+    def __init__(self, make: Callable[[], Proposals]) -> None:
         self._proposals = make()
-        self._store = store
-        self._history = history
-        self._stages = stages
-        self._batch = -1
-        self._trials = 0
-        self._untold: list[tuple[Sequence[Point], Sequence[Trial]]] = []
+        self._untold: list[tuple[Sequence[Trial], Sequence[Point]]] = []
+        self._since: list[Trial] = []
+        self._newest = -1
+        self.asked = 0
+        self.trials = 0
 
-    def refused(self, points: Sequence[Point]) -> None:
-        """Take note of designs that were proposed before, and are not run."""
-        if points:
-            self._untold.append((points, ()))
+    @property
+    def certificate_number(self) -> int:
+        """Number of the certificate that knows all trials that ended: that of the last proposal
+        before the last of them ended. Below 0 before one has."""
+        return self.asked - 1 if self._since else self._newest
 
-    def ended(self, batch: int, trials: Sequence[Trial]) -> None:
-        """Take note of the trials of a batch."""
-        self._batch = batch
-        self._trials += len(trials)
-        self._untold.append(((), trials))
+    def ended(self, trials: Sequence[Trial]) -> None:
+        """Take note of trials that ended."""
+        self.trials += len(trials)
+        self._since += trials
 
-    def proposals(self) -> Proposals:
-        """Return where designs come from, once it has heard of everything."""
-        if self._untold:
-            self._stages.begin(f"learning from {self._trials} trials, bounding the others")
-            for points, trials in self._untold:
-                self._proposals.refuse(points)
-                if trials:
-                    self._proposals.tell(trials)
-            self._untold.clear()
-            self._stages.end()
-        return self._proposals
+    def asked_before(self, refused: Sequence[Point]) -> None:
+        """Take note that designs were proposed before, by what was not to be run of them."""
+        self._untold.append((self._group(), refused))
+        self.asked += 1
 
-    def certified(self) -> float | None:
-        """Publish what is proven of the front by now; return the share of the hypervolume.
+    def propose(
+        self, n: int, first: Sequence[Point], pending: Sequence[Point], certify: bool
+    ) -> Proposed:
+        """Return up to ``n`` designs to run, once everything is learned; this takes its time.
 
-        None if nothing is. It is the certificate of before if that is still there as it was.
+        Args:
+            n: how many.
+            first: designs that somebody wants to run, whatever bounds say.
+            pending: designs that were proposed and have not ended.
+            certify: whether a certificate is wanted as well.
         """
-        noted = self._history.certificate(self._batch)
-        if noted is not None and noted.digest == self._store.certificate_digest():
-            return noted.share
-        certificate = self.proposals().certificate()
-        if certificate is None:
-            return None
-        digest = self._store.publish_certificate(certificate)
-        self._history.certified(self._batch, digest, certificate.share)
-        return certificate.share
+        told = perf_counter()
+        self._tell()
+        certificate = self._proposals.certificate() if certify else None
+        self.asked += 1
+        began, cpu_began = perf_counter(), thread_time()
+        points, refused = self._proposals.next(n, first, pending)
+        taken = (perf_counter() - began, thread_time() - cpu_began, began - told)
+        return Proposed(points, refused, certificate, *taken)
+
+    def certificate(self) -> "Certificate | None":
+        """Return what is proven, once everything is learned; None if nothing is."""
+        self._tell()
+        return self._proposals.certificate()
+
+    def _group(self) -> list[Trial]:
+        self._newest = self.certificate_number
+        group, self._since = sorted(self._since, key=lambda trial: trial.number), []
+        return group
+
+    def _tell(self) -> None:
+        for trials, refused in [*self._untold, (self._group(), ())]:
+            if trials:
+                self._proposals.tell(trials)
+            self._proposals.refuse(refused)
+        self._untold.clear()

@@ -62,7 +62,8 @@ class LiveFront:
         from archloom.search import hypervolume
 
         objective_set = self._study.problem.objective_set
-        self._under_way.clear()
+        for trial in trials:
+            self._under_way.pop(trial.number, None)
         self.front = front_of([*self.front, *trials], objective_set)
         self._update()
         costs = [trial.costs(objective_set) for trial in self.front]

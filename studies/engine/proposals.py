@@ -30,6 +30,10 @@ FEW_REFUSALS: Final = 64
 #: hypervolume certified in the quickstart than with eight.
 TIGHTENED: Final = 64
 
+#: Results in a group, of those that are told at once, for which they are taken: with a hundred
+#: workers, dozens of trials end while designs are proposed, and the workers would wait.
+TIGHTENED_FOR: Final = 8
+
 
 class Proposals:
     """Proposes designs, none of which bounds exclude.
@@ -63,22 +67,24 @@ class Proposals:
         self._objective_set = problem.objective_set
         self._observed = 0
 
-    def next(self, n: int, first: Sequence[Point] = ()) -> tuple[list[Point], list[Point]]:
+    def next(
+        self, n: int, first: Sequence[Point] = (), pending: Sequence[Point] = ()
+    ) -> tuple[list[Point], list[Point]]:
         """Return up to ``n`` designs to run, and those that were proposed and are not run.
 
         The optimizer observes the latter. No designs to run: the space has no others, or none
         that can add to the front. ``first`` are ``n`` designs at the most that somebody wants to
-        run, whatever bounds say.
+        run, whatever bounds say; ``pending`` those that run and have not ended.
         """
         chosen = list(first)
         if self._pruner.covers_space and not self._pruner.candidates_left:
             return chosen, []
         if self._exact and self._whole and self._observed >= LEAD and not chosen:
-            return self._pruner.best_candidates(n), []
+            return self._pruner.best_candidates(n, pending), []
         refused: list[Point] = []
         most = REFUSALS if self._whole or not self._exact else FEW_REFUSALS
         while len(chosen) < n and len(refused) < most:
-            points = self._optimizer.ask(n - len(chosen), chosen)
+            points = self._optimizer.ask(n - len(chosen), [*pending, *chosen])
             if not points:
                 break
             excluded = [point for point in points if self._pruner.pruned(point)]
@@ -86,7 +92,7 @@ class Proposals:
             self.refuse(excluded)
             refused += excluded
         if self._exact and not chosen:
-            chosen = self._pruner.best_candidates(n)
+            chosen = self._pruner.best_candidates(n, pending)
         return chosen, refused
 
     def refuse(self, points: Sequence[Point]) -> None:
@@ -105,7 +111,7 @@ class Proposals:
             self._pruner.tell(observation, settled=trial.state in ("complete", "infeasible"))
         few = self._observed >= LEAD or self._pruner.candidates_left <= ENUMERATE_LIMIT
         every = self._exact and self._whole and few
-        self._pruner.tighten(None if every else TIGHTENED * len(trials))
+        self._pruner.tighten(None if every else TIGHTENED * min(len(trials), TIGHTENED_FOR))
 
     def certificate(self) -> "Certificate | None":
         """Return what bounds prove of the front; None if the space is not followed."""

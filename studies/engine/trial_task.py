@@ -6,10 +6,10 @@ resumed study reads from its journal is then exactly the one that an undisturbed
 """
 
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from time import perf_counter, process_time
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from archloom.studies.storage import Crash, Lost, TaskResult, decode, encode
 
@@ -74,68 +74,3 @@ def perform(context: TaskContext, task: TrialTask) -> TaskResult | Crash:
     except Exception as error:  # noqa: BLE001  (the one place where a crash becomes data)
         return Crash(type(error).__name__, str(error), traceback.format_exc())
     return TaskResult(payload, perf_counter() - start, process_time() - cpu_start)
-
-
-#: called with the position of a task that begins
-Started: TypeAlias = Callable[[int], None]
-
-
-def nobody(index: int) -> None:
-    """Hear that a task begins, and do nothing."""
-
-
-class Executor(Protocol):
-    """Does tasks, perhaps in parallel; a context manager that holds the workers."""
-
-    def __enter__(self) -> Self:
-        """Start the workers."""
-        ...
-
-    def __exit__(self, *_: object) -> None:
-        """Stop the workers; tasks under way are given up."""
-        ...
-
-    def run(
-        self, tasks: Sequence[TrialTask], started: Started = nobody
-    ) -> Iterator[tuple[int, TaskResult | Crash]]:
-        """Yield (position in ``tasks``, result) for every task, each as soon as it is done.
-
-        ``started`` is called with the position of each task when it begins.
-        """
-        ...
-
-
-class InlineExecutor:
-    """Does the tasks in this process, in order: for debugging, tests and single cores.
-
-    ``check`` is called before each task and may raise to give up; ``before`` is called once, before
-    the first task.
-    """
-
-    def __init__(
-        self,
-        context: TaskContext,
-        check: Callable[[], None] = lambda: None,
-        before: Callable[[], None] = lambda: None,
-    ) -> None:
-        self._context = context
-        self._check = check
-        self._before: Callable[[], None] | None = before
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        return None
-
-    def run(
-        self, tasks: Sequence[TrialTask], started: Started = nobody
-    ) -> Iterator[tuple[int, TaskResult | Crash]]:
-        """Yield (position in ``tasks``, result), in order."""
-        for index, task in enumerate(tasks):
-            if self._before:
-                self._before()
-                self._before = None
-            self._check()
-            started(index)
-            yield index, perform(self._context, task)

@@ -26,6 +26,7 @@ LATER: Final[Mapping[str, Any]] = {
     "start_from": [],
     "validation": {"workloads": [], "evaluations": None},
     "mode": "search",
+    "logical_workers": 1,
 }
 _UNSET: Final = object()
 

@@ -1,8 +1,8 @@
 """History of a study: the events of its journal, and the results that they hold.
 
 =============  =================================================================================
-``asked``      when, batch, the points, those that bounds exclude (``refused``), and how long the
-               optimizer took, on wall and CPU
+``asked``      when, batch, the points, those that bounds exclude (``refused``), how long the
+               optimizer took, on wall and CPU, and to learn from trials before
 ``advanced``   when, trial, round, the compressed result (:func:`encode`), and how long it took
 ``crashed``    when, trial, round, and the error with its traceback
 ``validated``  when, trial, position of the held-out network, and the result or the crash
@@ -188,10 +188,13 @@ class History:
         refused: list[Point],
         seconds: float,
         cpu_seconds: float,
+        learning_seconds: float,
     ) -> None:
-        """Note the points of a batch, those that are not run, and what it took to find them."""
+        """Note the points of a batch, those that are not run, and what it took to find them, and to
+        learn from the trials before."""
         content = {"batch": batch, "points": points} | ({"refused": refused} if refused else {})
-        self._note("asked", **content, **_taken(seconds, cpu_seconds))
+        learning = {"learning_seconds": round(learning_seconds, 6)}
+        self._note("asked", **content, **_taken(seconds, cpu_seconds), **learning)
 
     def certificate(self, batch: int) -> Certified | None:
         """Return what was proven of the front after a batch; None if nothing is noted."""

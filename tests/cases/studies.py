@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archloom.studies.config.study_config import StudyConfig, load_config
+from archloom.studies.engine.executors.executor import InlineExecutor
 from archloom.studies.engine.loop import run_study
 from archloom.studies.engine.progress.watch import Status, Unwatched
 from archloom.studies.engine.study import header_of, prepare
-from archloom.studies.engine.trial_task import InlineExecutor
 from archloom.studies.storage.store import Store
 from archloom.studies.storage.trial import Trial
 

@@ -7,7 +7,8 @@ import pytest
 from archloom.search.software.search import SoftwareSettings, advance
 from archloom.space.design_space.presets import preset
 from archloom.space.networks.registry import network
-from archloom.studies.engine.trial_task import Executor, TaskContext, TrialTask, perform
+from archloom.studies.engine.executors.executor import Executor
+from archloom.studies.engine.trial_task import TaskContext, TrialTask, perform
 from archloom.studies.storage.history import TaskResult, decode
 from archloom.studies.storage.trial import Crash
 

@@ -1,5 +1,7 @@
 """Dominance pruning: designs whose lower bounds the front dominates need not be run."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -118,21 +120,18 @@ class DominancePruner:
         for row in loose:
             self._tighten(int(row))
 
-    def best_candidates(self, n: int) -> list[Point]:
-        """Return ``n`` unobserved designs that may add to the front, best first.
+    def best_candidates(self, n: int, pending: Sequence[Point] = ()) -> list[Point]:
+        """Return ``n`` designs that may add to the front, best first: neither observed nor pending.
 
         The first is the one that is furthest from being dominated if costs are above bounds as
         much as those of results so far; each further one, if those before it come out so. Fewer
         than ``n`` if there are no more.
         """
+        known = self._observed_keys.union(map(self._problem.space.point_key, pending))
         if self._boxes:
-            return self._boxes.designs(n, self._observed_keys)
+            return self._boxes.designs(n, known)
         rows = np.array(
-            [
-                r
-                for r in np.flatnonzero(self._undominated)
-                if self._candidates[r].key not in self._observed_keys
-            ],
+            [r for r in np.flatnonzero(self._undominated) if self._candidates[r].key not in known],
             dtype=np.int64,
         )
         expected = self._expected_logs(rows)

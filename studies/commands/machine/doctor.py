@@ -174,7 +174,7 @@ def _executor(config: "StudyConfig") -> Finding:
     if choice.address is None:
         workers = choice.workers or len(os.sched_getaffinity(0))
         return _writable(f"executor ray, {workers} workers", _ray_folder(), "set RAY_TMPDIR")
-    from archloom.studies.engine import check_reachable
+    from archloom.studies.engine.executors import check_reachable
 
     try:
         check_reachable(choice.address)

@@ -11,15 +11,10 @@ import pytest
 
 from archloom.search.software.result import SoftwareResult
 from archloom.search.software.search import SoftwareTask, advance as search_software
-from archloom.studies.engine.executors import RayExecutor
+from archloom.studies.engine.executors.executor import Executor, InlineExecutor
+from archloom.studies.engine.executors.ray_executor import RayExecutor
 from archloom.studies.engine.interrupt import Stopped
-from archloom.studies.engine.trial_task import (
-    Executor,
-    InlineExecutor,
-    TaskContext,
-    TrialTask,
-    perform,
-)
+from archloom.studies.engine.trial_task import TaskContext, TrialTask, perform
 from archloom.studies.errors import TroubleError
 from archloom.studies.storage.history import TaskResult, decode
 from archloom.studies.storage.trial import Crash, Lost

@@ -17,8 +17,11 @@ from archloom.studies.storage.parts import BASELINE_FILE, JOURNAL, TRIALS
 from ...cases.studies import TINY, archloom, begin, write_study
 from ...cases.sweeps import sweep
 
-#: some 60 pieces of work, each of a few milliseconds
-LONG = TINY.replace("trials: 10", "trials: 24").replace("first_budget: 2", "first_budget: 4")
+#: some 60 pieces of work, each of a few milliseconds, of batches that overlap
+LONG = (
+    TINY.replace("trials: 10", "trials: 24").replace("first_budget: 2", "first_budget: 4")
+    + "logical_workers: 7\n"
+)
 
 
 Result = tuple[bytes, bytes, str]

@@ -1,6 +1,6 @@
 from hypothesis import given, strategies as st
 
-from archloom.studies.engine.placement import Placed, Placement
+from archloom.studies.engine.executors.placement import Placed, Placement
 
 
 def tasks(*trials: int) -> list[Placed]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from ..errors import TroubleError
+from ...errors import TroubleError
 
 #: Ray's smallest object store is 75 MB; what workers share is far smaller.
 _OBJECT_STORE_BYTES: Final = 100 * 2**20

@@ -1,30 +1,24 @@
-"""Executors: where the tasks of a study are done, in this process or in Ray workers.
+"""The executor that does tasks in Ray's workers, on this machine or on a cluster.
 
-The result of a task depends on the task alone, so both executors give the same results, in
+The result of a task depends on the task alone, so all executors give the same results, in
 another order.
 """
 
 import os
+from bisect import insort
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, Self
 
+from archloom.studies.engine.progress import SILENT, Stages
 from archloom.studies.storage import Crash, Lost, TaskResult
 
-from ..errors import TroubleError
+from ...errors import TroubleError
+from ..interrupt import Stopped
+from ..trial_task import TaskContext, TrialTask, perform
 from .cluster import check_reachable, connect
-from .interrupt import Stopped
+from .executor import Executor, InlineExecutor, Key, Outcome, nothing
 from .placement import Placed, Placement
-from .progress import SILENT, Stages
-from .trial_task import (
-    Executor,
-    InlineExecutor,
-    Started,
-    TaskContext,
-    TrialTask,
-    nobody,
-    perform,
-)
 
 #: Seconds between two looks at whether the user wants to stop.
 _PATIENCE_S = 0.2
@@ -47,7 +41,7 @@ class _Worker:
         return perform(self._context, task)
 
 
-class RayExecutor:
+class RayExecutor(Executor):
     """Does the tasks in Ray workers, one at a time in each.
 
     Args:
@@ -68,6 +62,8 @@ class RayExecutor:
         TroubleError: on entering, if nothing answers at the address; later, if workers cannot
             start, or the cluster refuses.
     """
+
+    apart = True
 
     def __init__(
         self,
@@ -90,7 +86,10 @@ class RayExecutor:
         self._made = self._stillborn = 0
         self._starting = False
         # what is asked of workers: the answer of one that starts has no task
-        self._asked: dict[Any, tuple[int, int | None]] = {}
+        self._asked: dict[Any, tuple[int, Key | None]] = {}
+        self._tasks: dict[Key, tuple[TrialTask, Callable[[], None]]] = {}
+        self._waiting: list[Key] = []
+        self._losses = Counter[Key]()
 
     def __enter__(self) -> Self:
         if self._address is not None:
@@ -120,33 +119,36 @@ class RayExecutor:
         import ray
 
         self._make = None
-        self._workers.clear()
-        self._asked.clear()
+        for content in (self._workers, self._asked, self._tasks, self._waiting):
+            content.clear()
         ray.shutdown()
 
-    def run(
-        self, tasks: Sequence[TrialTask], started: Started = nobody
-    ) -> Iterator[tuple[int, TaskResult | Crash]]:
-        """Yield (position in ``tasks``, result), each as soon as it is done."""
-        if not tasks:
-            return
+    def submit(self, key: Key, task: TrialTask, started: Callable[[], None] = nothing) -> None:
+        """Have a task done."""
+        insort(self._waiting, key)
+        self._tasks[key] = task, started
+
+    def poll(self) -> list[tuple[Key, Outcome]]:
+        """Give idle workers what waits, and wait for a moment for what they bring."""
+        if not self._tasks:
+            return []
         if self._make is None:
             self._before()
             self._stages.begin(f"starting Ray with {self._count} workers")
             self._starting = True
             self._start()
-        waiting, losses = list(range(len(tasks))), Counter[int]()
-        left = len(tasks)
-        while left:
-            if self._wants_to_go_on():
-                self._give_out(tasks, waiting, started)
-            for index, result in self._done():
-                if isinstance(result, Lost) and losses[index] < _RETRIES:
-                    losses[index] += 1
-                    waiting.insert(0, index)
-                    continue
-                left -= 1
-                yield index, result
+        if self._wants_to_go_on():
+            self._give_out()
+        ended = []
+        for key, result in self._done():
+            if isinstance(result, Lost) and self._losses[key] < _RETRIES:
+                self._losses[key] += 1
+                insort(self._waiting, key)
+                continue
+            self._losses.pop(key, None)
+            del self._tasks[key]
+            ended.append((key, result))
+        return ended
 
     def _wants_to_go_on(self) -> bool:
         """Ask whether tasks may begin.
@@ -157,30 +159,34 @@ class RayExecutor:
         try:
             self._check()
         except Stopped:
-            if all(index is None for _, index in self._asked.values()):
+            if all(key is None for _, key in self._asked.values()):
                 raise
             return False
         return True
 
-    def _done(self) -> Iterator[tuple[int, TaskResult | Crash]]:
+    def _done(self) -> Iterator[tuple[Key, Outcome]]:
         """Wait a little; yield what tasks have come to meanwhile."""
         import ray
 
-        done, _ = ray.wait(list(self._asked), num_returns=1, timeout=_PATIENCE_S)
+        asked = list(self._asked)
+        done, _ = ray.wait(asked, num_returns=1, timeout=_PATIENCE_S)
+        if done:
+            # others that are done as well
+            done, _ = ray.wait(asked, num_returns=len(asked), timeout=0)
         for reference in done:
-            worker, index = self._asked.pop(reference)
+            worker, key = self._asked.pop(reference)
             try:
                 result = ray.get(reference)
             except (ray.exceptions.RayActorError, ray.exceptions.OutOfMemoryError) as error:
-                result = self._died(worker, error, starting=index is None)
+                result = self._died(worker, error, starting=key is None)
             else:
                 self._begun()
                 if isinstance(result, Lost):
                     # its machine has no room: what it remembers takes some
                     ray.kill(self._workers[worker])
                     self._replace(worker)
-            if index is not None:
-                yield index, result
+            if key is not None:
+                yield key, result
 
     def _begun(self) -> None:
         """Note that a worker is there: until then a cluster may have had no room."""
@@ -189,18 +195,20 @@ class RayExecutor:
             self._starting = False
             self._stages.end()
 
-    def _give_out(self, tasks: Sequence[TrialTask], waiting: list[int], started: Started) -> None:
+    def _give_out(self) -> None:
         """Give each idle worker a task, if one waits for it."""
         busy = {worker for worker, _ in self._asked.values()}
         for number, worker in self._workers.items():
             if number in busy:
                 continue
-            chosen = self._placement.choose(number, [_placed(tasks[index]) for index in waiting])
+            waiting = [_placed(self._tasks[key][0]) for key in self._waiting]
+            chosen = self._placement.choose(number, waiting)
             if chosen is None:
                 continue
-            index = waiting.pop(chosen)
-            started(index)
-            self._asked[worker.perform.remote(tasks[index])] = number, index
+            key = self._waiting.pop(chosen)
+            task, started = self._tasks[key]
+            started()
+            self._asked[worker.perform.remote(task)] = number, key
 
     def _died(self, number: int, error: Any, starting: bool) -> Lost:
         """Replace a worker; return what its task has come to, if it is not done again.

@@ -1,0 +1,109 @@
+"""What every executor does, and the one that needs no other process."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Self, TypeAlias
+
+from archloom.studies.storage import Crash, TaskResult
+
+from ..trial_task import TaskContext, TrialTask, perform
+
+#: what a task is known by; those that sort first begin first
+Key: TypeAlias = tuple[int, int]
+
+Outcome: TypeAlias = TaskResult | Crash
+
+
+def nothing() -> None:
+    """Hear that a task begins, and do nothing."""
+
+
+class Executor(ABC):
+    """Does tasks, perhaps in parallel; a context manager that holds the workers.
+
+    Attributes:
+        apart: whether tasks are done in other processes, so that this one has time meanwhile.
+    """
+
+    apart: bool
+
+    def __enter__(self) -> Self:
+        """Prepare to start workers."""
+        return self
+
+    @abstractmethod
+    def __exit__(self, *_: object) -> None:
+        """Stop the workers; tasks under way are given up."""
+
+    @abstractmethod
+    def submit(self, key: Key, task: TrialTask, started: Callable[[], None] = nothing) -> None:
+        """Have a task done, before those whose keys are greater.
+
+        ``started`` is called when it begins, and again if it has to be begun again.
+        """
+
+    @abstractmethod
+    def poll(self) -> list[tuple[Key, Outcome]]:
+        """Do something, or wait a little; return what has ended since the last call.
+
+        Raises:
+            Stopped: the user wants to stop, and nothing is under way.
+            TroubleError: no work can be done.
+        """
+
+    def run(
+        self, tasks: Sequence[TrialTask], started: Callable[[int], None] = lambda _: None
+    ) -> Iterator[tuple[int, Outcome]]:
+        """Yield (position in ``tasks``, result) for every task, each as soon as it is done.
+
+        ``started`` is called with the position of each task when it begins.
+        """
+        for index, task in enumerate(tasks):
+            self.submit((index, 0), task, partial(started, index))
+        left = len(tasks)
+        while left:
+            for (index, _), result in self.poll():
+                left -= 1
+                yield index, result
+
+
+class InlineExecutor(Executor):
+    """Does the tasks in this process, in order: for debugging, tests and single cores.
+
+    ``check`` is called before each task and may raise to give up; ``before`` is called once, before
+    the first task.
+    """
+
+    apart = False
+
+    def __init__(
+        self,
+        context: TaskContext,
+        check: Callable[[], None] = lambda: None,
+        before: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._context = context
+        self._check = check
+        self._before: Callable[[], None] | None = before
+        self._waiting: dict[Key, tuple[TrialTask, Callable[[], None]]] = {}
+
+    def __exit__(self, *_: object) -> None:
+        self._waiting.clear()
+
+    def submit(self, key: Key, task: TrialTask, started: Callable[[], None] = nothing) -> None:
+        """Have a task done."""
+        self._waiting[key] = task, started
+
+    def poll(self) -> list[tuple[Key, Outcome]]:
+        """Do the first task that waits."""
+        if not self._waiting:
+            return []
+        if self._before:
+            self._before()
+            self._before = None
+        self._check()
+        key = min(self._waiting)
+        task, started = self._waiting.pop(key)
+        started()
+        return [(key, perform(self._context, task))]
