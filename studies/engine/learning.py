@@ -46,7 +46,7 @@ class Proposed:
         certificate: what was proven before it was; None if nobody asked, or nothing is.
         snapshot: what was learned before; None if the last one is as good.
         seconds, cpu_seconds: that the proposal took, without learning.
-        learning_seconds: that it took to learn from what had ended since the one before.
+        learning_cpu_seconds: that it took to learn from what had ended since the one before.
     """
 
     asked: Asked
@@ -54,7 +54,7 @@ class Proposed:
     snapshot: Snapshot | None
     seconds: float
     cpu_seconds: float
-    learning_seconds: float
+    learning_cpu_seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +121,14 @@ class Learning:
             pending: designs that were proposed and have not ended.
             certify: whether a certificate is wanted as well.
         """
-        told = perf_counter()
+        told = thread_time()
         self._tell()
         certificate = self._proposals.certificate() if certify else None
         snapshot = self._snapshot()
         self.asked += 1
         began, cpu_began = perf_counter(), thread_time()
         asked = self._proposals.next(n, first, pending)
-        taken = (perf_counter() - began, thread_time() - cpu_began, began - told)
+        taken = (perf_counter() - began, thread_time() - cpu_began, cpu_began - told)
         return Proposed(asked, certificate, snapshot, *taken)
 
     def certificate(self) -> "Certificate | None":

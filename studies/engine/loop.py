@@ -116,7 +116,7 @@ class _Loop:
         if proposed.certificate is not None:
             share = self._publish_certificate(number - 1, proposed.certificate)
         self._live.certified = share if share is not None else self._live.certified
-        taken = (proposed.seconds, proposed.cpu_seconds, proposed.learning_seconds)
+        taken = (proposed.seconds, proposed.cpu_seconds, proposed.learning_cpu_seconds)
         self._history.asked(number, proposed.asked, *taken)
         if proposed.snapshot is not None:
             self._history.keep_learned(self._store.publish_learned(asdict(proposed.snapshot)))

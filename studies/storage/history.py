@@ -226,7 +226,7 @@ class History:
         asked: Asked,
         seconds: float,
         cpu_seconds: float,
-        learning_seconds: float,
+        learning_cpu_seconds: float,
     ) -> None:
         """Note what was proposed for a batch, and what it took to find it, and to learn from the
         trials before."""
@@ -235,7 +235,7 @@ class History:
             content["refused"] = pack(asked.refused)
         if asked.followed:
             content["followed"] = True
-        learning = {"learning_seconds": round(learning_seconds, 6)}
+        learning = {"learning_cpu_seconds": round(learning_cpu_seconds, 6)}
         self._note("asked", **content, **_taken(seconds, cpu_seconds), **learning)
 
     @property
