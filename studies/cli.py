@@ -112,8 +112,19 @@ def resume(
     address: Address = None,
     retry_failed: Annotated[
         bool,
-        Option("--retry-failed", help="Do again what crashed, and what machines failed."),
+        Option(
+            "--retry-failed",
+            help="Do again what crashed, broke a limit of a round, and what machines failed.",
+        ),
     ] = False,
+    cpu_s: Annotated[
+        float | None,
+        Option("--cpu-s", help="CPU-seconds of a round at most, whatever the study says."),
+    ] = None,
+    memory_mb: Annotated[
+        float | None,
+        Option("--memory-mb", help="Memory of a round at most, whatever the study says."),
+    ] = None,
 ) -> None:
     """Go on with a study that was stopped or killed; the result is as if it never had been.
 
@@ -122,7 +133,7 @@ def resume(
     """
     from .commands.study import Overrides, resume as resume_study
 
-    overrides = Overrides(executor, workers, address)
+    overrides = Overrides(executor, workers, address, cpu_s, memory_mb)
     raise Exit(resume_study(study, overrides, new_console(), retry_failed))
 
 

@@ -35,7 +35,7 @@ def run_study(
 ) -> list[Trial]:
     """Run the study to its end, from wherever its store says that it is; return the trials.
 
-    ``retry`` has searches done again that crashed, or that machines failed.
+    ``retry`` has searches done again that crashed, broke a limit, or that machines failed.
     """
     published = PublishedWatch(watch, store)
     try:
@@ -268,6 +268,7 @@ class _Loop:
                 best=objective.text(front[0].figure(objective)) if front else None,
                 front=len(front),
                 failed=sum(trial.state in ("failed", "lost") for trial in self._trials),
+                over_limit=sum(trial.state == "over_limit" for trial in self._trials),
                 validation=validation,
                 volume=self._live.volume,
                 certified=self._live.certified,

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         Crash as Crash,
         HeldOutTrial as HeldOutTrial,
         Lost as Lost,
+        OverLimit as OverLimit,
         Trial as Trial,
         TrialState as TrialState,
     )

@@ -9,6 +9,7 @@
 ``validated``  when, trial, position of the held-out network, and the result or the crash
 ``opened``     when and with which executor a process took the study up, and which study it is
 ``lost``       when, trial, round or held-out network, and the error: machines failed, not the trial
+``over_limit`` when, trial, round or held-out network, and which limit of time or memory it broke
 ``certified``  when, batch, share of the hypervolume, and a digest of the certificate of that time
 ``retried``    when, trial, and round or network: what was lost is to be done again
 ``learned``    when, and a digest of the snapshot of what was learned so far
@@ -33,7 +34,7 @@ from archloom.studies.config import named
 from ..errors import UserError
 from .parts import JOURNAL
 from .store import Store
-from .trial import Crash, Lost
+from .trial import Crash, Lost, OverLimit
 
 #: most bytes that a result is unpacked to; those of ten networks take a few hundred thousand
 MOST_BYTES: Final = 64 * 2**20
@@ -175,6 +176,9 @@ class History:
             case "lost":
                 results, key = self._place(event)
                 results[key] = Lost(**event["crash"])
+            case "over_limit":
+                results, key = self._place(event)
+                results[key] = OverLimit(**event["crash"])
             case "retried":
                 results, key = self._place(event)
                 results.pop(key, None)
@@ -195,7 +199,7 @@ class History:
         return self._held_out, (event["trial"], event["network"])
 
     def retry(self) -> int:
-        """Have everything done again that crashed or was lost; return how many searches that is."""
+        """Have all done again that crashed, was lost or over a limit; return how many searches."""
         count = 0
         for name, results in (("round", self._rounds), ("network", self._held_out)):
             for (trial, at), found in list(results.items()):
@@ -265,8 +269,7 @@ class History:
         """Note what came of a trial's round."""
         place = {"trial": trial, "round": round_index}
         if isinstance(result, Crash):
-            kind = "lost" if isinstance(result, Lost) else "crashed"
-            self._note(kind, **place, crash=result.to_dict())
+            self._note(result.event, **place, crash=result.to_dict())
         else:
             taken = _taken(result.seconds, result.cpu_seconds)
             self._note("advanced", **place, **taken, payload=result.payload)
@@ -279,8 +282,8 @@ class History:
     def validated(self, trial: int, network: int, result: TaskResult | Crash) -> None:
         """Note what came of a design on a held-out network."""
         place = {"trial": trial, "network": network}
-        if isinstance(result, Lost):
-            self._note("lost", **place, crash=result.to_dict())
+        if isinstance(result, Lost | OverLimit):
+            self._note(result.event, **place, crash=result.to_dict())
         elif isinstance(result, Crash):
             self._note("validated", **place, payload=None, crash=result.to_dict())
         else:

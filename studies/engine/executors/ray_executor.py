@@ -5,40 +5,31 @@ another order.
 """
 
 import os
+import pickle
 from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
 from archloom.studies.engine.progress import SILENT, Stages
-from archloom.studies.storage import Crash, Lost, TaskResult
+from archloom.studies.storage import Lost
 
 from ...errors import TroubleError
 from ..interrupt import Stopped
-from ..trial_task import TaskContext, TrialTask, perform
+from ..trial_task import TaskContext, TrialTask
 from .cluster import check_reachable, connect
-from .executor import Executor, InlineExecutor, Key, Outcome, nothing
+from .executor import Executor, InlineExecutor, Key, nothing
+from .limited_process import ProcessLimits
+from .outcomes import Gone, Outcome, outcome_of
 from .placement import Placed, Placement
+from .pulse import Pulse
+from .worker import CONCURRENCY, Worker
 
 #: Seconds between two looks at whether the user wants to stop.
 _PATIENCE_S = 0.2
 
 #: How often a task is tried again whose worker died (killed, out of memory).
 _RETRIES = 2
-
-
-class _Worker:
-    """What runs in a worker: it keeps what it knows of its trials from one task to the next."""
-
-    def __init__(self, context: TaskContext) -> None:
-        self._context = context
-
-    def ready(self) -> None:
-        """Answer once the worker has started."""
-
-    def perform(self, task: TrialTask) -> TaskResult | Crash:
-        """Do a task."""
-        return perform(self._context, task)
 
 
 class RayExecutor(Executor):
@@ -53,10 +44,13 @@ class RayExecutor(Executor):
     A trial goes on in the worker that had it before, unless that one has too much to do. Workers
     that a cluster has no room for yet join when it has. A worker that dies, or whose machine has no
     memory or disk left, is replaced and its task done again, twice at most; then the task is lost.
+    So is one that stands still. A task that takes more than ``context.limits`` is ended, and not
+    done again.
 
     ``check`` is called between waits. If it raises :class:`Stopped`, no task begins any more; those
     under way are waited for, and then it is raised again. ``stages`` hears that workers start,
-    which they do with the first task, after ``before`` was called.
+    which they do with the first task, after ``before`` was called. ``report`` hears of workers that
+    are replaced.
 
     Raises:
         TroubleError: on entering, if nothing answers at the address; later, if workers cannot
@@ -73,8 +67,11 @@ class RayExecutor(Executor):
         check: Callable[[], None] = lambda: None,
         stages: Stages = SILENT,
         before: Callable[[], None] = lambda: None,
+        report: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._before = before
+        self._report = report
+        self._pulse = Pulse(context.limits.stall_s)
         self._context = context
         self._check = check
         self._stages = stages
@@ -101,8 +98,13 @@ class RayExecutor(Executor):
         connect(self._address, self._count)
         import ray
 
-        shared = ray.put(self._context)
-        self._make = lambda: ray.remote(num_cpus=1)(_Worker).remote(shared)
+        limits = self._context.limits
+        held_to = ProcessLimits(limits.cpu_s, limits.memory_mb, limits.stall_s)
+        # workers pass it on to their processes as it is
+        pickled: Callable[[TaskContext], bytes] = ray.cloudpickle.dumps
+        shared = ray.put(pickled(self._context))
+        options: dict[str, Any] = {"num_cpus": 1, "concurrency_groups": CONCURRENCY}
+        self._make = lambda: ray.remote(**options)(Worker).remote(shared, held_to)
         for _ in range(self._count):
             self._add_worker()
 
@@ -145,6 +147,8 @@ class RayExecutor(Executor):
                 self._losses[key] += 1
                 insort(self._waiting, key)
                 continue
+            if isinstance(result, Gone):
+                result = result.counted(_RETRIES + 1)
             self._losses.pop(key, None)
             del self._tasks[key]
             ended.append((key, result))
@@ -168,6 +172,7 @@ class RayExecutor(Executor):
         """Wait a little; yield what tasks have come to meanwhile."""
         import ray
 
+        result: Outcome
         asked = list(self._asked)
         done, _ = ray.wait(asked, num_returns=1, timeout=_PATIENCE_S)
         if done:
@@ -176,17 +181,35 @@ class RayExecutor(Executor):
         for reference in done:
             worker, key = self._asked.pop(reference)
             try:
-                result = ray.get(reference)
+                answer = ray.get(reference)
             except (ray.exceptions.RayActorError, ray.exceptions.OutOfMemoryError) as error:
                 result = self._died(worker, error, starting=key is None)
             else:
                 self._begun()
-                if isinstance(result, Lost):
+                if key is None:
+                    continue
+                result = outcome_of(answer)
+                if isinstance(result, Gone):
+                    self._replace(worker, result.message)
+                elif isinstance(result, Lost):
                     # its machine has no room: what it remembers takes some
-                    ray.kill(self._workers[worker])
-                    self._replace(worker)
+                    self._replace(worker, f"had no room ({result.error}: {result.message})")
             if key is not None:
                 yield key, result
+        yield from self._silent()
+
+    def _silent(self) -> Iterator[tuple[Key, Outcome]]:
+        """Replace workers that do not answer any more; yield what their tasks have come to."""
+        asked = {n: (reference, key) for reference, (n, key) in self._asked.items()}
+        busy = {n: self._workers[n] for n, (_, key) in asked.items() if key is not None}
+        for worker in self._pulse.silent(busy):
+            reference, key = asked[worker]
+            del self._asked[reference]
+            text = f"did not answer for {self._context.limits.stall_s:g} s"
+            gone = Gone("WorkerSilent", text, "WorkerSilent: no traceback")
+            self._replace(worker, gone.message)
+            assert key is not None, "it does something"
+            yield key, gone
 
     def _begun(self) -> None:
         """Note that a worker is there: until then a cluster may have had no room."""
@@ -208,7 +231,7 @@ class RayExecutor(Executor):
             key = self._waiting.pop(chosen)
             task, started = self._tasks[key]
             started()
-            self._asked[worker.perform.remote(task)] = number, key
+            self._asked[worker.perform.remote(pickle.dumps(task))] = number, key
 
     def _died(self, number: int, error: Any, starting: bool) -> Lost:
         """Replace a worker; return what its task has come to, if it is not done again.
@@ -220,14 +243,18 @@ class RayExecutor(Executor):
         self._stillborn += starting
         if getattr(error, "actor_init_failed", False) or self._stillborn > _RETRIES:
             raise TroubleError(f"Ray's workers cannot start: {str(error).strip()}")
-        self._replace(number)
         name = type(error).__name__
-        return Lost(name, f"the worker died {_RETRIES + 1} times", f"{name}: no traceback")
+        gone = Gone(name, f"is gone ({name})", f"{name}: no traceback")
+        self._replace(number, gone.message)
+        return gone
 
-    def _replace(self, number: int) -> None:
-        del self._workers[number]
+    def _replace(self, number: int, why: str) -> None:
+        import ray
+
+        ray.kill(self._workers.pop(number))
         self._placement.lost(number)
         self._add_worker()
+        self._report(f"a worker {why}; another one takes its place")
 
 
 def _placed(task: TrialTask) -> Placed:
@@ -243,12 +270,13 @@ def make_executor(
     check: Callable[[], None] = lambda: None,
     stages: Stages = SILENT,
     before: Callable[[], None] = lambda: None,
+    report: Callable[[str], None] = lambda _: None,
 ) -> Executor:
     """Return the executor called ``name``: ``inline`` or ``ray``.
 
     ``check`` may raise to stop; ``stages`` hears of what takes time besides tasks; ``before`` is
-    called once, before the first task.
+    called once, before the first task; ``report`` hears of workers that are replaced.
     """
     if name == "inline":
         return InlineExecutor(context, check, before)
-    return RayExecutor(context, workers, address, check, stages, before)
+    return RayExecutor(context, workers, address, check, stages, before, report)
