@@ -19,6 +19,8 @@ from .commands import (
     Exit,
     HardwareSettings,
     Option,
+    Out,
+    Study,
     Technology,
     WordBits,
     echo,
@@ -26,6 +28,7 @@ from .commands import (
 from .commands.compare import COMPARE_EXAMPLES, compare
 from .commands.map import MAP_EXAMPLES, map_
 from .commands.schedule import SCHEDULE_EXAMPLES, schedule
+from .commands.study import COPY_EXAMPLES, copy
 from .errors import TroubleError, UserError, faults, reason
 from .rendering.text import new_console
 
@@ -34,7 +37,6 @@ app = App(
     epilog="Example: archloom run quickstart",
 )
 
-StudyDir = Annotated[Path, Argument(metavar="DIR", help="Directory of a study.")]
 ExecutorName = Annotated[
     str | None,
     Option("--executor", help="'inline' or 'ray'; changes the time, not the result."),
@@ -81,9 +83,7 @@ app.params.append(
 @app.command_of(epilog="Example: archloom run studies/quickstart.yaml --out runs/first --workers 2")
 def run(
     study: Annotated[Path, Argument(metavar="STUDY", help="A study file, or 'quickstart'.")],
-    out: Annotated[
-        Path | None, Option("--out", metavar="DIR", help="Default: runs/<study's name>.")
-    ] = None,
+    out: Out = None,
     executor: ExecutorName = None,
     workers: Workers = None,
     address: Address = None,
@@ -101,12 +101,12 @@ def run(
 
     echo(f"reading {study}")
     config = read_study(study, Overrides(executor, workers, address), method)
-    raise Exit(start(config, out, new_console()))
+    raise Exit(start(config, config.location(out), new_console()))
 
 
 @app.command_of(epilog="Example: archloom resume runs/quickstart --executor inline")
 def resume(
-    folder: StudyDir,
+    study: Study,
     executor: ExecutorName = None,
     workers: Workers = None,
     address: Address = None,
@@ -134,7 +134,7 @@ def resume(
     from .commands.study import Overrides, resume as resume_study
 
     overrides = Overrides(executor, workers, address, cpu_s, memory_mb)
-    raise Exit(resume_study(folder, overrides, new_console(), retry_failed))
+    raise Exit(resume_study(study, overrides, new_console(), retry_failed))
 
 
 @app.command_of(name="compile", epilog="Example: archloom compile --workers 8")
@@ -155,10 +155,7 @@ def doctor(
     study: Annotated[
         Path | None, Argument(metavar="[STUDY]", help="A study file, or 'quickstart', to check.")
     ] = None,
-    out: Annotated[
-        Path | None,
-        Option("--out", metavar="DIR", help="Of the study; else runs/<its name>."),
-    ] = None,
+    out: Out = None,
 ) -> None:
     """Say whether this machine can run studies: versions, cores, memory, disk, compiled kernels.
 
@@ -173,7 +170,7 @@ def doctor(
 
 @app.command_of(epilog="Example: archloom pareto runs/quickstart --json")
 def pareto(
-    folder: StudyDir,
+    study: Study,
     as_csv: Annotated[bool, Option("--csv", help="Print CSV.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     pick: Pick = None,
@@ -186,7 +183,7 @@ def pareto(
 
     if as_csv and as_json:
         raise UserError("--csv and --json exclude each other; say one of them")
-    front = read_front(folder, pick)
+    front = read_front(study, pick)
     if as_csv:
         echo(front_csv(front), nl=False)
     elif as_json:
@@ -200,33 +197,39 @@ def pareto(
 
 @app.command_of(epilog="Example: archloom show runs/quickstart 17")
 def show(
-    folder: StudyDir,
+    study: Study,
     trial: Annotated[str, Argument(metavar="TRIAL", help="Its number, or 'baseline'.")],
     as_json: AsJson = False,
 ) -> None:
     """Take one trial apart: hardware, costs by level and layer, fusion groups, mappings."""
     from .commands import show_trial
 
-    show_trial(folder, trial, as_json, new_console())
+    show_trial(study, trial, as_json, new_console())
 
 
 @app.command_of(epilog="Example: archloom status runs/quickstart; watch archloom status DIR")
-def status(folder: StudyDir, as_json: AsJson = False) -> None:
+def status(study: Study, as_json: AsJson = False) -> None:
     """Say how far a study is, who works on it, what runs and what failed; from any shell."""
     from .commands.study import show_status
 
-    show_status(folder, as_json, new_console())
+    show_status(study, as_json, new_console())
 
 
 @app.command_of(epilog="Example: archloom report runs/quickstart")
-def report(folder: StudyDir, pick: Pick = None) -> None:
+def report(
+    study: Study,
+    pick: Pick = None,
+    out: Annotated[
+        Path | None, Option("--out", metavar="DIR", help="Else the study's directory.")
+    ] = None,
+) -> None:
     """Write a study's report: one HTML file that works offline, and a picture of it."""
     from .engine.progress import ProgressView
     from .rendering.report import write_report
 
     # what is printed are the paths; progress goes beside them
     with ProgressView(new_console(stderr=True)) as view:
-        paths = write_report(folder, pick, view)
+        paths = write_report(study, pick, view, out)
     for path in paths:
         echo(path)
 
@@ -297,6 +300,7 @@ def validate(
 app.add(map_, MAP_EXAMPLES, "map")
 app.add(schedule, SCHEDULE_EXAMPLES)
 app.add(compare, COMPARE_EXAMPLES)
+app.add(copy, COPY_EXAMPLES)
 
 
 @app.command_of(

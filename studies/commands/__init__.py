@@ -20,6 +20,8 @@ if TYPE_CHECKING:
         Exit as Exit,
         HardwareSettings as HardwareSettings,
         Option as Option,
+        Out as Out,
+        Study as Study,
         Technology as Technology,
         WordBits as WordBits,
         echo as echo,

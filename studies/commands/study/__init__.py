@@ -1,7 +1,7 @@
 """Commands that work on a study, say how far it is, and print its front.
 
 ``run.py`` begins and resumes, in a process that ``supervised.py`` watches; ``summary.py`` is what
-is printed at the end, ``status.py`` before it, ``pareto.py`` the front.
+is printed at the end, ``status.py`` before it, ``pareto.py`` the front; ``copying.py`` copies.
 """
 
 from typing import TYPE_CHECKING
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .copying import COPY_EXAMPLES as COPY_EXAMPLES, copy as copy
     from .pareto import front_csv as front_csv, front_json as front_json, front_table as front_table
     from .run import (
         Overrides as Overrides,

@@ -1,15 +1,15 @@
 """Summary of a study at its end: its front, what was infeasible, and what broke a limit."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from archloom.search import ObjectiveSet
 from archloom.search.hardware.certify import certificate_text
 from archloom.studies.analysis import Front, front_of
-from archloom.studies.config import StudyConfig, pick_rule
+from archloom.studies.config import Location, StudyConfig, argument, named, pick_rule
 from archloom.studies.rendering.text import print_line
 from archloom.studies.storage import (
+    TRIALS,
     OverLimit,
     Trial,
     read_baseline,
@@ -28,11 +28,11 @@ _MOST: Final = 5
 
 
 def summarize(
-    trials: Sequence[Trial], config: StudyConfig, folder: Path, console: "Console"
+    trials: Sequence[Trial], config: StudyConfig, location: Location, console: "Console"
 ) -> int:
     """Print what a study came to, and what went wrong; return the exit code."""
     rule = pick_rule(config.pick, config.objectives)
-    held_out, proof = tuple(read_validation(folder)), read_certificate(folder)
+    held_out, proof = tuple(read_validation(location)), read_certificate(location)
     front = Front(
         config.objective_set, tuple(front_of(trials, config.objective_set)), rule, held_out, proof
     )
@@ -46,7 +46,7 @@ def summarize(
     else:
         what = "has an EDP" if all(t.edp_js is None for t in trials) else "keeps the limits"
         console.print(f"no trial {what}, so there is no front")
-    line = comparison(front, read_baseline(folder))
+    line = comparison(front, read_baseline(location))
     lines = [
         *([line] if line else []),
         *infeasible_lines(trials),
@@ -54,25 +54,25 @@ def summarize(
     ]
     for line in lines:
         console.print(line, highlight=False, soft_wrap=True)
-    for line in over_limit_lines(trials, folder):
+    for line in over_limit_lines(trials, location):
         print_line(line, console)
     failed = [trial.label for trial in trials if trial.state == "failed"]
     if failed:
         text = f"{len(failed)} of {len(trials)} trials crashed: {', '.join(failed)}; "
-        console.print(f"{text}{folder}/trials.jsonl has the tracebacks", highlight=False)
+        console.print(f"{text}{named(location, TRIALS)} has the tracebacks", highlight=False)
     lost = [trial.label for trial in trials if trial.state == "lost"]
     if lost:
         print_line(
             f"{len(lost)} of {len(trials)} trials were set aside, since machines failed them again "
             f"and again: {', '.join(lost)}; once that is mended: "
-            f"archloom resume {folder} --retry-failed",
+            f"archloom resume {argument(location)} --retry-failed",
             console,
         )
         return SET_ASIDE
     return 0 if front.members else NOTHING_FOUND
 
 
-def over_limit_lines(trials: Sequence[Trial], folder: Path) -> list[str]:
+def over_limit_lines(trials: Sequence[Trial], location: Location) -> list[str]:
     """Say which trials broke a limit of time or memory, with numbers, and how to go on."""
     over = [(trial, trial.crash) for trial in trials if isinstance(trial.crash, OverLimit)]
     if not over:
@@ -82,7 +82,7 @@ def over_limit_lines(trials: Sequence[Trial], folder: Path) -> list[str]:
     return [
         f"{len(over)} of {len(trials)} trials were ended by round_limits: {told}{more}",
         "elsewhere they may keep these limits, so another run may come to another result; to do "
-        f"them again: archloom resume {folder} --retry-failed --cpu-s S --memory-mb MB",
+        f"them again: archloom resume {argument(location)} --retry-failed --cpu-s S --memory-mb MB",
     ]
 
 

@@ -3,11 +3,10 @@
 import os
 import socket
 from dataclasses import asdict
-from pathlib import Path
 from time import time
 from typing import Any
 
-from archloom.studies.storage import end_live, write_live
+from archloom.studies.storage import Store
 
 from .watch import Running, Status, Watch
 
@@ -17,12 +16,12 @@ class PublishedWatch:
 
     Args:
         watch: hears everything.
-        folder: the study's directory.
+        store: the study, opened for writing.
     """
 
-    def __init__(self, watch: Watch, folder: Path) -> None:
+    def __init__(self, watch: Watch, store: Store) -> None:
         self._watch = watch
-        self._folder = folder
+        self._store = store
         self._began = time()
         self._stages: list[str] = []
         self._running: dict[str, dict[str, Any]] = {}
@@ -69,7 +68,7 @@ class PublishedWatch:
 
     def close(self) -> None:
         """Say that nothing is done any more."""
-        end_live(self._folder)
+        self._store.end_live()
 
     def _write(self) -> None:
         content = {
@@ -80,4 +79,4 @@ class PublishedWatch:
             "running": [*self._running.values()],
             "status": asdict(self._status) if self._status else None,
         }
-        write_live(self._folder, content)
+        self._store.write_live(content)

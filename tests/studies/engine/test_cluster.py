@@ -10,8 +10,7 @@ from time import sleep
 
 import pytest
 
-from archloom.studies.storage.records import TRIALS
-from archloom.studies.storage.store import JOURNAL
+from archloom.studies.storage.parts import JOURNAL, TRIALS
 
 from ...cases.studies import archloom, begin, write_study
 

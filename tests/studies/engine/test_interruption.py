@@ -11,14 +11,17 @@ import pytest
 from click.testing import CliRunner
 
 from archloom.studies.cli import app
-from archloom.studies.storage.records import BASELINE_FILE, TRIALS
-from archloom.studies.storage.store import JOURNAL, LOCK
+from archloom.studies.storage.directory.lock import LOCK
+from archloom.studies.storage.parts import BASELINE_FILE, JOURNAL, TRIALS
 
 from ...cases.studies import TINY, archloom, begin, write_study
 from ...cases.sweeps import sweep
 
-#: some 60 pieces of work, each of a few milliseconds
-LONG = TINY.replace("trials: 10", "trials: 24").replace("first_budget: 2", "first_budget: 4")
+#: some 60 pieces of work, each of a few milliseconds, of batches that overlap
+LONG = (
+    TINY.replace("trials: 10", "trials: 24").replace("first_budget: 2", "first_budget: 4")
+    + "logical_workers: 7\n"
+)
 
 
 Result = tuple[bytes, bytes, str]
