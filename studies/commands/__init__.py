@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Exit as Exit,
         HardwareSettings as HardwareSettings,
         Option as Option,
+        StudyDir as StudyDir,
         Technology as Technology,
         WordBits as WordBits,
         echo as echo,

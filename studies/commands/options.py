@@ -185,6 +185,8 @@ def _click_type(kind: type, least: int | None) -> click.ParamType[Any, Any]:
     return known[kind]
 
 
+StudyDir = Annotated[Path, Argument(metavar="DIR", help="Directory of a study.")]
+
 AsJson = Annotated[bool, Option("--json", help="Print JSON, with all digits.")]
 
 Seed = Annotated[int, Option("--seed", help="Of everything that is random.")]

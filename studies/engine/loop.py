@@ -18,7 +18,7 @@ from .held_out import validate
 from .learning import Learning, Proposed
 from .live_front import LiveFront
 from .logical_order import Job, LogicalOrder
-from .progress import PublishedWatch, Status, Watch
+from .progress import Status, Watch
 from .rounds import Rounds
 from .study import Study
 
@@ -36,11 +36,7 @@ def run_study(
 
     ``retry`` has searches done again that crashed, or that machines failed.
     """
-    published = PublishedWatch(watch, store.folder)
-    try:
-        return _Loop(study, store, executor, published).run(retry)
-    finally:
-        published.close()
+    return _Loop(study, store, executor, watch).run(retry)
 
 
 class _Loop:

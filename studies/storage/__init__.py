@@ -10,6 +10,11 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .event_log import (
+        EventLog as EventLog,
+        heard as heard,
+        tell as tell,
+    )
     from .header import (
         LATER as LATER,
         STUDY as STUDY,

@@ -28,6 +28,7 @@ from archloom.space import Infeasible
 from archloom.space.design_space import Point
 
 from ..errors import UserError
+from .event_log import tell_journaled
 from .store import JOURNAL, Store
 from .trial import Crash, Lost
 
@@ -37,7 +38,7 @@ MOST_BYTES: Final = 64 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """A round that went well: its compressed result, and what it took on wall and CPU.
+    """A round that went well: its compressed result, what it took on wall and CPU, and who did it.
 
     CPU seconds are of the whole process, its helper threads too: they are what a search costs,
     on however many machines it ran.
@@ -46,6 +47,7 @@ class TaskResult:
     payload: str
     seconds: float
     cpu_seconds: float
+    worker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +216,7 @@ class History:
             kind = "lost" if isinstance(result, Lost) else "crashed"
             self._note(kind, **place, crash=result.to_dict())
         else:
-            taken = _taken(result.seconds, result.cpu_seconds)
+            taken = _taken(result.seconds, result.cpu_seconds, result.worker)
             self._note("advanced", **place, **taken, payload=result.payload)
         self._rounds[trial, round_index] = _kept(result)
 
@@ -230,7 +232,7 @@ class History:
         elif isinstance(result, Crash):
             self._note("validated", **place, payload=None, crash=result.to_dict())
         else:
-            taken = _taken(result.seconds, result.cpu_seconds)
+            taken = _taken(result.seconds, result.cpu_seconds, result.worker)
             self._note("validated", **place, **taken, payload=result.payload, crash=None)
         self._held_out[trial, network] = _kept(result)
 
@@ -241,12 +243,15 @@ class History:
 
     def _note(self, event: str, **content: Any) -> None:
         """Write an event with the time at which it is written, which nothing is decided by."""
-        self._store.append({"event": event, "at": round(time(), 3), **content})
+        noted = {"event": event, "at": round(time(), 3), **content}
+        self._store.append(noted)
+        tell_journaled(noted)
 
 
 def _kept(result: TaskResult | Crash) -> str | Crash:
     return result if isinstance(result, Crash) else result.payload
 
 
-def _taken(seconds: float, cpu_seconds: float) -> dict[str, float]:
-    return {"seconds": round(seconds, 6), "cpu_seconds": round(cpu_seconds, 6)}
+def _taken(seconds: float, cpu_seconds: float, worker: str = "") -> dict[str, Any]:
+    taken = {"seconds": round(seconds, 6), "cpu_seconds": round(cpu_seconds, 6)}
+    return taken | ({"worker": worker} if worker else {})

@@ -25,11 +25,13 @@ import os
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from archloom.search.hardware.certify import Certificate
 
 from ..errors import UserError, writing
 from .differences import differences
+from .event_log import tell
 from .header import (
     LATER,
     NETWORKS,
@@ -177,6 +179,8 @@ class Store:
                 os.ftruncate(self._trials, self._published)
                 write_at(self._trials, data, self._published)
                 os.fsync(self._trials)
+                for trial in trials:
+                    _told(trial)
         self._published += len(data)
 
     def settle(self) -> None:
@@ -217,6 +221,15 @@ class Store:
     def _write(self, name: str, text: str) -> None:
         with writing(self.folder / name):
             write_whole(self.folder / name, text)
+
+
+def _told(trial: Trial) -> None:
+    figures: dict[str, Any] = {
+        "edp_js": trial.edp_js,
+        "evaluations": trial.evaluations,
+        "rounds": trial.rounds,
+    }
+    tell("trial_ended", trial=trial.number, state=trial.state, **figures)
 
 
 def _write_header(folder: Path, header: Header) -> None:

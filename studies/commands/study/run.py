@@ -7,10 +7,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archloom.studies.config import ExecutorChoice, StudyConfig, load_config, with_method
+from archloom.studies.storage import tell
 
 from ...errors import TroubleError, UserError
+from .telling import Telling
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from rich.console import Console
 
     from archloom.studies.engine import Study, WarmStart
@@ -25,6 +29,10 @@ EXACT = ("auto", "exact")
 
 #: an address that is none: Ray starts on this machine
 HERE = "local"
+
+
+#: tells nobody but those who look
+QUIET = Telling()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +79,16 @@ def read_study(path: Path, overrides: Overrides, method: str | None = None) -> S
     return overrides.apply(load_config(_find(path), partial(with_method, name=method)))
 
 
-def start(config: StudyConfig, folder: Path | None, console: "Console") -> int:
+def start(
+    config: StudyConfig, folder: Path | None, console: "Console", telling: Telling = QUIET
+) -> int:
     """Run a study, or go on with it; return the exit code.
 
     Args:
         config: of the study.
         folder: the study's directory; None for ``runs/<name>``.
         console: for progress and results.
+        telling: where to tell what happens, besides.
 
     Raises:
         UserError: nothing was written.
@@ -90,10 +101,11 @@ def start(config: StudyConfig, folder: Path | None, console: "Console") -> int:
     from .supervised import supervised
 
     folder = folder or Path("runs") / config.name
+    about = (config.name, folder, config.trials)
     if config.executor.name == "ray":
-        supervised(folder / JOURNAL)
+        supervised(folder / JOURNAL, told=telling.killed(*about))
     console.print(f"study {folder}: {config.trials} trials at the most", highlight=False)
-    with ProgressView(console) as view:
+    with ProgressView(console) as view, telling.about(*about, view.found):
         view.begin("reading the space and preparing the study")
         study, header = prepare(config, config.space), header_of(config)
         begun = _begun(folder, header)
@@ -121,7 +133,11 @@ def _begun(folder: Path, header: "Header") -> "WarmStart | None":
 
 
 def resume(
-    folder: Path, overrides: Overrides, console: "Console", retry_failed: bool = False
+    folder: Path,
+    overrides: Overrides,
+    console: "Console",
+    retry_failed: bool = False,
+    telling: Telling = QUIET,
 ) -> int:
     """Go on with the study of a directory; return the exit code.
 
@@ -130,6 +146,7 @@ def resume(
         overrides: of the executor.
         console: for progress and results.
         retry_failed: do again what crashed, and what machines failed.
+        telling: where to tell what happens, besides.
 
     Raises:
         UserError: the directory is no study, or cannot be gone on with.
@@ -142,9 +159,10 @@ def resume(
 
     header = read_header(folder)
     config = overrides.apply(stored_config(folder, header))
+    about = (config.name, folder, config.trials)
     if config.executor.name == "ray":
-        supervised(folder / JOURNAL)
-    with ProgressView(console) as view:
+        supervised(folder / JOURNAL, told=telling.killed(*about))
+    with ProgressView(console) as view, telling.about(*about, view.found):
         view.begin("reading the space and preparing the study")
         study = prepare(config, config.space)
         if header.start is not None:
@@ -170,6 +188,7 @@ def _run(
         TroubleError: a disk or a cluster failed; it says how to go on.
     """
     from archloom.studies.engine import Stopped, StopRequest, make_executor, run_study
+    from archloom.studies.engine.progress import PublishedWatch
     from archloom.studies.rendering.text import print_line
 
     folder, choice = store.folder, study.config.executor
@@ -182,22 +201,38 @@ def _run(
         print_line(f"note: {note}", console)
     stop = StopRequest()
 
+    watch = PublishedWatch(view, folder)
+    exact = study.config.software.mapping in EXACT
+
     def compile_first() -> None:
-        if study.config.software.mapping in EXACT:
+        if exact:
             from archloom.studies.commands.machine import compile_missing
 
-            compile_missing(view, choice.workers, stop.check)
+            compile_missing(watch, choice.workers, stop.check)
 
-    where = (choice.workers, choice.address, stop.check, view, compile_first)
+    where = (choice.workers, choice.address, stop.check, watch, compile_first)
     try:
-        with stop, make_executor(choice.name, study.context, *where) as executor:
-            return run_study(study, store, executor, view, retry)
+        with stop, make_executor(choice.name, study.context, *where, _prepare(exact)) as executor:
+            watch.workers = executor.workers
+            trials = run_study(study, store, executor, watch, retry)
     except Stopped:
+        tell("stopped")
         return None
     except TroubleError as error:
         raise TroubleError(
             f"{error}\nnothing that was done is lost; go on with: archloom resume {folder}"
         ) from None
+    finally:
+        watch.close()
+    tell("ended", trials=len(trials))
+    return trials
+
+
+def _prepare(exact: bool) -> "Callable[[int], int]":
+    """Return what is done on each node of a cluster before its first task."""
+    from archloom.studies.commands.machine import compile_here
+
+    return compile_here if exact else lambda _: 0
 
 
 def _ended(trials: "list[Trial] | None", study: "Study", folder: Path, console: "Console") -> int:
