@@ -30,6 +30,10 @@ class Job(NamedTuple):
 class LogicalOrder:
     """Opens and closes rounds.
 
+    A study that proposes many designs before it knows anything learns nothing from them: at most as
+    many rounds are open as trials have ended, and one at the least (benchmarks/studies/
+    logical_workers.py: without that, 80% of a front's hypervolume after 96 trials, not 99.8%).
+
     Args:
         width: most rounds that are open at a time.
 
@@ -41,6 +45,7 @@ class LogicalOrder:
         if width < 1:
             raise ValueError(f"the width is {width}, must be at least 1")
         self._width = width
+        self._ended = 0
         self._decided: list[Job] = []
         self._open: deque[Job] = deque()
 
@@ -53,7 +58,12 @@ class LogicalOrder:
     @property
     def has_room(self) -> bool:
         """Whether another round could be opened at once, if there were one."""
-        return len(self._open) < self._width
+        return len(self._open) < max(1, min(self._width, self._ended))
+
+    def ended(self, trials: int) -> None:
+        """Note that so many more trials have ended."""
+        self._ended += trials
+        self._fill()
 
     def close(self) -> Job | None:
         """Return the round that is closed next; None if none is open."""

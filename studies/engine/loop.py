@@ -169,7 +169,9 @@ class _Loop:
             return
         elsewhere = (other.costs() for other in self._batches.values() if other is not batch)
         ended = batch.next_round([*self._measured, *(c for costs in elsewhere for c in costs)])
-        self._learning.ended([batch.trial(trial) for trial in ended if trial in batch.points])
+        trials = [batch.trial(trial) for trial in ended if trial in batch.points]
+        self._learning.ended(trials)
+        self._order.ended(len(trials))
         if batch.over:
             self._finish(batch)
         else:

@@ -30,6 +30,10 @@ FEW_REFUSALS: Final = 64
 #: hypervolume certified in the quickstart than with eight.
 TIGHTENED: Final = 64
 
+#: Results in a group, of those that are told at once, for which they are taken: with a hundred
+#: workers, dozens of trials end while designs are proposed, and the workers would wait.
+TIGHTENED_FOR: Final = 8
+
 
 class Proposals:
     """Proposes designs, none of which bounds exclude.
@@ -107,7 +111,7 @@ class Proposals:
             self._pruner.tell(observation, settled=trial.state in ("complete", "infeasible"))
         few = self._observed >= LEAD or self._pruner.candidates_left <= ENUMERATE_LIMIT
         every = self._exact and self._whole and few
-        self._pruner.tighten(None if every else TIGHTENED * len(trials))
+        self._pruner.tighten(None if every else TIGHTENED * min(len(trials), TIGHTENED_FOR))
 
     def certificate(self) -> "Certificate | None":
         """Return what bounds prove of the front; None if the space is not followed."""
