@@ -224,12 +224,8 @@ class Store:
 
 
 def _told(trial: Trial) -> None:
-    figures: dict[str, Any] = {
-        "edp_js": trial.edp_js,
-        "evaluations": trial.evaluations,
-        "rounds": trial.rounds,
-    }
-    tell("trial_ended", trial=trial.number, state=trial.state, **figures)
+    done: dict[str, Any] = {"rounds": trial.rounds, "evaluations": trial.evaluations}
+    tell("trial_ended", trial=trial.number, state=trial.state, edp_js=trial.edp_js, **done)
 
 
 def _write_header(folder: Path, header: Header) -> None:

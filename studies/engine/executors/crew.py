@@ -159,15 +159,16 @@ class Crew:
 
     def _waiting(self, seconds: float) -> str:
         """Return what is waited for."""
+        workers = "1 worker" if self.wanted == 1 else f"{self.wanted} workers"
         if self.nodes is None:
-            return f"starting Ray with {self.wanted} workers"
+            return f"starting Ray with {workers}"
         if doing := self.nodes.stage:
             return doing
         if not self._selector:
-            return "the cluster has no node with cores yet"
+            return "the cluster has no node for workers now"
         if seconds < _STARTING_S:
-            return f"starting {self.wanted} workers on the cluster"
-        return f"the cluster has no room yet: 0 of {self.wanted} workers"
+            return f"starting {workers} on the cluster"
+        return f"the cluster has no room yet: 0 of {workers}"
 
     def _hire(self) -> None:
         """Make workers that are missing; those without a place get another choice of nodes."""

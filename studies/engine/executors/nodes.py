@@ -63,6 +63,7 @@ class Nodes:
         self._nodes: dict[str, Node] = {}
         self._failures = Counter[str]()
         self._looked_at = float("-inf")
+        self._served = False
         self.left = 0
 
     @property
@@ -98,7 +99,7 @@ class Nodes:
             now: even if that was done a moment ago.
 
         Raises:
-            TroubleError: no node can be used, and no other one is being looked at.
+            TroubleError: no node can be used, no other one is being looked at, and none was used.
         """
         ray = _ray()
         if not now and monotonic() - self._looked_at < _LOOK_S:
@@ -121,7 +122,8 @@ class Nodes:
         for answer in done:
             self._go_on(asked[answer])
         refused = self._of("refused")
-        if refused and len(refused) == len(self._nodes):
+        # where one was used before, others may come
+        if refused and len(refused) == len(self._nodes) and not self._served:
             told = "; ".join(f"{node.name}: {node.why}" for node in refused)
             raise TroubleError(f"no node of the cluster can be used: {told}")
 
@@ -144,7 +146,7 @@ class Nodes:
         elif node.step == "checked":
             node.step, node.answer = "prepared", _ask(key, self._prepare, node.cpus)
         else:
-            node.step = "used"
+            node.step, self._served = "used", True
             tell("node_ready", node=node.name, cpus=node.cpus, kernels_compiled=answer)
 
     def _refuse(self, node: Node, why: str) -> None:
