@@ -81,9 +81,10 @@ class Metrics(logging.Handler, Collector):
     def close(self) -> None:
         """Say that nobody works on the study any more."""
         super().close()
-        self._up = 0
-        with suppress(OSError):
-            self._write()
+        if self._up:  # logging closes handlers once more at the end of the process
+            self._up = 0
+            with suppress(OSError):
+                self._write()
 
     def _write(self) -> None:
         write_to_textfile(str(self._path), self._registry)
