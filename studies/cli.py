@@ -19,7 +19,8 @@ from .commands import (
     Exit,
     HardwareSettings,
     Option,
-    StudyDir,
+    Out,
+    Study,
     Technology,
     WordBits,
     echo,
@@ -27,7 +28,14 @@ from .commands import (
 from .commands.compare import COMPARE_EXAMPLES, compare
 from .commands.map import MAP_EXAMPLES, map_
 from .commands.schedule import SCHEDULE_EXAMPLES, schedule
-from .commands.study import RESUME_EXAMPLE, RUN_EXAMPLE, resume_, run_
+from .commands.study import (
+    COPY_EXAMPLES,
+    RESUME_EXAMPLE,
+    RUN_EXAMPLE,
+    copy,
+    resume_,
+    run_,
+)
 from .errors import TroubleError, UserError, faults, reason
 from .rendering.text import new_console
 
@@ -86,10 +94,7 @@ def doctor(
     study: Annotated[
         Path | None, Argument(metavar="[STUDY]", help="A study file, or 'quickstart', to check.")
     ] = None,
-    out: Annotated[
-        Path | None,
-        Option("--out", metavar="DIR", help="Of the study; else runs/<its name>."),
-    ] = None,
+    out: Out = None,
 ) -> None:
     """Say whether this machine can run studies: versions, cores, memory, disk, compiled kernels.
 
@@ -104,7 +109,7 @@ def doctor(
 
 @app.command_of(epilog="Example: archloom pareto runs/quickstart --json")
 def pareto(
-    folder: StudyDir,
+    study: Study,
     as_csv: Annotated[bool, Option("--csv", help="Print CSV.")] = False,
     as_json: Annotated[bool, Option("--json", help="Print JSON.")] = False,
     pick: Pick = None,
@@ -117,7 +122,7 @@ def pareto(
 
     if as_csv and as_json:
         raise UserError("--csv and --json exclude each other; say one of them")
-    front = read_front(folder, pick)
+    front = read_front(study, pick)
     if as_csv:
         echo(front_csv(front), nl=False)
     elif as_json:
@@ -131,33 +136,39 @@ def pareto(
 
 @app.command_of(epilog="Example: archloom show runs/quickstart 17")
 def show(
-    folder: StudyDir,
+    study: Study,
     trial: Annotated[str, Argument(metavar="TRIAL", help="Its number, or 'baseline'.")],
     as_json: AsJson = False,
 ) -> None:
     """Take one trial apart: hardware, costs by level and layer, fusion groups, mappings."""
     from .commands import show_trial
 
-    show_trial(folder, trial, as_json, new_console())
+    show_trial(study, trial, as_json, new_console())
 
 
 @app.command_of(epilog="Example: archloom status runs/quickstart; watch archloom status DIR")
-def status(folder: StudyDir, as_json: AsJson = False) -> None:
+def status(study: Study, as_json: AsJson = False) -> None:
     """Say how far a study is, who works on it, what runs and what failed; from any shell."""
     from .commands.study import show_status
 
-    show_status(folder, as_json, new_console())
+    show_status(study, as_json, new_console())
 
 
 @app.command_of(epilog="Example: archloom report runs/quickstart")
-def report(folder: StudyDir, pick: Pick = None) -> None:
+def report(
+    study: Study,
+    pick: Pick = None,
+    out: Annotated[
+        Path | None, Option("--out", metavar="DIR", help="Else the study's directory.")
+    ] = None,
+) -> None:
     """Write a study's report: one HTML file that works offline, and a picture of it."""
     from .engine.progress import ProgressView
     from .rendering.report import write_report
 
     # what is printed are the paths; progress goes beside them
     with ProgressView(new_console(stderr=True)) as view:
-        paths = write_report(folder, pick, view)
+        paths = write_report(study, pick, view, out)
     for path in paths:
         echo(path)
 
@@ -228,6 +239,7 @@ def validate(
 app.add(map_, MAP_EXAMPLES, "map")
 app.add(schedule, SCHEDULE_EXAMPLES)
 app.add(compare, COMPARE_EXAMPLES)
+app.add(copy, COPY_EXAMPLES)
 
 
 @app.command_of(

@@ -2,10 +2,13 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from .cases.postgres import Server, programs
 
 # a caller that ignores Ctrl-C, as nohup's do, must not make tests wait for one they have pressed
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
@@ -52,3 +55,23 @@ def finished_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
         code = start(config, folder / "small", Console(file=log))
     assert code == 0
     return folder / "small"
+
+
+@pytest.fixture(scope="session")
+def running_postgres() -> Iterator[Server]:
+    """A PostgreSQL server, which tests may kill as long as they start it again."""
+    if programs() is None:
+        why = "there is no PostgreSQL server; on Debian and Ubuntu: apt-get install postgresql"
+        if os.environ.get("CI") == "true":
+            pytest.fail(why)
+        pytest.skip(why)
+    server = Server()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def postgres(running_postgres: Server) -> Server:
+    """That server with nothing of ours in it."""
+    running_postgres.empty()
+    return running_postgres

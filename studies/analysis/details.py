@@ -8,11 +8,11 @@ digit.
 from collections.abc import Mapping as Dict
 from dataclasses import asdict
 from math import isfinite
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from archloom.space.mapping import loop_nest
 from archloom.space.workload import DIMS, TENSORS
+from archloom.studies.config import Location
 from archloom.studies.storage import (
     Header,
     HeldOutTrial,
@@ -22,6 +22,7 @@ from archloom.studies.storage import (
     read_header,
     read_trials,
     read_validation,
+    template_file,
 )
 
 from ..errors import UserError
@@ -36,11 +37,11 @@ if TYPE_CHECKING:
 Details = dict[str, Any]
 
 
-def trial_details(folder: Path, trial: int | None) -> Details:
+def trial_details(location: Location, trial: int | None) -> Details:
     """Return everything that is known of one trial, as plain JSON values.
 
     Args:
-        folder: directory of the study.
+        location: of the study.
         trial: its number; None for the baseline.
 
     Returns:
@@ -52,12 +53,12 @@ def trial_details(folder: Path, trial: int | None) -> Details:
         UserError: no such study or trial, or this version of archloom prices the recorded plan
             otherwise than the one that found it.
     """
-    header = read_header(folder)
-    found = _trial(folder, trial)
-    hardware = hardware_of(folder, header, found)
-    workloads = kept_workloads(folder, header)
+    header = read_header(location)
+    found = _trial(location, trial)
+    hardware = hardware_of(location, header, found)
+    workloads = kept_workloads(location, header)
     networks = [w.network for w in workloads if w.label in found.networks]
-    held_out = _held_out(folder, found)
+    held_out = _held_out(location, found)
     record = found.to_dict()
     kept = ("trial", "state", "rounds", "evaluations", "edp_js", "area_mm2", "tdp_w", "point")
     return {
@@ -71,12 +72,12 @@ def trial_details(folder: Path, trial: int | None) -> Details:
     }
 
 
-def _held_out(folder: Path, trial: Trial) -> HeldOutTrial | None:
+def _held_out(location: Location, trial: Trial) -> HeldOutTrial | None:
     """Return how the design does on the held-out networks; None if that was not searched."""
-    return next((one for one in read_validation(folder) if one.number == trial.number), None)
+    return next((one for one in read_validation(location) if one.number == trial.number), None)
 
 
-def hardware_of(folder: Path, header: Header, trial: Trial) -> "Hardware":
+def hardware_of(location: Location, header: Header, trial: Trial) -> "Hardware":
     """Build the hardware of a trial again, from the template that the study keeps.
 
     Raises:
@@ -86,12 +87,12 @@ def hardware_of(folder: Path, header: Header, trial: Trial) -> "Hardware":
     from archloom.space.hardware import Hardware
     from archloom.studies.config import baseline_hardware
 
-    space = HardwareSpace.load(folder / header.space_file)
+    space = HardwareSpace.load(template_file(location, header))
     if trial.point is None:
         return baseline_hardware(header.config["baseline"], space)
     built = space.build(trial.point)
     if not isinstance(built, Hardware):
-        raise UserError(f"{folder}: trial {trial.number} cannot be built again: {built}")
+        raise UserError(f"{location}: trial {trial.number} cannot be built again: {built}")
     return built
 
 
@@ -121,16 +122,16 @@ def hardware_details(hardware: "Hardware") -> Details:
     }
 
 
-def _trial(folder: Path, number: int | None) -> Trial:
+def _trial(location: Location, number: int | None) -> Trial:
     if number is None:
-        baseline = read_baseline(folder)
+        baseline = read_baseline(location)
         if baseline is None:
-            raise UserError(f"{folder} has no baseline, or has not evaluated it yet")
+            raise UserError(f"{location} has no baseline, or has not evaluated it yet")
         return baseline
-    trials = {trial.number: trial for trial in read_trials(folder)}
+    trials = {trial.number: trial for trial in read_trials(location)}
     if number not in trials:
         known = f"0 to {max(trials)}" if trials else "none yet"
-        raise UserError(f"{folder} has no finished trial {number}; finished trials: {known}")
+        raise UserError(f"{location} has no finished trial {number}; finished trials: {known}")
     return trials[number]
 
 

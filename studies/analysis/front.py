@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archloom.search import Objective, ObjectiveSet
 from archloom.search.hardware.certify import Certificate
-from archloom.studies.config import held_out_objectives, stored_objective_set, stored_pick
+from archloom.studies.config import Location, held_out_objectives, stored_objective_set, stored_pick
 from archloom.studies.storage import (
     HeldOutTrial,
     Trial,
@@ -81,18 +80,18 @@ def front_of(trials: Sequence[Trial], objective_set: ObjectiveSet) -> list[Trial
     return [trial for *_, trial in sorted(front, key=lambda row: row[:2])]
 
 
-def read_front(folder: Path, pick: str | None = None) -> Front:
-    """Return the front of a study's directory, which may be running.
+def read_front(location: Location, pick: str | None = None) -> Front:
+    """Return the front of a study, which may be running.
 
     Args:
-        folder: the directory.
+        location: of the study.
         pick: name of a pick rule; None for the study's own.
 
     Raises:
-        UserError: the directory is no study, or there is no such rule.
+        UserError: there is no study, or there is no such rule.
     """
-    config = read_header(folder).config
+    config = read_header(location).config
     objective_set = stored_objective_set(config)
-    members = tuple(front_of(read_trials(folder), objective_set))
-    held_out, proof = tuple(read_validation(folder)), read_certificate(folder)
+    members = tuple(front_of(read_trials(location), objective_set))
+    held_out, proof = tuple(read_validation(location)), read_certificate(location)
     return Front(objective_set, members, stored_pick(config, pick), held_out, proof)

@@ -2,20 +2,18 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from archloom.search import ObjectiveSet
-from archloom.studies.config import stored_objective_set
+from archloom.studies.config import Location, argument, stored_objective_set
 from archloom.studies.storage import (
     BASELINE,
-    JOURNAL,
     LATER,
     Event,
     Header,
     Trial,
-    read_events,
     read_header,
+    read_journal,
     read_trials,
 )
 
@@ -47,7 +45,7 @@ class Step:
 class Run:
     """A study's directory: what it is, and its finished trials in order."""
 
-    folder: Path
+    location: Location
     header: Header
     steps: tuple[Step, ...]
 
@@ -65,17 +63,19 @@ class Arm:
     runs: tuple[Run, ...]
 
 
-def read_run(folder: Path) -> Run:
+def read_run(location: Location) -> Run:
     """Read a study, finished or not.
 
     Raises:
-        UserError: the directory is no study, or has no finished trial yet.
+        UserError: there is no study, or has no finished trial yet.
     """
-    header, trials = read_header(folder), read_trials(folder)
+    header, trials = read_header(location), read_trials(location)
     if not trials:
-        raise UserError(f"{folder} has no finished trial yet; 'archloom resume {folder}' goes on")
+        raise UserError(
+            f"{location} has no finished trial yet; 'archloom resume {argument(location)}' goes on"
+        )
     objective_set = stored_objective_set(header.config)
-    return Run(folder, header, tuple(_steps(trials, objective_set, read_events(folder / JOURNAL))))
+    return Run(location, header, tuple(_steps(trials, objective_set, read_journal(location))))
 
 
 def _steps(
@@ -109,7 +109,9 @@ def arms_of(runs: Sequence[Run]) -> tuple[Arm, ...]:
         seeds = [run.header.config["seed"] for run in group]
         twice = next((run for i, run in enumerate(group) if seeds[i] in seeds[:i]), None)
         if twice is not None:
-            raise UserError(f"{twice.folder}: a study with the same settings and seed is given too")
+            raise UserError(
+                f"{twice.location}: a study with the same settings and seed is given too"
+            )
     labels = _labels([dict(settings) for settings in groups])
     return tuple(
         Arm(label or _only_label(group), tuple(group))
@@ -131,7 +133,7 @@ def _check_comparable(runs: Sequence[Run]) -> None:
             here, there = (r.header.result_settings.get(key, LATER.get(key)) for r in (first, run))
             if here != there:
                 raise UserError(
-                    f"{run.folder} cannot be compared with {first.folder}: {key} differ "
+                    f"{run.location} cannot be compared with {first.location}: {key} differ "
                     f"({there} and {here}), so their objectives do not measure the same"
                 )
 

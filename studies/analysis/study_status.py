@@ -1,20 +1,18 @@
-"""How far a study is, what it does, and what went wrong, read from its directory."""
+"""How far a study is, what it does, and what went wrong, read from where it is kept."""
 
 from collections import Counter
 from dataclasses import dataclass
-from pathlib import Path
 from time import time
 from typing import Any, Final
 
-from archloom.studies.config import stored_objective_set
+from archloom.studies.config import Location, stored_objective_set
 from archloom.studies.storage import (
-    JOURNAL,
     Event,
-    read_events,
     read_header,
+    read_holder,
+    read_journal,
     read_live,
     read_trials,
-    works_on,
 )
 
 from .front import front_of
@@ -48,7 +46,7 @@ class StudyStatus:
     """A study's state; times are in seconds, and ages are as of now.
 
     Attributes:
-        folder: its directory.
+        folder: where it is kept.
         process, host: that work on it; None if none does.
         process_age_s: for how long.
         trials, trials_wanted: that ended, and all of them.
@@ -88,25 +86,24 @@ class StudyStatus:
     failures: tuple[Failure, ...]
 
 
-def read_status(folder: Path) -> StudyStatus:
-    """Read how far a study is; nothing in its directory is changed.
+def read_status(location: Location) -> StudyStatus:
+    """Read how far a study is; nothing of it is changed.
 
     Raises:
-        UserError: the directory is no study, or its journal or its trials are damaged.
+        UserError: there is no study, or its journal or its trials are damaged.
     """
-    config, now = read_header(folder).config, time()
-    events, trials = read_events(folder / JOURNAL), read_trials(folder)
-    process, live = works_on(folder), read_live(folder)
-    if process is None:
-        live = {}
+    config, now = read_header(location).config, time()
+    events, trials = read_journal(location), read_trials(location)
+    holder = read_holder(location)
+    live = read_live(location) if holder else {}
     results = [event for event in events if event["event"] in _RESULTS]
     recent = [event for event in results if now - event.get("at", 0.0) < RECENT_S]
     begins = (event["at"] - event.get("seconds", 0.0) for event in recent)
     since = now - min(begins, default=now)
     return StudyStatus(
-        folder=str(folder),
-        process=process,
-        host=live.get("host"),
+        folder=str(location),
+        process=holder.process if holder else None,
+        host=(holder.host or live.get("host")) if holder else None,
         process_age_s=now - live["since"] if "since" in live else None,
         trials=len(trials),
         trials_wanted=config["trials"],

@@ -5,13 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
 from archloom.search import AREA, EDP, TDP, Objective, ObjectiveSet
 from archloom.search.hardware.certify import certificate_text
 from archloom.space.mapping import constraints_text, read_constraints
-from archloom.studies.config import PICKED, stored_objective_set, stored_pick
+from archloom.studies.config import PICKED, Location, argument, stored_objective_set, stored_pick
 from archloom.studies.storage import (
     BASELINE,
     HeldOutTrial,
@@ -122,18 +121,20 @@ class StudyView:
         return first, second, third
 
 
-def load_view(folder: Path, pick: str | None = None) -> StudyView:
-    """Read a study's directory, finished or not; ``pick`` is a rule in place of the study's.
+def load_view(location: Location, pick: str | None = None) -> StudyView:
+    """Read a study, finished or not; ``pick`` is a rule in place of the study's.
 
     Raises:
-        UserError: the directory is no study, or has no finished trial yet.
+        UserError: there is no study, or has no finished trial yet.
     """
-    header = read_header(folder)
+    header = read_header(location)
     config = header.config
-    labels = [workload.label for workload in kept_workloads(folder, header)]
-    trials = read_trials(folder)
+    labels = [workload.label for workload in kept_workloads(location, header)]
+    trials = read_trials(location)
     if not trials:
-        raise UserError(f"{folder} has no finished trial yet; 'archloom resume {folder}' goes on")
+        raise UserError(
+            f"{location} has no finished trial yet; 'archloom resume {argument(location)}' goes on"
+        )
     objective_set, rule = stored_objective_set(config), stored_pick(config, pick)
     priced = [trial for trial in trials if trial.edp_js is not None]
     front = Front(objective_set, tuple(front_of(priced, objective_set)), rule)
@@ -141,10 +142,10 @@ def load_view(folder: Path, pick: str | None = None) -> StudyView:
     designs = tuple(Design(t, t.number in members, t.keeps_limits(objective_set)) for t in priced)
     kept = [design.costs(objective_set.objectives) for design in designs if design.kept]
     reference = hypervolume_reference(kept, objective_set, config["constraints"]) if kept else None
-    baseline = read_baseline(folder)
+    baseline = read_baseline(location)
     return StudyView(
         name=config["name"],
-        facts=(*_facts(config, objective_set, labels, trials), *_proof(folder)),
+        facts=(*_facts(config, objective_set, labels, trials), *_proof(location)),
         designs=designs,
         losses=tuple(t for t in trials if t.edp_js is None or t.crash is not None),
         baseline=Design(baseline, kept=baseline.keeps_limits(objective_set))
@@ -157,7 +158,7 @@ def load_view(folder: Path, pick: str | None = None) -> StudyView:
         else (),
         rule=PICKED[rule.name],
         objective_set=objective_set,
-        held_out=tuple(read_validation(folder)),
+        held_out=tuple(read_validation(location)),
     )
 
 
@@ -230,8 +231,8 @@ def _facts(
     )
 
 
-def _proof(folder: Path) -> Facts:
-    proof = read_certificate(folder)
+def _proof(location: Location) -> Facts:
+    proof = read_certificate(location)
     return (("what bounds prove", certificate_text(proof)),) if proof else ()
 
 

@@ -16,6 +16,8 @@ import click
 from click import echo
 from click.exceptions import Exit
 
+from archloom.studies.config import Location, location_of
+
 __all__ = ["App", "Argument", "Exit", "Option", "echo"]
 
 #: columns of help, where the terminal has as many
@@ -29,10 +31,12 @@ class Argument:
     Attributes:
         metavar: its name in help.
         help: what it is.
+        read: makes of the text what the command gets; may raise a user's error.
     """
 
     metavar: str
     help: str
+    read: Callable[[str], object] | None = None
 
 
 @dataclass(frozen=True)
@@ -44,12 +48,14 @@ class Option:
         help: what it is.
         metavar: of its value, in help.
         least: the least number that it may be.
+        read: makes of the text what the command gets; may raise a user's error.
     """
 
     name: str
     help: str
     metavar: str | None = None
     least: int | None = None
+    read: Callable[[str], object] | None = None
 
 
 class _Argument(click.Argument):
@@ -141,7 +147,7 @@ def _parameters(function: Callable[..., None]) -> Iterator[click.Parameter]:
         given: dict[str, Any] = {} if missing or many else {"default": parameter.default}
         if isinstance(about, Argument):
             count = {"nargs": -1} if many else given
-            common = {"type": _click_type(kind, None), "required": missing, **count}
+            common = {"type": _click_type(kind, about), "required": missing, **count}
             yield _Argument(name, about.help, metavar=about.metavar, **common)
         elif kind is bool:
             yield click.Option([about.name, name], help=about.help, is_flag=True, default=False)
@@ -150,7 +156,7 @@ def _parameters(function: Callable[..., None]) -> Iterator[click.Parameter]:
                 [about.name, name],
                 help=about.help,
                 metavar=about.metavar or {int: "N", float: "X"}.get(kind),
-                type=_click_type(kind, about.least),
+                type=_click_type(kind, about),
                 required=missing,
                 multiple=many,
                 **given,
@@ -168,11 +174,32 @@ def _unwrapped(hint: Any) -> tuple[Any, Any]:
 def _kind(hint: Any) -> tuple[bool, type]:
     """Return whether there may be many, and the type of one."""
     if get_origin(hint) is UnionType:
-        (hint,) = (part for part in get_args(hint) if part is not NoneType)
+        hint = next(part for part in get_args(hint) if part is not NoneType)
     return (True, get_args(hint)[0]) if get_origin(hint) is list else (False, hint)
 
 
-def _click_type(kind: type, least: int | None) -> click.ParamType[Any, Any]:
+class _Read(click.ParamType[Any, Any]):
+    """A value that a function reads."""
+
+    name = "text"
+
+    def __init__(self, read: Callable[[str], object]) -> None:
+        self._read = read
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,  # noqa: ARG002
+        ctx: click.Context | None,  # noqa: ARG002
+    ) -> object:
+        """Return what the function makes of a text."""
+        return self._read(value) if isinstance(value, str) else value
+
+
+def _click_type(kind: type, about: Argument | Option) -> click.ParamType[Any, Any]:
+    least = about.least if isinstance(about, Option) else None
+    if about.read is not None:
+        return _Read(about.read)
     if kind is Path:
         return click.Path(path_type=Path)
     if kind is int and least is not None:
@@ -185,7 +212,20 @@ def _click_type(kind: type, least: int | None) -> click.ParamType[Any, Any]:
     return known[kind]
 
 
-StudyDir = Annotated[Path, Argument(metavar="DIR", help="Directory of a study.")]
+Study = Annotated[
+    Location,
+    Argument("DIR", "Directory of a study, or postgresql://HOST/DATABASE#STUDY.", location_of),
+]
+
+Out = Annotated[
+    str | None,
+    Option(
+        "--out",
+        metavar="DIR",
+        help="Of the study, or postgresql://HOST/DATABASE[#STUDY]; else what its storage says, "
+        "or runs/<its name>.",
+    ),
+]
 
 AsJson = Annotated[bool, Option("--json", help="Print JSON, with all digits.")]
 

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Iterator
 from math import prod
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archloom.studies.analysis import Details, trial_details, trial_number
+from archloom.studies.config import Location
 from archloom.studies.rendering.text import (
     KIB,
     capacity_text,
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
 _PJ_PER_UJ = 1e6
 
 
-def show_trial(folder: Path, trial: str, as_json: bool, console: "Console") -> None:
+def show_trial(location: Location, trial: str, as_json: bool, console: "Console") -> None:
     """Print a trial.
 
     Args:
-        folder: directory of the study.
+        location: of the study.
         trial: number of the trial, or ``baseline``.
         as_json: print all of :func:`trial_details` instead of tables.
         console: where to print.
@@ -39,7 +39,7 @@ def show_trial(folder: Path, trial: str, as_json: bool, console: "Console") -> N
     Raises:
         UserError: no such study or trial.
     """
-    details = trial_details(folder, trial_number(trial))
+    details = trial_details(location, trial_number(trial))
     if as_json:
         console.print(json.dumps(details, indent=2), markup=False, highlight=False, soft_wrap=True)
         return

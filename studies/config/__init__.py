@@ -15,6 +15,14 @@ if TYPE_CHECKING:
         baseline_hardware as baseline_hardware,
         find_hardware as find_hardware,
     )
+    from .location import (
+        Database as Database,
+        Location as Location,
+        SharedStudy as SharedStudy,
+        argument as argument,
+        location_of as location_of,
+        named as named,
+    )
     from .mapping_constraints import read_constraints_file as read_constraints_file
     from .methods import with_method as with_method
     from .objectives import (

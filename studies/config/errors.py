@@ -11,6 +11,7 @@ from pydantic_core import InitErrorDetails
 from archloom.space import Document, Fault, Faults, Place, did_you_mean, parse_yaml
 
 from ..errors import UserError
+from .location import Location
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -24,7 +25,7 @@ class ConfigError(UserError):
         faults: by line; their places do not name the file.
     """
 
-    def __init__(self, path: Path, faults: Iterable[Fault]) -> None:
+    def __init__(self, path: Location, faults: Iterable[Fault]) -> None:
         self.faults = sorted(faults, key=lambda f: (f.place.line or 0, f.place.path))
         count = len(self.faults)
         head = f"{path}: {count} error{'s' if count > 1 else ''}"

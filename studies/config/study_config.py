@@ -39,6 +39,7 @@ from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 from ..errors import UserError
 from .component_choice import Choice, choice_faults, complete, frozen_options, named_parts
 from .errors import ConfigError, faults_of, read_document, refusal
+from .location import STUDY_NAME, Database, Location, SharedStudy, given_database, location_of
 from .mapping_constraints import Readable, unfit
 from .objectives import LIMITED, Limits, Objectives
 from .objectives_check import OF_KNOWN_LIMITS, OF_KNOWN_OBJECTIVES
@@ -252,10 +253,12 @@ class StudyConfig(_Section):
             :mod:`archloom.studies.engine.logical_order`.
         software: how the software of a design is searched.
         executor: where the work is done; no part of the study's identity.
+        storage: database that the study is kept in, under its name; None for a directory. It is
+            not written down with the study: whoever finds the study there knows it.
         baseline: preset that is evaluated like a trial that wins every round, for comparison.
     """
 
-    name: Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
+    name: Annotated[str, Field(pattern=STUDY_NAME)]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     workloads: Searched
     validation: Annotated[Validation, BeforeValidator(_with_key)] = Validation()
@@ -275,12 +278,25 @@ class StudyConfig(_Section):
     logical_workers: Count = 1
     software: Annotated[Software, AfterValidator(_obeyable)] = Software()
     executor: ExecutorChoice = ExecutorChoice()
+    storage: Annotated[Database | None, BeforeValidator(given_database), Field(exclude=True)] = None
     baseline: Annotated[str, AfterValidator(_known("preset", _preset_names))] | None = None
 
     @property
     def objective_set(self) -> ObjectiveSet:
         """Objectives and limits."""
         return ObjectiveSet(self.objectives, self.constraints.limits)
+
+    def location(self, out: str | None = None) -> Location:
+        """Return where the study is kept: ``out`` if it is given, else what the file says of it.
+
+        Raises:
+            UserError: ``out`` is no location.
+        """
+        if out is not None:
+            return location_of(out, self.name)
+        if self.storage is not None:
+            return SharedStudy(self.storage, self.name)
+        return Path("runs") / self.name
 
 
 def load_config(
@@ -318,14 +334,14 @@ def load_config(
 
 
 def parse_stored(
-    data: dict[str, Any], path: Path, networks: Mapping[int, str] | None = None
+    data: dict[str, Any], location: Location, networks: Mapping[int, str] | None = None
 ) -> StudyConfig:
-    """Build the config that a study's directory holds.
+    """Build the config that a study keeps.
 
     Args:
         data: the config.
-        path: of the file that holds it.
-        networks: JSON of the networks that the directory holds, by position among workloads.
+        location: of the study.
+        networks: JSON of the networks that it keeps, by position among workloads.
 
     Raises:
         ConfigError: this version of archloom does not take it.
@@ -333,11 +349,12 @@ def parse_stored(
     try:
         networks, searched = networks or {}, len(data.get("workloads", ()))
         held_out = {i - searched: text for i, text in networks.items() if i >= searched}
-        context = {"folder": path.parent, "networks": networks, "held_out": held_out}
+        folder = location if isinstance(location, Path) else Path()
+        context = {"folder": folder, "networks": networks, "held_out": held_out}
         return StudyConfig.model_validate(data, context=context)
     except ValidationError as error:
         wrong = [Fault(Place(keys=e["loc"]), e["msg"]) for e in error.errors()]
-        raise ConfigError(path, wrong) from None
+        raise ConfigError(location, wrong) from None
 
 
 def _complete(config: StudyConfig) -> StudyConfig:

@@ -148,7 +148,7 @@ class _Loop:
                 self._study.problem.assess(point)
         except (ValueError, TypeError) as error:
             raise UserError(
-                f"{self._store.folder}: the journal has a design that the space does not have "
+                f"{self._store.location}: the journal has a design that the space does not have "
                 f"({error}); restore it from a copy, or begin a study in another directory"
             ) from None
 

@@ -10,16 +10,22 @@ from archloom.evaluators import hardware_cost
 from archloom.search import EDP, Objective, derived_seed, design_costs
 from archloom.space import Infeasible, InfeasibleError
 from archloom.space.design_space import Point
-from archloom.studies.config import StudyConfig, baseline_hardware, parse_stored, space_text
+from archloom.studies.config import (
+    Location,
+    StudyConfig,
+    baseline_hardware,
+    parse_stored,
+    space_text,
+)
 from archloom.studies.storage import (
     NOTHING_FOUND,
-    STUDY,
     Crash,
     Header,
     Lost,
     Trial,
     TrialState,
     stored_networks,
+    template_file,
 )
 
 from ..errors import UserError
@@ -248,18 +254,18 @@ def _networks(config: StudyConfig, workloads: "Sequence[Workload]") -> "tuple[Ne
     return tuple(w.network.with_density(share.weights, share.inputs) for w in workloads)
 
 
-def stored_config(folder: Path, header: Header) -> StudyConfig:
-    """Return the config of a study's directory, whose space is the template that it keeps.
+def stored_config(location: Location, header: Header) -> StudyConfig:
+    """Return the config that a study keeps, whose space is the template that it keeps.
 
     Raises:
         ConfigError: this version of archloom does not take it.
     """
-    stored = header.config | {"space": str(folder.resolve() / header.space_file)}
+    stored = header.config | {"space": str(template_file(location, header))}
     halving = stored["halving"]
     if halving["name"] in ("msh", "sh") and "rank" not in halving:
         # a study that began before there was a choice goes on as it began
         stored["halving"] = halving | {"rank": "edp"}
-    return parse_stored(stored, folder / STUDY, header.networks)
+    return parse_stored(stored, location, header.networks)
 
 
 def header_of(config: StudyConfig) -> Header:

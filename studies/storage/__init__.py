@@ -1,8 +1,8 @@
-"""A study's directory: journal, trials, certificate; the only memory of a study.
+"""What a study remembers: journal, trials, certificate, in a directory or a database.
 
-``store.py`` lists the files and is what writes to them; ``journal.py`` survives a kill at any
-instant, ``history.py`` replays it; ``header.py`` is what a study is, ``records.py`` reads its
-results, ``trial.py`` is the record of a finished trial.
+``parts.py`` lists the parts, :mod:`.directory` and :mod:`.database` keep them, ``store.py`` writes
+to them; ``journal.py`` survives a kill at any instant, ``history.py`` replays it; ``header.py`` is
+what a study is, ``records.py`` reads its results, ``trial.py`` is the record of a finished trial.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .copying import copy_study as copy_study
+    from .directory.files import write_whole as write_whole
     from .event_log import (
         EventLog as EventLog,
         heard as heard,
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     )
     from .header import (
         LATER as LATER,
-        STUDY as STUDY,
         Header as Header,
         read_header as read_header,
     )
@@ -27,22 +28,29 @@ if TYPE_CHECKING:
         decode as decode,
         encode as encode,
     )
-    from .journal import Event as Event, read_events as read_events
-    from .live import (
-        end_live as end_live,
-        read_live as read_live,
-        works_on as works_on,
-        write_live as write_live,
+    from .journal import Event as Event
+    from .networks import (
+        kept_workloads as kept_workloads,
+        stored_networks as stored_networks,
+        template_file as template_file,
     )
-    from .networks import kept_workloads as kept_workloads, stored_networks as stored_networks
+    from .parts import STUDY as STUDY, TRIALS as TRIALS
+    from .reading import (
+        bring_up_to_date as bring_up_to_date,
+        journal_size as journal_size,
+        names_in as names_in,
+        read_holder as read_holder,
+        read_journal as read_journal,
+        read_live as read_live,
+        read_part as read_part,
+    )
     from .records import (
         read_baseline as read_baseline,
         read_certificate as read_certificate,
         read_trials as read_trials,
         read_validation as read_validation,
-        write_whole as write_whole,
     )
-    from .store import JOURNAL as JOURNAL, Store as Store
+    from .store import Store as Store
     from .trial import (
         BASELINE as BASELINE,
         NOTHING_FOUND as NOTHING_FOUND,

@@ -24,6 +24,11 @@ _LOG.addHandler(logging.NullHandler())
 _LEFT_OUT: Final = ("event", "at", "payload", "study")
 
 
+def heard_by_somebody() -> bool:
+    """Return whether anybody hears what is told."""
+    return _LOG.isEnabledFor(logging.INFO)
+
+
 def tell(event: str, level: int = logging.INFO, **fields: Any) -> None:
     """Tell what happened.
 

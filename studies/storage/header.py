@@ -11,13 +11,14 @@ from typing import Any, Final
 import yaml
 
 from archloom.search import RENAMED, first_name, renamed
-from archloom.studies.config import is_file
+from archloom.space import did_you_mean
+from archloom.studies.config import Location, SharedStudy, is_file
 
 from ..errors import UserError
+from .parts import NETWORKS, SPACE, START, STUDY
+from .reading import names_in, read_part
 
 FORMAT = 1
-
-STUDY, SPACE, NETWORKS, START = "study.yaml", "space", "networks", "start.json"
 
 #: Keys that came after the first studies, and what those studies did.
 LATER: Final[Mapping[str, Any]] = {
@@ -58,7 +59,7 @@ class Header:
 
     @property
     def space_file(self) -> Path:
-        """Where the template lies in the study's directory; its stem names the designs."""
+        """The part that the template is; its stem names the designs."""
         return Path(SPACE, f"{Path(self.config['space']).stem}.yaml")
 
     @property
@@ -93,48 +94,68 @@ class Header:
         return _digest(json.dumps(settings, sort_keys=True))
 
 
-def read_header(folder: Path) -> Header:
+def read_header(location: Location) -> Header:
     """Return what the study is.
 
     Raises:
-        UserError: the directory is no study, or of another format.
+        UserError: there is no study, or it is of another format.
     """
-    if not folder.is_dir():
-        raise UserError(f"{folder}: there is no such directory; 'archloom run' makes one")
+    if isinstance(location, Path) and not location.is_dir():
+        raise UserError(f"{location}: there is no such directory; 'archloom run' makes one")
+    if isinstance(location, SharedStudy) and location.name not in (there := names_in(location)):
+        hint = did_you_mean(location.name, there) if there else "it has none"
+        raise UserError(f"{location}: there is no such study, 'archloom run' begins one; {hint}")
     try:
-        data = yaml.safe_load((folder / STUDY).read_text())
+        data = yaml.safe_load(_text(location, STUDY))
         found = data["format"]
-    except (OSError, yaml.YAMLError, TypeError, KeyError):
-        raise UserError(f"{folder} is no study: it has no readable {STUDY} with a format") from None
+    except (OSError, yaml.YAMLError, TypeError, KeyError, UnicodeDecodeError):
+        raise UserError(
+            f"{location} is no study: it has no readable {STUDY} with a format"
+        ) from None
     if found != FORMAT:
         raise UserError(
-            f"{folder} is a study of format {found}; this archloom ({version('archloom')}) reads "
+            f"{location} is a study of format {found}; this archloom ({version('archloom')}) reads "
             f"format {FORMAT}; use the version that began it: {data.get('archloom', 'unknown')}"
         )
     try:
         bare = Header(_values_named(data["config"], renamed), "", data["archloom"])
         header = replace(
             bare,
-            space_text=(folder / bare.space_file).read_text(encoding="utf-8"),
+            space_text=_text(location, bare.space_file),
             networks={
-                i: (folder / network_file(i)).read_text(encoding="utf-8")
+                i: _text(location, network_file(i))
                 for i, workload in enumerate(every_workload(bare.config))
                 if is_file(workload)
             },
-            start=(folder / START).read_text(encoding="utf-8")
-            if bare.config.get("start_from")
-            else None,
+            start=_text(location, START) if bare.config.get("start_from") else None,
         )
         sound = header.identity == data["identity"]
     except (OSError, UnicodeDecodeError, KeyError, TypeError, AttributeError):
         sound = False
     if not sound:
         raise UserError(
-            f"{folder}: {STUDY}, {START}, the template in {SPACE} or a network in {NETWORKS} was "
+            f"{location}: {STUDY}, {START}, the template in {SPACE} or a network in {NETWORKS} was "
             "changed after the study began, so its trials no longer belong to it; undo that, or "
-            "begin a study in another directory"
+            "begin a study in another place"
         )
     return header
+
+
+def header_parts(header: Header) -> dict[str, bytes]:
+    """Return the parts that say what a study is; the last one makes it a study."""
+    texts = {str(header.space_file): header.space_text}
+    texts |= {str(network_file(i)): text for i, text in header.networks.items()}
+    if header.start is not None:
+        texts[START] = header.start
+    texts[STUDY] = study_text(header)
+    return {name: text.encode() for name, text in texts.items()}
+
+
+def _text(location: Location, name: str | Path) -> str:
+    found = read_part(location, name)
+    if found is None:
+        raise KeyError(name)
+    return found.decode()
 
 
 def _values_named(settings: dict[str, Any], name: Callable[[str, str], str]) -> dict[str, Any]:
@@ -150,7 +171,7 @@ def every_workload(config: Mapping[str, Any]) -> list[Any]:
 
 
 def network_file(position: int) -> Path:
-    """Where a workload that comes from a file lies in the study's directory."""
+    """Return the part that a workload is that comes from a file."""
     return Path(NETWORKS, f"{position}.json")
 
 

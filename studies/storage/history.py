@@ -26,10 +26,12 @@ from archloom.search.budget import Curve
 from archloom.search.software import NetworkResult, SoftwareResult
 from archloom.space import Infeasible
 from archloom.space.design_space import Point
+from archloom.studies.config import named
 
 from ..errors import UserError
 from .event_log import tell_journaled
-from .store import JOURNAL, Store
+from .parts import JOURNAL
+from .store import Store
 from .trial import Crash, Lost
 
 #: most bytes that a result is unpacked to; those of ten networks take a few hundred thousand
@@ -119,8 +121,8 @@ class History:
                 self._replay(event)
             except (KeyError, TypeError, ValueError, AttributeError):
                 raise UserError(
-                    f"{store.folder / JOURNAL}: line {number} is no event that archloom wrote; "
-                    "restore the file from a copy, or begin a study in another directory"
+                    f"{named(store.location, JOURNAL)}: line {number} is no event that archloom "
+                    "wrote; restore it from a copy, or begin a study in another place"
                 ) from None
 
     def _replay(self, event: dict[str, Any]) -> None:

@@ -42,7 +42,7 @@ class Journal:
         self, path: Path, check: Callable[[Sequence[Event]], None] = lambda _: None
     ) -> None:
         data = path.read_bytes() if path.exists() else b""
-        self.found, end = _parse(data, path)
+        self.found, end = parse_events(data, path)
         check(self.found)
         self.cut_short = len(data) - end
         self._path, self._end, self._failed = path, end, False
@@ -60,7 +60,7 @@ class Journal:
         """
         if self._failed:
             raise TroubleError(f"{self._path} could not be written before; nothing more is")
-        line = _line(event)
+        line = event_line(event)
         try:
             write_at(self._file, line, self._end)
             os.fsync(self._file)
@@ -88,7 +88,7 @@ def read_events(path: Path) -> list[Event]:
     Raises:
         UserError: the file is damaged.
     """
-    return _parse(path.read_bytes(), path)[0] if path.exists() else []
+    return parse_events(path.read_bytes(), path)[0] if path.exists() else []
 
 
 def write_at(file: int, data: bytes, at: int) -> None:
@@ -113,7 +113,8 @@ def _keep(data: bytes, path: Path) -> None:
         os.close(file)
 
 
-def _line(event: Event) -> bytes:
+def event_line(event: Event) -> bytes:
+    """Return the line of an event, with its checksum."""
     body = json.dumps(event, separators=(",", ":")).encode()
     return b"%s%08x%s%s}\n" % (_HEAD, zlib.crc32(body), _MIDDLE, body)
 
@@ -123,8 +124,16 @@ class _Broken(NamedTuple):
     line: bytes
 
 
-def _parse(data: bytes, path: Path) -> tuple[list[Event], int]:
-    """Return the events and where the last sound line ends."""
+def parse_events(data: bytes, path: Path | str) -> tuple[list[Event], int]:
+    """Return the events and where the last sound line ends.
+
+    Args:
+        data: a journal as a whole.
+        path: what to call it in messages.
+
+    Raises:
+        UserError: it is damaged.
+    """
     events: list[Event] = []
     broken: list[_Broken] = []
     end = 0
@@ -145,7 +154,7 @@ def _parse(data: bytes, path: Path) -> tuple[list[Event], int]:
     return events, end
 
 
-def _check_cut_short(broken: list[_Broken], begun: bool, path: Path) -> None:
+def _check_cut_short(broken: list[_Broken], begun: bool, path: Path | str) -> None:
     """Refuse lines at the end that one interrupted write cannot have left there.
 
     Raises:

@@ -1,10 +1,16 @@
-"""Workloads that a study's directory keeps."""
+"""Workloads that a study keeps, and the template of its designs as a file."""
 
+import atexit
+import os
 from collections.abc import Sequence
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
-from archloom.studies.config import EntryError, Workload, is_file, load_workloads
+from archloom.studies.config import EntryError, Location, Workload, is_file, load_workloads
 
 from ..errors import UserError
 
@@ -12,24 +18,50 @@ if TYPE_CHECKING:
     from .header import Header
 
 
-def kept_workloads(folder: Path, header: "Header") -> tuple[Workload, ...]:
-    """Return the workloads of a study's directory, whatever became of the files they came from.
+def kept_workloads(location: Location, header: "Header") -> tuple[Workload, ...]:
+    """Return the workloads that a study keeps, whatever became of the files they came from.
 
     Raises:
         UserError: this version of archloom no longer has a network, or option, of that name.
     """
     try:
+        folder = location if isinstance(location, Path) else Path()
         return load_workloads(header.config["workloads"], folder, header.networks)
     except EntryError as error:
         faults = "; ".join(str(error).splitlines())
         raise UserError(
-            f"{folder}: {faults}; use the version that began the study: {header.archloom}"
+            f"{location}: {faults}; use the version that began the study: {header.archloom}"
         ) from None
 
 
 def stored_networks(workloads: Sequence[Workload]) -> dict[int, str]:
-    """Return JSON of those networks that a study's directory must keep, by position."""
+    """Return JSON of those networks that a study must keep, by position."""
     from archloom.space.workload import to_text
 
     kept = ((i, w) for i, w in enumerate(workloads) if is_file(w.reference))
     return {i: to_text(workload.network) for i, workload in kept}
+
+
+def template_file(location: Location, header: "Header") -> Path:
+    """Return a file with the template that a study keeps: its own, or one made for this process."""
+    if isinstance(location, Path):
+        return location.resolve() / header.space_file
+    digest = sha256(header.space_text.encode()).hexdigest()
+    path = _scratch(os.getpid()) / digest / header.space_file.name
+    if not path.exists():
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(header.space_text, encoding="utf-8")
+    return path
+
+
+@cache
+def _scratch(process: int) -> Path:
+    """Return a folder that is gone when this process ends; one that it forks leaves it alone."""
+    folder = Path(mkdtemp(prefix="archloom-"))
+
+    def end() -> None:
+        if os.getpid() == process:
+            rmtree(folder, ignore_errors=True)
+
+    atexit.register(end)
+    return folder

@@ -1,44 +1,44 @@
-"""Files of a study that hold results: one record on each line, all made from the journal."""
+"""Parts of a study that hold results: one record on each line, all made from the journal."""
 
 import json
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 from archloom.search.hardware.certify import Certificate
+from archloom.studies.config import Location, argument, named
 
 from ..errors import UserError
+from .parts import BASELINE_FILE, CERTIFICATE, TRIALS, VALIDATION
+from .reading import read_part
 from .trial import HeldOutTrial, Trial
-
-TRIALS, BASELINE_FILE = "trials.jsonl", "baseline.json"
-CERTIFICATE, VALIDATION = "certificate.json", "validation.jsonl"
 
 Found = TypeVar("Found")
 
 
-def read_trials(folder: Path) -> list[Trial]:
+def read_trials(location: Location) -> list[Trial]:
     """Return the finished trials, also while another process adds to them.
 
     Raises:
         UserError: a line is damaged; so do the readers of the other records.
     """
-    return _records(folder / TRIALS, Trial.from_dict)
+    return _records(location, TRIALS, Trial.from_dict)
 
 
-def read_baseline(folder: Path) -> Trial | None:
+def read_baseline(location: Location) -> Trial | None:
     """Return the baseline; None if it is not evaluated yet, or not wanted."""
-    return next(iter(_records(folder / BASELINE_FILE, Trial.from_dict)), None)
+    return next(iter(_records(location, BASELINE_FILE, Trial.from_dict)), None)
 
 
-def read_validation(folder: Path) -> list[HeldOutTrial]:
+def read_validation(location: Location) -> list[HeldOutTrial]:
     """Return what designs do on held-out networks; nothing before that was searched."""
-    return _records(folder / VALIDATION, HeldOutTrial.from_dict)
+    return _records(location, VALIDATION, HeldOutTrial.from_dict)
 
 
-def _records(path: Path, from_dict: Callable[[dict[str, Any]], Found]) -> list[Found]:
-    """Return the records of a file with one on each line; what is still being written is none."""
-    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+def _records(
+    location: Location, name: str, from_dict: Callable[[dict[str, Any]], Found]
+) -> list[Found]:
+    """Return the records of a part with one on each line; what is still being written is none."""
+    lines = (read_part(location, name) or b"").splitlines(keepends=True)
     found = []
     for number, line in enumerate(lines, 1):
         if not line.endswith(b"\n"):
@@ -47,34 +47,24 @@ def _records(path: Path, from_dict: Callable[[dict[str, Any]], Found]) -> list[F
             found.append(from_dict(json.loads(line)))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise UserError(
-                f"{path}: line {number} is damaged; the journal has what it held, and "
-                f"'archloom resume {path.parent}' writes the file anew"
+                f"{named(location, name)}: line {number} is damaged; the journal has what it held, "
+                f"and 'archloom resume {argument(location)}' writes it anew"
             ) from None
     return found
 
 
-def read_certificate(folder: Path) -> Certificate | None:
+def read_certificate(location: Location) -> Certificate | None:
     """Return what bounds prove of the front so far; None if the space is not followed."""
-    path = folder / CERTIFICATE
-    if not path.exists():
+    data = read_part(location, CERTIFICATE)
+    if data is None:
         return None
     try:
-        return Certificate.from_dict(json.loads(path.read_text()))
+        return Certificate.from_dict(json.loads(data))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise UserError(f"{path} is damaged; 'archloom resume {folder}' writes it anew") from None
-
-
-def write_whole(path: Path, text: str) -> None:
-    """Write a file so that a reader, or a kill, sees all of it or nothing."""
-    part = path.with_name(f".{path.name}.part")
-    with part.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
-    folder = os.open(path.parent, os.O_RDONLY)
-    os.fsync(folder)
-    os.close(folder)
+        raise UserError(
+            f"{named(location, CERTIFICATE)} is damaged; 'archloom resume {argument(location)}' "
+            "writes it anew"
+        ) from None
 
 
 def record_line(trial: Trial | HeldOutTrial) -> bytes:

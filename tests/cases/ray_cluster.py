@@ -13,7 +13,8 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final, Self
+from subprocess import PIPE
+from typing import IO, Final, Self
 
 #: what a cluster of this test listens at; every namespace has all ports to itself
 PORT: Final = 6379
@@ -139,13 +140,15 @@ class RayCluster:
             raise RuntimeError(f"node {number} ended with {code}: {said.read_text()}")
         return "Ray runtime started" in said.read_text()
 
-    def command(self, number: int, words: Sequence[str | Path], cwd: Path) -> subprocess.Popen[str]:
-        """Begin a command on a node."""
+    def command(
+        self, number: int, words: Sequence[str | Path], cwd: Path, output: IO[str] | int = PIPE
+    ) -> subprocess.Popen[str]:
+        """Begin a command on a node; what it says goes to ``output``."""
         return subprocess.Popen(
             [*self._inside(number), *words],
             env=self._environment,
             cwd=cwd,
-            stdout=subprocess.PIPE,
+            stdout=output,
             stderr=subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
             text=True,

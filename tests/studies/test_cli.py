@@ -11,8 +11,7 @@ from click import Context
 from click.testing import CliRunner
 
 from archloom.studies.cli import app, main
-from archloom.studies.storage.header import STUDY
-from archloom.studies.storage.records import TRIALS
+from archloom.studies.storage.parts import STUDY, TRIALS
 from archloom.studies.storage.store import Store
 
 from ..cases.studies import TINY, archloom, run_here, tiny_config, write_study

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Final
 
+from archloom.studies.config import Location, location_of
 from archloom.studies.rendering.text import new_console
 
 from ..options import Argument, AsJson, Option
@@ -15,10 +16,11 @@ COMPARE_EXAMPLES: Final = (
 
 def compare(
     folders: Annotated[
-        list[Path],
+        list[Location],
         Argument(
             metavar="STUDY...",
-            help="Directories of studies. Those that differ in the seed alone are one arm.",
+            help="Studies. Those that differ in the seed alone are one arm.",
+            read=location_of,
         ),
     ],
     out: Annotated[

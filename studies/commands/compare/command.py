@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archloom.studies.analysis import Run, arms_of, compare, exclusions, importances, read_run
+from archloom.studies.config import Location
 from archloom.studies.engine import design_problem, stored_config
 from archloom.studies.rendering.pictures import check_picture, comparison as compare_plots
 from archloom.studies.rendering.text import print_line, print_whole
@@ -23,16 +24,16 @@ KINDS = (".html", ".png", ".svg")
 
 
 def compare_studies(
-    folders: Sequence[Path], out: Path | None, as_json: bool, console: "Console"
+    locations: Sequence[Location], out: Path | None, as_json: bool, console: "Console"
 ) -> None:
     """Compare studies; print tables or JSON, and draw a picture if ``out`` is given.
 
     Raises:
-        UserError: a directory is no study or has no trial, the studies are not comparable, or
+        UserError: one is no study or has no trial, the studies are not comparable, or
             no trial has a price.
     """
     check_picture(out, "--out", KINDS)
-    found = findings(folders)
+    found = findings(locations)
     if as_json:
         console.file.write(json.dumps(to_json(found), indent=2) + "\n")
     else:
@@ -48,13 +49,13 @@ def compare_studies(
         print_line(f"drawn: {out}", console)
 
 
-def findings(folders: Sequence[Path]) -> Findings:
+def findings(locations: Sequence[Location]) -> Findings:
     """Read the studies, and work out everything that a comparison shows.
 
     Raises:
         UserError: as :func:`compare_studies`.
     """
-    arms = arms_of([read_run(folder) for folder in folders])
+    arms = arms_of([read_run(location) for location in locations])
     comparison = compare(arms)
     if comparison is None:
         raise UserError("no trial of these studies has a price, so there is nothing to compare")
@@ -75,5 +76,5 @@ def findings(folders: Sequence[Path]) -> Findings:
 
 
 def _problem(run: Run) -> "DesignProblem":
-    config = stored_config(run.folder, run.header)
+    config = stored_config(run.location, run.header)
     return design_problem(config, config.space)

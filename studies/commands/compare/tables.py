@@ -40,7 +40,7 @@ def to_json(found: Findings) -> dict[str, Any]:
     courses = [
         {
             "arm": arm.label,
-            "study": str(run.folder),
+            "study": str(run.location),
             "seed": run.header.config["seed"],
             "percent": course.percent.tolist(),
             **{name: spent.tolist() for name, spent in course.spent.items()},
@@ -52,7 +52,7 @@ def to_json(found: Findings) -> dict[str, Any]:
     front = [
         {
             "arm": arm.label,
-            "study": str(run.folder),
+            "study": str(run.location),
             "trial": trial,
             **dict(zip(names, comparison.figures(costs), strict=True)),
         }

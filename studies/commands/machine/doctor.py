@@ -13,6 +13,8 @@ from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from archloom.studies.config import SharedStudy
+
 from ...errors import UserError
 from ..options import echo
 
@@ -45,15 +47,15 @@ class Finding:
     remedy: str = ""
 
 
-def diagnose(read: "Callable[[], StudyConfig] | None", folder: Path | None) -> int:
+def diagnose(read: "Callable[[], StudyConfig] | None", out: str | None) -> int:
     """Print what was found, and what to do; return 1 if something is in the way, else 0.
 
     Args:
         read: reads the study that is asked about; None for none.
-        folder: directory of the study; None for its default.
+        out: where the study is to be kept; None for what its file says.
     """
     wrong = 0
-    for finding in (*machine_findings(), *(study_findings(read, folder) if read else ())):
+    for finding in (*machine_findings(), *(study_findings(read, out) if read else ())):
         mark = "!" if finding.remedy else " "
         echo(f"{mark} {finding.what:<22} {finding.found}")
         if finding.remedy:
@@ -78,7 +80,7 @@ def machine_findings() -> Iterator[Finding]:
     yield from _kernels()
 
 
-def study_findings(read: "Callable[[], StudyConfig]", folder: Path | None) -> Iterator[Finding]:
+def study_findings(read: "Callable[[], StudyConfig]", out: str | None) -> Iterator[Finding]:
     """Yield whether a study could start."""
 
     try:
@@ -90,9 +92,25 @@ def study_findings(read: "Callable[[], StudyConfig]", folder: Path | None) -> It
     yield Finding("study", f"{config.name}: {size}, space {Path(config.space).stem}")
     yield _feasibility(config)
     yield _executor(config)
-    target = folder or Path("runs") / config.name
+    target = config.location(out)
+    if isinstance(target, SharedStudy):
+        yield _database(target)
+        return
     yield _writable("output folder", target, "say another with --out")
     yield _space("free disk", target, "free some, or say another folder with --out")
+
+
+def _database(location: SharedStudy) -> Finding:
+    from archloom.studies.storage import names_in
+
+    try:
+        there = location.name in names_in(location)
+    except UserError as error:
+        return Finding("database", str(error), "mend that, or say another place with --out")
+    return Finding(
+        "database",
+        f"{location.database} answers; {'has' if there else 'will get'} the study {location.name}",
+    )
 
 
 def _packages() -> Iterator[Finding]:

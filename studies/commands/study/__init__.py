@@ -3,7 +3,7 @@
 ``cli.py`` declares the options of run and resume; ``run.py`` does them, in a process that
 ``supervised.py`` watches; ``telling.py`` has it heard in logs, and in figures for Prometheus
 (``metrics.py``). ``summary.py`` is what is printed at the end, ``status.py`` before it,
-``pareto.py`` the front.
+``pareto.py`` the front; ``copying.py`` copies.
 """
 
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         resume_ as resume_,
         run_ as run_,
     )
+    from .copying import COPY_EXAMPLES as COPY_EXAMPLES, copy as copy
     from .pareto import front_csv as front_csv, front_json as front_json, front_table as front_table
     from .run import (
         Overrides as Overrides,

@@ -5,7 +5,7 @@ from typing import Annotated, Final
 
 from archloom.studies.rendering.text import new_console
 
-from ..options import Argument, Exit, Option, StudyDir, echo
+from ..options import Argument, Exit, Option, Out, Study, echo
 
 RUN_EXAMPLE: Final = "Example: archloom run studies/quickstart.yaml --out runs/first --workers 2"
 RESUME_EXAMPLE: Final = "Example: archloom resume runs/quickstart --executor inline"
@@ -38,9 +38,7 @@ _Metrics = Annotated[
 
 def run_(
     study: Annotated[Path, Argument(metavar="STUDY", help="A study file, or 'quickstart'.")],
-    out: Annotated[
-        Path | None, Option("--out", metavar="DIR", help="Default: runs/<study's name>.")
-    ] = None,
+    out: Out = None,
     executor: _Executor = None,
     workers: _Workers = None,
     address: _Address = None,
@@ -61,11 +59,11 @@ def run_(
 
     echo(f"reading {study}")
     config = read_study(study, Overrides(executor, workers, address), method)
-    raise Exit(start(config, out, new_console(), Telling(log, metrics)))
+    raise Exit(start(config, config.location(out), new_console(), Telling(log, metrics)))
 
 
 def resume_(
-    folder: StudyDir,
+    study: Study,
     executor: _Executor = None,
     workers: _Workers = None,
     address: _Address = None,
@@ -85,4 +83,4 @@ def resume_(
     from .telling import Telling
 
     overrides, telling = Overrides(executor, workers, address), Telling(log, metrics)
-    raise Exit(resume(folder, overrides, new_console(), retry_failed, telling))
+    raise Exit(resume(study, overrides, new_console(), retry_failed, telling))

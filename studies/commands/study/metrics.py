@@ -16,7 +16,8 @@ from prometheus_client import CollectorRegistry, Metric, write_to_textfile
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from archloom.studies.storage import JOURNAL, STUDY, read_events, read_trials
+from archloom.studies.config import Location
+from archloom.studies.storage import read_journal, read_trials
 
 from ...errors import writing
 
@@ -38,7 +39,7 @@ class Metrics(logging.Handler, Collector):
     Args:
         path: of the file.
         study: name of the study, a label of every figure.
-        folder: directory of the study, which may not be there yet.
+        location: of the study, which may not be there yet.
         trials: that the study has at the most.
 
     Raises:
@@ -46,7 +47,7 @@ class Metrics(logging.Handler, Collector):
         UserError: the directory is damaged.
     """
 
-    def __init__(self, path: Path, study: str, folder: Path, trials: int) -> None:
+    def __init__(self, path: Path, study: str, location: Location, trials: int) -> None:
         super().__init__(logging.DEBUG)
         self._path, self._study, self._wanted = path, study, trials
         self._totals = Counter[str]()
@@ -56,11 +57,10 @@ class Metrics(logging.Handler, Collector):
         self._up, self._at = 1, time.time()
         self._registry = CollectorRegistry()
         self._registry.register(self)
-        if (folder / STUDY).exists():
-            for event in read_events(folder / JOURNAL):
-                self._count(event["event"], event)
-            for trial in read_trials(folder):
-                self._states[trial.number] = trial.state, trial.evaluations
+        for event in read_journal(location):
+            self._count(event["event"], event)
+        for trial in read_trials(location):
+            self._states[trial.number] = trial.state, trial.evaluations
         with writing(path):
             self._write()
 

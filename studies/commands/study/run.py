@@ -6,7 +6,14 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archloom.studies.config import ExecutorChoice, StudyConfig, load_config, with_method
+from archloom.studies.config import (
+    ExecutorChoice,
+    Location,
+    StudyConfig,
+    argument,
+    load_config,
+    with_method,
+)
 from archloom.studies.storage import tell
 
 from ...errors import TroubleError, UserError
@@ -80,13 +87,13 @@ def read_study(path: Path, overrides: Overrides, method: str | None = None) -> S
 
 
 def start(
-    config: StudyConfig, folder: Path | None, console: "Console", telling: Telling = QUIET
+    config: StudyConfig, location: Location | None, console: "Console", telling: Telling = QUIET
 ) -> int:
     """Run a study, or go on with it; return the exit code.
 
     Args:
         config: of the study.
-        folder: the study's directory; None for ``runs/<name>``.
+        location: where it is kept; None for what its file says.
         console: for progress and results.
         telling: where to tell what happens, besides.
 
@@ -96,81 +103,83 @@ def start(
     from archloom.studies.engine import header_of, prepare, warm_start
     from archloom.studies.engine.progress import ProgressView
     from archloom.studies.rendering.text import print_line
-    from archloom.studies.storage import JOURNAL, Store
+    from archloom.studies.storage import Store, bring_up_to_date
 
     from .supervised import supervised
 
-    folder = folder or Path("runs") / config.name
-    about = (config.name, folder, config.trials)
+    location = location or config.location()
+    bring_up_to_date(location)
+    about = (config.name, location, config.trials)
     if config.executor.name == "ray":
-        supervised(folder / JOURNAL, told=telling.killed(*about))
-    console.print(f"study {folder}: {config.trials} trials at the most", highlight=False)
+        supervised(location, told=telling.killed(*about))
+    console.print(f"study {location}: {config.trials} trials at the most", highlight=False)
     with ProgressView(console) as view, telling.about(*about, view.found):
         view.begin("reading the space and preparing the study")
         study, header = prepare(config, config.space), header_of(config)
-        begun = _begun(folder, header)
+        begun = _begun(location, header)
         found = begun or warm_start(config, header, study.problem)
         if found is not None:
             study, header = replace(study, start=found), replace(header, start=found.to_text())
         view.end()
-        with Store.create(folder, header) as store:
+        with Store.create(location, header) as store:
             for note in () if begun or not found else found.notes:
                 print_line(note, console)
             trials = _run(study, store, console, view)
-    return _ended(trials, study, folder, console)
+    return _ended(trials, study, location, console)
 
 
-def _begun(folder: Path, header: "Header") -> "WarmStart | None":
+def _begun(location: Location, header: "Header") -> "WarmStart | None":
     """Return what a study that is there already began with, from the same sources."""
     from archloom.studies.engine import WarmStart
-    from archloom.studies.storage import STUDY, read_header
+    from archloom.studies.storage import STUDY, read_header, read_part
 
-    if not header.config["start_from"] or not (folder / STUDY).exists():
+    if not header.config["start_from"] or read_part(location, STUDY) is None:
         return None
-    there = read_header(folder)
+    there = read_header(location)
     same = there.config.get("start_from") == header.config["start_from"]
     return WarmStart.from_text(there.start) if same and there.start is not None else None
 
 
 def resume(
-    folder: Path,
+    location: Location,
     overrides: Overrides,
     console: "Console",
     retry_failed: bool = False,
     telling: Telling = QUIET,
 ) -> int:
-    """Go on with the study of a directory; return the exit code.
+    """Go on with a study; return the exit code.
 
     Args:
-        folder: the study's directory.
+        location: of the study.
         overrides: of the executor.
         console: for progress and results.
         retry_failed: do again what crashed, and what machines failed.
         telling: where to tell what happens, besides.
 
     Raises:
-        UserError: the directory is no study, or cannot be gone on with.
+        UserError: there is no study, or cannot be gone on with.
     """
     from archloom.studies.engine import WarmStart, prepare, stored_config
     from archloom.studies.engine.progress import ProgressView
-    from archloom.studies.storage import JOURNAL, Store, read_header
+    from archloom.studies.storage import Store, bring_up_to_date, read_header
 
     from .supervised import supervised
 
-    header = read_header(folder)
-    config = overrides.apply(stored_config(folder, header))
-    about = (config.name, folder, config.trials)
+    bring_up_to_date(location)
+    header = read_header(location)
+    config = overrides.apply(stored_config(location, header))
+    about = (config.name, location, config.trials)
     if config.executor.name == "ray":
-        supervised(folder / JOURNAL, told=telling.killed(*about))
+        supervised(location, told=telling.killed(*about))
     with ProgressView(console) as view, telling.about(*about, view.found):
         view.begin("reading the space and preparing the study")
         study = prepare(config, config.space)
         if header.start is not None:
             study = replace(study, start=WarmStart.from_text(header.start))
         view.end()
-        with Store(folder) as store:
+        with Store(location) as store:
             trials = _run(study, store, console, view, retry_failed)
-    return _ended(trials, study, folder, console)
+    return _ended(trials, study, location, console)
 
 
 def _find(path: Path) -> Path:
@@ -191,8 +200,10 @@ def _run(
     from archloom.studies.engine.progress import PublishedWatch
     from archloom.studies.rendering.text import print_line
 
-    folder, choice = store.folder, study.config.executor
-    console.print(f"study {folder}: {'goes on' if store.begun else 'begins'}", highlight=False)
+    choice = study.config.executor
+    console.print(
+        f"study {store.location}: {'goes on' if store.begun else 'begins'}", highlight=False
+    )
     began, now = store.header.archloom, version("archloom")
     if began != now:
         text = f"note: begun by archloom {began}, goes on with {now}; their results may differ"
@@ -201,7 +212,7 @@ def _run(
         print_line(f"note: {note}", console)
     stop = StopRequest()
 
-    watch = PublishedWatch(view, folder)
+    watch = PublishedWatch(view, store)
     exact = study.config.software.mapping in EXACT
 
     def compile_first() -> None:
@@ -220,7 +231,8 @@ def _run(
         return None
     except TroubleError as error:
         raise TroubleError(
-            f"{error}\nnothing that was done is lost; go on with: archloom resume {folder}"
+            f"{error}\nnothing that was done is lost; go on with: archloom resume "
+            f"{argument(store.location)}"
         ) from None
     finally:
         watch.close()
@@ -235,11 +247,15 @@ def _prepare(exact: bool) -> "Callable[[int], int]":
     return compile_here if exact else lambda _: 0
 
 
-def _ended(trials: "list[Trial] | None", study: "Study", folder: Path, console: "Console") -> int:
+def _ended(
+    trials: "list[Trial] | None", study: "Study", location: Location, console: "Console"
+) -> int:
     """Say what a study came to, or how to go on with it; return the exit code."""
     if trials is None:
-        console.print(f"stopped; resume with: archloom resume {folder}", highlight=False)
+        console.print(
+            f"stopped; resume with: archloom resume {argument(location)}", highlight=False
+        )
         return 130
     from .summary import summarize
 
-    return summarize(trials, study.config, folder, console)
+    return summarize(trials, study.config, location, console)

@@ -3,10 +3,10 @@
 import json
 from collections.abc import Iterator
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from archloom.studies.analysis import StudyStatus, read_status
+from archloom.studies.config import Location, argument
 from archloom.studies.rendering.text import print_line
 
 if TYPE_CHECKING:
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 _MOST: Final = 10
 
 
-def show_status(folder: Path, as_json: bool, console: "Console") -> None:
+def show_status(location: Location, as_json: bool, console: "Console") -> None:
     """Print how far a study is.
 
     Raises:
-        UserError: the directory is no study, or is damaged.
+        UserError: there is no study, or is damaged.
     """
-    status = read_status(folder)
+    status = read_status(location)
     if as_json:
         text = json.dumps(asdict(status), indent=2)
         console.print(text, markup=False, highlight=False, soft_wrap=True)
@@ -69,7 +69,7 @@ def _who(status: StudyStatus) -> str:
         return f"process {status.process}{where} works on it{age}"
     if status.trials >= status.trials_wanted:
         return "ended"
-    return f"nobody works on it; archloom resume {status.folder} goes on"
+    return f"nobody works on it; archloom resume {argument(status.folder)} goes on"
 
 
 def _time(seconds: float) -> str:

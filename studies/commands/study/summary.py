@@ -1,15 +1,15 @@
 """Summary of a study at its end: its front, what was infeasible, and what broke a limit."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archloom.search import ObjectiveSet
 from archloom.search.hardware.certify import certificate_text
 from archloom.studies.analysis import Front, front_of
-from archloom.studies.config import StudyConfig, pick_rule
+from archloom.studies.config import Location, StudyConfig, argument, named, pick_rule
 from archloom.studies.rendering.text import print_line
 from archloom.studies.storage import (
+    TRIALS,
     Trial,
     read_baseline,
     read_certificate,
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 def summarize(
-    trials: Sequence[Trial], config: StudyConfig, folder: Path, console: "Console"
+    trials: Sequence[Trial], config: StudyConfig, location: Location, console: "Console"
 ) -> int:
     """Print what a study came to, and what went wrong; return the exit code."""
     rule = pick_rule(config.pick, config.objectives)
-    held_out, proof = tuple(read_validation(folder)), read_certificate(folder)
+    held_out, proof = tuple(read_validation(location)), read_certificate(location)
     front = Front(
         config.objective_set, tuple(front_of(trials, config.objective_set)), rule, held_out, proof
     )
@@ -42,7 +42,7 @@ def summarize(
     else:
         what = "has an EDP" if all(t.edp_js is None for t in trials) else "keeps the limits"
         console.print(f"no trial {what}, so there is no front")
-    line = comparison(front, read_baseline(folder))
+    line = comparison(front, read_baseline(location))
     lines = [
         *([line] if line else []),
         *infeasible_lines(trials),
@@ -53,13 +53,13 @@ def summarize(
     failed = [trial.label for trial in trials if trial.state == "failed"]
     if failed:
         text = f"{len(failed)} of {len(trials)} trials crashed: {', '.join(failed)}; "
-        console.print(f"{text}{folder}/trials.jsonl has the tracebacks", highlight=False)
+        console.print(f"{text}{named(location, TRIALS)} has the tracebacks", highlight=False)
     lost = [trial.label for trial in trials if trial.state == "lost"]
     if lost:
         print_line(
             f"{len(lost)} of {len(trials)} trials were set aside, since machines failed them again "
             f"and again: {', '.join(lost)}; once that is mended: "
-            f"archloom resume {folder} --retry-failed",
+            f"archloom resume {argument(location)} --retry-failed",
             console,
         )
         return SET_ASIDE

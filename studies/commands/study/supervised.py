@@ -12,9 +12,11 @@ import signal
 import sys
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import FrameType
 from typing import Final
+
+from archloom.studies.config import Location, argument
+from archloom.studies.storage import journal_size
 
 from ...errors import TroubleError
 
@@ -29,7 +31,7 @@ _PARENT_DEATH_SIGNAL: Final = 1
 
 
 def supervised(
-    journal: Path,
+    location: Location,
     waits_s: Sequence[float] = WAITS_S,
     told: Callable[[str], None] = lambda _: None,
 ) -> None:
@@ -38,7 +40,7 @@ def supervised(
     If the child is killed, or ended by a library, another one begins where the journal ends.
 
     Args:
-        journal: of the study; a child that made it grow did not come to nothing.
+        location: of the study; a child that made its journal grow did not come to nothing.
         waits_s: seconds before each new beginning in a row.
         told: called with how a child ended that did not end by itself.
 
@@ -48,7 +50,7 @@ def supervised(
     """
     idle = 0
     while True:
-        size = _size(journal)
+        size = _size(location)
         ended, watched = os.pipe()
         sys.stdout.flush()
         sys.stderr.flush()
@@ -61,21 +63,25 @@ def supervised(
         status, sound = _watch(child, ended)
         if sound or -status in _STOPPING:
             sys.exit(status if status >= 0 else 128 - status)
-        idle = 0 if _size(journal) > size else idle + 1
+        idle = 0 if _size(location) > size else idle + 1
         how = f"was killed by signal {-status}" if status < 0 else "was ended by Ray"
         told(f"the process {how}")
         if idle > len(waits_s):
             raise TroubleError(
-                f"the process that works on {journal.parent} {how}, {idle} times in a row; "
+                f"the process that works on {location} {how}, {idle} times in a row; "
                 "nothing that was done is lost; go on with: "
-                f"archloom resume {journal.parent}"
+                f"archloom resume {argument(location)}"
             )
-        print(f"the process that works on {journal.parent} {how}; going on", file=sys.stderr)
+        print(f"the process that works on {location} {how}; going on", file=sys.stderr)
         time.sleep(waits_s[max(idle - 1, 0)])
 
 
-def _size(path: Path) -> int:
-    return path.stat().st_size if path.exists() else 0
+def _size(location: Location) -> int:
+    try:
+        return journal_size(location)
+    except TroubleError:
+        # a server that is away
+        return 0
 
 
 def _begin_child(watched: int) -> None:

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from archloom.studies.config import Location
 from archloom.studies.storage import EventLog, heard, tell
 
 from ...errors import UserError
@@ -25,13 +26,13 @@ class Telling:
 
     @contextmanager
     def about(
-        self, name: str, folder: Path, trials: int, show: Callable[[str], None]
+        self, name: str, location: Location, trials: int, show: Callable[[str], None]
     ) -> Iterator[None]:
         """Have all that is told inside heard by those who want to.
 
         Args:
             name: of the study.
-            folder: its directory, which may not be there yet.
+            location: of the study, which may not be there yet.
             trials: that it has at the most.
             show: a warning to people.
 
@@ -46,7 +47,7 @@ class Telling:
             if self.metrics is not None:
                 from .metrics import Metrics
 
-                handlers.append(Metrics(self.metrics, name, folder, trials))
+                handlers.append(Metrics(self.metrics, name, location, trials))
             open_files.pop_all()
         with heard(*handlers):
             try:
@@ -55,11 +56,11 @@ class Telling:
                 tell("ended", logging.ERROR, exit_code=error.exit_code, why=str(error))
                 raise
 
-    def killed(self, name: str, folder: Path, trials: int) -> Callable[[str], None]:
+    def killed(self, name: str, location: Location, trials: int) -> Callable[[str], None]:
         """Return what is to be called with how the process ended that worked on a study."""
 
         def told(how: str) -> None:
-            with self.about(name, folder, trials, lambda _: None):
+            with self.about(name, location, trials, lambda _: None):
                 tell("process_ended", logging.ERROR, why=how)
 
         return told

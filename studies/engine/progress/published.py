@@ -5,11 +5,10 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from pathlib import Path
 from time import time
 from typing import Any
 
-from archloom.studies.storage import end_live, tell, write_live
+from archloom.studies.storage import Store, tell
 
 from .watch import Running, Status, Watch
 
@@ -19,15 +18,15 @@ class PublishedWatch:
 
     Args:
         watch: hears everything.
-        folder: the study's directory.
+        store: the study, opened for writing.
 
     Attributes:
         workers: says how many workers there are on each node.
     """
 
-    def __init__(self, watch: Watch, folder: Path) -> None:
+    def __init__(self, watch: Watch, store: Store) -> None:
         self._watch = watch
-        self._folder = folder
+        self._store = store
         self.workers: Callable[[], Mapping[str, int]] = dict
         self._began = time()
         self._stages: list[str] = []
@@ -84,7 +83,7 @@ class PublishedWatch:
 
     def close(self) -> None:
         """Say that nothing is done any more."""
-        end_live(self._folder)
+        self._store.end_live()
 
     def _write(self) -> None:
         content = {
@@ -97,7 +96,7 @@ class PublishedWatch:
             "workers": dict(self.workers()),
             "left_s": self._seconds_left(),
         }
-        write_live(self._folder, content)
+        self._store.write_live(content)
 
     def _seconds_left(self) -> float | None:
         """Extrapolate from the work that this process did; None before there is any."""

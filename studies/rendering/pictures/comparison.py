@@ -79,7 +79,7 @@ def fronts(comparison: Comparison, x: int, y: int) -> "Figure":
                 "line": {"color": INK, "width": [1.2 if ring else 0 for ring in ringed]},
             },
             hovertext=[
-                f"{escape(str(run.folder))}: trial {trial.number}<br>"
+                f"{escape(str(run.location))}: trial {trial.number}<br>"
                 + "<br>".join(
                     f"{escape(objective.name)} {value:.4g}"
                     for objective, value in zip(comparison.objectives, values, strict=True)

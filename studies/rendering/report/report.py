@@ -7,10 +7,12 @@ from pathlib import Path
 from archloom.search import Objective
 from archloom.space.workload import Network
 from archloom.studies.analysis import Design, Details, StudyView, load_view, trial_details
+from archloom.studies.config import Location
 from archloom.studies.engine.progress import SILENT, Stages
 from archloom.studies.rendering.pictures import draw_summary, plots
 from archloom.studies.storage import Trial, kept_workloads, read_header, write_whole
 
+from ...errors import UserError, writing
 from ..html import card, definitions, document, plot, table, tile
 from .design_section import design_sections
 from .held_out_section import held_out_sections
@@ -20,25 +22,38 @@ HTML, PNG = "report.html", "report.png"
 
 
 def write_report(
-    folder: Path, pick: str | None = None, stages: Stages = SILENT
+    location: Location,
+    pick: str | None = None,
+    stages: Stages = SILENT,
+    out: Path | None = None,
 ) -> tuple[Path, Path]:
-    """Write ``report.html`` and ``report.png`` into the study's directory; return their paths.
+    """Write ``report.html`` and ``report.png``; return their paths.
 
-    ``pick`` is a rule in place of the study's; ``stages`` hear how far it is.
+    Args:
+        location: of the study.
+        pick: a rule in place of the study's.
+        stages: hear how far it is.
+        out: folder that they go to; None for the study's directory.
 
     Raises:
-        UserError: the directory is no study, or has no finished trial yet.
+        UserError: there is no study, it has no finished trial yet, or it has no directory and
+            ``out`` is None.
     """
+    out = out or (location if isinstance(location, Path) else None)
+    if out is None:
+        raise UserError(f"{location} has no directory; say with --out where its report goes")
     stages.begin("writing the report", 4)
     stages.advance("reading the study", 0)
-    view = load_view(folder, pick)
+    view = load_view(location, pick)
     stages.advance("taking the picked design apart")
     label = None if view.picked is None else view.designs[view.picked].label
-    details = None if label is None else trial_details(folder, int(label))
-    page, picture = folder / HTML, folder / PNG
-    networks = [workload.network for workload in kept_workloads(folder, read_header(folder))]
+    details = None if label is None else trial_details(location, int(label))
+    page, picture = out / HTML, out / PNG
+    networks = [workload.network for workload in kept_workloads(location, read_header(location))]
     stages.advance("drawing the page")
-    write_whole(page, render(view, details, networks))
+    with writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        write_whole(page, render(view, details, networks))
     stages.advance("drawing the picture")
     draw_summary(view, subtitle(view, details), picture)
     stages.end()

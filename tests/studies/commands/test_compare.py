@@ -18,7 +18,7 @@ from archloom.studies.commands.compare.command import findings
 from archloom.studies.commands.compare.tables import page, to_json
 from archloom.studies.errors import UserError
 from archloom.studies.storage.journal import read_events
-from archloom.studies.storage.store import JOURNAL
+from archloom.studies.storage.parts import JOURNAL
 
 from ...cases.studies import TINY, run_here, tiny_config
 
@@ -74,7 +74,7 @@ def test_what_cannot_be_compared_is_refused_by_name(runs: list[Run], tmp_path: P
 
 def test_what_was_spent_adds_up_to_what_the_journal_says(runs: list[Run]) -> None:
     for run in runs:
-        events = read_events(run.folder / JOURNAL)
+        events = read_events(run.location / JOURNAL)
         seconds = sum(e.get("cpu_seconds", 0.0) for e in events if e.get("trial") != -1)
         last = run.steps[-1]
         assert last.cpu_seconds == pytest.approx(seconds)

@@ -15,7 +15,7 @@ from archloom.search.software.search import SoftwareTask, advance as search_soft
 from archloom.studies.analysis.study_status import read_status
 from archloom.studies.cli import app
 from archloom.studies.errors import UserError
-from archloom.studies.storage.live import LIVE
+from archloom.studies.storage.parts import LIVE
 
 from ...cases.studies import TINY, begin, run_here, tiny_config, write_study
 

@@ -13,7 +13,7 @@ import os, signal, sys, time
 from pathlib import Path
 from archloom.studies.commands.study.supervised import supervised
 journal = Path("run/journal.jsonl")
-supervised(journal, (0, 0))
+supervised(journal.parent, (0, 0))
 journal.parent.mkdir(exist_ok=True)
 """
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from archloom.studies.storage.live import LIVE
+from archloom.studies.storage.directory.lock import LOCK
+from archloom.studies.storage.parts import JOURNAL, LIVE
 from archloom.studies.storage.records import read_trials
-from archloom.studies.storage.store import JOURNAL, LOCK
 
 from ...cases.ray_cluster import until
 from ...cases.studies import TINY, archloom, begin, write_study

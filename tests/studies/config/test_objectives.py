@@ -23,7 +23,8 @@ from archloom.studies.engine.study import header_of
 from archloom.studies.errors import UserError
 from archloom.studies.rendering.report.report import write_report
 from archloom.studies.storage.differences import differences
-from archloom.studies.storage.header import LATER, STUDY, read_header
+from archloom.studies.storage.header import LATER, read_header
+from archloom.studies.storage.parts import STUDY
 from archloom.studies.storage.records import read_trials
 
 from ...cases.studies import TINY, run_here, tiny_config, write_study

@@ -16,8 +16,7 @@ from click.testing import CliRunner
 
 from archloom.studies.cli import app
 from archloom.studies.engine.executors.cluster import refusal
-from archloom.studies.storage.records import TRIALS
-from archloom.studies.storage.store import JOURNAL
+from archloom.studies.storage.parts import JOURNAL, TRIALS
 
 from ...cases.ray_cluster import free_port, until
 from ...cases.studies import TINY, archloom, begin, write_study

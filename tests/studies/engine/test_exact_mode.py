@@ -18,8 +18,8 @@ from archloom.studies.commands.study.pareto import front_json
 from archloom.studies.config.errors import ConfigError
 from archloom.studies.errors import UserError
 from archloom.studies.storage.journal import read_events
-from archloom.studies.storage.records import CERTIFICATE, TRIALS, read_trials
-from archloom.studies.storage.store import JOURNAL
+from archloom.studies.storage.parts import CERTIFICATE, JOURNAL, TRIALS
+from archloom.studies.storage.records import read_trials
 
 from ...cases.studies import archloom, run_here, tiny_config
 from ...contracts.problems import SMALL_TEMPLATE

@@ -24,10 +24,10 @@ from archloom.studies.config.study_config import parse_stored
 from archloom.studies.engine.progress.watch import Status
 from archloom.studies.engine.study import header_of, prepare
 from archloom.studies.rendering.report.report import write_report
-from archloom.studies.storage.header import STUDY, read_header
+from archloom.studies.storage.header import read_header
 from archloom.studies.storage.journal import read_events
-from archloom.studies.storage.records import VALIDATION, read_baseline, read_validation
-from archloom.studies.storage.store import JOURNAL
+from archloom.studies.storage.parts import JOURNAL, STUDY, VALIDATION
+from archloom.studies.storage.records import read_baseline, read_validation
 
 from ...cases.studies import TINY, run_here, tiny_config
 from ..config.test_study_config import errors_of

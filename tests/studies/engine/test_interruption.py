@@ -11,8 +11,8 @@ import pytest
 from click.testing import CliRunner
 
 from archloom.studies.cli import app
-from archloom.studies.storage.records import BASELINE_FILE, TRIALS
-from archloom.studies.storage.store import JOURNAL, LOCK
+from archloom.studies.storage.directory.lock import LOCK
+from archloom.studies.storage.parts import BASELINE_FILE, JOURNAL, TRIALS
 
 from ...cases.studies import TINY, archloom, begin, write_study
 from ...cases.sweeps import sweep

@@ -11,8 +11,8 @@ from archloom.search.software.result import SoftwareResult
 from archloom.search.software.search import SoftwareTask, advance as search_software
 from archloom.studies.cli import app
 from archloom.studies.storage.journal import read_events
-from archloom.studies.storage.records import TRIALS, VALIDATION, read_trials, read_validation
-from archloom.studies.storage.store import JOURNAL
+from archloom.studies.storage.parts import JOURNAL, TRIALS, VALIDATION
+from archloom.studies.storage.records import read_trials, read_validation
 from archloom.studies.storage.trial import Lost
 
 from ...cases.studies import TINY, run_here, tiny_config

@@ -15,7 +15,8 @@ from archloom.space.networks.registry import network
 from archloom.studies.analysis.details import trial_details
 from archloom.studies.commands.show import show_trial
 from archloom.studies.config.study_config import load_config
-from archloom.studies.storage.records import TRIALS, read_trials
+from archloom.studies.storage.parts import TRIALS
+from archloom.studies.storage.records import read_trials
 
 from ...cases.studies import TINY, run_here, write_study
 

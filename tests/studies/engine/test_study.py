@@ -22,8 +22,9 @@ from archloom.studies.engine.study import header_of, prepare, stored_config
 from archloom.studies.errors import UserError
 from archloom.studies.storage.header import read_header
 from archloom.studies.storage.journal import read_events
-from archloom.studies.storage.records import CERTIFICATE, TRIALS, read_baseline, read_trials
-from archloom.studies.storage.store import JOURNAL, Store
+from archloom.studies.storage.parts import CERTIFICATE, JOURNAL, TRIALS
+from archloom.studies.storage.records import read_baseline, read_trials
+from archloom.studies.storage.store import Store
 from archloom.studies.storage.trial import Trial
 
 from ...cases.studies import TINY, run_here, tiny_config

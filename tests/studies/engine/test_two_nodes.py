@@ -13,8 +13,7 @@ import pytest
 from archloom.evaluators.jit import compile_ahead
 from archloom.evaluators.jit.signatures import kernel_at
 from archloom.studies.commands.machine import default_kernels
-from archloom.studies.storage.records import BASELINE_FILE, TRIALS
-from archloom.studies.storage.store import JOURNAL
+from archloom.studies.storage.parts import BASELINE_FILE, JOURNAL, TRIALS
 
 from ...cases.ray_cluster import RayCluster, unable, until
 from ...cases.studies import COMMAND, TINY, archloom, write_study

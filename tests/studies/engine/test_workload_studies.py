@@ -15,7 +15,8 @@ from archloom.studies.analysis.study_view import load_view
 from archloom.studies.config.study_config import load_config
 from archloom.studies.errors import UserError
 from archloom.studies.rendering.report.report import render
-from archloom.studies.storage.header import NETWORKS as STORED, read_header
+from archloom.studies.storage.header import read_header
+from archloom.studies.storage.parts import NETWORKS as STORED
 
 from ...cases.studies import archloom, run_here
 from ...cases.workload_studies import chain, onnx_model, problem, study
