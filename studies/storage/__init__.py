@@ -2,7 +2,8 @@
 
 ``parts.py`` lists the parts, :mod:`.directory` and :mod:`.database` keep them, ``store.py`` writes
 to them; ``journal.py`` survives a kill at any instant, ``history.py`` replays it; ``header.py`` is
-what a study is, ``records.py`` reads its results, ``trial.py`` is the record of a finished trial.
+what a study is, ``records.py`` reads its results, ``trial.py`` is the record of a
+finished trial; ``event_log.py`` tells logs what happens.
 """
 
 from typing import TYPE_CHECKING

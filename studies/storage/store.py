@@ -13,10 +13,9 @@ from archloom.search.hardware.certify import Certificate
 from archloom.studies.config import Location, named
 
 from ..errors import UserError
-from .differences import differences
 from .directory import Files, begin_directory
 from .event_log import heard_by_somebody, tell
-from .header import LATER, Header, header_parts, read_header
+from .header import LATER, Header, differences, header_parts, read_header
 from .journal import Event
 from .parts import BASELINE_FILE, CERTIFICATE, JOURNAL, STUDY, TRIALS, VALIDATION, Parts
 from .reading import bring_up_to_date, read_part
