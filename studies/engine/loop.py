@@ -19,7 +19,7 @@ from .held_out import validate
 from .learning import Learning, Proposed, Snapshot
 from .live_front import LiveFront
 from .logical_order import Job, LogicalOrder
-from .progress import PublishedWatch, Status, Watch
+from .progress import Status, Watch
 from .rounds import Rounds
 from .study import Study
 
@@ -37,11 +37,7 @@ def run_study(
 
     ``retry`` has searches done again that crashed, broke a limit, or that machines failed.
     """
-    published = PublishedWatch(watch, store)
-    try:
-        return _Loop(study, store, executor, published).run(retry)
-    finally:
-        published.close()
+    return _Loop(study, store, executor, watch).run(retry)
 
 
 class _Loop:

@@ -32,6 +32,7 @@ from archloom.space.design_space import Point
 from archloom.studies.config import named
 
 from ..errors import UserError
+from .event_log import tell_journaled
 from .parts import JOURNAL
 from .store import Store
 from .trial import Crash, Lost, OverLimit
@@ -42,7 +43,7 @@ MOST_BYTES: Final = 64 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """A round that went well: its compressed result, and what it took on wall and CPU.
+    """A round that went well: its compressed result, what it took on wall and CPU, and who did it.
 
     CPU seconds are of the whole process, its helper threads too: they are what a search costs,
     on however many machines it ran.
@@ -51,6 +52,7 @@ class TaskResult:
     payload: str
     seconds: float
     cpu_seconds: float
+    worker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,9 +271,9 @@ class History:
         """Note what came of a trial's round."""
         place = {"trial": trial, "round": round_index}
         if isinstance(result, Crash):
-            self._note(result.event, **place, crash=result.to_dict())
+            self._note(result.event, **place, **_worked(result), crash=result.to_dict())
         else:
-            taken = _taken(result.seconds, result.cpu_seconds)
+            taken = _taken(result.seconds, result.cpu_seconds, result.worker)
             self._note("advanced", **place, **taken, payload=result.payload)
         self._rounds[trial, round_index] = _kept(result)
 
@@ -283,11 +285,11 @@ class History:
         """Note what came of a design on a held-out network."""
         place = {"trial": trial, "network": network}
         if isinstance(result, Lost | OverLimit):
-            self._note(result.event, **place, crash=result.to_dict())
+            self._note(result.event, **place, **_worked(result), crash=result.to_dict())
         elif isinstance(result, Crash):
             self._note("validated", **place, payload=None, crash=result.to_dict())
         else:
-            taken = _taken(result.seconds, result.cpu_seconds)
+            taken = _taken(result.seconds, result.cpu_seconds, result.worker)
             self._note("validated", **place, **taken, payload=result.payload, crash=None)
         self._held_out[trial, network] = _kept(result)
 
@@ -298,12 +300,20 @@ class History:
 
     def _note(self, event: str, **content: Any) -> None:
         """Write an event with the time at which it is written, which nothing is decided by."""
-        self._store.append({"event": event, "at": round(time(), 3), **content})
+        noted = {"event": event, "at": round(time(), 3), **content}
+        self._store.append(noted)
+        tell_journaled(noted)
 
 
 def _kept(result: TaskResult | Crash) -> str | Crash:
     return result if isinstance(result, Crash) else result.payload
 
 
-def _taken(seconds: float, cpu_seconds: float) -> dict[str, float]:
-    return {"seconds": round(seconds, 6), "cpu_seconds": round(cpu_seconds, 6)}
+def _worked(result: Crash) -> dict[str, Any]:
+    """Return what a round that gave nothing took, where that is known."""
+    return _taken(result.seconds, result.cpu_seconds) if isinstance(result, OverLimit) else {}
+
+
+def _taken(seconds: float, cpu_seconds: float, worker: str = "") -> dict[str, Any]:
+    taken = {"seconds": round(seconds, 6), "cpu_seconds": round(cpu_seconds, 6)}
+    return taken | ({"worker": worker} if worker else {})

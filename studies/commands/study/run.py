@@ -15,11 +15,13 @@ from archloom.studies.config import (
     load_config,
     with_method,
 )
+from archloom.studies.storage import tell
 
 from ...errors import TroubleError, UserError
+from .telling import Telling
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
 
@@ -35,6 +37,10 @@ EXACT = ("auto", "exact")
 
 #: an address that is none: Ray starts on this machine
 HERE = "local"
+
+
+#: tells nobody but those who look
+QUIET = Telling()
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +102,16 @@ def read_study(path: Path, overrides: Overrides, method: str | None = None) -> S
     return overrides.apply(load_config(_find(path), partial(with_method, name=method)))
 
 
-def start(config: StudyConfig, location: Location | None, console: "Console") -> int:
+def start(
+    config: StudyConfig, location: Location | None, console: "Console", telling: Telling = QUIET
+) -> int:
     """Run a study, or go on with it; return the exit code.
 
     Args:
         config: of the study.
         location: where it is kept; None for what its file says.
         console: for progress and results.
+        telling: where to tell what happens, besides.
 
     Raises:
         UserError: nothing was written.
@@ -116,10 +125,11 @@ def start(config: StudyConfig, location: Location | None, console: "Console") ->
 
     location = location or config.location()
     bring_up_to_date(location)
+    about = (config.name, location, config.trials)
     if config.executor.name == "ray":
-        supervised(location)
+        supervised(location, told=telling.killed(*about))
     console.print(f"study {location}: {config.trials} trials at the most", highlight=False)
-    with ProgressView(console) as view:
+    with ProgressView(console) as view, telling.about(*about, view.found):
         view.begin("reading the space and preparing the study")
         study, header = prepare(config, config.space), header_of(config)
         begun = _begun(location, header)
@@ -147,7 +157,11 @@ def _begun(location: Location, header: "Header") -> "WarmStart | None":
 
 
 def resume(
-    location: Location, overrides: Overrides, console: "Console", retry_failed: bool = False
+    location: Location,
+    overrides: Overrides,
+    console: "Console",
+    retry_failed: bool = False,
+    telling: Telling = QUIET,
 ) -> int:
     """Go on with a study; return the exit code.
 
@@ -156,6 +170,7 @@ def resume(
         overrides: of executor and limits.
         console: for progress and results.
         retry_failed: do again what crashed, broke a limit, and what machines failed.
+        telling: where to tell what happens, besides.
 
     Raises:
         UserError: there is no study, or cannot be gone on with.
@@ -169,9 +184,10 @@ def resume(
     bring_up_to_date(location)
     header = read_header(location)
     config = overrides.apply(stored_config(location, header))
+    about = (config.name, location, config.trials)
     if config.executor.name == "ray":
-        supervised(location)
-    with ProgressView(console) as view:
+        supervised(location, told=telling.killed(*about))
+    with ProgressView(console) as view, telling.about(*about, view.found):
         view.begin("reading the space and preparing the study")
         study = prepare(config, config.space)
         if header.start is not None:
@@ -197,6 +213,7 @@ def _run(
         TroubleError: a disk or a cluster failed; it says how to go on.
     """
     from archloom.studies.engine import Stopped, StopRequest, make_executor, run_study
+    from archloom.studies.engine.progress import PublishedWatch
     from archloom.studies.rendering.text import print_line
 
     choice = study.config.executor
@@ -211,23 +228,42 @@ def _run(
         print_line(f"note: {note}", console)
     stop = StopRequest()
 
+    watch = PublishedWatch(view, store)
+    exact = study.config.software.mapping in EXACT
+
     def compile_first() -> None:
-        if study.config.software.mapping in EXACT:
+        if exact:
             from archloom.studies.commands.machine import compile_missing
 
-            compile_missing(view, choice.workers, stop.check)
+            compile_missing(watch, choice.workers, stop.check)
 
-    where = (choice.workers, choice.address, stop.check, view, compile_first, view.found)
+    where = (choice.workers, choice.address, stop.check, watch, compile_first)
     try:
-        with stop, make_executor(choice.name, study.context, *where) as executor:
-            return run_study(study, store, executor, view, retry)
+        with (
+            stop,
+            make_executor(choice.name, study.context, *where, _prepare(exact)) as executor,
+        ):
+            watch.workers = executor.workers
+            trials = run_study(study, store, executor, watch, retry)
     except Stopped:
+        tell("stopped")
         return None
     except TroubleError as error:
         raise TroubleError(
             f"{error}\nnothing that was done is lost; go on with: archloom resume "
             f"{argument(store.location)}"
         ) from None
+    finally:
+        watch.close()
+    tell("ended", trials=len(trials))
+    return trials
+
+
+def _prepare(exact: bool) -> "Callable[[int], int]":
+    """Return what is done on each node of a cluster before its first task."""
+    from archloom.studies.commands.machine import compile_here
+
+    return compile_here if exact else lambda _: 0
 
 
 def _unheld(config: StudyConfig) -> "Iterator[str]":

@@ -12,7 +12,11 @@ from .outcomes import Outcome, judged
 Key: TypeAlias = tuple[int, int]
 
 
-def nothing() -> None:
+#: is told that a task begins, and in which worker on which node
+Started: TypeAlias = Callable[[str, str], None]
+
+
+def nothing(worker: str, node: str) -> None:
     """Hear that a task begins, and do nothing."""
 
 
@@ -34,10 +38,11 @@ class Executor(ABC):
         """Stop the workers; tasks under way are given up."""
 
     @abstractmethod
-    def submit(self, key: Key, task: TrialTask, started: Callable[[], None] = nothing) -> None:
+    def submit(self, key: Key, task: TrialTask, started: Started = nothing) -> None:
         """Have a task done, before those whose keys are greater.
 
-        ``started`` is called when it begins, and again if it has to be begun again.
+        ``started`` is called with its worker and that one's node (both empty for this process) when
+        it begins, and again if it has to be begun again.
         """
 
     @abstractmethod
@@ -49,12 +54,18 @@ class Executor(ABC):
             TroubleError: no work can be done.
         """
 
+    def workers(self) -> dict[str, int]:
+        """Return how many workers there are on each node; none where tasks are done here."""
+        return {}
+
     def run(
-        self, tasks: Sequence[TrialTask], started: Callable[[int], None] = lambda _: None
+        self,
+        tasks: Sequence[TrialTask],
+        started: Callable[[int, str, str], None] = lambda *_: None,
     ) -> Iterator[tuple[int, Outcome]]:
         """Yield (position in ``tasks``, result) for every task, each as soon as it is done.
 
-        ``started`` is called with the position of each task when it begins.
+        ``started`` is called with the position of each task, its worker and node, when it begins.
         """
         for index, task in enumerate(tasks):
             self.submit((index, 0), task, partial(started, index))
@@ -86,12 +97,12 @@ class InlineExecutor(Executor):
         self._context = context
         self._check = check
         self._before: Callable[[], None] | None = before
-        self._waiting: dict[Key, tuple[TrialTask, Callable[[], None]]] = {}
+        self._waiting: dict[Key, tuple[TrialTask, Started]] = {}
 
     def __exit__(self, *_: object) -> None:
         self._waiting.clear()
 
-    def submit(self, key: Key, task: TrialTask, started: Callable[[], None] = nothing) -> None:
+    def submit(self, key: Key, task: TrialTask, started: Started = nothing) -> None:
         """Have a task done."""
         self._waiting[key] = task, started
 
@@ -105,5 +116,5 @@ class InlineExecutor(Executor):
         self._check()
         key = min(self._waiting)
         task, started = self._waiting.pop(key)
-        started()
+        started("", "")
         return [(key, judged(perform(self._context, task), self._context.limits))]

@@ -3,6 +3,8 @@
 It answers while that one works, so that silence means that its process or its machine stands still.
 """
 
+import os
+import socket
 from typing import Final
 
 from .limited_process import Ended, LimitedProcess, ProcessLimits
@@ -27,8 +29,12 @@ class Worker:
     def __init__(self, context: bytes, limits: ProcessLimits) -> None:
         self._process = LimitedProcess(_CODE, context, limits)
 
-    def ready(self) -> None:
-        """Answer once the worker has started."""
+    def ready(self) -> tuple[str, str, int]:
+        """Answer once the worker has started: Ray's name of its node, host, and process."""
+        import ray
+
+        node = ray.get_runtime_context().get_node_id()
+        return node, socket.gethostname(), os.getpid()
 
     def alive(self) -> None:
         """Answer at once, whatever is being done."""

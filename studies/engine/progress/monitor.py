@@ -61,7 +61,7 @@ class Monitor:
             self.latest = status
             self._start = self._start or (self.clock(), status.fraction)
 
-    def started(self, running: Running) -> None:
+    def started(self, running: Running, worker: str = "", node: str = "") -> None:  # noqa: ARG002
         """Note that a task runs."""
         with self._lock:
             now = self.clock()

@@ -89,12 +89,15 @@ class Running:
         stage: what of it, as ``round 1/3``.
         design: what it is on.
         plans: that it may price.
+        trial, round: their numbers, rounds from 1; None for a held-out network's.
     """
 
     label: str
     stage: str
     design: str
     plans: int
+    trial: int | None = None
+    round: int | None = None
 
 
 class Watch(Stages, Protocol):
@@ -104,8 +107,8 @@ class Watch(Stages, Protocol):
         """Hear how far the study is."""
         ...
 
-    def started(self, running: Running) -> None:
-        """Hear that a task runs."""
+    def started(self, running: Running, worker: str = "", node: str = "") -> None:
+        """Hear that a task runs, and where; nowhere is this process."""
         ...
 
     def finished(self, label: str) -> None:
@@ -123,7 +126,7 @@ class Unwatched(Silence):
     def status(self, status: Status) -> None:
         """Do nothing."""
 
-    def started(self, running: Running) -> None:
+    def started(self, running: Running, worker: str = "", node: str = "") -> None:
         """Do nothing."""
 
     def finished(self, label: str) -> None:
