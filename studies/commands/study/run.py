@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from archloom.studies.engine import Study, WarmStart
     from archloom.studies.engine.progress import Watch
-    from archloom.studies.storage import Header, Store, Trial
+    from archloom.studies.storage import Header, Store
 
 SHIPPED = Path(__file__).parents[2]
 
@@ -140,8 +140,8 @@ def start(
         with Store.create(location, header) as store:
             for note in () if begun or not found else found.notes:
                 print_line(note, console)
-            trials = _run(study, store, console, view)
-    return _ended(trials, study, location, console)
+            over = _run(study, store, console, view)
+    return _ended(over, study, location, console)
 
 
 def _begun(location: Location, header: "Header") -> "WarmStart | None":
@@ -194,8 +194,8 @@ def resume(
             study = replace(study, start=WarmStart.from_text(header.start))
         view.end()
         with Store(location) as store:
-            trials = _run(study, store, console, view, retry_failed)
-    return _ended(trials, study, location, console)
+            over = _run(study, store, console, view, retry_failed)
+    return _ended(over, study, location, console)
 
 
 def _find(path: Path) -> Path:
@@ -206,8 +206,8 @@ def _find(path: Path) -> Path:
 
 def _run(
     study: "Study", store: "Store", console: "Console", view: "Watch", retry: bool = False
-) -> "list[Trial] | None":
-    """Run a study to its end; return its trials, or None if the user stopped it.
+) -> bool:
+    """Run a study to its end; return whether it got there, or the user stopped it.
 
     Raises:
         TroubleError: a disk or a cluster failed; it says how to go on.
@@ -249,7 +249,7 @@ def _run(
             trials = run_study(study, store, executor, watch, retry)
     except Stopped:
         tell("stopped")
-        return None
+        return False
     except TroubleError as error:
         raise TroubleError(
             f"{error}\nnothing that was done is lost; go on with: archloom resume "
@@ -257,8 +257,8 @@ def _run(
         ) from None
     finally:
         watch.close()
-    tell("ended", trials=len(trials))
-    return trials
+    tell("ended", trials=trials)
+    return True
 
 
 def _prepare(exact: bool) -> "Callable[[int], int]":
@@ -268,15 +268,15 @@ def _prepare(exact: bool) -> "Callable[[int], int]":
     return compile_here if exact else lambda _: 0
 
 
-def _ended(
-    trials: "list[Trial] | None", study: "Study", location: Location, console: "Console"
-) -> int:
+def _ended(over: bool, study: "Study", location: Location, console: "Console") -> int:
     """Say what a study came to, or how to go on with it; return the exit code."""
-    if trials is None:
+    if not over:
         console.print(
             f"stopped; resume with: archloom resume {argument(location)}", highlight=False
         )
         return 130
+    from archloom.studies.storage import read_trials
+
     from .summary import summarize
 
-    return summarize(trials, study.config, location, console)
+    return summarize(read_trials(location), study.config, location, console)
