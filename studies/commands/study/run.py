@@ -1,5 +1,6 @@
 """Commands ``archloom run`` and ``archloom resume``: one process that works on a study."""
 
+import os
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -34,6 +35,9 @@ SHIPPED = Path(__file__).parents[2]
 #: mapping searches whose kernels compile before a study begins; others compile in a few seconds
 EXACT = ("auto", "exact")
 
+
+#: workers that batches keep busy that wait for each other
+FEW = 2
 
 #: an address that is none: Ray starts on this machine
 HERE = "local"
@@ -224,7 +228,7 @@ def _run(
     if began != now:
         text = f"note: begun by archloom {began}, goes on with {now}; their results may differ"
         console.print(text, highlight=False, soft_wrap=True)
-    for note in store.notes:
+    for note in [*store.notes, *([] if store.begun else _advice(study.config))]:
         print_line(f"note: {note}", console)
     stop = StopRequest()
 
@@ -266,6 +270,19 @@ def _prepare(exact: bool) -> "Callable[[int], int]":
     from archloom.studies.commands.machine import compile_here
 
     return compile_here if exact else lambda _: 0
+
+
+def _advice(config: StudyConfig) -> list[str]:
+    """Return what somebody may want to choose in another way, before the study begins."""
+    choice = config.executor
+    here = os.sched_getaffinity(0) if choice.address is None else ()
+    workers = choice.workers or len(here)
+    if choice.name == "inline" or workers <= FEW or config.logical_workers >= 2 * workers:
+        return []
+    return [
+        f"{workers} workers will often wait for each other; logical_workers: {4 * workers} in the "
+        f"study file keeps them busy, this one has {config.logical_workers} (docs/parallel.md)"
+    ]
 
 
 def _ended(over: bool, study: "Study", location: Location, console: "Console") -> int:
