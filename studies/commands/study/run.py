@@ -22,7 +22,7 @@ from ...errors import TroubleError, UserError
 from .telling import Telling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from rich.console import Console
 
@@ -228,7 +228,8 @@ def _run(
     if began != now:
         text = f"note: begun by archloom {began}, goes on with {now}; their results may differ"
         console.print(text, highlight=False, soft_wrap=True)
-    for note in [*store.notes, *([] if store.begun else _advice(study.config))]:
+    advice = [] if store.begun else _advice(study.config)
+    for note in [*store.notes, *advice, *_unheld(study.config)]:
         print_line(f"note: {note}", console)
     stop = StopRequest()
 
@@ -245,9 +246,7 @@ def _run(
     try:
         with (
             stop,
-            make_executor(
-                choice.name, study.context, *where, _prepare(exact), watch.found
-            ) as executor,
+            make_executor(choice.name, study.context, *where, _prepare(exact)) as executor,
         ):
             watch.workers = executor.workers
             trials = run_study(study, store, executor, watch, retry)
@@ -283,6 +282,12 @@ def _advice(config: StudyConfig) -> list[str]:
         f"{workers} workers will often wait for each other; logical_workers: {4 * workers} in the "
         f"study file keeps them busy, this one has {config.logical_workers} (docs/parallel.md)"
     ]
+
+
+def _unheld(config: StudyConfig) -> "Iterator[str]":
+    """Yield what the executor does not do of what the study file says."""
+    if config.executor.name == "inline" and config.round_limits.memory_mb is not None:
+        yield "the executor inline does not hold rounds to round_limits.memory_mb; ray does"
 
 
 def _ended(over: bool, study: "Study", location: Location, console: "Console") -> int:

@@ -52,8 +52,7 @@ class RayExecutor(Executor):
     ``check`` is called between waits. If it raises :class:`Stopped`, no task begins any more; those
     under way are waited for, and then it is raised again. ``stages`` hears that workers start,
     which they do with the first task. Before that, ``before`` is called here, where the workers are
-    to be; or on each node of a cluster ``prepare``, with the number of its cores. ``report`` hears
-    of workers that are replaced.
+    to be; or on each node of a cluster ``prepare``, with the number of its cores.
 
     Raises:
         TroubleError: on entering, if nothing answers at the address; later, if workers cannot
@@ -71,10 +70,8 @@ class RayExecutor(Executor):
         stages: Stages = SILENT,
         before: Callable[[], None] = lambda: None,
         prepare: Callable[[int], int] = lambda _: 0,
-        report: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._before = before
-        self._report = report
         self._pulse = Pulse(context.limits.stall_s)
         self._prepare = prepare
         self._context = context
@@ -202,18 +199,18 @@ class RayExecutor(Executor):
             except (ray.exceptions.RayActorError, ray.exceptions.OutOfMemoryError) as error:
                 departed = crew.machine_left(worker, error)
                 name = type(error).__name__
-                how = "lost its machine" if departed else f"is gone ({name})"
+                how = "lost its machine" if departed else f"was ended ({name})"
                 result = Gone(name, how, f"{name}: no traceback")
-                self._replace(crew, worker, how)
+                self._replace(crew, worker, "its machine left" if departed else name)
             else:
                 result = outcome_of(answer)
                 if isinstance(result, TaskResult):
                     result = replace(result, worker=crew.place(worker)[0])
                 elif isinstance(result, Gone):
-                    self._replace(crew, worker, result.message)
+                    self._replace(crew, worker, f"it {result.message}")
                 elif isinstance(result, Lost):
                     # its machine has no room: what it remembers takes some
-                    self._replace(crew, worker, f"had no room ({result.error}: {result.message})")
+                    self._replace(crew, worker, f"{result.error}: {result.message}")
             yield key, result, departed
         yield from self._silent(crew)
 
@@ -224,7 +221,7 @@ class RayExecutor(Executor):
             reference, key = asked[worker]
             del self._asked[reference]
             text = f"did not answer for {self._context.limits.stall_s:g} s"
-            self._replace(crew, worker, text)
+            self._replace(crew, worker, f"it {text}")
             yield key, Gone("WorkerSilent", text, "WorkerSilent: no traceback"), False
 
     def _give_out(self, crew: Crew) -> None:
@@ -245,7 +242,6 @@ class RayExecutor(Executor):
     def _replace(self, crew: Crew, number: int, why: str) -> None:
         self._placement.lost(number)
         crew.dismiss(number, why)
-        self._report(f"a worker {why}; another one takes its place")
 
 
 def _placed(task: TrialTask) -> Placed:
@@ -262,14 +258,12 @@ def make_executor(
     stages: Stages = SILENT,
     before: Callable[[], None] = lambda: None,
     prepare: Callable[[int], int] = lambda _: 0,
-    report: Callable[[str], None] = lambda _: None,
 ) -> Executor:
     """Return the executor called ``name``: ``inline`` or ``ray``.
 
     ``check`` may raise to stop; ``stages`` hears of what takes time besides tasks; ``before`` is
-    called once, before the first task; on a cluster it is ``prepare``, on each of its nodes;
-    ``report`` hears of workers that are replaced.
+    called once, before the first task; on a cluster it is ``prepare``, on each of its nodes.
     """
     if name == "inline":
         return InlineExecutor(context, check, before)
-    return RayExecutor(context, workers, address, check, stages, before, prepare, report)
+    return RayExecutor(context, workers, address, check, stages, before, prepare)
