@@ -21,17 +21,17 @@ from .front import front_of
 RECENT_S: Final = 600.0
 
 #: events that are results of rounds
-_RESULTS: Final = ("advanced", "crashed", "lost", "validated")
+_RESULTS: Final = ("advanced", "crashed", "lost", "over_limit", "validated")
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A round that failed, or that machines failed.
+    """A round that failed, broke a limit, or that machines failed.
 
     Attributes:
         trial: its number.
         where: round, or held-out network, counted from 1.
-        kind: ``crashed`` or ``lost``.
+        kind: ``crashed``, ``lost`` or ``over limit``.
         error: its class and message.
     """
 
@@ -139,6 +139,7 @@ def _failures(events: list[Event]) -> list[Failure]:
         place = event["trial"], at
         found.pop(place, None)
         if crash := event.get("crash"):
-            kind = "lost" if event["event"] == "lost" else "crashed"
+            known = event["event"] in ("lost", "over_limit")
+            kind = event["event"].replace("_", " ") if known else "crashed"
             found[place] = Failure(*place, kind, f"{crash['error']}: {crash['message']}")
     return list(found.values())

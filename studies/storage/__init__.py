@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         read_header as read_header,
     )
     from .history import (
+        Asked as Asked,
         History as History,
         TaskResult as TaskResult,
         decode as decode,
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
         Crash as Crash,
         HeldOutTrial as HeldOutTrial,
         Lost as Lost,
+        OverLimit as OverLimit,
         Trial as Trial,
         TrialState as TrialState,
     )

@@ -67,9 +67,11 @@ class Header:
     def result_settings(self) -> dict[str, Any]:
         """Settings that decide the result: neither executor, pick nor name, nor paths of files.
 
+        Limits of a round are none: what broke one says so itself, and can be done again with
+        others.
         What older studies could not choose is left out where it is as they had it.
         """
-        free = ("name", "executor", "pick")
+        free = ("name", "executor", "pick", "round_limits")
         settings = {
             k: v for k, v in self.config.items() if k not in free and LATER.get(k, _UNSET) != v
         }

@@ -69,8 +69,19 @@ def resume_(
     address: _Address = None,
     retry_failed: Annotated[
         bool,
-        Option("--retry-failed", help="Do again what crashed, and what machines failed."),
+        Option(
+            "--retry-failed",
+            help="Do again what crashed, broke a limit of a round, and what machines failed.",
+        ),
     ] = False,
+    cpu_s: Annotated[
+        float | None,
+        Option("--cpu-s", help="CPU-seconds of a round at most, whatever the study says."),
+    ] = None,
+    memory_mb: Annotated[
+        float | None,
+        Option("--memory-mb", help="Memory of a round at most, whatever the study says."),
+    ] = None,
     log: _Log = None,
     metrics: _Metrics = None,
 ) -> None:
@@ -82,5 +93,6 @@ def resume_(
     from .run import Overrides, resume
     from .telling import Telling
 
-    overrides, telling = Overrides(executor, workers, address), Telling(log, metrics)
+    overrides = Overrides(executor, workers, address, cpu_s, memory_mb)
+    telling = Telling(log, metrics)
     raise Exit(resume(study, overrides, new_console(), retry_failed, telling))

@@ -10,19 +10,22 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from prometheus_client import CollectorRegistry, Metric, write_to_textfile
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from archloom.studies.config import Location
-from archloom.studies.storage import read_journal, read_trials
+from archloom.studies.storage import TrialState, read_journal, read_trials
 
 from ...errors import writing
 
 #: events that are results of rounds
-_RESULTS: Final = ("advanced", "crashed", "lost", "validated")
+_RESULTS: Final = ("advanced", "crashed", "lost", "over_limit", "validated")
+
+#: events that are failures of rounds
+_FAILED: Final = ("crashed", "lost", "over_limit")
 
 #: fields of a status that are gauges, and what they are
 _STATUS: Final = {
@@ -95,7 +98,7 @@ class Metrics(logging.Handler, Collector):
             self._totals.update(rounds=1)
             self._totals["search"] += seconds
             self._totals["search_cpu"] += cpu_seconds
-            if event in ("crashed", "lost"):
+            if event in _FAILED:
                 self._failed[event] += 1
         elif event == "asked":
             self._totals["proposal"] += seconds
@@ -106,7 +109,7 @@ class Metrics(logging.Handler, Collector):
     def collect(self) -> Iterator[Metric]:
         """Yield all figures."""
         states = Counter(state for state, _ in self._states.values())
-        for state in ("complete", "stopped", "infeasible", "failed", "lost"):
+        for state in get_args(TrialState):
             states.setdefault(state, 0)
         yield self._gauge("trials", "Trials that ended.", "state", states)
         yield self._gauge("trials_wanted", "Trials at the most.", None, {"": self._wanted})
@@ -114,7 +117,7 @@ class Metrics(logging.Handler, Collector):
         failed = CounterMetricFamily(
             "archloom_rounds_failed", "Rounds that failed.", labels=["study", "kind"]
         )
-        for kind in ("crashed", "lost"):
+        for kind in _FAILED:
             failed.add_metric([self._study, kind], self._failed[kind])
         yield failed
         plans = sum(evaluations for _, evaluations in self._states.values())

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,17 +45,20 @@ QUIET = Telling()
 
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """Choices of the command line about the executor; None leaves it to the study."""
+    """Choices of the command line about executor and limits; None leaves them to the study."""
 
     executor: str | None = None
     workers: int | None = None
     address: str | None = None
+    cpu_s: float | None = None
+    memory_mb: float | None = None
 
     def apply(self, config: StudyConfig) -> StudyConfig:
-        """Return the config with another executor, which changes no result.
+        """Return the config with another executor, which changes no result, and other limits.
 
         Raises:
-            UserError: an executor that does not exist, or less than one worker.
+            UserError: an executor that does not exist, less than one worker, or a limit that is not
+                above 0.
         """
         names = ("inline", "ray")
         if self.executor not in (None, *names):
@@ -69,7 +73,19 @@ class Overrides:
         choice = config.executor.model_dump() | {k: v for k, v in given.items() if v is not None}
         if choice["address"] == HERE:
             choice["address"] = None
-        return config.model_copy(update={"executor": ExecutorChoice(**choice)})
+        limits = {"cpu_s": self.cpu_s, "memory_mb": self.memory_mb}
+        wrong = {k: v for k, v in limits.items() if v is not None and not (0 < v < inf)}
+        if wrong:
+            raise UserError(
+                "; ".join(f"round_limits.{k} is {v:g}, must be above 0" for k, v in wrong.items())
+            )
+        changed = {k: v for k, v in limits.items() if v is not None}
+        return config.model_copy(
+            update={
+                "executor": ExecutorChoice(**choice),
+                "round_limits": config.round_limits.model_copy(update=changed),
+            }
+        )
 
 
 def read_study(path: Path, overrides: Overrides, method: str | None = None) -> StudyConfig:
@@ -77,7 +93,7 @@ def read_study(path: Path, overrides: Overrides, method: str | None = None) -> S
 
     Args:
         path: a study file, or the name of one that comes with archloom.
-        overrides: of the executor.
+        overrides: of executor and limits.
         method: of :mod:`archloom.studies.config.methods`, in place of what the file says of it.
 
     Raises:
@@ -151,9 +167,9 @@ def resume(
 
     Args:
         location: of the study.
-        overrides: of the executor.
+        overrides: of executor and limits.
         console: for progress and results.
-        retry_failed: do again what crashed, and what machines failed.
+        retry_failed: do again what crashed, broke a limit, and what machines failed.
         telling: where to tell what happens, besides.
 
     Raises:

@@ -1,8 +1,6 @@
 """Workers: as many as are wanted, where there is room for them, and replaced when they die."""
 
 import logging
-import os
-import socket
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -10,38 +8,24 @@ from time import monotonic, sleep
 from typing import Any, Final
 
 from archloom.studies.engine.progress import Stages
-from archloom.studies.storage import Crash, TaskResult, tell
+from archloom.studies.storage import tell
 
 from ...errors import TroubleError
-from ..trial_task import TaskContext, TrialTask, perform
+from .limited_process import ProcessLimits
 from .nodes import Nodes
+from .worker import CONCURRENCY, Worker
 
 #: workers in a row that may die before they have started
 _STILLBORN: Final = 2
+
+#: what a worker did whose node is not there any more
+LEFT: Final = "left with its machine"
 
 #: seconds between two looks while no worker is there
 _PATIENCE_S: Final = 0.05
 
 #: seconds that workers need to start where there is room
 _STARTING_S: Final = 15.0
-
-
-class _Worker:
-    """What runs in a worker: it keeps what it knows of its trials from one task to the next."""
-
-    def __init__(self, context: TaskContext) -> None:
-        self._context = context
-
-    def ready(self) -> tuple[str, str, int]:
-        """Answer once the worker has started: Ray's name of its node, host, and process."""
-        import ray
-
-        node = ray.get_runtime_context().get_node_id()
-        return node, socket.gethostname(), os.getpid()
-
-    def perform(self, task: TrialTask) -> TaskResult | Crash:
-        """Do a task."""
-        return perform(self._context, task)
 
 
 @dataclass(slots=True)
@@ -68,7 +52,8 @@ class Crew:
     """Workers of a study, known by numbers that are not used again.
 
     Args:
-        context: what all tasks share, in Ray's object store.
+        context: what all tasks share, pickled, in Ray's object store.
+        limits: of each task.
         count: workers that are wanted; None for as many as the nodes in use have cores.
         nodes: of the cluster; None for Ray on this machine.
         stages: hear of what is waited for while no worker is there.
@@ -76,6 +61,7 @@ class Crew:
     """
 
     context: Any
+    limits: ProcessLimits
     count: int | None
     nodes: Nodes | None
     stages: Stages
@@ -101,15 +87,15 @@ class Crew:
         """Let go of idle workers whose nodes have left; return them."""
         gone = [number for number in self.idle(busy) if self._gone(self._members[number])]
         for number in gone:
-            self.dismiss(number, "its node has left")
+            self.dismiss(number, LEFT)
         return gone
 
     def _gone(self, member: _Member) -> bool:
         return self.nodes is not None and bool(member.key) and member.key not in self.nodes
 
-    def perform(self, number: int, task: TrialTask) -> Any:
-        """Have a worker do a task; return what Ray calls the answer."""
-        return self._members[number].handle.perform.remote(task)
+    def handle(self, number: int) -> Any:
+        """Return what Ray calls a worker."""
+        return self._members[number].handle
 
     def place(self, number: int) -> tuple[str, str]:
         """Return a worker's name, and what its node is called."""
@@ -174,7 +160,7 @@ class Crew:
         """Make workers that are missing; those without a place get another choice of nodes."""
         import ray
 
-        options: dict[str, Any] = {"num_cpus": 1}
+        options: dict[str, Any] = {"num_cpus": 1, "concurrency_groups": CONCURRENCY}
         if self.nodes is not None:
             selector = self.nodes.selector()
             if selector != self._selector:
@@ -186,7 +172,7 @@ class Crew:
                 return
             options["label_selector"] = selector
         for _ in range(len(self._members), self.wanted):
-            handle: Any = ray.remote(**options)(_Worker).remote(self.context)
+            handle: Any = ray.remote(**options)(Worker).remote(self.context, self.limits)
             left = self.nodes.left if self.nodes else 0
             self._members[self._made] = _Member(handle, left)
             self._starting[handle.ready.remote()] = self._made
@@ -242,11 +228,16 @@ class Crew:
         return gone or isinstance(error, ray.exceptions.ActorUnavailableError)
 
     def dismiss(self, number: int, why: str) -> None:
-        """Let go of a worker; another one takes its place, if there is room."""
+        """Let go of a worker; another one takes its place, if there is room.
+
+        Args:
+            number: of the worker.
+            why: what it did, as ``was killed``.
+        """
         import ray
 
         member = self._members.pop(number)
         ray.kill(member.handle)
-        message = f"worker {member.name} on {member.node} is gone: {why}"
+        message = f"worker {member.name} on {member.node} {why}; another one takes its place"
         fields = {"worker": member.name, "node": member.node, "why": why, "message": message}
         tell("worker_died", logging.WARNING, **fields)

@@ -5,14 +5,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Self, TypeAlias
 
-from archloom.studies.storage import Crash, TaskResult
-
 from ..trial_task import TaskContext, TrialTask, perform
+from .outcomes import Outcome, judged
 
 #: what a task is known by; those that sort first begin first
 Key: TypeAlias = tuple[int, int]
-
-Outcome: TypeAlias = TaskResult | Crash
 
 
 #: is told that a task begins, and in which worker on which node
@@ -82,6 +79,9 @@ class Executor(ABC):
 class InlineExecutor(Executor):
     """Does the tasks in this process, in order: for debugging, tests and single cores.
 
+    A task cannot be ended here: one that took too much CPU time is over the limit once it is done,
+    and memory, which is that of the whole study, is not looked at.
+
     ``check`` is called before each task and may raise to give up; ``before`` is called once, before
     the first task.
     """
@@ -117,4 +117,4 @@ class InlineExecutor(Executor):
         key = min(self._waiting)
         task, started = self._waiting.pop(key)
         started("", "")
-        return [(key, perform(self._context, task))]
+        return [(key, judged(perform(self._context, task), self._context.limits))]

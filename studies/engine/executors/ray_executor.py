@@ -5,6 +5,7 @@ another order.
 """
 
 import os
+import pickle
 from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -17,10 +18,13 @@ from archloom.studies.storage import Lost, TaskResult, tell
 from ..interrupt import Stopped
 from ..trial_task import TaskContext, TrialTask
 from .cluster import check_reachable, connect
-from .crew import Crew
-from .executor import Executor, InlineExecutor, Key, Outcome, Started, nothing
+from .crew import LEFT, Crew
+from .executor import Executor, InlineExecutor, Key, Started, nothing
+from .limited_process import ProcessLimits
 from .nodes import Nodes
+from .outcomes import Gone, Outcome, outcome_of
 from .placement import Placed, Placement
+from .pulse import Pulse
 
 #: Seconds between two looks at whether the user wants to stop.
 _PATIENCE_S: Final = 0.2
@@ -43,7 +47,8 @@ class RayExecutor(Executor):
     A trial goes on in the worker that had it before, unless that one has too much to do. Workers
     that a cluster has no room for yet join when it has. A worker that dies, or whose machine has no
     memory or disk left, is replaced and its task done again, twice at most; then the task is lost.
-    If its machine leaves the cluster, that happens more often.
+    If its machine leaves the cluster, that happens more often. A worker that stands still is
+    replaced as well. A task that takes more than ``context.limits`` is ended, and not done again.
 
     ``check`` is called between waits. If it raises :class:`Stopped`, no task begins any more; those
     under way are waited for, and then it is raised again. ``stages`` hears that workers start,
@@ -69,6 +74,7 @@ class RayExecutor(Executor):
     ) -> None:
         self._before = before
         self._prepare = prepare
+        self._pulse = Pulse(context.limits.stall_s)
         self._context = context
         self._check = check
         self._stages = stages
@@ -104,7 +110,12 @@ class RayExecutor(Executor):
         tell("ray_started", address=self._address or "local")
         nodes = None if here else Nodes(self._prepare)
         count = cores if here else self._count
-        return Crew(ray.put(self._context), count, nodes, self._stages, self._check)
+        limits = self._context.limits
+        held_to = ProcessLimits(limits.cpu_s, limits.memory_mb, limits.stall_s)
+        # workers pass it on to their processes as it is
+        pickled: Callable[[TaskContext], bytes] = ray.cloudpickle.dumps
+        shared = ray.put(pickled(self._context))
+        return Crew(shared, held_to, count, nodes, self._stages, self._check)
 
     def __exit__(self, *_: object) -> None:
         if self._crew is None:
@@ -139,6 +150,8 @@ class RayExecutor(Executor):
             if isinstance(result, Lost) and self._again(key, departed):
                 insort(self._waiting, key)
                 continue
+            if isinstance(result, Gone):
+                result = result.counted((_DEPARTURES if departed else _RETRIES) + 1)
             self._losses.pop(key, None)
             self._departures.pop(key, None)
             del self._tasks[key]
@@ -183,20 +196,31 @@ class RayExecutor(Executor):
             result: Outcome
             departed = False
             try:
-                result = ray.get(reference)
+                result = outcome_of(ray.get(reference))
             except (ray.exceptions.RayActorError, ray.exceptions.OutOfMemoryError) as error:
-                departed = crew.machine_left(worker, error)
-                name = type(error).__name__
-                self._replace(crew, worker, "its machine left" if departed else name)
-                times = (_DEPARTURES if departed else _RETRIES) + 1
-                result = Lost(name, f"the worker died {times} times", f"{name}: no traceback")
-            else:
-                if isinstance(result, TaskResult):
-                    result = replace(result, worker=crew.place(worker)[0])
-                elif isinstance(result, Lost):
-                    # its machine has no room: what it remembers takes some
-                    self._replace(crew, worker, f"{result.error}: {result.message}")
+                departed, name = crew.machine_left(worker, error), type(error).__name__
+                how = LEFT if departed else f"is gone ({name})"
+                result = Gone(name, how, f"{name}: no traceback")
+            if isinstance(result, TaskResult):
+                result = replace(result, worker=crew.place(worker)[0])
+            elif isinstance(result, Gone):
+                self._replace(crew, worker, result.message)
+            elif isinstance(result, Lost):
+                # its machine has no room: what it remembers takes some
+                self._replace(crew, worker, f"had no room ({result.error}: {result.message})")
             yield key, result, departed
+        yield from self._silent(crew)
+
+    def _silent(self, crew: Crew) -> Iterator[tuple[Key, Outcome, bool]]:
+        """Replace workers that do not answer any more; yield what their tasks have come to."""
+        asked = {number: (reference, key) for reference, (number, key) in self._asked.items()}
+        for number in self._pulse.silent({number: crew.handle(number) for number in asked}):
+            reference, key = asked[number]
+            del self._asked[reference]
+            text = f"did not answer for {self._context.limits.stall_s:g} s"
+            departed = crew.machine_left(number, None)
+            self._replace(crew, number, text)
+            yield key, Gone("WorkerSilent", text, "WorkerSilent: no traceback"), departed
 
     def _give_out(self, crew: Crew) -> None:
         """Give each idle worker a task, if one waits for it."""
@@ -211,7 +235,7 @@ class RayExecutor(Executor):
             key = self._waiting.pop(chosen)
             task, started = self._tasks[key]
             started(*crew.place(number))
-            self._asked[crew.perform(number, task)] = number, key
+            self._asked[crew.handle(number).perform.remote(pickle.dumps(task))] = number, key
 
     def _replace(self, crew: Crew, number: int, why: str) -> None:
         self._placement.lost(number)

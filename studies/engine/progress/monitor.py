@@ -157,6 +157,8 @@ def front_text(status: Status) -> str:
         parts.append(f"certified {100 * status.certified:.1f}%")
     if status.failed:
         parts.append(f"{status.failed} crashed")
+    if status.over_limit:
+        parts.append(f"{status.over_limit} over a limit")
     return ", ".join(parts)
 
 

@@ -57,6 +57,7 @@ class Status:
         best: the best of the first objective so far, for people; None if there is none yet.
         front: designs on the front so far, those of the batch under way with what they have.
         failed: trials that crashed so far.
+        over_limit: trials that broke a limit of time or memory so far.
         validation: searches of software for held-out networks that are done, and all of them;
             None before they begin.
         volume: hypervolume of the front, in decades to the power of the objectives, below the
@@ -76,6 +77,7 @@ class Status:
     validation: tuple[int, int] | None = None
     volume: float | None = None
     certified: float | None = None
+    over_limit: int = 0
 
 
 @dataclass(frozen=True, slots=True)
