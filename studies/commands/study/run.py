@@ -244,10 +244,7 @@ def _run(
 
     where = (choice.workers, choice.address, stop.check, watch, compile_first)
     try:
-        with (
-            stop,
-            make_executor(choice.name, study.context, *where, _prepare(exact)) as executor,
-        ):
+        with stop, make_executor(choice.name, study.context, *where, _prepare(exact)) as executor:
             watch.workers = executor.workers
             trials = run_study(study, store, executor, watch, retry)
     except Stopped:

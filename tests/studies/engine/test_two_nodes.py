@@ -100,10 +100,14 @@ def test_nodes_differ_leave_and_join_and_the_head_dies(cluster: RayCluster, tmp_
     until(lambda: journal.stat().st_size > begun + 8000 or process.poll() is not None, "work")
     cluster.kill(3)
     until(lambda: events(log, "node_left"), "the node's death")
-    cluster.start(4, cpus=2)
+    cluster.start(4, cpus=2, compiled=True)
     begun = journal.stat().st_size
     until(lambda: journal.stat().st_size > begun + 8000 or process.poll() is not None, "work")
     assert process.poll() is None, process.communicate()[0]
+    # those that docs/cluster.md names: a firewall lets no others through
+    assert {port for n in (1, 4) for port in cluster.ports(n)} - {*range(10002, 11000)} == {
+        *range(6379, 6384)
+    }
     cluster.crash(1, "gcs_server")
     output, _ = process.communicate()
     assert process.returncode == 4, output
