@@ -87,6 +87,13 @@ def test_the_command_line_comes_before_the_study_file(tmp_path: Path) -> None:
     assert str(config_location(tmp_path, there, f"{url}2#b")) == f"{url}2#b"
 
 
+def test_a_study_begins_with_none_of_a_database(tmp_path: Path) -> None:
+    start = f"start_from: [{{study: 'postgresql://me:{SECRET}@host/db#a'}}]\n"
+    with pytest.raises(UserError, match="'archloom copy' brings a study there") as caught:
+        load_config(write_study(tmp_path, TINY + start))
+    assert SECRET not in str(caught.value)
+
+
 def test_storage_is_no_part_of_a_study(tmp_path: Path) -> None:
     url = f"postgresql://me:{SECRET}@host/db"
     here = load_config(write_study(tmp_path))
