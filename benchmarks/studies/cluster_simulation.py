@@ -35,7 +35,7 @@ RECORDED = Path(__file__).parents[1] / "data" / "round_seconds.json"
 
 @dataclass(frozen=True)
 class Durations:
-    """Seconds that parts of a study took.
+    """CPU seconds that parts of a study took: on one thread, and on a busy machine, too.
 
     Attributes:
         rounds: of each round, those of every trial that was in it.
@@ -68,7 +68,7 @@ def recorded(folders: Sequence[Path]) -> Durations:
             if event["event"] == "advanced" and event["trial"] >= 0:
                 rounds[event["round"]].append(round(event["cpu_seconds"], 3))
             if event["event"] == "asked" and event["points"]:
-                taken = (event["seconds"], event.get("learning_seconds", 0.0))
+                taken = (event["cpu_seconds"], event["learning_cpu_seconds"])
                 proposals.append((len(event["points"]), *(round(s, 3) for s in taken)))
     return Durations([rounds[i] for i in range(len(rounds))], proposals)
 

@@ -69,6 +69,8 @@ class ObservedTrials:
         for observation in observations:
             key = self._problem.space.point_key(observation.point)
             self.keys.append(key)
+            if observation.values is None and observation.failure is None:
+                continue
             candidate = self._problem.assess(observation.point)
             if not isinstance(candidate, Candidate):
                 continue

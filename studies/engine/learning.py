@@ -2,41 +2,69 @@
 
 A study that goes on has told them everything before. To tell it again takes as long as it did, and
 of a study that has ended nobody asks them anything: they hear of the past when the next designs are
-to be proposed, or when the certificate is not the one that the journal tells of.
+to be proposed, or when the certificate is not the one that the journal tells of. Most of it is
+working bounds out, and what came of that is kept in snapshots: whoever goes on from one gets
+exactly what learning everything again would give.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from time import perf_counter, thread_time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from archloom.space.design_space import Point
-from archloom.studies.storage import Trial
+from archloom.studies.storage import Asked, Trial
 
 from .proposals import Proposals
 
 if TYPE_CHECKING:
     from archloom.search.hardware.certify import Certificate
 
+#: CPU seconds of learning after which a snapshot is worth its writing.
+WORTH_KEEPING_S: Final = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What was learned before a proposal.
+
+    Attributes:
+        asked: proposals before it.
+        state: of :meth:`Proposals.state`.
+    """
+
+    asked: int
+    state: dict[str, Any]
+
 
 @dataclass(frozen=True, slots=True)
 class Proposed:
-    """Designs that were proposed.
+    """What came of a proposal.
 
     Attributes:
-        points: to be run.
-        refused: not to be run.
-        certificate: what was proven before they were proposed; None if nobody asked, or nothing is.
+        asked: what was proposed.
+        certificate: what was proven before it was; None if nobody asked, or nothing is.
+        snapshot: what was learned before; None if the last one is as good.
         seconds, cpu_seconds: that the proposal took, without learning.
-        learning_seconds: that it took to learn from what had ended since the one before.
+        learning_cpu_seconds: that it took to learn from what had ended since the one before.
     """
 
-    points: list[Point]
-    refused: list[Point]
+    asked: Asked
     certificate: "Certificate | None"
+    snapshot: Snapshot | None
     seconds: float
     cpu_seconds: float
-    learning_seconds: float
+    learning_cpu_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Past:
+    """A proposal of before: the trials that had ended since the one before it, and what it was."""
+
+    ended: Sequence[Trial]
+    n: int
+    pending: Sequence[Point]
+    asked: Asked
 
 
 class Learning:
@@ -46,17 +74,23 @@ class Learning:
 
     Args:
         make: the study's proposals, before any was proposed.
+        newest: returns the newest snapshot of a process before this one, if there is one.
 
     Attributes:
         asked: proposals so far.
         trials: that ended.
     """
 
-    def __init__(self, make: Callable[[], Proposals]) -> None:
+    def __init__(
+        self, make: Callable[[], Proposals], newest: Callable[[], Snapshot | None] = lambda: None
+    ) -> None:
+        self._make = make
         self._proposals = make()
-        self._untold: list[tuple[Sequence[Trial], Sequence[Point]]] = []
+        self._newest_snapshot = newest
+        self._past: list[_Past] = []
         self._since: list[Trial] = []
         self._newest = -1
+        self._unkept_s = 0.0
         self.asked = 0
         self.trials = 0
 
@@ -71,9 +105,9 @@ class Learning:
         self.trials += len(trials)
         self._since += trials
 
-    def asked_before(self, refused: Sequence[Point]) -> None:
-        """Take note that designs were proposed before, by what was not to be run of them."""
-        self._untold.append((self._group(), refused))
+    def asked_before(self, n: int, pending: Sequence[Point], asked: Asked) -> None:
+        """Take note that designs were proposed before; see :meth:`propose`."""
+        self._past.append(_Past(self._group(), n, pending, asked))
         self.asked += 1
 
     def propose(
@@ -87,19 +121,26 @@ class Learning:
             pending: designs that were proposed and have not ended.
             certify: whether a certificate is wanted as well.
         """
-        told = perf_counter()
+        told = thread_time()
         self._tell()
         certificate = self._proposals.certificate() if certify else None
+        snapshot = self._snapshot()
         self.asked += 1
         began, cpu_began = perf_counter(), thread_time()
-        points, refused = self._proposals.next(n, first, pending)
-        taken = (perf_counter() - began, thread_time() - cpu_began, began - told)
-        return Proposed(points, refused, certificate, *taken)
+        asked = self._proposals.next(n, first, pending)
+        taken = (perf_counter() - began, thread_time() - cpu_began, cpu_began - told)
+        return Proposed(asked, certificate, snapshot, *taken)
 
     def certificate(self) -> "Certificate | None":
         """Return what is proven, once everything is learned; None if nothing is."""
         self._tell()
         return self._proposals.certificate()
+
+    def _snapshot(self) -> Snapshot | None:
+        if self._unkept_s < WORTH_KEEPING_S:
+            return None
+        self._unkept_s = 0.0
+        return Snapshot(self.asked, self._proposals.state())
 
     def _group(self) -> list[Trial]:
         self._newest = self.certificate_number
@@ -107,8 +148,33 @@ class Learning:
         return group
 
     def _tell(self) -> None:
-        for trials, refused in [*self._untold, (self._group(), ())]:
-            if trials:
-                self._proposals.tell(trials)
-            self._proposals.refuse(refused)
-        self._untold.clear()
+        began = thread_time()
+        if self._past:
+            self._remember()
+        if group := self._group():
+            self._proposals.tell(group)
+        self._unkept_s += thread_time() - began
+
+    def _remember(self) -> None:
+        """Tell the past, from the newest snapshot on."""
+        snapshot = self._restored()
+        for number, past in enumerate(self._past):
+            if past.ended:
+                self._proposals.tell(past.ended)
+            if number == snapshot:
+                self._proposals.catch_up()
+            self._proposals.again(past.n, past.pending, past.asked)
+        self._past.clear()
+
+    def _restored(self) -> int | None:
+        """Take up the newest snapshot; return how many proposals were before it, if it is one."""
+        found = self._newest_snapshot()
+        if found is None or not 0 <= found.asked < len(self._past):
+            return None
+        try:
+            self._proposals.restore(found.state)
+        except (KeyError, ValueError, TypeError, IndexError):
+            # not as archloom wrote it: everything is learned again
+            self._proposals = self._make()
+            return None
+        return found.asked

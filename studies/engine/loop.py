@@ -6,6 +6,7 @@ decides depends on the config, the seed and the store, never on time or on the e
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from archloom.studies.storage import BASELINE, History, Store, Trial
 from ..errors import UserError
 from .batch import Batch
 from .held_out import validate
-from .learning import Learning, Proposed
+from .learning import Learning, Proposed, Snapshot
 from .live_front import LiveFront
 from .logical_order import Job, LogicalOrder
 from .progress import PublishedWatch, Status, Watch
@@ -50,7 +51,7 @@ class _Loop:
         self._executor = executor
         self._watch = watch
         self._history = History(store)
-        self._learning = Learning(study.proposals)
+        self._learning = Learning(study.proposals, self._newest_snapshot)
         self._order = LogicalOrder(study.config.logical_workers)
         #: batches under way, by number, and those that are over and wait for one before them
         self._batches: dict[int, Batch] = {}
@@ -104,30 +105,46 @@ class _Loop:
 
         Those that the study begins with come first.
         """
-        noted = self._history.points(number)
+        noted = self._history.proposal(number)
         if noted is not None:
-            points, refused = noted
-            self._check_noted([*points, *refused])
-            self._learning.asked_before(refused)
-            return points
+            self._check_noted([*noted.points, *noted.refused])
+            self._learning.asked_before(self._wanted, self._pending(), noted)
+            return noted.points
         self._store.settle()
         share = self._noted_share()
         proposed = self._ask(share is None and self._learning.certificate_number >= 0)
         if proposed.certificate is not None:
             share = self._publish_certificate(number - 1, proposed.certificate)
         self._live.certified = share if share is not None else self._live.certified
-        taken = (proposed.seconds, proposed.cpu_seconds, proposed.learning_seconds)
-        self._history.asked(number, proposed.points, proposed.refused, *taken)
-        return proposed.points
+        taken = (proposed.seconds, proposed.cpu_seconds, proposed.learning_cpu_seconds)
+        self._history.asked(number, proposed.asked, *taken)
+        if proposed.snapshot is not None:
+            self._history.keep_learned(self._store.publish_learned(asdict(proposed.snapshot)))
+        return proposed.asked.points
+
+    @property
+    def _wanted(self) -> int:
+        """Designs of the next batch."""
+        return min(self._study.config.batch_size, self._study.config.trials - self._proposed)
+
+    def _pending(self) -> list[Point]:
+        """Return the designs that were proposed and have not ended."""
+        return [point for batch in self._batches.values() for point in batch.pending()]
+
+    def _newest_snapshot(self) -> Snapshot | None:
+        """Return what was learned before, if it is there as it was written."""
+        found = self._store.learned(self._history.learned) if self._history.learned else None
+        try:
+            return None if found is None else Snapshot(**found)
+        except TypeError:
+            return None
 
     def _ask(self, certify: bool) -> Proposed:
         """Have designs proposed; where that can be, beside the rounds under way."""
-        config, begun, start = self._study.config, self._proposed, self._study.start
+        n, begun, start = self._wanted, self._proposed, self._study.start
         learned = self._learning.trials
-        n = min(config.batch_size, config.trials - begun)
         first = start.first[begun : begun + n] if start else ()
-        pending = [point for batch in self._batches.values() for point in batch.pending()]
-        work = partial(self._learning.propose, n, first, pending, certify)
+        work = partial(self._learning.propose, n, first, self._pending(), certify)
         learning = f"learning from {learned} trials, " if learned else ""
         self._watch.begin(f"{learning}proposing designs {begun} to {begun + n - 1}")
         try:

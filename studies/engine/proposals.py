@@ -3,12 +3,12 @@ proven, whatever bounds leave open.
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from archloom.search.hardware import ENUMERATE_LIMIT, Observation
 from archloom.search.hardware.certify import DominancePruner
 from archloom.space.design_space import Point
-from archloom.studies.storage import Trial
+from archloom.studies.storage import Asked, Trial
 
 from ..errors import UserError
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from archloom.search.hardware import DesignProblem, HardwareOptimizer
     from archloom.search.hardware.certify import Certificate
 
-#: Designs that the optimizer proposes before a study that proves its front goes on without it:
+#: Asked that the optimizer proposes before a study that proves its front goes on without it:
 #: about as many as it needs to find most of the front (docs/hardware_search.md).
 LEAD: Final = 60
 
@@ -66,10 +66,9 @@ class Proposals:
         self._whole = problem.enumerable
         self._objective_set = problem.objective_set
         self._observed = 0
+        self._restored = False
 
-    def next(
-        self, n: int, first: Sequence[Point] = (), pending: Sequence[Point] = ()
-    ) -> tuple[list[Point], list[Point]]:
+    def next(self, n: int, first: Sequence[Point] = (), pending: Sequence[Point] = ()) -> Asked:
         """Return up to ``n`` designs to run, and those that were proposed and are not run.
 
         The optimizer observes the latter. No designs to run: the space has no others, or none
@@ -78,9 +77,9 @@ class Proposals:
         """
         chosen = list(first)
         if self._pruner.covers_space and not self._pruner.candidates_left:
-            return chosen, []
+            return Asked(chosen, [], followed=False)
         if self._exact and self._whole and self._observed >= LEAD and not chosen:
-            return self._pruner.best_candidates(n, pending), []
+            return Asked(self._pruner.best_candidates(n, pending), [], followed=False)
         refused: list[Point] = []
         most = REFUSALS if self._whole or not self._exact else FEW_REFUSALS
         while len(chosen) < n and len(refused) < most:
@@ -91,9 +90,15 @@ class Proposals:
             chosen += [point for point in points if point not in excluded]
             self.refuse(excluded)
             refused += excluded
-        if self._exact and not chosen:
-            chosen = self._pruner.best_candidates(n, pending)
-        return chosen, refused
+        if not self._exact or chosen:
+            return Asked(chosen, refused, followed=False)
+        return Asked(self._pruner.best_candidates(n, pending), refused, followed=not self._whole)
+
+    def again(self, n: int, pending: Sequence[Point], asked: Asked) -> None:
+        """Have designs proposed before, where a study goes on: what they changed changes again."""
+        self.refuse(asked.refused)
+        if asked.followed and not self._restored:
+            self._pruner.best_candidates(n, pending)
 
     def refuse(self, points: Sequence[Point]) -> None:
         """Let the optimizer observe designs that are not run, again where a study goes on."""
@@ -107,11 +112,30 @@ class Proposals:
         trials = [trial for trial in trials if trial.state != "lost"]
         observations = [trial.observation(self._objective_set) for trial in trials]
         self._optimizer.tell(observations)
+        if self._restored:
+            return
         for trial, observation in zip(trials, observations, strict=True):
             self._pruner.tell(observation, settled=trial.state in ("complete", "infeasible"))
         few = self._observed >= LEAD or self._pruner.candidates_left <= ENUMERATE_LIMIT
         every = self._exact and self._whole and few
         self._pruner.tighten(None if every else TIGHTENED * min(len(trials), TIGHTENED_FOR))
+
+    def state(self) -> dict[str, Any]:
+        """Return what bounds were worked out, as JSON has it: most of what learning takes."""
+        return self._pruner.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take what :meth:`state` returned; until :meth:`catch_up` only the optimizer is told.
+
+        Raises:
+            KeyError, ValueError, TypeError, IndexError: it is no such state.
+        """
+        self._pruner.restore(state)
+        self._restored = True
+
+    def catch_up(self) -> None:
+        """Have the optimizer and the bounds learn from now on: all is told that the state knew."""
+        self._restored = False
 
     def certificate(self) -> "Certificate | None":
         """Return what bounds prove of the front; None if the space is not followed."""

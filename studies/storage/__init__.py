@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         read_header as read_header,
     )
     from .history import (
+        Asked as Asked,
         History as History,
         TaskResult as TaskResult,
         decode as decode,

@@ -1,8 +1,9 @@
 """History of a study: the events of its journal, and the results that they hold.
 
 =============  =================================================================================
-``asked``      when, batch, the points, those that bounds exclude (``refused``), how long the
-               optimizer took, on wall and CPU, and to learn from trials before
+``asked``      when, batch, the points, those that bounds exclude (``refused``, packed), whether
+               boxes were followed to them, how long the optimizer took, on wall and CPU, and
+               how long it took to learn from trials before
 ``advanced``   when, trial, round, the compressed result (:func:`encode`), and how long it took
 ``crashed``    when, trial, round, and the error with its traceback
 ``validated``  when, trial, position of the held-out network, and the result or the crash
@@ -10,6 +11,7 @@
 ``lost``       when, trial, round or held-out network, and the error: machines failed, not the trial
 ``certified``  when, batch, share of the hypervolume, and a digest of the certificate of that time
 ``retried``    when, trial, and round or network: what was lost is to be done again
+``learned``    when, and a digest of the snapshot of what was learned so far
 =============  =================================================================================
 
 An event is journaled before the study acts on it, so a study that was killed acts on it again.
@@ -63,6 +65,25 @@ class Certified:
     share: float
 
 
+def pack(content: Any) -> str:
+    """Return JSON of something in a short string; :func:`unpack` is the inverse."""
+    return b85encode(zlib.compress(json.dumps(content, separators=(",", ":")).encode())).decode()
+
+
+def unpack(text: str) -> Any:
+    """Return what :func:`pack` was given.
+
+    Raises:
+        ValueError, TypeError, RecursionError, zlib.error: it is no such string, or would expand to
+            more than any content does.
+    """
+    expander = zlib.decompressobj()
+    plain = expander.decompress(b85decode(text), MOST_BYTES)
+    if expander.unconsumed_tail:
+        raise ValueError(f"it expands to more than {MOST_BYTES // 2**20} MiB")
+    return json.loads(plain)
+
+
 def encode(result: SoftwareResult) -> str:
     """Return the result as a short string; :func:`decode` is the inverse."""
     content = {
@@ -72,7 +93,7 @@ def encode(result: SoftwareResult) -> str:
         "networks": {name: best.to_dict() for name, best in result.networks.items()},
         "infeasible": result.infeasible.to_dict() if result.infeasible else None,
     }
-    return b85encode(zlib.compress(json.dumps(content, separators=(",", ":")).encode())).decode()
+    return pack(content)
 
 
 def decode(payload: str) -> SoftwareResult:
@@ -82,11 +103,7 @@ def decode(payload: str) -> SoftwareResult:
         UserError: it is no such string, or would expand to more than any result does.
     """
     try:
-        unpack = zlib.decompressobj()
-        text = unpack.decompress(b85decode(payload), MOST_BYTES)
-        if unpack.unconsumed_tail:
-            raise ValueError(f"it expands to more than {MOST_BYTES // 2**20} MiB")
-        content = json.loads(text)
+        content = unpack(payload)
         reason = content["infeasible"]
         return SoftwareResult(
             content["state"],
@@ -101,6 +118,21 @@ def decode(payload: str) -> SoftwareResult:
         ) from None
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A proposal as the journal has it.
+
+    Attributes:
+        points: to be run.
+        refused: not to be run.
+        followed: whether open boxes were followed to the points.
+    """
+
+    points: list[Point]
+    refused: list[Point]
+    followed: bool
+
+
 class History:
     """Reads the past from a store, and writes the present to it.
 
@@ -110,14 +142,15 @@ class History:
 
     def __init__(self, store: Store) -> None:
         self._store = store
-        self._points: dict[int, tuple[list[Point], list[Point]]] = {}
+        self._asked: dict[int, Asked] = {}
+        self._learned = ""
         self._rounds: dict[tuple[int, int], str | Crash] = {}
         self._held_out: dict[tuple[int, int], str | Crash] = {}
         self._certified: dict[int, Certified] = {}
         for number, event in enumerate(store.take_events(), 1):
             try:
                 self._replay(event)
-            except (KeyError, TypeError, ValueError, AttributeError):
+            except (KeyError, TypeError, ValueError, AttributeError, RecursionError, zlib.error):
                 raise UserError(
                     f"{named(store.location, JOURNAL)}: line {number} is no event that archloom "
                     "wrote; restore it from a copy, or begin a study in another place"
@@ -127,9 +160,12 @@ class History:
         match event["event"]:
             case "asked":
                 points, refused = event["points"], event.get("refused", [])
+                if isinstance(refused, str):
+                    refused = unpack(refused)
                 if not all(isinstance(point, dict) for point in [*points, *refused]):
                     raise TypeError("points are no objects")
-                self._points[event["batch"]] = points, refused
+                followed = event.get("followed", False)
+                self._asked[event["batch"]] = Asked(points, refused, followed)
             case "advanced":
                 self._rounds[event["trial"], event["round"]] = str(event["payload"])
             case "crashed":
@@ -142,7 +178,9 @@ class History:
             case "retried":
                 results, key = self._place(event)
                 results.pop(key, None)
-                self._certified.clear()
+                self._forget_learned()
+            case "learned":
+                self._learned = str(event["digest"])
             case "validated":
                 crash = event["crash"]
                 found = Crash(**crash) if crash else event["payload"]
@@ -166,35 +204,49 @@ class History:
                     del results[trial, at]
                     count += 1
         if count:
-            # what was proven knew other trials
-            self._certified.clear()
+            self._forget_learned()
         return count
+
+    def _forget_learned(self) -> None:
+        """Forget what was proven and learned: it knew other trials."""
+        self._certified.clear()
+        self._learned = ""
 
     def opened(self, executor: str) -> None:
         """Note that a process took the study up."""
         self._note("opened", executor=executor, study=self._store.header.identity)
 
-    def points(self, batch: int) -> tuple[list[Point], list[Point]] | None:
-        """Return the points of a batch, and those that were proposed and are not run.
-
-        None if they were not asked for yet.
-        """
-        return self._points.get(batch)
+    def proposal(self, batch: int) -> Asked | None:
+        """Return what was proposed for a batch; None if nobody asked yet."""
+        return self._asked.pop(batch, None)
 
     def asked(
         self,
         batch: int,
-        points: list[Point],
-        refused: list[Point],
+        asked: Asked,
         seconds: float,
         cpu_seconds: float,
-        learning_seconds: float,
+        learning_cpu_seconds: float,
     ) -> None:
-        """Note the points of a batch, those that are not run, and what it took to find them, and to
-        learn from the trials before."""
-        content = {"batch": batch, "points": points} | ({"refused": refused} if refused else {})
-        learning = {"learning_seconds": round(learning_seconds, 6)}
+        """Note what was proposed for a batch, and what it took to find it, and to learn from the
+        trials before."""
+        content: dict[str, Any] = {"batch": batch, "points": asked.points}
+        if asked.refused:
+            content["refused"] = pack(asked.refused)
+        if asked.followed:
+            content["followed"] = True
+        learning = {"learning_cpu_seconds": round(learning_cpu_seconds, 6)}
         self._note("asked", **content, **_taken(seconds, cpu_seconds), **learning)
+
+    @property
+    def learned(self) -> str:
+        """Digest of the newest snapshot of what was learned; empty if there is none that holds."""
+        return self._learned
+
+    def keep_learned(self, digest: str) -> None:
+        """Note the digest of a snapshot of what was learned so far."""
+        self._learned = digest
+        self._note("learned", digest=digest)
 
     def certificate(self, batch: int) -> Certified | None:
         """Return what was proven of the front after a batch; None if nothing is noted."""

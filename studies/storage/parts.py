@@ -11,6 +11,7 @@
 ``trials.jsonl``       one final record per trial, in order; depends on config and seed alone
 ``certificate.json``   what lower bounds prove of the front so far
 ``baseline.json``      record of the baseline, once it is evaluated
+``learned.z``          compressed JSON: a snapshot of what bounds were worked out
 ``live.json``          what is done right now, while something is
 ``validation.jsonl``   one record per design of the front, once held-out networks are searched
 =====================  ===========================================================================
@@ -30,7 +31,7 @@ STUDY, SPACE, NETWORKS, START = "study.yaml", "space", "networks", "start.json"
 JOURNAL, BEYOND = "journal.jsonl", "trials.beyond"
 TRIALS, BASELINE_FILE = "trials.jsonl", "baseline.json"
 CERTIFICATE, VALIDATION = "certificate.json", "validation.jsonl"
-LIVE = "live.json"
+LEARNED, LIVE = "learned.z", "live.json"
 
 #: parts that grow line by line
 GROWING: Final = (JOURNAL, TRIALS, BEYOND)

@@ -4,10 +4,11 @@
 """
 
 import json
+import zlib
 from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from archloom.search.hardware.certify import Certificate
 from archloom.studies.config import Location, named
@@ -17,10 +18,22 @@ from .differences import differences
 from .directory import Files, begin_directory
 from .header import LATER, Header, header_parts, read_header
 from .journal import Event
-from .parts import BASELINE_FILE, CERTIFICATE, JOURNAL, STUDY, TRIALS, VALIDATION, Parts
+from .parts import (
+    BASELINE_FILE,
+    CERTIFICATE,
+    JOURNAL,
+    LEARNED,
+    STUDY,
+    TRIALS,
+    VALIDATION,
+    Parts,
+)
 from .reading import bring_up_to_date, read_part
 from .records import read_trials, record_line
 from .trial import HeldOutTrial, Trial
+
+#: most bytes that a snapshot is unpacked to; that of 100,000 boxes takes a tenth of it
+MOST_LEARNED_BYTES: Final = 256 * 2**20
 
 
 class Store:
@@ -143,6 +156,25 @@ class Store:
     def publish_baseline(self, baseline: Trial) -> None:
         """Write the record of the baseline."""
         self._parts.put(BASELINE_FILE, record_line(baseline))
+
+    def publish_learned(self, content: dict[str, Any]) -> str:
+        """Keep a snapshot of what was learned so far; return a digest of it."""
+        data = zlib.compress(json.dumps(content, separators=(",", ":")).encode(), 1)
+        self._parts.put(LEARNED, data)
+        return sha256(data).hexdigest()
+
+    def learned(self, digest: str) -> dict[str, Any] | None:
+        """Return the snapshot with a digest; None if it is not there, or no longer."""
+        data = self._parts.read(LEARNED)
+        if data is None or sha256(data).hexdigest() != digest:
+            return None
+        expander = zlib.decompressobj()
+        try:
+            plain = expander.decompress(data, MOST_LEARNED_BYTES)
+            content = None if expander.unconsumed_tail else json.loads(plain)
+        except (ValueError, RecursionError, zlib.error):
+            return None
+        return content if isinstance(content, dict) else None
 
     def write_live(self, content: dict[str, Any]) -> None:
         """Tell other processes what the study does; whether that can be written counts nothing."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from archloom.evaluators.bounds import (
     pass_bounds,
     tight_pass_bounds,
 )
+from archloom.space import Infeasible
 from archloom.space.design_space import Box, BoxStructure, size
 
 from ...objectives import DesignCosts, design_costs
@@ -33,7 +35,8 @@ class BoundedBox:
         slices: int64[k], which slices, ascending.
         bounds: float64[k, m], cost of each objective.
         tight: whether they are the tightest bounds that there are.
-        relaxed: what the bounds were worked out from, as long as there are tighter ones.
+        relaxed: what the bounds were worked out from, as long as there are tighter ones; None if
+            it has to be worked out again.
         design: the only design of the box, if it has but one; then k is 1.
     """
 
@@ -98,12 +101,30 @@ class BoxBounds:
             if any(excess > 0 for excess in design.least_excess):
                 return None
             return replace(found, bounds=np.array([design.values]), tight=True)
-        assert found.relaxed is not None, "a box that is not tight has it"
-        relaxed = found.relaxed
+        relaxed = found.relaxed or self._within_caps(self._relaxation.of(found.box))
         plans, networks = self._problem.plans, self._problem.networks
         passes = [tight_pass_bounds(network, relaxed.hardware, plans) for network in networks]
         tight = self._bounded(found.box, relaxed, passes)
         return None if tight is None else replace(tight.raised(found), tight=True, relaxed=None)
+
+    def state(self, found: BoundedBox) -> list[Any]:
+        """Return a box as JSON has it; :meth:`restored` is the inverse."""
+        runs = [end for run in found.box for end in run]
+        return [runs, found.slices.tolist(), found.bounds.tolist(), found.tight]
+
+    def restored(self, state: list[Any]) -> BoundedBox:
+        """Return the box that :meth:`state` was given.
+
+        Raises:
+            ValueError, TypeError, IndexError: it is no such state.
+        """
+        runs, slices, bounds, tight = state
+        box = tuple(zip(runs[::2], runs[1::2], strict=True))
+        design = self._problem.assess(self._boxed.point(box)) if size(box) == 1 else None
+        if isinstance(design, Infeasible):
+            raise ValueError(f"the design of box {box} is infeasible")
+        rows = np.array(bounds, dtype=np.float64)
+        return BoundedBox(box, np.array(slices, dtype=np.int64), rows, bool(tight), design)
 
     def _design(self, box: Box) -> BoundedBox | None:
         found = self._problem.assess(self._boxed.point(box))

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from math import inf
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -109,6 +109,8 @@ class BoxBranchAndBound:
 
     def open_boxes(self) -> OpenBoxes:
         """Drop the boxes that the front excludes by now, and return what is left."""
+        # in an order that does not depend on when this was called before; it is a heap as well
+        self._heap.sort(key=_rank)
         boxes = [*(entry[2] for entry in self._heap), *self._leaves]
         if not boxes:
             return OpenBoxes(0, 0, np.empty((0, self._front.shape[1])))
@@ -120,7 +122,6 @@ class BoxBranchAndBound:
         keep = np.logical_or.reduceat(left, np.cumsum([0, *lengths[:-1]])) & (points > 0)
         among = len(self._heap)
         self._heap = [e for e, k in zip(self._heap, keep[:among], strict=True) if k]
-        heapify(self._heap)
         self._leaves = [f for f, k in zip(self._leaves, keep[among:], strict=True) if k]
         bounds = rows[left & np.repeat(keep, lengths)]
         return OpenBoxes(int(keep.sum()), int(points[keep].sum()), bounds)
@@ -142,6 +143,30 @@ class BoxBranchAndBound:
                 points.append(found.design.point)
                 expected = np.vstack([expected, np.log(found.bounds)])
         return points
+
+    def state(self) -> dict[str, Any]:
+        """Return what is open and what was learned, as JSON has it, without the front."""
+        return {
+            "heap": [[*entry[:2], self._bounds.state(entry[2])] for entry in self._heap],
+            "leaves": [self._bounds.state(found) for found in self._leaves],
+            "settled": list(self._settled),
+            "pushed": self._pushed,
+            "gains": list(self._gains.items()),
+            "infeasible": self.infeasible,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what :meth:`state` returned.
+
+        Raises:
+            KeyError, ValueError, TypeError, IndexError: it is no such state; nothing was changed.
+        """
+        heap = [(float(p), int(n), self._bounds.restored(box)) for p, n, box in state["heap"]]
+        leaves = [self._bounds.restored(box) for box in state["leaves"]]
+        settled = [tuple(map(int, positions)) for positions in state["settled"]]
+        gains = {int(i): (float(gain), int(count)) for i, (gain, count) in state["gains"]}
+        self._pushed, self.infeasible = int(state["pushed"]), int(state["infeasible"])
+        self._heap, self._leaves, self._settled, self._gains = heap, leaves, settled, gains
 
     def _dive(self, expected: Floats, known: Collection[str]) -> BoundedBox | None:
         """Follow the best box; return a design that may add to the front and is not known."""
@@ -252,3 +277,7 @@ class BoxBranchAndBound:
             at = np.array(positions)
             count += ((runs[..., 0] <= at) & (at < runs[..., 1])).all(axis=1)
         return count
+
+
+def _rank(entry: tuple[float, int, BoundedBox]) -> tuple[float, int]:
+    return entry[:2]

@@ -1,6 +1,7 @@
 """Dominance pruning: designs whose lower bounds the front dominates need not be run."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,6 +144,39 @@ class DominancePruner:
             margin = np.minimum(margin, _margin(expected, expected[best][None]))
             margin[chosen] = -np.inf
         return [self._candidates[rows[i]].point for i in chosen]
+
+    def state(self) -> dict[str, Any]:
+        """Return everything that was learned, as JSON has it."""
+        known = np.flatnonzero(self._tight)
+        return {
+            "front": self._front.tolist(),
+            "observed": sorted(self._observed_keys),
+            "measured": self.measured,
+            "tight": known.tolist(),
+            "bounds": self._bounds[known].tolist(),
+            "dominated": np.flatnonzero(~self._undominated).tolist(),
+            "ratios": np.array(self._ratios).tolist(),
+            "boxes": self._boxes.state() if self._boxes else None,
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Go on from what :meth:`state` returned.
+
+        Raises:
+            KeyError, ValueError, TypeError, IndexError: it is no such state.
+        """
+        columns = self._front.shape[1]
+        front = np.array(state["front"], dtype=np.float64).reshape(-1, columns)
+        tight = np.array(state["tight"], dtype=np.int64)
+        bounds = np.array(state["bounds"], dtype=np.float64).reshape(len(tight), columns)
+        ratios = np.array(state["ratios"], dtype=np.float64).reshape(-1, columns)
+        if self._boxes:
+            self._boxes.restore(state["boxes"])
+            self._boxes.hold_against(front)
+        self._front, self._ratios = front, list(ratios)
+        self._observed_keys, self.measured = set(state["observed"]), int(state["measured"])
+        self._tight[tight], self._bounds[tight] = True, bounds
+        self._undominated[np.array(state["dominated"], dtype=np.int64)] = False
 
     def certificate(self) -> Certificate | None:
         """Return what the bounds prove of the front; None if the space is not covered."""

@@ -87,23 +87,21 @@ def test_neither_the_order_of_results_nor_interruptions_change_a_byte(
     assert files(tmp_path / "stopped") == files(tmp_path / "run")
 
 
-def test_batches_overlap_and_none_is_proposed_twice(tmp_path: Path) -> None:
-    orders = {}
-    for width in (1, 12):
-        config = tiny_config(tmp_path, f"{MODEL}logical_workers: {width}\n")
-        run_here(config, tmp_path / str(width))
-        events = read_events(tmp_path / str(width) / JOURNAL)
-        orders[width] = [
-            e["batch"] if e["event"] == "asked" else None
-            for e in events
-            if e["event"] in ("asked", "advanced")
-        ]
-        points = [
-            str(sorted(t.point.items())) for t in read_trials(tmp_path / str(width)) if t.point
-        ]
-        assert len(set(points)) == len(points) == 20
-    assert orders[1][:2] == [0, None]
-    assert orders[12][:3] == [0, 1, 2], "as many batches begin as twelve workers can be busy with"
+@pytest.mark.parametrize(("width", "overlap"), [(1, False), (12, True)])
+def test_batches_overlap_and_none_is_proposed_twice(
+    tmp_path: Path, width: int, overlap: bool
+) -> None:
+    run_here(tiny_config(tmp_path, f"{MODEL}logical_workers: {width}\n"), tmp_path / "run")
+    first, late = 0, False
+    for event in read_events(tmp_path / "run" / JOURNAL):
+        if event["event"] == "asked":
+            first = 4 * event["batch"]
+        if event["event"] == "advanced":
+            late |= 0 <= event["trial"] < first
+    assert late == overlap
+    trials = read_trials(tmp_path / "run")
+    points = {str(sorted(trial.point.items())) for trial in trials if trial.point}
+    assert len(points) == len(trials) == 20
 
 
 @given(st.integers(1, 9), st.lists(st.integers(1, 6), max_size=8))
@@ -111,6 +109,7 @@ def test_rounds_are_closed_in_the_order_in_which_they_were_opened(
     width: int, sizes: list[int]
 ) -> None:
     order, closed, expected = LogicalOrder(width), [], []
+    order.ended(width)
     jobs = iter(Job(trial, 0) for trial in range(100))
     for size in sizes:
         if order.has_room:
@@ -129,6 +128,16 @@ def test_a_later_round_of_an_early_trial_goes_first() -> None:
     assert order.close() == (0, 0)
     order.add([Job(0, 1)])
     assert [order.close() for _ in range(4)] == [(1, 0), (0, 1), (2, 0), None]
+
+
+def test_no_more_rounds_are_open_than_trials_have_ended() -> None:
+    order = LogicalOrder(3)
+    order.add([Job(trial, 0) for trial in range(3)])
+    for ended, room in ((0, False), (3, False), (1, False)):
+        order.ended(ended)
+        assert order.has_room is room
+    order.close()
+    assert order.has_room, "three may be open, two are"
 
 
 def test_a_width_below_one_is_refused() -> None:
