@@ -11,6 +11,8 @@ from typing import Annotated
 
 import click
 
+from archloom.studies.config import file_of
+
 from .commands import (
     NETWORK_SETTINGS,
     App,
@@ -20,6 +22,7 @@ from .commands import (
     HardwareSettings,
     Option,
     Out,
+    Pick,
     Study,
     Technology,
     WordBits,
@@ -40,12 +43,6 @@ app = App(
 ExecutorName = Annotated[
     str | None,
     Option("--executor", help="'inline' or 'ray'; changes the time, not the result."),
-]
-Pick = Annotated[
-    str | None,
-    Option(
-        "--pick", metavar="RULE", help="ideal, knee or lexicographic; the study's own unless said."
-    ),
 ]
 Workers = Annotated[
     int | None, Option("--workers", help="Trials at a time; all cores if nobody says.")
@@ -82,7 +79,7 @@ app.params.append(
 
 @app.command_of(epilog="Example: archloom run studies/quickstart.yaml --out runs/first --workers 2")
 def run(
-    study: Annotated[Path, Argument(metavar="STUDY", help="A study file, or 'quickstart'.")],
+    study: Annotated[Path, Argument("STUDY", "A study file, or 'quickstart'.", file_of)],
     out: Out = None,
     executor: ExecutorName = None,
     workers: Workers = None,
@@ -142,7 +139,7 @@ def compile_(
 @app.command_of(epilog="Example: archloom doctor; archloom doctor studies/quickstart.yaml")
 def doctor(
     study: Annotated[
-        Path | None, Argument(metavar="[STUDY]", help="A study file, or 'quickstart', to check.")
+        Path | None, Argument("[STUDY]", "A study file, or 'quickstart', to check.", file_of)
     ] = None,
     out: Out = None,
 ) -> None:

@@ -75,9 +75,6 @@ def read_study(path: Path, overrides: Overrides, method: str | None = None) -> S
     Raises:
         UserError: everything that is wrong in it.
     """
-    if ":/" in str(path):
-        # not repeated: it may hold a password
-        raise UserError("a URL is no study file; 'archloom resume' goes on with a study there")
     return overrides.apply(load_config(_find(path), partial(with_method, name=method)))
 
 
