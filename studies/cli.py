@@ -11,6 +11,8 @@ from typing import Annotated
 
 import click
 
+from archloom.studies.config import file_of
+
 from .commands import (
     NETWORK_SETTINGS,
     App,
@@ -20,6 +22,7 @@ from .commands import (
     HardwareSettings,
     Option,
     Out,
+    Pick,
     Study,
     Technology,
     WordBits,
@@ -43,13 +46,6 @@ app = App(
     help="Searches hardware, layer fusion and mapping together for DNN accelerators.",
     epilog="Example: archloom run quickstart",
 )
-
-Pick = Annotated[
-    str | None,
-    Option(
-        "--pick", metavar="RULE", help="ideal, knee or lexicographic; the study's own unless said."
-    ),
-]
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:  # noqa: ARG001
@@ -92,7 +88,7 @@ def compile_(
 @app.command_of(epilog="Example: archloom doctor; archloom doctor studies/quickstart.yaml")
 def doctor(
     study: Annotated[
-        Path | None, Argument(metavar="[STUDY]", help="A study file, or 'quickstart', to check.")
+        Path | None, Argument("[STUDY]", "A study file, or 'quickstart', to check.", file_of)
     ] = None,
     out: Out = None,
 ) -> None:

@@ -204,10 +204,10 @@ class RayExecutor(Executor):
             if isinstance(result, TaskResult):
                 result = replace(result, worker=crew.place(worker)[0])
             elif isinstance(result, Gone):
-                self._replace(crew, worker, f"it {result.message}")
+                self._replace(crew, worker, result.message)
             elif isinstance(result, Lost):
                 # its machine has no room: what it remembers takes some
-                self._replace(crew, worker, f"{result.error}: {result.message}")
+                self._replace(crew, worker, f"had no room ({result.error}: {result.message})")
             yield key, result, departed
         yield from self._silent(crew)
 
@@ -219,7 +219,7 @@ class RayExecutor(Executor):
             del self._asked[reference]
             text = f"did not answer for {self._context.limits.stall_s:g} s"
             departed = crew.machine_left(number, None)
-            self._replace(crew, number, f"it {text}")
+            self._replace(crew, number, text)
             yield key, Gone("WorkerSilent", text, "WorkerSilent: no traceback"), departed
 
     def _give_out(self, crew: Crew) -> None:

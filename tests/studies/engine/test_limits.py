@@ -150,8 +150,8 @@ def test_workers_that_stand_still_are_replaced_and_their_tasks_done_again(marks:
         assert outcome.payload == alone.payload
     assert [len(found) for found in begun.values()] == [2, 2, 1]
     silent, still = sorted(handler.died)
-    assert silent == "it did not answer for 4 s"
-    assert still.startswith("it stood still for 4 s, after ")
+    assert silent == "did not answer for 4 s"
+    assert still.startswith("stood still for 4 s, after ")
 
 
 def test_a_machine_that_slept_makes_nobody_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -169,6 +169,7 @@ def test_no_password_is_written_or_said(tmp_path: Path, postgres: Server) -> Non
         said("copy", place, tmp_path / "copy"),
         said("report", place, "--out", tmp_path / "report"),
         said("report", place, code=1),
+        said("run", place, code=1),
         said("resume", f"{place}x", code=1),
         said("copy", tmp_path / "copy", place, code=1),
     ]
