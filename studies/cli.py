@@ -11,8 +11,6 @@ from typing import Annotated
 
 import click
 
-from archloom.studies.config import file_of
-
 from .commands import (
     NETWORK_SETTINGS,
     App,
@@ -32,6 +30,7 @@ from .commands.compare import COMPARE_EXAMPLES, compare
 from .commands.map import MAP_EXAMPLES, map_
 from .commands.schedule import SCHEDULE_EXAMPLES, schedule
 from .commands.study import COPY_EXAMPLES, copy
+from .config import file_of
 from .errors import TroubleError, UserError, faults, reason
 from .rendering.text import new_console
 
