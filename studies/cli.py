@@ -29,7 +29,14 @@ from .commands import (
 from .commands.compare import COMPARE_EXAMPLES, compare
 from .commands.map import MAP_EXAMPLES, map_
 from .commands.schedule import SCHEDULE_EXAMPLES, schedule
-from .commands.study import COPY_EXAMPLES, copy
+from .commands.study import (
+    COPY_EXAMPLES,
+    RESUME_EXAMPLE,
+    RUN_EXAMPLE,
+    copy,
+    resume_,
+    run_,
+)
 from .config import file_of
 from .errors import TroubleError, UserError, faults, reason
 from .rendering.text import new_console
@@ -38,22 +45,6 @@ app = App(
     help="Searches hardware, layer fusion and mapping together for DNN accelerators.",
     epilog="Example: archloom run quickstart",
 )
-
-ExecutorName = Annotated[
-    str | None,
-    Option("--executor", help="'inline' or 'ray'; changes the time, not the result."),
-]
-Workers = Annotated[
-    int | None, Option("--workers", help="Trials at a time; all cores if nobody says.")
-]
-Address = Annotated[
-    str | None,
-    Option(
-        "--address",
-        metavar="HOST:PORT",
-        help="Of a running Ray cluster, whatever the study says; 'local' starts Ray here.",
-    ),
-]
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:  # noqa: ARG001
@@ -76,50 +67,8 @@ app.params.append(
 )
 
 
-@app.command_of(epilog="Example: archloom run studies/quickstart.yaml --out runs/first --workers 2")
-def run(
-    study: Annotated[Path, Argument("STUDY", "A study file, or 'quickstart'.", file_of)],
-    out: Out = None,
-    executor: ExecutorName = None,
-    workers: Workers = None,
-    address: Address = None,
-    method: Annotated[
-        str | None,
-        Option(
-            "--method",
-            metavar="NAME",
-            help="casco, hasco or hasco_optimus: replaces optimizer, halving and fusion search.",
-        ),
-    ] = None,
-) -> None:
-    """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe."""
-    from .commands.study import Overrides, read_study, start
-
-    echo(f"reading {study}")
-    config = read_study(study, Overrides(executor, workers, address), method)
-    raise Exit(start(config, config.location(out), new_console()))
-
-
-@app.command_of(epilog="Example: archloom resume runs/quickstart --executor inline")
-def resume(
-    study: Study,
-    executor: ExecutorName = None,
-    workers: Workers = None,
-    address: Address = None,
-    retry_failed: Annotated[
-        bool,
-        Option("--retry-failed", help="Do again what crashed, and what machines failed."),
-    ] = False,
-) -> None:
-    """Go on with a study that was stopped or killed; the result is as if it never had been.
-
-    The exit code is 0 if it ends with a front, 1 without one, 3 if machines failed some trials
-    again and again, 4 if a disk or a cluster failed, and 130 if you stopped it.
-    """
-    from .commands.study import Overrides, resume as resume_study
-
-    overrides = Overrides(executor, workers, address)
-    raise Exit(resume_study(study, overrides, new_console(), retry_failed))
+app.add(run_, RUN_EXAMPLE, "run")
+app.add(resume_, RESUME_EXAMPLE, "resume")
 
 
 @app.command_of(name="compile", epilog="Example: archloom compile --workers 8")

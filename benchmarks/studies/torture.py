@@ -172,8 +172,8 @@ def stop(run: Run) -> None:
     run.end(process)
 
 
-def _ray(run: Run, name: str, signals: tuple[signal.Signals, ...]) -> None:
-    """Send signals to a process of Ray's, or to the one that works."""
+def _ray(run: Run, name: str, signals: tuple[signal.Signals, ...]) -> int:
+    """Send signals to a process of Ray's, or to the one that works; return the exit code."""
     process = run.begin(*RAY)
     run.until(process, run.rng.randrange(4000, 30000))
     work = int((run.out / ".lock").read_text() or 0) if process.poll() is None else 0
@@ -185,7 +185,7 @@ def _ray(run: Run, name: str, signals: tuple[signal.Signals, ...]) -> None:
             except ProcessLookupError:
                 break
             time.sleep(run.rng.uniform(0, 1.0))
-    run.end(process)
+    return run.end(process)
 
 
 def _family(of: int) -> list[tuple[int, str]]:
@@ -211,7 +211,15 @@ def worker(run: Run) -> None:
 
 def stopped_worker(run: Run) -> None:
     """A worker stands still for a while."""
-    _ray(run, "ray::_Worker", (signal.SIGSTOP, signal.SIGCONT))
+    _ray(run, "ray::Worker", (signal.SIGSTOP, signal.SIGCONT))
+
+
+def stalled(run: Run) -> None:
+    """A worker, or the process in it that searches, stands still for good."""
+    text = STUDY.format(seed=5).replace("{name: inline}", "{name: inline, stall_s: 4}")
+    (run.folder / "study.yaml").write_text(text)
+    code = _ray(run, run.rng.choice(["ray::Worker", "archloom-task"]), (signal.SIGSTOP,))
+    assert code == 0, f"exit code {code}"
 
 
 def raylet(run: Run) -> None:
@@ -310,7 +318,7 @@ KINDS: Final[dict[str, Callable[[Run], None]]] = {
     one.__name__: one
     for one in (
         *(driver, stop, full, torn, zeros, flipped, doubled, crlf, foreign, missing, other_trials),
-        *(two, work, worker, stopped_worker, raylet, head),
+        *(two, work, worker, stopped_worker, stalled, raylet, head),
     )
 }
 

@@ -21,17 +21,17 @@ from .front import front_of
 RECENT_S: Final = 600.0
 
 #: events that are results of rounds
-_RESULTS: Final = ("advanced", "crashed", "lost", "validated")
+_RESULTS: Final = ("advanced", "crashed", "lost", "over_limit", "validated")
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A round that failed, or that machines failed.
+    """A round that failed, broke a limit, or that machines failed.
 
     Attributes:
         trial: its number.
         where: round, or held-out network, counted from 1.
-        kind: ``crashed`` or ``lost``.
+        kind: ``crashed``, ``lost`` or ``over limit``.
         error: its class and message.
     """
 
@@ -58,7 +58,10 @@ class StudyStatus:
         last_age_s: since the last event; None if there is none.
         openings: how often a process took the study up.
         stages: what is done besides trials, the innermost last.
-        running: tasks under way: label, stage, design, and for how many seconds.
+        left_s: until the study ends, extrapolated from what its process did; None if nobody knows.
+        workers: by the node that they are on; empty where the process does tasks itself.
+        running: tasks under way: label, stage, design, for how many seconds, worker and its node
+            (empty for the process itself).
         failures: that no later result has made good.
     """
 
@@ -77,7 +80,9 @@ class StudyStatus:
     last_age_s: float | None
     openings: int
     stages: tuple[str, ...]
-    running: tuple[tuple[str, str, str, float], ...]
+    left_s: float | None
+    workers: dict[str, int]
+    running: tuple[tuple[str, str, str, float, str, str], ...]
     failures: tuple[Failure, ...]
 
 
@@ -111,13 +116,16 @@ def read_status(location: Location) -> StudyStatus:
         last_age_s=now - events[-1]["at"] if events and "at" in events[-1] else None,
         openings=sum(event["event"] == "opened" for event in events),
         stages=tuple(live.get("stages", ())),
+        left_s=live.get("left_s"),
+        workers=dict(live.get("workers", {})),
         running=tuple(_running(one, now) for one in live.get("running", ())),
         failures=tuple(_failures(events)),
     )
 
 
-def _running(task: dict[str, Any], now: float) -> tuple[str, str, str, float]:
-    return task["label"], task["stage"], task["design"], now - task["since"]
+def _running(task: dict[str, Any], now: float) -> tuple[str, str, str, float, str, str]:
+    where = task.get("worker", ""), task.get("node", "")
+    return task["label"], task["stage"], task["design"], now - task["since"], *where
 
 
 def _failures(events: list[Event]) -> list[Failure]:
@@ -131,6 +139,7 @@ def _failures(events: list[Event]) -> list[Failure]:
         place = event["trial"], at
         found.pop(place, None)
         if crash := event.get("crash"):
-            kind = "lost" if event["event"] == "lost" else "crashed"
+            known = event["event"] in ("lost", "over_limit")
+            kind = event["event"].replace("_", " ") if known else "crashed"
             found[place] = Failure(*place, kind, f"{crash['error']}: {crash['message']}")
     return list(found.values())

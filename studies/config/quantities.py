@@ -3,14 +3,17 @@
 import re
 from collections.abc import Callable
 from math import inf, isfinite
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+from pydantic import BaseModel, BeforeValidator, Field
 
 _QUANTITY: Final = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*?)\s*")
 
 _FACTORS: Final = {
     "mm2": {"mm2": 1.0, "mm^2": 1.0, "cm2": 100.0, "cm^2": 100.0, "um2": 1e-6, "um^2": 1e-6},
     "W": {"W": 1.0, "mW": 1e-3, "kW": 1e3, "uW": 1e-6},
-    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
+    "s": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9, "min": 60.0, "h": 3600.0},
+    "MB": {"MB": 1.0, "GB": 1e3, "TB": 1e6, "MiB": 1.048576, "GiB": 1073.741824},
     "J": {"J": 1.0, "mJ": 1e-3, "uJ": 1e-6, "nJ": 1e-9, "pJ": 1e-12},
     "1/s": {"1/s": 1.0, "/s": 1.0, "Hz": 1.0, "1/ms": 1e3, "/ms": 1e3},
     "": {"%": 1e-2},
@@ -64,3 +67,18 @@ def _number(text: Any) -> float | None:
         return float(text) if isinstance(text, str) else None
     except ValueError:
         return None
+
+
+_ABOVE_ZERO: Final = Field(gt=0, allow_inf_nan=False)
+
+AreaMm2 = Annotated[float, BeforeValidator(plain_number("mm2")), _ABOVE_ZERO]
+PowerW = Annotated[float, BeforeValidator(plain_number("W")), _ABOVE_ZERO]
+TimeS = Annotated[float, BeforeValidator(plain_number("s")), _ABOVE_ZERO]
+MemoryMb = Annotated[float, BeforeValidator(plain_number("MB")), _ABOVE_ZERO]
+
+
+class RoundLimits(BaseModel, extra="forbid", frozen=True, strict=True):
+    """What a round of a trial may take: CPU time, and memory (None for most of its machine's)."""
+
+    cpu_s: TimeS = 86400.0
+    memory_mb: MemoryMb | None = None

@@ -43,7 +43,7 @@ from .location import STUDY_NAME, Database, Location, SharedStudy, given_databas
 from .mapping_constraints import Readable, unfit
 from .objectives import LIMITED, Limits, Objectives
 from .objectives_check import OF_KNOWN_LIMITS, OF_KNOWN_OBJECTIVES
-from .quantities import plain_number
+from .quantities import AreaMm2, PowerW, RoundLimits, TimeS
 from .selection import Pick
 from .start_from import StartSource
 from .workload_reference import absolute
@@ -121,8 +121,6 @@ def _to_the_end(halving: Choice, info: ValidationInfo) -> Choice:
     return halving
 
 
-AreaMm2 = Annotated[float, BeforeValidator(plain_number("mm2")), Field(gt=0, allow_inf_nan=False)]
-PowerW = Annotated[float, BeforeValidator(plain_number("W")), Field(gt=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
 
@@ -220,11 +218,13 @@ class ExecutorChoice(_Section):
     Attributes:
         workers: trials at a time; None for all cores that the process may use.
         address: of a running Ray cluster; None starts Ray on this machine.
+        stall_s: seconds without a sign of life after which a worker is replaced.
     """
 
     name: Literal["ray", "inline"] = "ray"
     workers: Count | None = None
     address: str | None = None
+    stall_s: TimeS = 120.0
 
 
 class StudyConfig(_Section):
@@ -252,7 +252,7 @@ class StudyConfig(_Section):
         logical_workers: rounds that are open at a time, see
             :mod:`archloom.studies.engine.logical_order`.
         software: how the software of a design is searched.
-        executor: where the work is done; no part of the study's identity.
+        executor: where the work is done; like ``round_limits`` no part of the study's identity.
         storage: database that the study is kept in, under its name; None for a directory. It is
             not written down with the study: whoever finds the study there knows it.
         baseline: preset that is evaluated like a trial that wins every round, for comparison.
@@ -278,6 +278,7 @@ class StudyConfig(_Section):
     logical_workers: Count = 1
     software: Annotated[Software, AfterValidator(_obeyable)] = Software()
     executor: ExecutorChoice = ExecutorChoice()
+    round_limits: RoundLimits = RoundLimits()
     storage: Annotated[Database | None, BeforeValidator(given_database), Field(exclude=True)] = None
     baseline: Annotated[str, AfterValidator(_known("preset", _preset_names))] | None = None
 

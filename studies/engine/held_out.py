@@ -63,8 +63,9 @@ def validate(
         trial, i = left[index]
         return f"{'baseline' if trial == BASELINE else f'trial {trial}'} on {names[i]}"
 
-    def started(index: int) -> None:
-        watch.started(Running(label(index), "validation", tasks[index].hardware.name, budget))
+    def started(index: int, *where: str) -> None:
+        about = ("validation", tasks[index].hardware.name, budget, left[index][0])
+        watch.started(Running(label(index), *about), *where)
 
     for index, result in executor.run(tasks, started):
         history.validated(*left[index], result)

@@ -106,10 +106,15 @@ class Proposals:
             self._optimizer.tell([Observation(p, None, 0) for p in points])
 
     def tell(self, trials: Sequence[Trial]) -> None:
-        """Learn from trials that ended; those that machines failed are just not proposed again."""
+        """Learn from trials that ended.
+
+        Those that machines failed, and those that broke a limit of time or memory before anything
+        was found, say nothing of their designs, which are just not proposed again.
+        """
         self._observed += len(trials)
-        self.refuse([trial.point for trial in trials if trial.state == "lost" and trial.point])
-        trials = [trial for trial in trials if trial.state != "lost"]
+        silent = [trial for trial in trials if _says_nothing(trial)]
+        self.refuse([trial.point for trial in silent if trial.point])
+        trials = [trial for trial in trials if trial not in silent]
         observations = [trial.observation(self._objective_set) for trial in trials]
         self._optimizer.tell(observations)
         if self._restored:
@@ -140,3 +145,8 @@ class Proposals:
     def certificate(self) -> "Certificate | None":
         """Return what bounds prove of the front; None if the space is not followed."""
         return self._pruner.certificate()
+
+
+def _says_nothing(trial: Trial) -> bool:
+    """Whether nothing was found that would be the same on another machine."""
+    return trial.state == "lost" or (trial.state == "over_limit" and trial.edp_js is None)

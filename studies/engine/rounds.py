@@ -56,7 +56,8 @@ class Rounds:
             if not self.done(job):
                 hardware = batch.designs[job.trial]
                 task = self._task(job, batch)
-                shown = Running(label(job.trial), stage, hardware.name, task.budget)
+                about = (stage, hardware.name, task.budget, job.trial, batch.round + 1)
+                shown = Running(label(job.trial), *about)
                 self._executor.submit(job, task, partial(self._watch.started, shown))
 
     def done(self, job: Job) -> bool:

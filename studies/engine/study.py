@@ -21,7 +21,6 @@ from archloom.studies.storage import (
     NOTHING_FOUND,
     Crash,
     Header,
-    Lost,
     Trial,
     TrialState,
     stored_networks,
@@ -30,7 +29,7 @@ from archloom.studies.storage import (
 
 from ..errors import UserError
 from .proposals import Proposals
-from .trial_task import TaskContext
+from .trial_task import TaskContext, TaskLimits
 
 if TYPE_CHECKING:
     from archloom.search.budget import BudgetAllocator, Curve
@@ -144,7 +143,7 @@ class Study:
         edp = _best_edp(curve)
         state: TrialState = "complete" if len(rounds) == self.allocator.rounds else "stopped"
         if isinstance(last, Crash):
-            state = "lost" if isinstance(last, Lost) else "failed"
+            state = last.state
         elif edp is None:
             state = "infeasible"
         cost = hardware_cost(hardware)
@@ -222,6 +221,7 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
             settings,
             advance or search_software,
             _networks(config, config.validation.workloads),
+            TaskLimits(**dict(config.round_limits), stall_s=config.executor.stall_s),
         ),
         BUDGET_ALLOCATORS[halving.name](**halving.options),
         baseline_hardware(config.baseline, problem.space) if config.baseline else None,

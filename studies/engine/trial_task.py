@@ -8,6 +8,7 @@ resumed study reads from its journal is then exactly the one that an undisturbed
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import inf
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskLimits:
+    """What a task may take.
+
+    Attributes:
+        cpu_s: CPU-seconds.
+        memory_mb: resident memory of its process (10^6 bytes); None for most of its machine's.
+        stall_s: seconds in which its worker may do nothing, before another one takes its place.
+    """
+
+    cpu_s: float = inf
+    memory_mb: float | None = None
+    stall_s: float = 120.0
+
+
+@dataclass(frozen=True, slots=True)
 class TaskContext:
     """Values that all tasks of a study share; an executor sends it to each worker once.
 
@@ -30,12 +46,14 @@ class TaskContext:
         settings: of the software search.
         advance: the software search.
         held_out: networks that designs are validated on.
+        limits: of each task.
     """
 
     networks: "tuple[Network, ...]"
     settings: "SoftwareSettings"
     advance: "Advance"
     held_out: "tuple[Network, ...]" = ()
+    limits: TaskLimits = TaskLimits()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 ``parts.py`` lists the parts, :mod:`.directory` and :mod:`.database` keep them, ``store.py`` writes
 to them; ``journal.py`` survives a kill at any instant, ``history.py`` replays it; ``header.py`` is
-what a study is, ``records.py`` reads its results, ``trial.py`` is the record of a finished trial.
+what a study is, ``records.py`` reads its results, ``trial.py`` is the record of a
+finished trial; ``event_log.py`` tells logs what happens.
 """
 
 from typing import TYPE_CHECKING
@@ -12,6 +13,11 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .copying import copy_study as copy_study
     from .directory.files import write_whole as write_whole
+    from .event_log import (
+        EventLog as EventLog,
+        heard as heard,
+        tell as tell,
+    )
     from .header import (
         LATER as LATER,
         Header as Header,
@@ -53,6 +59,7 @@ if TYPE_CHECKING:
         Crash as Crash,
         HeldOutTrial as HeldOutTrial,
         Lost as Lost,
+        OverLimit as OverLimit,
         Trial as Trial,
         TrialState as TrialState,
     )

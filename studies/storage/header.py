@@ -1,4 +1,5 @@
-"""What a study is: its config, its template and its networks, as they were when it began."""
+"""What a study is: its config, its template and its networks, as they were when it began; and how
+two of them differ, in words."""
 
 import hashlib
 import json
@@ -12,7 +13,7 @@ import yaml
 
 from archloom.search import RENAMED, first_name, renamed
 from archloom.space import did_you_mean
-from archloom.studies.config import Location, SharedStudy, is_file
+from archloom.studies.config import Location, SharedStudy, is_file, shown
 
 from ..errors import UserError
 from .parts import NETWORKS, SPACE, START, STUDY
@@ -66,9 +67,11 @@ class Header:
     def result_settings(self) -> dict[str, Any]:
         """Settings that decide the result: neither executor, pick nor name, nor paths of files.
 
+        Limits of a round are none: what broke one says so itself, and can be done again with
+        others.
         What older studies could not choose is left out where it is as they had it.
         """
-        free = ("name", "executor", "pick")
+        free = ("name", "executor", "pick", "round_limits")
         settings = {
             k: v for k, v in self.config.items() if k not in free and LATER.get(k, _UNSET) != v
         }
@@ -183,3 +186,45 @@ def study_text(header: Header) -> str:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def differences(found: Header, wanted: Header, unsaid: Mapping[str, Any]) -> str:
+    """Say which keys differ, with both values; files by what changed in them.
+
+    ``unsaid`` has the values of keys that a study's settings leave out.
+    """
+    old, new = found.result_settings, wanted.result_settings
+    parts = []
+    for key in sorted({*old, *new}):
+        if old.get(key) != new.get(key):
+            if key == "space_sha256":
+                parts.append("space: another template")
+            elif key == "workloads":
+                parts += _workload_differences(found, wanted)
+            else:
+                there, here = (one.get(key, unsaid.get(key)) for one in (old, new))
+                parts.append(f"{key}: {there} there, {here} here")
+    return "; ".join(parts)
+
+
+def _workload_differences(found: Header, wanted: Header) -> list[str]:
+    there, here = ([shown(w) for w in header.config["workloads"]] for header in (found, wanted))
+    if len(there) != len(here):
+        return [f"workloads: {', '.join(there)} there, {', '.join(here)} here"]
+    settings = (header.result_settings["workloads"] for header in (found, wanted))
+    return [
+        f"workloads[{i}]: {there[i]} there, {here[i]} here"
+        if there[i] != here[i]
+        else f"workloads[{i}]: the network of {here[i]} changed ({_change(found, wanted, i)})"
+        for i, (old, new) in enumerate(zip(*settings, strict=True))
+        if old != new
+    ]
+
+
+def _change(found: Header, wanted: Header, position: int) -> str:
+    """Say what is most telling of how a network changed."""
+    from archloom.space.workload import explain_difference, from_text
+
+    there, here = (from_text(header.networks[position]) for header in (found, wanted))
+    telling = explain_difference(replace(there, name="the study"), replace(here, name="the file"))
+    return telling[0] if telling else "names of layers"

@@ -9,6 +9,7 @@
 ``validated``  when, trial, position of the held-out network, and the result or the crash
 ``opened``     when and with which executor a process took the study up, and which study it is
 ``lost``       when, trial, round or held-out network, and the error: machines failed, not the trial
+``over_limit`` when, trial, round or held-out network, and which limit of time or memory it broke
 ``certified``  when, batch, share of the hypervolume, and a digest of the certificate of that time
 ``retried``    when, trial, and round or network: what was lost is to be done again
 ``learned``    when, and a digest of the snapshot of what was learned so far
@@ -31,9 +32,10 @@ from archloom.space.design_space import Point
 from archloom.studies.config import named
 
 from ..errors import UserError
+from .event_log import tell_journaled
 from .parts import JOURNAL
 from .store import Store
-from .trial import Crash, Lost
+from .trial import Crash, Lost, OverLimit
 
 #: most bytes that a result is unpacked to; those of ten networks take a few hundred thousand
 MOST_BYTES: Final = 64 * 2**20
@@ -41,7 +43,7 @@ MOST_BYTES: Final = 64 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """A round that went well: its compressed result, and what it took on wall and CPU.
+    """A round that went well: its compressed result, what it took on wall and CPU, and who did it.
 
     CPU seconds are of the whole process, its helper threads too: they are what a search costs,
     on however many machines it ran.
@@ -50,6 +52,7 @@ class TaskResult:
     payload: str
     seconds: float
     cpu_seconds: float
+    worker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +178,9 @@ class History:
             case "lost":
                 results, key = self._place(event)
                 results[key] = Lost(**event["crash"])
+            case "over_limit":
+                results, key = self._place(event)
+                results[key] = OverLimit(**event["crash"])
             case "retried":
                 results, key = self._place(event)
                 results.pop(key, None)
@@ -195,7 +201,7 @@ class History:
         return self._held_out, (event["trial"], event["network"])
 
     def retry(self) -> int:
-        """Have everything done again that crashed or was lost; return how many searches that is."""
+        """Have all done again that crashed, was lost or over a limit; return how many searches."""
         count = 0
         for name, results in (("round", self._rounds), ("network", self._held_out)):
             for (trial, at), found in list(results.items()):
@@ -265,10 +271,9 @@ class History:
         """Note what came of a trial's round."""
         place = {"trial": trial, "round": round_index}
         if isinstance(result, Crash):
-            kind = "lost" if isinstance(result, Lost) else "crashed"
-            self._note(kind, **place, crash=result.to_dict())
+            self._note(result.event, **place, **_worked(result), crash=result.to_dict())
         else:
-            taken = _taken(result.seconds, result.cpu_seconds)
+            taken = _taken(result.seconds, result.cpu_seconds, result.worker)
             self._note("advanced", **place, **taken, payload=result.payload)
         self._rounds[trial, round_index] = _kept(result)
 
@@ -279,12 +284,12 @@ class History:
     def validated(self, trial: int, network: int, result: TaskResult | Crash) -> None:
         """Note what came of a design on a held-out network."""
         place = {"trial": trial, "network": network}
-        if isinstance(result, Lost):
-            self._note("lost", **place, crash=result.to_dict())
+        if isinstance(result, Lost | OverLimit):
+            self._note(result.event, **place, **_worked(result), crash=result.to_dict())
         elif isinstance(result, Crash):
             self._note("validated", **place, payload=None, crash=result.to_dict())
         else:
-            taken = _taken(result.seconds, result.cpu_seconds)
+            taken = _taken(result.seconds, result.cpu_seconds, result.worker)
             self._note("validated", **place, **taken, payload=result.payload, crash=None)
         self._held_out[trial, network] = _kept(result)
 
@@ -295,12 +300,20 @@ class History:
 
     def _note(self, event: str, **content: Any) -> None:
         """Write an event with the time at which it is written, which nothing is decided by."""
-        self._store.append({"event": event, "at": round(time(), 3), **content})
+        noted = {"event": event, "at": round(time(), 3), **content}
+        self._store.append(noted)
+        tell_journaled(noted)
 
 
 def _kept(result: TaskResult | Crash) -> str | Crash:
     return result if isinstance(result, Crash) else result.payload
 
 
-def _taken(seconds: float, cpu_seconds: float) -> dict[str, float]:
-    return {"seconds": round(seconds, 6), "cpu_seconds": round(cpu_seconds, 6)}
+def _worked(result: Crash) -> dict[str, Any]:
+    """Return what a round that gave nothing took, where that is known."""
+    return _taken(result.seconds, result.cpu_seconds) if isinstance(result, OverLimit) else {}
+
+
+def _taken(seconds: float, cpu_seconds: float, worker: str = "") -> dict[str, Any]:
+    taken = {"seconds": round(seconds, 6), "cpu_seconds": round(cpu_seconds, 6)}
+    return taken | ({"worker": worker} if worker else {})

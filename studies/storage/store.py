@@ -14,9 +14,9 @@ from archloom.search.hardware.certify import Certificate
 from archloom.studies.config import Location, named
 
 from ..errors import UserError
-from .differences import differences
 from .directory import Files, begin_directory
-from .header import LATER, Header, header_parts, read_header
+from .event_log import heard_by_somebody, tell
+from .header import LATER, Header, differences, header_parts, read_header
 from .journal import Event
 from .parts import (
     BASELINE_FILE,
@@ -64,6 +64,8 @@ class Store:
             raise
         self.notes = self._parts.notes
         self.begun = bool(self._events)
+        #: hashes of records that openings before this one published; None until somebody asks
+        self._told: set[int] | None = None
 
     def _check(self, events: Sequence[Event]) -> None:
         """Refuse a journal that is gone, or another study's, before anything is changed.
@@ -130,7 +132,26 @@ class Store:
         A study that goes on publishes its old batches again: what is there already is left
         alone, what a kill cut short or somebody changed is put right.
         """
-        self._parts.publish([record_line(trial) for trial in trials])
+        lines = [record_line(trial) for trial in trials]
+        if heard_by_somebody():
+            self._tell_new(trials, lines)
+        self._parts.publish(lines)
+
+    def _tell_new(self, trials: Sequence[Trial], lines: Sequence[bytes]) -> None:
+        """Tell of trials that ended now, not in an opening before this one."""
+        if self._told is None:
+            before = self._parts.read(TRIALS) or b""
+            self._told = {hash(line) for line in before.splitlines(keepends=True)}
+        for trial, line in zip(trials, lines, strict=True):
+            if hash(line) not in self._told:
+                done: dict[str, Any] = {"rounds": trial.rounds, "evaluations": trial.evaluations}
+                tell(
+                    "trial_ended",
+                    trial=trial.number,
+                    state=trial.state,
+                    edp_js=trial.edp_js,
+                    **done,
+                )
 
     def settle(self) -> None:
         """Take lines out of the trials that nothing in the journal stands for.

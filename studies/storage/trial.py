@@ -6,7 +6,7 @@ A line of ``trials.jsonl`` is a trial that ended; it is the same on every run of
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from math import inf, isfinite
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args
 
 from archloom.search import AREA, EDP, TDP, Objective, ObjectiveSet
 from archloom.search.budget import Curve
@@ -17,7 +17,7 @@ from archloom.space import Infeasible
 if TYPE_CHECKING:
     from archloom.space.design_space import Point
 
-TrialState = Literal["complete", "stopped", "infeasible", "failed", "lost"]
+TrialState = Literal["complete", "stopped", "infeasible", "failed", "lost", "over_limit"]
 
 #: Number of the baseline, which is no trial of the search.
 BASELINE: Final = -1
@@ -28,15 +28,28 @@ NOTHING_FOUND: Final = Curve((), ())
 
 @dataclass(frozen=True, slots=True)
 class Crash:
-    """A round that raised."""
+    """A round that raised.
+
+    Attributes:
+        state: of a trial that ends with it.
+        event: what the journal calls it.
+    """
+
+    state: ClassVar[TrialState] = "failed"
+    event: ClassVar[str] = "crashed"
 
     error: str
     message: str
     traceback: str
 
-    def to_dict(self) -> dict[str, str]:
-        """Return plain JSON values."""
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; :meth:`from_dict` is the inverse, but for what was lost."""
         return asdict(self)
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> "Crash":
+        """Return what a record says of a round that gave nothing."""
+        return OverLimit(**data) if "limit" in data else Crash(**data)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +58,31 @@ class Lost(Crash):
 
     It says nothing of the design, so nothing is learned from it.
     """
+
+    state: ClassVar[TrialState] = "lost"
+    event: ClassVar[str] = "lost"
+
+
+@dataclass(frozen=True, slots=True)
+class OverLimit(Crash):
+    """A round that took more than the study's limits for one allow, and was ended.
+
+    Attributes:
+        resource: the limit, as study files name it: ``cpu_s`` or ``memory_mb``.
+        limit, spent: how much it allows, and what the round had when it was ended.
+        seconds, cpu_seconds: that the round worked, on wall and CPU.
+        reproducible: whether it is over the limit on every machine; seconds and bytes are not.
+    """
+
+    state: ClassVar[TrialState] = "over_limit"
+    event: ClassVar[str] = "over_limit"
+
+    resource: str
+    limit: float
+    spent: float
+    seconds: float
+    cpu_seconds: float
+    reproducible: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,8 +93,9 @@ class Trial:
         number: from 0 on; :data:`BASELINE` for the preset to compare with.
         batch: from 0 on, likewise.
         state: ``complete`` (it went through every round), ``stopped`` (halved away, with an honest
-            EDP), ``infeasible`` (no plan could be evaluated), ``failed`` (a round crashed) or
-            ``lost`` (machines failed a round again and again).
+            EDP), ``infeasible`` (no plan could be evaluated), ``failed`` (a round crashed),
+            ``lost`` (machines failed a round again and again) or ``over_limit`` (a round broke a
+            limit of time or memory).
         rounds: that it took part in.
         point: parameters of the design; None for a preset.
         hardware: name of the design.
@@ -132,7 +171,7 @@ class Trial:
         return cls(
             number=fields.pop("trial"),
             reason=Infeasible(**reason) if reason else None,
-            crash=Crash(**crash) if crash else None,
+            crash=Crash.from_dict(crash) if crash else None,
             networks={name: NetworkResult.from_dict(found) for name, found in networks},
             curve=Curve(tuple(curve["evaluations"]), edp),
             **fields,
@@ -248,5 +287,5 @@ class HeldOutTrial:
 
 def _missing(why: Mapping[str, Any]) -> Crash | Infeasible | None:
     if "crash" in why:
-        return Crash(**why["crash"])
+        return Crash.from_dict(why["crash"])
     return Infeasible(**why["reason"]) if why["reason"] else None

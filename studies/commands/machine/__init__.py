@@ -7,6 +7,7 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .doctor import diagnose as diagnose
     from .kernels import (
+        compile_here as compile_here,
         compile_kernels as compile_kernels,
         compile_missing as compile_missing,
         default_kernels as default_kernels,

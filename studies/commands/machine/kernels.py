@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from archloom.evaluators.jit import Compiled, Kernels, compile_ahead, missing
-from archloom.studies.engine.progress import Stages
+from archloom.studies.engine.progress import SILENT, Stages
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -68,3 +68,13 @@ def compile_missing(
     finally:
         stages.end()
     return found
+
+
+def compile_here(workers: int) -> int:
+    """Compile kernels that are not in the cache of this machine, as a node of a cluster does
+    before its first task; return how many that were.
+
+    Those that cannot be compiled fail where they are called. What another process compiles at the
+    same time is waited for.
+    """
+    return sum(not one.error for one in compile_missing(SILENT, workers))

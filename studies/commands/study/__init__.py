@@ -1,7 +1,9 @@
 """Commands that work on a study, say how far it is, and print its front.
 
-``run.py`` begins and resumes, in a process that ``supervised.py`` watches; ``summary.py`` is what
-is printed at the end, ``status.py`` before it, ``pareto.py`` the front; ``copying.py`` copies.
+``cli.py`` declares the options of run and resume; ``run.py`` does them, in a process that
+``supervised.py`` watches; ``telling.py`` has it heard in logs, and in figures for Prometheus
+(``metrics.py``). ``summary.py`` is what is printed at the end, ``status.py`` before it,
+``pareto.py`` the front; ``copying.py`` copies.
 """
 
 from typing import TYPE_CHECKING
@@ -9,13 +11,17 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .cli import (
+        RESUME_EXAMPLE as RESUME_EXAMPLE,
+        RUN_EXAMPLE as RUN_EXAMPLE,
+        resume_ as resume_,
+        run_ as run_,
+    )
     from .copying import COPY_EXAMPLES as COPY_EXAMPLES, copy as copy
     from .pareto import front_csv as front_csv, front_json as front_json, front_table as front_table
     from .run import (
         Overrides as Overrides,
         read_study as read_study,
-        resume as resume,
-        start as start,
     )
     from .status import show_status as show_status
 else:

@@ -1,8 +1,10 @@
 """Commands ``archloom run`` and ``archloom resume``: one process that works on a study."""
 
+import os
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,15 +16,19 @@ from archloom.studies.config import (
     load_config,
     with_method,
 )
+from archloom.studies.storage import tell
 
 from ...errors import TroubleError, UserError
+from .telling import Telling
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
     from rich.console import Console
 
     from archloom.studies.engine import Study, WarmStart
     from archloom.studies.engine.progress import Watch
-    from archloom.studies.storage import Header, Store, Trial
+    from archloom.studies.storage import Header, Store
 
 SHIPPED = Path(__file__).parents[2]
 
@@ -30,23 +36,33 @@ SHIPPED = Path(__file__).parents[2]
 EXACT = ("auto", "exact")
 
 
+#: workers that batches keep busy that wait for each other
+FEW = 2
+
 #: an address that is none: Ray starts on this machine
 HERE = "local"
 
 
+#: tells nobody but those who look
+QUIET = Telling()
+
+
 @dataclass(frozen=True, slots=True)
 class Overrides:
-    """Choices of the command line about the executor; None leaves it to the study."""
+    """Choices of the command line about executor and limits; None leaves them to the study."""
 
     executor: str | None = None
     workers: int | None = None
     address: str | None = None
+    cpu_s: float | None = None
+    memory_mb: float | None = None
 
     def apply(self, config: StudyConfig) -> StudyConfig:
-        """Return the config with another executor, which changes no result.
+        """Return the config with another executor, which changes no result, and other limits.
 
         Raises:
-            UserError: an executor that does not exist, or less than one worker.
+            UserError: an executor that does not exist, less than one worker, or a limit that is not
+                above 0.
         """
         names = ("inline", "ray")
         if self.executor not in (None, *names):
@@ -61,7 +77,19 @@ class Overrides:
         choice = config.executor.model_dump() | {k: v for k, v in given.items() if v is not None}
         if choice["address"] == HERE:
             choice["address"] = None
-        return config.model_copy(update={"executor": ExecutorChoice(**choice)})
+        limits = {"cpu_s": self.cpu_s, "memory_mb": self.memory_mb}
+        wrong = {k: v for k, v in limits.items() if v is not None and not (0 < v < inf)}
+        if wrong:
+            raise UserError(
+                "; ".join(f"round_limits.{k} is {v:g}, must be above 0" for k, v in wrong.items())
+            )
+        changed = {k: v for k, v in limits.items() if v is not None}
+        return config.model_copy(
+            update={
+                "executor": ExecutorChoice(**choice),
+                "round_limits": config.round_limits.model_copy(update=changed),
+            }
+        )
 
 
 def read_study(path: Path, overrides: Overrides, method: str | None = None) -> StudyConfig:
@@ -69,7 +97,7 @@ def read_study(path: Path, overrides: Overrides, method: str | None = None) -> S
 
     Args:
         path: a study file, or the name of one that comes with archloom.
-        overrides: of the executor.
+        overrides: of executor and limits.
         method: of :mod:`archloom.studies.config.methods`, in place of what the file says of it.
 
     Raises:
@@ -78,13 +106,16 @@ def read_study(path: Path, overrides: Overrides, method: str | None = None) -> S
     return overrides.apply(load_config(_find(path), partial(with_method, name=method)))
 
 
-def start(config: StudyConfig, location: Location | None, console: "Console") -> int:
+def start(
+    config: StudyConfig, location: Location | None, console: "Console", telling: Telling = QUIET
+) -> int:
     """Run a study, or go on with it; return the exit code.
 
     Args:
         config: of the study.
         location: where it is kept; None for what its file says.
         console: for progress and results.
+        telling: where to tell what happens, besides.
 
     Raises:
         UserError: nothing was written.
@@ -98,10 +129,11 @@ def start(config: StudyConfig, location: Location | None, console: "Console") ->
 
     location = location or config.location()
     bring_up_to_date(location)
+    about = (config.name, location, config.trials)
     if config.executor.name == "ray":
-        supervised(location)
+        supervised(location, told=telling.killed(*about))
     console.print(f"study {location}: {config.trials} trials at the most", highlight=False)
-    with ProgressView(console) as view:
+    with ProgressView(console) as view, telling.about(*about, view.found):
         view.begin("reading the space and preparing the study")
         study, header = prepare(config, config.space), header_of(config)
         begun = _begun(location, header)
@@ -112,8 +144,8 @@ def start(config: StudyConfig, location: Location | None, console: "Console") ->
         with Store.create(location, header) as store:
             for note in () if begun or not found else found.notes:
                 print_line(note, console)
-            trials = _run(study, store, console, view)
-    return _ended(trials, study, location, console)
+            over = _run(study, store, console, view)
+    return _ended(over, study, location, console)
 
 
 def _begun(location: Location, header: "Header") -> "WarmStart | None":
@@ -129,15 +161,20 @@ def _begun(location: Location, header: "Header") -> "WarmStart | None":
 
 
 def resume(
-    location: Location, overrides: Overrides, console: "Console", retry_failed: bool = False
+    location: Location,
+    overrides: Overrides,
+    console: "Console",
+    retry_failed: bool = False,
+    telling: Telling = QUIET,
 ) -> int:
     """Go on with a study; return the exit code.
 
     Args:
         location: of the study.
-        overrides: of the executor.
+        overrides: of executor and limits.
         console: for progress and results.
-        retry_failed: do again what crashed, and what machines failed.
+        retry_failed: do again what crashed, broke a limit, and what machines failed.
+        telling: where to tell what happens, besides.
 
     Raises:
         UserError: there is no study, or cannot be gone on with.
@@ -151,17 +188,18 @@ def resume(
     bring_up_to_date(location)
     header = read_header(location)
     config = overrides.apply(stored_config(location, header))
+    about = (config.name, location, config.trials)
     if config.executor.name == "ray":
-        supervised(location)
-    with ProgressView(console) as view:
+        supervised(location, told=telling.killed(*about))
+    with ProgressView(console) as view, telling.about(*about, view.found):
         view.begin("reading the space and preparing the study")
         study = prepare(config, config.space)
         if header.start is not None:
             study = replace(study, start=WarmStart.from_text(header.start))
         view.end()
         with Store(location) as store:
-            trials = _run(study, store, console, view, retry_failed)
-    return _ended(trials, study, location, console)
+            over = _run(study, store, console, view, retry_failed)
+    return _ended(over, study, location, console)
 
 
 def _find(path: Path) -> Path:
@@ -172,13 +210,14 @@ def _find(path: Path) -> Path:
 
 def _run(
     study: "Study", store: "Store", console: "Console", view: "Watch", retry: bool = False
-) -> "list[Trial] | None":
-    """Run a study to its end; return its trials, or None if the user stopped it.
+) -> bool:
+    """Run a study to its end; return whether it got there, or the user stopped it.
 
     Raises:
         TroubleError: a disk or a cluster failed; it says how to go on.
     """
     from archloom.studies.engine import Stopped, StopRequest, make_executor, run_study
+    from archloom.studies.engine.progress import PublishedWatch
     from archloom.studies.rendering.text import print_line
 
     choice = study.config.executor
@@ -189,38 +228,74 @@ def _run(
     if began != now:
         text = f"note: begun by archloom {began}, goes on with {now}; their results may differ"
         console.print(text, highlight=False, soft_wrap=True)
-    for note in store.notes:
+    advice = [] if store.begun else _advice(study.config)
+    for note in [*store.notes, *advice, *_unheld(study.config)]:
         print_line(f"note: {note}", console)
     stop = StopRequest()
 
+    watch = PublishedWatch(view, store)
+    exact = study.config.software.mapping in EXACT
+
     def compile_first() -> None:
-        if study.config.software.mapping in EXACT:
+        if exact:
             from archloom.studies.commands.machine import compile_missing
 
-            compile_missing(view, choice.workers, stop.check)
+            compile_missing(watch, choice.workers, stop.check)
 
-    where = (choice.workers, choice.address, stop.check, view, compile_first)
+    where = (choice.workers, choice.address, stop.check, watch, compile_first)
     try:
-        with stop, make_executor(choice.name, study.context, *where) as executor:
-            return run_study(study, store, executor, view, retry)
+        with stop, make_executor(choice.name, study.context, *where, _prepare(exact)) as executor:
+            watch.workers = executor.workers
+            trials = run_study(study, store, executor, watch, retry)
     except Stopped:
-        return None
+        tell("stopped")
+        return False
     except TroubleError as error:
         raise TroubleError(
             f"{error}\nnothing that was done is lost; go on with: archloom resume "
             f"{argument(store.location)}"
         ) from None
+    finally:
+        watch.close()
+    tell("ended", trials=trials)
+    return True
 
 
-def _ended(
-    trials: "list[Trial] | None", study: "Study", location: Location, console: "Console"
-) -> int:
+def _prepare(exact: bool) -> "Callable[[int], int]":
+    """Return what is done on each node of a cluster before its first task."""
+    from archloom.studies.commands.machine import compile_here
+
+    return compile_here if exact else lambda _: 0
+
+
+def _advice(config: StudyConfig) -> list[str]:
+    """Return what somebody may want to choose in another way, before the study begins."""
+    choice = config.executor
+    here = os.sched_getaffinity(0) if choice.address is None else ()
+    workers = choice.workers or len(here)
+    if choice.name == "inline" or workers <= FEW or config.logical_workers >= 2 * workers:
+        return []
+    return [
+        f"{workers} workers will often wait for each other; logical_workers: {4 * workers} in the "
+        f"study file keeps them busy, this one has {config.logical_workers} (docs/parallel.md)"
+    ]
+
+
+def _unheld(config: StudyConfig) -> "Iterator[str]":
+    """Yield what the executor does not do of what the study file says."""
+    if config.executor.name == "inline" and config.round_limits.memory_mb is not None:
+        yield "the executor inline does not hold rounds to round_limits.memory_mb; ray does"
+
+
+def _ended(over: bool, study: "Study", location: Location, console: "Console") -> int:
     """Say what a study came to, or how to go on with it; return the exit code."""
-    if trials is None:
+    if not over:
         console.print(
             f"stopped; resume with: archloom resume {argument(location)}", highlight=False
         )
         return 130
+    from archloom.studies.storage import read_trials
+
     from .summary import summarize
 
-    return summarize(trials, study.config, location, console)
+    return summarize(read_trials(location), study.config, location, console)

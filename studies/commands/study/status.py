@@ -47,10 +47,15 @@ def status_lines(status: StudyStatus) -> Iterator[str]:
         f"{_time(status.proposed_cpu_s)} proposing"
         + (f"; last event {_time(status.last_age_s)} ago" if status.last_age_s is not None else "")
     )
+    if status.left_s is not None:
+        yield f"  about {_time(status.left_s)} left"
+    for node, workers in sorted(status.workers.items()):
+        yield f"  workers: {workers} on {node}"
     for stage in status.stages:
         yield f"  now: {stage}"
-    for label, stage, design, seconds in status.running:
-        yield f"  running: {label}, {stage}, for {_time(seconds)}, on {design}"
+    for label, stage, design, seconds, worker, _ in status.running:
+        who = f", by {worker}" if worker else ""
+        yield f"  running: {label}, {stage}, for {_time(seconds)}{who}, on {design}"
     for failure in status.failures[:_MOST]:
         yield f"  {failure.kind}: trial {failure.trial}, {failure.where}: {failure.error}"
     if len(status.failures) > _MOST:

@@ -1,7 +1,7 @@
 """Summary of a study at its end: its front, what was infeasible, and what broke a limit."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from archloom.search import ObjectiveSet
 from archloom.search.hardware.certify import certificate_text
@@ -10,6 +10,7 @@ from archloom.studies.config import Location, StudyConfig, argument, named, pick
 from archloom.studies.rendering.text import print_line
 from archloom.studies.storage import (
     TRIALS,
+    OverLimit,
     Trial,
     read_baseline,
     read_certificate,
@@ -21,6 +22,9 @@ from .pareto import comparison, front_table
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+#: trials over a limit that are told of one by one
+_MOST: Final = 5
 
 
 def summarize(
@@ -50,6 +54,8 @@ def summarize(
     ]
     for line in lines:
         console.print(line, highlight=False, soft_wrap=True)
+    for line in over_limit_lines(trials, location):
+        print_line(line, console)
     failed = [trial.label for trial in trials if trial.state == "failed"]
     if failed:
         text = f"{len(failed)} of {len(trials)} trials crashed: {', '.join(failed)}; "
@@ -64,6 +70,20 @@ def summarize(
         )
         return SET_ASIDE
     return 0 if front.members else NOTHING_FOUND
+
+
+def over_limit_lines(trials: Sequence[Trial], location: Location) -> list[str]:
+    """Say which trials broke a limit of time or memory, with numbers, and how to go on."""
+    over = [(trial, trial.crash) for trial in trials if isinstance(trial.crash, OverLimit)]
+    if not over:
+        return []
+    told = "; ".join(f"trial {t.label}, round {t.rounds}, {c.message}" for t, c in over[:_MOST])
+    more = f"; and {len(over) - _MOST} more" if len(over) > _MOST else ""
+    return [
+        f"{len(over)} of {len(trials)} trials were ended by round_limits: {told}{more}",
+        "elsewhere they may keep these limits, so another run may come to another result; to do "
+        f"them again: archloom resume {argument(location)} --retry-failed --cpu-s S --memory-mb MB",
+    ]
 
 
 def infeasible_lines(trials: Sequence[Trial]) -> list[str]:

@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import Final
 
@@ -30,7 +30,11 @@ _STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
 _PARENT_DEATH_SIGNAL: Final = 1
 
 
-def supervised(location: Location, waits_s: Sequence[float] = WAITS_S) -> None:
+def supervised(
+    location: Location,
+    waits_s: Sequence[float] = WAITS_S,
+    told: Callable[[str], None] = lambda _: None,
+) -> None:
     """Go on in a child process; the process that called watches it and does not return.
 
     If the child is killed, or ended by a library, another one begins where the journal ends.
@@ -38,6 +42,7 @@ def supervised(location: Location, waits_s: Sequence[float] = WAITS_S) -> None:
     Args:
         location: of the study; a child that made its journal grow did not come to nothing.
         waits_s: seconds before each new beginning in a row.
+        told: called with how a child ended that did not end by itself.
 
     Raises:
         SystemExit: in the process that called: with the exit code of the child.
@@ -60,6 +65,7 @@ def supervised(location: Location, waits_s: Sequence[float] = WAITS_S) -> None:
             sys.exit(status if status >= 0 else 128 - status)
         idle = 0 if _size(location) > size else idle + 1
         how = f"was killed by signal {-status}" if status < 0 else "was ended by Ray"
+        told(f"the process {how}")
         if idle > len(waits_s):
             raise TroubleError(
                 f"the process that works on {location} {how}, {idle} times in a row; "

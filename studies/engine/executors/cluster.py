@@ -2,6 +2,7 @@
 
 import logging
 import os
+import re
 import socket
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,16 @@ _WORKER_ENVIRONMENT: Final = {
     "NUMBA_NUM_THREADS": "1",
     "RAY_USAGE_STATS_ENABLED": "0",
 }
+
+#: By this Ray knows whether a machine may be one of many; else it listens at 127.0.0.1 alone. Its
+#: option for that, ``_node_ip_address``, is resolved to an address that others reach.
+_ONE_OF_MANY: Final = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
+
+#: how Ray refuses a cluster with other versions
+_OTHER_VERSIONS: Final = re.compile(
+    r"Version mismatch: The cluster was started with: Ray: (\S+) Python: (\S+) "
+    r"This process on .* was started with: Ray: (\S+) Python: (\S+)"
+)
 
 #: where Ray looks for the token of a cluster
 _TOKEN_VARIABLES: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
@@ -46,6 +57,8 @@ def connect(address: str | None, workers: int) -> None:
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     # Silences a warning about a change of default that does not touch CPU-only work.
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    if address is None:
+        os.environ[_ONE_OF_MANY] = "0"
     if address is not None and _has_token():
         # Ray shows it to no cluster by itself; one that wants none takes no notice
         os.environ.setdefault("RAY_AUTH_MODE", "token")
@@ -69,7 +82,23 @@ def connect(address: str | None, workers: int) -> None:
         text = " ".join(str(error).split())
         if address is None:
             raise TroubleError(f"Ray does not start on this machine: {text}") from None
-        raise TroubleError(f"the cluster at {address} refuses: {text}; {_TOKEN}") from None
+        raise TroubleError(refusal(address, text)) from None
+
+
+def refusal(address: str, text: str) -> str:
+    """Return what a cluster's refusal is about, for people.
+
+    Args:
+        address: of the cluster.
+        text: what Ray said, on one line.
+    """
+    if versions := _OTHER_VERSIONS.search(text):
+        ray, python, my_ray, my_python = versions.groups()
+        return (
+            f"the cluster at {address} runs Ray {ray} on Python {python}, and this is Ray {my_ray} "
+            f"on Python {my_python}; install the same versions on all machines"
+        )
+    return f"the cluster at {address} refuses: {text}; {_TOKEN}"
 
 
 def _has_token() -> bool:

@@ -5,17 +5,18 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Self, TypeAlias
 
-from archloom.studies.storage import Crash, TaskResult
-
 from ..trial_task import TaskContext, TrialTask, perform
+from .outcomes import Outcome, judged
 
 #: what a task is known by; those that sort first begin first
 Key: TypeAlias = tuple[int, int]
 
-Outcome: TypeAlias = TaskResult | Crash
+
+#: is told that a task begins, and in which worker on which node
+Started: TypeAlias = Callable[[str, str], None]
 
 
-def nothing() -> None:
+def nothing(worker: str, node: str) -> None:
     """Hear that a task begins, and do nothing."""
 
 
@@ -37,10 +38,11 @@ class Executor(ABC):
         """Stop the workers; tasks under way are given up."""
 
     @abstractmethod
-    def submit(self, key: Key, task: TrialTask, started: Callable[[], None] = nothing) -> None:
+    def submit(self, key: Key, task: TrialTask, started: Started = nothing) -> None:
         """Have a task done, before those whose keys are greater.
 
-        ``started`` is called when it begins, and again if it has to be begun again.
+        ``started`` is called with its worker and that one's node (both empty for this process) when
+        it begins, and again if it has to be begun again.
         """
 
     @abstractmethod
@@ -52,12 +54,18 @@ class Executor(ABC):
             TroubleError: no work can be done.
         """
 
+    def workers(self) -> dict[str, int]:
+        """Return how many workers there are on each node; none where tasks are done here."""
+        return {}
+
     def run(
-        self, tasks: Sequence[TrialTask], started: Callable[[int], None] = lambda _: None
+        self,
+        tasks: Sequence[TrialTask],
+        started: Callable[[int, str, str], None] = lambda *_: None,
     ) -> Iterator[tuple[int, Outcome]]:
         """Yield (position in ``tasks``, result) for every task, each as soon as it is done.
 
-        ``started`` is called with the position of each task when it begins.
+        ``started`` is called with the position of each task, its worker and node, when it begins.
         """
         for index, task in enumerate(tasks):
             self.submit((index, 0), task, partial(started, index))
@@ -70,6 +78,9 @@ class Executor(ABC):
 
 class InlineExecutor(Executor):
     """Does the tasks in this process, in order: for debugging, tests and single cores.
+
+    A task cannot be ended here: one that took too much CPU time is over the limit once it is done,
+    and memory, which is that of the whole study, is not looked at.
 
     ``check`` is called before each task and may raise to give up; ``before`` is called once, before
     the first task.
@@ -86,12 +97,12 @@ class InlineExecutor(Executor):
         self._context = context
         self._check = check
         self._before: Callable[[], None] | None = before
-        self._waiting: dict[Key, tuple[TrialTask, Callable[[], None]]] = {}
+        self._waiting: dict[Key, tuple[TrialTask, Started]] = {}
 
     def __exit__(self, *_: object) -> None:
         self._waiting.clear()
 
-    def submit(self, key: Key, task: TrialTask, started: Callable[[], None] = nothing) -> None:
+    def submit(self, key: Key, task: TrialTask, started: Started = nothing) -> None:
         """Have a task done."""
         self._waiting[key] = task, started
 
@@ -105,5 +116,5 @@ class InlineExecutor(Executor):
         self._check()
         key = min(self._waiting)
         task, started = self._waiting.pop(key)
-        started()
-        return [(key, perform(self._context, task))]
+        started("", "")
+        return [(key, judged(perform(self._context, task), self._context.limits))]

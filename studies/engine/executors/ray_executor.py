@@ -5,40 +5,34 @@ another order.
 """
 
 import os
+import pickle
 from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any, Self
+from dataclasses import replace
+from typing import Any, Final, Self
 
 from archloom.studies.engine.progress import SILENT, Stages
-from archloom.studies.storage import Crash, Lost, TaskResult
+from archloom.studies.storage import Lost, TaskResult, tell
 
-from ...errors import TroubleError
 from ..interrupt import Stopped
-from ..trial_task import TaskContext, TrialTask, perform
+from ..trial_task import TaskContext, TrialTask
 from .cluster import check_reachable, connect
-from .executor import Executor, InlineExecutor, Key, Outcome, nothing
+from .crew import Crew
+from .executor import Executor, InlineExecutor, Key, Started, nothing
+from .limited_process import ProcessLimits
+from .nodes import Nodes
+from .outcomes import Gone, Outcome, outcome_of
 from .placement import Placed, Placement
+from .pulse import Pulse
 
 #: Seconds between two looks at whether the user wants to stop.
-_PATIENCE_S = 0.2
+_PATIENCE_S: Final = 0.2
 
-#: How often a task is tried again whose worker died (killed, out of memory).
-_RETRIES = 2
-
-
-class _Worker:
-    """What runs in a worker: it keeps what it knows of its trials from one task to the next."""
-
-    def __init__(self, context: TaskContext) -> None:
-        self._context = context
-
-    def ready(self) -> None:
-        """Answer once the worker has started."""
-
-    def perform(self, task: TrialTask) -> TaskResult | Crash:
-        """Do a task."""
-        return perform(self._context, task)
+#: How often a task is tried again whose worker died (killed, out of memory), and how often one
+#: whose machine left or could not be reached, which most often is no fault of the task.
+_RETRIES: Final = 2
+_DEPARTURES: Final = 8
 
 
 class RayExecutor(Executor):
@@ -46,17 +40,20 @@ class RayExecutor(Executor):
 
     Args:
         context: what all tasks share; put into the object store once.
-        workers: how many; None for the cores that this process may use.
+        workers: how many; None for the cores that this process may use, or those of the cluster.
         address: host:port of a running cluster; None starts Ray on this machine, with just the
-            workers. The cluster's machines need the same version of archloom.
+            workers.
 
     A trial goes on in the worker that had it before, unless that one has too much to do. Workers
     that a cluster has no room for yet join when it has. A worker that dies, or whose machine has no
     memory or disk left, is replaced and its task done again, twice at most; then the task is lost.
+    If its machine leaves the cluster, that happens more often. A worker that stands still is
+    replaced as well. A task that takes more than ``context.limits`` is ended, and not done again.
 
     ``check`` is called between waits. If it raises :class:`Stopped`, no task begins any more; those
     under way are waited for, and then it is raised again. ``stages`` hears that workers start,
-    which they do with the first task, after ``before`` was called.
+    which they do with the first task. Before that, ``before`` is called here, where the workers are
+    to be; or on each node of a cluster ``prepare``, with the number of its cores.
 
     Raises:
         TroubleError: on entering, if nothing answers at the address; later, if workers cannot
@@ -73,82 +70,99 @@ class RayExecutor(Executor):
         check: Callable[[], None] = lambda: None,
         stages: Stages = SILENT,
         before: Callable[[], None] = lambda: None,
+        prepare: Callable[[int], int] = lambda _: 0,
     ) -> None:
         self._before = before
+        self._prepare = prepare
+        self._pulse = Pulse(context.limits.stall_s)
         self._context = context
         self._check = check
         self._stages = stages
-        self._count = workers or len(os.sched_getaffinity(0))
+        self._count = workers
         self._address = address
-        self._make: Callable[[], Any] | None = None
+        self._crew: Crew | None = None
         self._placement = Placement()
-        self._workers: dict[int, Any] = {}
-        self._made = self._stillborn = 0
-        self._starting = False
-        # what is asked of workers: the answer of one that starts has no task
-        self._asked: dict[Any, tuple[int, Key | None]] = {}
-        self._tasks: dict[Key, tuple[TrialTask, Callable[[], None]]] = {}
+        # what is asked of workers
+        self._asked: dict[Any, tuple[int, Key]] = {}
+        self._tasks: dict[Key, tuple[TrialTask, Started]] = {}
         self._waiting: list[Key] = []
         self._losses = Counter[Key]()
+        self._departures = Counter[Key]()
 
     def __enter__(self) -> Self:
         if self._address is not None:
             check_reachable(self._address)
         return self
 
-    def _start(self) -> None:
+    def _start(self) -> Crew:
         """Start Ray, which takes seconds, when there is work: designs are proposed before."""
-        connect(self._address, self._count)
+        here = self._address is None
+        if here:
+            self._before()
+        cores = self._count or len(os.sched_getaffinity(0))
+        self._stages.begin(f"starting Ray with {cores} workers" if here else "joining the cluster")
+        try:
+            connect(self._address, cores)
+        finally:
+            self._stages.end()
         import ray
 
-        shared = ray.put(self._context)
-        self._make = lambda: ray.remote(num_cpus=1)(_Worker).remote(shared)
-        for _ in range(self._count):
-            self._add_worker()
-
-    def _add_worker(self) -> None:
-        assert self._make is not None, "Ray has started"
-        worker = self._make()
-        self._workers[self._made] = worker
-        self._asked[worker.ready.remote()] = self._made, None
-        self._made += 1
+        tell("ray_started", address=self._address or "local")
+        nodes = None if here else Nodes(self._prepare)
+        count = cores if here else self._count
+        limits = self._context.limits
+        held_to = ProcessLimits(limits.cpu_s, limits.memory_mb, limits.stall_s)
+        # workers pass it on to their processes as it is
+        pickled: Callable[[TaskContext], bytes] = ray.cloudpickle.dumps
+        shared = ray.put(pickled(self._context))
+        return Crew(shared, held_to, count, nodes, self._stages, self._check)
 
     def __exit__(self, *_: object) -> None:
-        if self._make is None:
+        if self._crew is None:
             return
         import ray
 
-        self._make = None
-        for content in (self._workers, self._asked, self._tasks, self._waiting):
+        self._crew = None
+        for content in (self._asked, self._tasks, self._waiting):
             content.clear()
         ray.shutdown()
+        tell("ray_ended")
 
-    def submit(self, key: Key, task: TrialTask, started: Callable[[], None] = nothing) -> None:
+    def submit(self, key: Key, task: TrialTask, started: Started = nothing) -> None:
         """Have a task done."""
         insort(self._waiting, key)
         self._tasks[key] = task, started
+
+    def workers(self) -> dict[str, int]:
+        """Return how many workers there are on each node."""
+        return self._crew.by_node() if self._crew else {}
 
     def poll(self) -> list[tuple[Key, Outcome]]:
         """Give idle workers what waits, and wait for a moment for what they bring."""
         if not self._tasks:
             return []
-        if self._make is None:
-            self._before()
-            self._stages.begin(f"starting Ray with {self._count} workers")
-            self._starting = True
-            self._start()
+        self._crew = self._crew or self._start()
+        self._crew.tend(wait=not self._asked)
         if self._wants_to_go_on():
-            self._give_out()
+            self._give_out(self._crew)
         ended = []
-        for key, result in self._done():
-            if isinstance(result, Lost) and self._losses[key] < _RETRIES:
-                self._losses[key] += 1
+        for key, result, departed in self._done(self._crew):
+            if isinstance(result, Lost) and self._again(key, departed):
                 insort(self._waiting, key)
                 continue
+            if isinstance(result, Gone):
+                result = result.counted((_DEPARTURES if departed else _RETRIES) + 1)
             self._losses.pop(key, None)
+            self._departures.pop(key, None)
             del self._tasks[key]
             ended.append((key, result))
         return ended
+
+    def _again(self, key: Key, departed: bool) -> bool:
+        """Count a loss; return whether the task is tried again."""
+        count, most = (self._departures, _DEPARTURES) if departed else (self._losses, _RETRIES)
+        count[key] += 1
+        return count[key] <= most
 
     def _wants_to_go_on(self) -> bool:
         """Ask whether tasks may begin.
@@ -159,75 +173,73 @@ class RayExecutor(Executor):
         try:
             self._check()
         except Stopped:
-            if all(key is None for _, key in self._asked.values()):
+            if not self._asked:
                 raise
             return False
         return True
 
-    def _done(self) -> Iterator[tuple[Key, Outcome]]:
-        """Wait a little; yield what tasks have come to meanwhile."""
+    def _done(self, crew: Crew) -> Iterator[tuple[Key, Outcome, bool]]:
+        """Wait a little; yield what tasks have come to, and whether their machine left."""
         import ray
 
-        asked = list(self._asked)
+        asked = [*self._asked, *crew.starting]
+        if not asked:
+            return
         done, _ = ray.wait(asked, num_returns=1, timeout=_PATIENCE_S)
         if done:
             # others that are done as well
             done, _ = ray.wait(asked, num_returns=len(asked), timeout=0)
         for reference in done:
+            if reference not in self._asked:
+                continue
             worker, key = self._asked.pop(reference)
+            result: Outcome
+            departed = False
             try:
-                result = ray.get(reference)
+                result = outcome_of(ray.get(reference))
             except (ray.exceptions.RayActorError, ray.exceptions.OutOfMemoryError) as error:
-                result = self._died(worker, error, starting=key is None)
-            else:
-                self._begun()
-                if isinstance(result, Lost):
-                    # its machine has no room: what it remembers takes some
-                    ray.kill(self._workers[worker])
-                    self._replace(worker)
-            if key is not None:
-                yield key, result
+                departed, name = crew.machine_left(worker, error), type(error).__name__
+                how = "lost its machine" if departed else f"was ended ({name})"
+                result = Gone(name, how, f"{name}: no traceback")
+            if isinstance(result, TaskResult):
+                result = replace(result, worker=crew.place(worker)[0])
+            elif isinstance(result, Gone):
+                self._replace(crew, worker, f"it {result.message}")
+            elif isinstance(result, Lost):
+                # its machine has no room: what it remembers takes some
+                self._replace(crew, worker, f"{result.error}: {result.message}")
+            yield key, result, departed
+        yield from self._silent(crew)
 
-    def _begun(self) -> None:
-        """Note that a worker is there: until then a cluster may have had no room."""
-        self._stillborn = 0
-        if self._starting:
-            self._starting = False
-            self._stages.end()
+    def _silent(self, crew: Crew) -> Iterator[tuple[Key, Outcome, bool]]:
+        """Replace workers that do not answer any more; yield what their tasks have come to."""
+        asked = {number: (reference, key) for reference, (number, key) in self._asked.items()}
+        for number in self._pulse.silent({number: crew.handle(number) for number in asked}):
+            reference, key = asked[number]
+            del self._asked[reference]
+            text = f"did not answer for {self._context.limits.stall_s:g} s"
+            departed = crew.machine_left(number, None)
+            self._replace(crew, number, f"it {text}")
+            yield key, Gone("WorkerSilent", text, "WorkerSilent: no traceback"), departed
 
-    def _give_out(self) -> None:
+    def _give_out(self, crew: Crew) -> None:
         """Give each idle worker a task, if one waits for it."""
         busy = {worker for worker, _ in self._asked.values()}
-        for number, worker in self._workers.items():
-            if number in busy:
-                continue
+        for number in crew.depart(busy):
+            self._placement.lost(number)
+        for number in crew.idle(busy):
             waiting = [_placed(self._tasks[key][0]) for key in self._waiting]
             chosen = self._placement.choose(number, waiting)
             if chosen is None:
                 continue
             key = self._waiting.pop(chosen)
             task, started = self._tasks[key]
-            started()
-            self._asked[worker.perform.remote(task)] = number, key
+            started(*crew.place(number))
+            self._asked[crew.handle(number).perform.remote(pickle.dumps(task))] = number, key
 
-    def _died(self, number: int, error: Any, starting: bool) -> Lost:
-        """Replace a worker; return what its task has come to, if it is not done again.
-
-        Raises:
-            TroubleError: workers cannot start (they cannot import archloom, say). That is no fault
-                of a trial: the study stops, and can go on once it is mended.
-        """
-        self._stillborn += starting
-        if getattr(error, "actor_init_failed", False) or self._stillborn > _RETRIES:
-            raise TroubleError(f"Ray's workers cannot start: {str(error).strip()}")
-        self._replace(number)
-        name = type(error).__name__
-        return Lost(name, f"the worker died {_RETRIES + 1} times", f"{name}: no traceback")
-
-    def _replace(self, number: int) -> None:
-        del self._workers[number]
+    def _replace(self, crew: Crew, number: int, why: str) -> None:
         self._placement.lost(number)
-        self._add_worker()
+        crew.dismiss(number, why)
 
 
 def _placed(task: TrialTask) -> Placed:
@@ -243,12 +255,13 @@ def make_executor(
     check: Callable[[], None] = lambda: None,
     stages: Stages = SILENT,
     before: Callable[[], None] = lambda: None,
+    prepare: Callable[[int], int] = lambda _: 0,
 ) -> Executor:
     """Return the executor called ``name``: ``inline`` or ``ray``.
 
     ``check`` may raise to stop; ``stages`` hears of what takes time besides tasks; ``before`` is
-    called once, before the first task.
+    called once, before the first task; on a cluster it is ``prepare``, on each of its nodes.
     """
     if name == "inline":
         return InlineExecutor(context, check, before)
-    return RayExecutor(context, workers, address, check, stages, before)
+    return RayExecutor(context, workers, address, check, stages, before, prepare)

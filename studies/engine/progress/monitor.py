@@ -61,7 +61,7 @@ class Monitor:
             self.latest = status
             self._start = self._start or (self.clock(), status.fraction)
 
-    def started(self, running: Running) -> None:
+    def started(self, running: Running, worker: str = "", node: str = "") -> None:  # noqa: ARG002
         """Note that a task runs."""
         with self._lock:
             now = self.clock()
@@ -157,6 +157,8 @@ def front_text(status: Status) -> str:
         parts.append(f"certified {100 * status.certified:.1f}%")
     if status.failed:
         parts.append(f"{status.failed} crashed")
+    if status.over_limit:
+        parts.append(f"{status.over_limit} over a limit")
     return ", ".join(parts)
 
 

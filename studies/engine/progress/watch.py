@@ -57,6 +57,7 @@ class Status:
         best: the best of the first objective so far, for people; None if there is none yet.
         front: designs on the front so far, those of the batch under way with what they have.
         failed: trials that crashed so far.
+        over_limit: trials that broke a limit of time or memory so far.
         validation: searches of software for held-out networks that are done, and all of them;
             None before they begin.
         volume: hypervolume of the front, in decades to the power of the objectives, below the
@@ -76,6 +77,7 @@ class Status:
     validation: tuple[int, int] | None = None
     volume: float | None = None
     certified: float | None = None
+    over_limit: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +89,15 @@ class Running:
         stage: what of it, as ``round 1/3``.
         design: what it is on.
         plans: that it may price.
+        trial, round: their numbers, rounds from 1; None for a held-out network's.
     """
 
     label: str
     stage: str
     design: str
     plans: int
+    trial: int | None = None
+    round: int | None = None
 
 
 class Watch(Stages, Protocol):
@@ -102,8 +107,8 @@ class Watch(Stages, Protocol):
         """Hear how far the study is."""
         ...
 
-    def started(self, running: Running) -> None:
-        """Hear that a task runs."""
+    def started(self, running: Running, worker: str = "", node: str = "") -> None:
+        """Hear that a task runs, and where; nowhere is this process."""
         ...
 
     def finished(self, label: str) -> None:
@@ -121,7 +126,7 @@ class Unwatched(Silence):
     def status(self, status: Status) -> None:
         """Do nothing."""
 
-    def started(self, running: Running) -> None:
+    def started(self, running: Running, worker: str = "", node: str = "") -> None:
         """Do nothing."""
 
     def finished(self, label: str) -> None:

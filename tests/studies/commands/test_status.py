@@ -72,7 +72,7 @@ def test_a_study_that_runs_and_one_that_was_killed(tmp_path: Path) -> None:
     status = read_status(folder)
     text = said(folder)
     assert status.process == process.pid
-    ((label, stage, design, seconds),) = status.running
+    ((label, stage, design, seconds, *_),) = status.running
     assert label.startswith(("trial ", "baseline"))
     assert stage.startswith("round ")
     assert 0 <= seconds < 60

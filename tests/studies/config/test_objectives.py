@@ -22,8 +22,7 @@ from archloom.studies.config.study_config import load_config, parse_stored
 from archloom.studies.engine.study import header_of
 from archloom.studies.errors import UserError
 from archloom.studies.rendering.report.report import write_report
-from archloom.studies.storage.differences import differences
-from archloom.studies.storage.header import LATER, read_header
+from archloom.studies.storage.header import LATER, differences, read_header
 from archloom.studies.storage.parts import STUDY
 from archloom.studies.storage.records import read_trials
 

@@ -1,26 +1,27 @@
 """A study on a cluster that was there before it, and goes on without it."""
 
 import os
+import signal
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
+from ipaddress import ip_address
 from pathlib import Path
 from time import sleep
 
 import pytest
+from click.testing import CliRunner
 
+from archloom.studies.cli import app
+from archloom.studies.engine.executors.cluster import refusal
 from archloom.studies.storage.parts import JOURNAL, TRIALS
 
-from ...cases.studies import archloom, begin, write_study
+from ...cases.ray_cluster import free_port, until
+from ...cases.studies import TINY, archloom, begin, write_study
 
 RAY = Path(sys.executable).with_name("ray")
-
-
-def _free_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def cluster(token: Path) -> Iterator[str]:  # noqa: ARG001
     """A cluster of one machine with a token; the address of its head."""
-    port = _free_port()
+    port = free_port()
     options = ("--num-cpus=1", "--include-dashboard=false", "--disable-usage-stats", "--block")
     head = subprocess.Popen(
         [RAY, "start", "--head", f"--port={port}", *options],
@@ -68,9 +69,18 @@ def test_a_study_runs_on_a_cluster_and_goes_on_here(
     journal = tmp_path / "run" / JOURNAL
     while process.poll() is None and not (journal.exists() and journal.stat().st_size > 4000):
         sleep(0.01)
+    process.send_signal(signal.SIGTSTP)  # it keeps the only core
+    options = ("--out", "second", "--address", cluster, "--workers", "8")
+    second = begin("run", study, *options, cwd=tmp_path)
+    waits = "the cluster has no room yet: 0 of 8 workers"
+    until(lambda: waits in said(tmp_path / "second") or second.poll() is not None, waits)
+    process.send_signal(signal.SIGCONT)
     process.terminate()
     output, _ = process.communicate()
     assert process.returncode == 130, output
+    output, _ = second.communicate()
+    assert second.returncode == 0, output
+    assert waits in output
     token.write_text("f" * 64)
     refused = archloom("resume", "run", "--address", cluster, cwd=tmp_path)
     assert refused.returncode == 4, refused.stderr
@@ -83,8 +93,69 @@ def test_a_study_runs_on_a_cluster_and_goes_on_here(
     assert "archloom resume run" in gone.stderr
     done = archloom("resume", "run", "--executor", "inline", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    there, here = (tmp_path / name / TRIALS for name in ("inline", "run"))
-    assert here.read_bytes() == there.read_bytes()
+    there, *others = (tmp_path / name / TRIALS for name in ("inline", "run", "second"))
+    assert [here.read_bytes() for here in others] == [there.read_bytes()] * 2
+
+
+def said(folder: Path) -> str:
+    """Return what ``archloom status`` says; nothing of a study that has not begun."""
+    return str(CliRunner().invoke(app, ["status", str(folder)]).output)
+
+
+def test_ray_that_archloom_starts_listens_on_this_machine_alone(tmp_path: Path) -> None:
+    study = write_study(tmp_path, TINY.replace("trials: 10", "trials: 200"))
+    options = ("--executor", "ray", "--workers", "2")
+    process = begin("run", study, "--out", "run", *options, cwd=tmp_path)
+    until(lambda: "workers: 2 on" in said(tmp_path / "run") or process.poll() is not None, "work")
+    found = [listens_at(one) for one in (process.pid, *descendants(process.pid))]
+    process.terminate()
+    output, _ = process.communicate()
+    assert process.returncode == 130, output
+    # head, node, workers and the study itself, all for each other
+    assert sum(map(len, found)) >= 5
+    assert {address for some in found for address in some} == {"127.0.0.1"}
+
+
+def descendants(process: int) -> list[int]:
+    """Return the processes that one has started, and those that these have."""
+    parents = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
+    found = [process]
+    for one in found:
+        found += [child for child, parent in parents.items() if parent == one]
+    return found[1:]
+
+
+def listens_at(process: int) -> list[str]:
+    """Return the addresses at which a process accepts connections."""
+    try:
+        files = [str(file.readlink()) for file in Path(f"/proc/{process}/fd").iterdir()]
+        tables = [Path(f"/proc/{process}/net/{name}").read_text() for name in ("tcp", "tcp6")]
+    except OSError:
+        return []  # it has just ended
+    found = []
+    for row in (line.split() for table in tables for line in table.splitlines()[1:]):
+        words = row[1].partition(":")[0]
+        if row[3] == "0A" and f"socket:[{row[9]}]" in files:
+            # words of four bytes, each in this machine's order
+            data = b"".join(bytes.fromhex(words[i : i + 8])[::-1] for i in range(0, len(words), 8))
+            address = ip_address(data)
+            found.append(str(getattr(address, "ipv4_mapped", None) or address))
+    return found
+
+
+def test_a_cluster_of_other_versions_is_told_in_one_line() -> None:
+    from ray._private.utils import check_version_info
+
+    others = {"ray_version": "2.49.1", "python_version": "3.12.3"}
+    with pytest.raises(RuntimeError) as raised:
+        check_version_info(others, "10.0.0.1:6379")
+    text = refusal("head:6379", " ".join(str(raised.value).split()))
+    assert "the cluster at head:6379 runs Ray 2.49.1 on Python 3.12.3, and this is Ray " in text
+    assert "token" not in text
+    assert "token" in refusal("head:6379", "no")
 
 
 def test_an_address_is_for_workers(tmp_path: Path) -> None:

@@ -49,8 +49,8 @@ def test_a_worker_that_dies_again_and_again_loses_its_work_alone() -> None:
         outcomes = dict(executor.run(WORK))
     crash = outcomes[1]
     assert isinstance(crash, Lost)
-    assert crash.error == "ActorDiedError"
-    assert "died 3 times" in crash.message
+    assert crash.error == "WorkerDied"
+    assert crash.message == "the worker died 3 times; the last one was killed by SIGKILL"
     assert isinstance(outcomes[0], TaskResult)
     assert isinstance(outcomes[2], TaskResult)
 

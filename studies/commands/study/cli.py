@@ -1,0 +1,99 @@
+"""The command lines of ``archloom run`` and ``archloom resume``."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+from archloom.studies.config import file_of
+from archloom.studies.rendering.text import new_console
+
+from ..options import Argument, Exit, Option, Out, Study, echo
+
+RUN_EXAMPLE: Final = "Example: archloom run studies/quickstart.yaml --out runs/first --workers 2"
+RESUME_EXAMPLE: Final = "Example: archloom resume runs/quickstart --executor inline"
+
+_Executor = Annotated[
+    str | None,
+    Option("--executor", help="'inline' or 'ray'; changes the time, not the result."),
+]
+_Workers = Annotated[
+    int | None,
+    Option("--workers", help="Trials at a time; all cores, here or of the cluster, if not said."),
+]
+_Address = Annotated[
+    str | None,
+    Option(
+        "--address",
+        metavar="HOST:PORT",
+        help="Of a running Ray cluster, whatever the study says; 'local' starts Ray here.",
+    ),
+]
+_Log = Annotated[
+    Path | None,
+    Option("--log", metavar="FILE", help="Append what happens, a JSON object a line."),
+]
+_Metrics = Annotated[
+    Path | None,
+    Option("--metrics", metavar="FILE", help="Keep figures for Prometheus in a text file."),
+]
+
+
+def run_(
+    study: Annotated[Path, Argument("STUDY", "A study file, or 'quickstart'.", file_of)],
+    out: Out = None,
+    executor: _Executor = None,
+    workers: _Workers = None,
+    address: _Address = None,
+    method: Annotated[
+        str | None,
+        Option(
+            "--method",
+            metavar="NAME",
+            help="casco, hasco or hasco_optimus: replaces optimizer, halving and fusion search.",
+        ),
+    ] = None,
+    log: _Log = None,
+    metrics: _Metrics = None,
+) -> None:
+    """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe."""
+    from .run import Overrides, read_study, start
+    from .telling import Telling
+
+    echo(f"reading {study}")
+    config = read_study(study, Overrides(executor, workers, address), method)
+    raise Exit(start(config, config.location(out), new_console(), Telling(log, metrics)))
+
+
+def resume_(
+    study: Study,
+    executor: _Executor = None,
+    workers: _Workers = None,
+    address: _Address = None,
+    retry_failed: Annotated[
+        bool,
+        Option(
+            "--retry-failed",
+            help="Do again what crashed, broke a limit of a round, and what machines failed.",
+        ),
+    ] = False,
+    cpu_s: Annotated[
+        float | None,
+        Option("--cpu-s", help="CPU-seconds of a round at most, whatever the study says."),
+    ] = None,
+    memory_mb: Annotated[
+        float | None,
+        Option("--memory-mb", help="Memory of a round at most, whatever the study says."),
+    ] = None,
+    log: _Log = None,
+    metrics: _Metrics = None,
+) -> None:
+    """Go on with a study that was stopped or killed; the result is as if it never had been.
+
+    The exit code is 0 if it ends with a front, 1 without one, 3 if machines failed some trials
+    again and again, 4 if a disk or a cluster failed, and 130 if you stopped it.
+    """
+    from .run import Overrides, resume
+    from .telling import Telling
+
+    overrides = Overrides(executor, workers, address, cpu_s, memory_mb)
+    telling = Telling(log, metrics)
+    raise Exit(resume(study, overrides, new_console(), retry_failed, telling))

@@ -1,0 +1,45 @@
+"""Outcomes of tasks whose process ended, or that took more than they may."""
+
+import pickle
+from dataclasses import dataclass
+from typing import Final, TypeAlias, cast
+
+from archloom.studies.storage import Crash, Lost, OverLimit, TaskResult
+
+from ..trial_task import TaskLimits
+from .limited_process import Ended
+
+Outcome: TypeAlias = TaskResult | Crash
+
+#: what a worker that is gone is called, by why it is
+_GONE: Final = {"died": "WorkerDied", "stalled": "WorkerStalled"}
+
+
+@dataclass(frozen=True, slots=True)
+class Gone(Lost):
+    """A round whose worker is gone; the message says what that one did, as ``was killed``."""
+
+    def counted(self, times: int) -> Lost:
+        """Return what becomes of the round once it has lost that many workers."""
+        text = f"the worker died {times} times; the last one {self.message}"
+        return Lost(self.error, text, self.traceback)
+
+
+def outcome_of(answer: bytes | Ended) -> Outcome:
+    """Return what a task came to, from the answer of the process that did it."""
+    if isinstance(answer, bytes):
+        return cast(Outcome, pickle.loads(answer))
+    spent = round(answer.seconds, 3), round(answer.cpu_seconds, 3)
+    if answer.why in _GONE:
+        return Gone(_GONE[answer.why], answer.how, f"{_GONE[answer.why]}: no traceback")
+    numbers = answer.why, answer.limit, round(answer.spent, 3)
+    return OverLimit("OverLimit", answer.how, "OverLimit: no traceback", *numbers, *spent)
+
+
+def judged(result: Outcome, limits: TaskLimits) -> Outcome:
+    """Return the outcome of a task that nobody could stop, which may have taken too long."""
+    if not isinstance(result, TaskResult) or result.cpu_seconds <= limits.cpu_s:
+        return result
+    cpu, most = result.cpu_seconds, limits.cpu_s
+    how = f"needed more than {most:g} CPU-s; it had {cpu:.2f}"
+    return outcome_of(Ended("cpu_s", most, cpu, result.seconds, cpu, how))
