@@ -11,8 +11,6 @@ from typing import Annotated
 
 import click
 
-from archloom.studies.config import file_of
-
 from .commands import (
     NETWORK_SETTINGS,
     App,
@@ -39,6 +37,7 @@ from .commands.study import (
     resume_,
     run_,
 )
+from .config import file_of
 from .errors import TroubleError, UserError, faults, reason
 from .rendering.text import new_console
 

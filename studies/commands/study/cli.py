@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Final
 
+from archloom.studies.config import file_of
 from archloom.studies.rendering.text import new_console
 
 from ..options import Argument, Exit, Option, Out, Study, echo, file_of

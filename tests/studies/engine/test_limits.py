@@ -22,8 +22,8 @@ from archloom.studies.engine.trial_task import TaskContext, TaskLimits, TrialTas
 from archloom.studies.storage.event_log import heard
 from archloom.studies.storage.history import TaskResult
 from archloom.studies.storage.journal import read_events
-from archloom.studies.storage.records import TRIALS, read_trials, read_validation
-from archloom.studies.storage.store import JOURNAL
+from archloom.studies.storage.parts import JOURNAL, TRIALS
+from archloom.studies.storage.records import read_trials, read_validation
 from archloom.studies.storage.trial import OverLimit, Trial
 
 from ...cases.studies import TINY, archloom, run_here, tiny_config
