@@ -194,7 +194,7 @@ def test_a_study_says_what_broke_its_limits_keeps_it_and_does_it_again(tmp_path:
     assert "cpu_s is 0, must be above 0; round_limits.memory_mb is -1" in refused.stderr
     done = archloom(*retry, "--cpu-s", "3600", cwd=tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "round_limits" not in done.stdout
+    assert "ended by round_limits" not in done.stdout
     undisturbed = (tmp_path / "undisturbed" / TRIALS).read_bytes()
     assert (tmp_path / "run" / TRIALS).read_bytes() == undisturbed
 
