@@ -79,7 +79,7 @@ def node_replaced(run: Run) -> None:
 
 def worker_killed(run: Run) -> None:
     """Something kills the workers of a node."""
-    run.cluster.crash(run.rng.choice([2, 3]), "ray::_Worker")
+    run.cluster.crash(run.rng.choice([2, 3]), "ray::Worker")
 
 
 def short_cut(run: Run) -> None:
