@@ -6,7 +6,7 @@ from typing import Annotated, Final
 from archloom.studies.config import file_of
 from archloom.studies.rendering.text import new_console
 
-from ..options import Argument, Exit, Option, Out, Study, echo, file_of
+from ..options import Argument, Exit, Option, Out, Study, echo
 
 RUN_EXAMPLE: Final = "Example: archloom run studies/quickstart.yaml --out runs/first --workers 2"
 RESUME_EXAMPLE: Final = "Example: archloom resume runs/quickstart --executor inline"
