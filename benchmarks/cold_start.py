@@ -88,7 +88,7 @@ class Watch:
         # its number may be given again: it is told by when it started, too
         key = int(process.name), figures[19]
         self._cpu_s[key] = (int(figures[11]) + int(figures[12])) * _TICK_S
-        if (process / "cmdline").read_bytes().startswith(b"ray::"):
+        if b"task_server" in (process / "cmdline").read_bytes():
             pages = int((process / "statm").read_text().split()[1])
             self._mb[key] = pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 

@@ -203,6 +203,7 @@ def _ends(events: Sequence[Event]) -> dict[int, float]:
         if event["event"] != "opened" and before is not None:
             worked += max(0.0, at - before)
         before = at
-        if event["event"] in ("advanced", "crashed") and event["trial"] != BASELINE:
+        results = ("advanced", "crashed", "over_limit")
+        if event["event"] in results and event["trial"] != BASELINE:
             ended[event["trial"]] = worked
     return ended

@@ -54,7 +54,7 @@ def renderables(details: Details) -> "Iterator[RenderableType]":
     yield _levels(details["hardware"])
     yield _parts(details["hardware"])
     if details["crash"]:
-        yield f"\nIt crashed: {details['crash']['error']}: {details['crash']['message']}\n"
+        yield f"\nIt {_end(details['crash'])}\n"
         yield details["crash"]["traceback"]
     if details["reason"]:
         from archloom.space import Infeasible
@@ -100,7 +100,14 @@ def _missing(why: Details) -> str:
 
     if why.get("reason"):
         return str(Infeasible(**why["reason"]))
-    return f"crashed: {why['crash']['error']}: {why['crash']['message']}"
+    return _end(why["crash"])
+
+
+def _end(crash: Details) -> str:
+    """Say how a round ended that gave nothing."""
+    if "limit" in crash:
+        return f"was ended by round_limits: it {crash['message']}"
+    return f"crashed: {crash['error']}: {crash['message']}"
 
 
 def _design(hardware: Details) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import inf, isfinite
 from typing import Annotated, Any, Final
 
-from pydantic import BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 _QUANTITY: Final = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*?)\s*")
 
@@ -75,3 +75,10 @@ AreaMm2 = Annotated[float, BeforeValidator(plain_number("mm2")), _ABOVE_ZERO]
 PowerW = Annotated[float, BeforeValidator(plain_number("W")), _ABOVE_ZERO]
 TimeS = Annotated[float, BeforeValidator(plain_number("s")), _ABOVE_ZERO]
 MemoryMb = Annotated[float, BeforeValidator(plain_number("MB")), _ABOVE_ZERO]
+
+
+class RoundLimits(BaseModel, extra="forbid", frozen=True, strict=True):
+    """What a round of a trial may take: CPU time, and memory (None for most of its machine's)."""
+
+    cpu_s: TimeS = 86400.0
+    memory_mb: MemoryMb | None = None

@@ -43,7 +43,7 @@ from .location import STUDY_NAME, Database, Location, SharedStudy, given_databas
 from .mapping_constraints import Readable, unfit
 from .objectives import LIMITED, Limits, Objectives
 from .objectives_check import OF_KNOWN_LIMITS, OF_KNOWN_OBJECTIVES
-from .quantities import AreaMm2, MemoryMb, PowerW, TimeS
+from .quantities import AreaMm2, PowerW, RoundLimits, TimeS
 from .selection import Pick
 from .start_from import StartSource
 from .workload_reference import absolute
@@ -225,13 +225,6 @@ class ExecutorChoice(_Section):
     workers: Count | None = None
     address: str | None = None
     stall_s: TimeS = 120.0
-
-
-class RoundLimits(_Section):
-    """What a round of a trial may take: CPU time, and memory (None for most of its machine's)."""
-
-    cpu_s: TimeS = 86400.0
-    memory_mb: MemoryMb | None = None
 
 
 class StudyConfig(_Section):

@@ -49,8 +49,8 @@ def tell_journaled(event: dict[str, Any]) -> None:
         fields["round"] += 1
     if crash := fields.pop("crash", None):
         fields |= {"error": crash["error"], "why": crash["message"]}
-    failed = event["event"] in ("crashed", "lost", "over_limit")
-    tell(event["event"], logging.ERROR if failed else logging.INFO, **fields)
+    levels = {"crashed": logging.ERROR, "lost": logging.ERROR, "over_limit": logging.WARNING}
+    tell(event["event"], levels.get(event["event"], logging.INFO), **fields)
 
 
 class _JsonLines(logging.Formatter):

@@ -271,7 +271,7 @@ class History:
         """Note what came of a trial's round."""
         place = {"trial": trial, "round": round_index}
         if isinstance(result, Crash):
-            self._note(result.event, **place, crash=result.to_dict())
+            self._note(result.event, **place, **_worked(result), crash=result.to_dict())
         else:
             taken = _taken(result.seconds, result.cpu_seconds, result.worker)
             self._note("advanced", **place, **taken, payload=result.payload)
@@ -285,7 +285,7 @@ class History:
         """Note what came of a design on a held-out network."""
         place = {"trial": trial, "network": network}
         if isinstance(result, Lost | OverLimit):
-            self._note(result.event, **place, crash=result.to_dict())
+            self._note(result.event, **place, **_worked(result), crash=result.to_dict())
         elif isinstance(result, Crash):
             self._note("validated", **place, payload=None, crash=result.to_dict())
         else:
@@ -307,6 +307,11 @@ class History:
 
 def _kept(result: TaskResult | Crash) -> str | Crash:
     return result if isinstance(result, Crash) else result.payload
+
+
+def _worked(result: Crash) -> dict[str, Any]:
+    """Return what a round that gave nothing took, where that is known."""
+    return _taken(result.seconds, result.cpu_seconds) if isinstance(result, OverLimit) else {}
 
 
 def _taken(seconds: float, cpu_seconds: float, worker: str = "") -> dict[str, Any]:

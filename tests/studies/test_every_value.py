@@ -105,7 +105,8 @@ def study(number: int) -> Data:
         "trials": 6 if learns else 4,
         "batch_size": 2,
         "software": software,
-        "executor": {"name": "inline"},
+        "executor": {"name": "inline", "stall_s": 60},
+        "round_limits": {"cpu_s": 3600, "memory_mb": 8000},
         "baseline": sorted(PRESETS)[number % len(PRESETS)],
     }
 

@@ -24,7 +24,7 @@ from ...errors import writing
 #: events that are results of rounds
 _RESULTS: Final = ("advanced", "crashed", "lost", "over_limit", "validated")
 
-#: events that are failures of rounds
+#: those of them that gave nothing
 _FAILED: Final = ("crashed", "lost", "over_limit")
 
 #: fields of a status that are gauges, and what they are

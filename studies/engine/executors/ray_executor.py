@@ -18,7 +18,7 @@ from archloom.studies.storage import Lost, TaskResult, tell
 from ..interrupt import Stopped
 from ..trial_task import TaskContext, TrialTask
 from .cluster import check_reachable, connect
-from .crew import LEFT, Crew
+from .crew import Crew
 from .executor import Executor, InlineExecutor, Key, Started, nothing
 from .limited_process import ProcessLimits
 from .nodes import Nodes
@@ -199,7 +199,7 @@ class RayExecutor(Executor):
                 result = outcome_of(ray.get(reference))
             except (ray.exceptions.RayActorError, ray.exceptions.OutOfMemoryError) as error:
                 departed, name = crew.machine_left(worker, error), type(error).__name__
-                how = LEFT if departed else f"is gone ({name})"
+                how = "lost its machine" if departed else f"was ended ({name})"
                 result = Gone(name, how, f"{name}: no traceback")
             if isinstance(result, TaskResult):
                 result = replace(result, worker=crew.place(worker)[0])

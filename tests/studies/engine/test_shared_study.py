@@ -162,13 +162,14 @@ def test_no_password_is_written_or_said(tmp_path: Path, postgres: Server) -> Non
     talk = [
         begin("run", study, cwd=tmp_path).communicate()[0],
         said("doctor", study),
-        said("run", study),
+        said("run", study, "--log", tmp_path / "log.jsonl", "--metrics", tmp_path / "metrics.prom"),
         said("resume", place),
         said("status", place),
         said("status", place, "--json"),
         said("copy", place, tmp_path / "copy"),
         said("report", place, "--out", tmp_path / "report"),
         said("report", place, code=1),
+        said("run", place, code=1),
         said("resume", f"{place}x", code=1),
         said("copy", tmp_path / "copy", place, code=1),
     ]
@@ -183,7 +184,9 @@ def test_no_password_is_written_or_said(tmp_path: Path, postgres: Server) -> Non
     tables += str(postgres.sql("SELECT * FROM archloom_studies"))
     kept = (
         "".join(
-            p.read_text() for p in tmp_path.rglob("*") if p.suffix in (".json", ".jsonl", ".html")
+            p.read_text()
+            for p in tmp_path.rglob("*")
+            if p.suffix in (".json", ".jsonl", ".html", ".prom")
         )
         + (tmp_path / "copy" / "study.yaml").read_text()
     )
