@@ -20,6 +20,7 @@ from .commands import (
     HardwareSettings,
     Option,
     Out,
+    Pick,
     Study,
     Technology,
     WordBits,
@@ -36,6 +37,7 @@ from .commands.study import (
     resume_,
     run_,
 )
+from .config import file_of
 from .errors import TroubleError, UserError, faults, reason
 from .rendering.text import new_console
 
@@ -43,13 +45,6 @@ app = App(
     help="Searches hardware, layer fusion and mapping together for DNN accelerators.",
     epilog="Example: archloom run quickstart",
 )
-
-Pick = Annotated[
-    str | None,
-    Option(
-        "--pick", metavar="RULE", help="ideal, knee or lexicographic; the study's own unless said."
-    ),
-]
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, wanted: bool) -> None:  # noqa: ARG001
@@ -92,7 +87,7 @@ def compile_(
 @app.command_of(epilog="Example: archloom doctor; archloom doctor studies/quickstart.yaml")
 def doctor(
     study: Annotated[
-        Path | None, Argument(metavar="[STUDY]", help="A study file, or 'quickstart', to check.")
+        Path | None, Argument("[STUDY]", "A study file, or 'quickstart', to check.", file_of)
     ] = None,
     out: Out = None,
 ) -> None:

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from archloom.studies.engine.logical_order import Job, LogicalOrder
 from archloom.studies.storage.journal import read_events
-from archloom.studies.storage.store import JOURNAL
+from archloom.studies.storage.parts import JOURNAL
 
 RECORDED = Path(__file__).parents[1] / "data" / "round_seconds.json"
 

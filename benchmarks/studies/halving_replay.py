@@ -33,6 +33,7 @@ from archloom.studies.engine.executors import make_executor
 from archloom.studies.engine.loop import run_study
 from archloom.studies.engine.progress.watch import Unwatched
 from archloom.studies.engine.study import header_of, prepare
+from archloom.studies.storage.records import read_trials
 from archloom.studies.storage.store import Store
 from archloom.studies.storage.trial import Trial
 
@@ -141,7 +142,8 @@ def run(config: StudyConfig, folder: Path) -> list[Trial]:
         Store.create(folder, header_of(config)) as store,
         make_executor("inline", study.context, None, None) as executor,
     ):
-        return run_study(study, store, executor, Unwatched())
+        run_study(study, store, executor, Unwatched())
+    return read_trials(folder)
 
 
 def kept(trials: Sequence[Trial], allocator: BudgetAllocator) -> tuple[float, float, float]:

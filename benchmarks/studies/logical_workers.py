@@ -29,6 +29,7 @@ from archloom.studies.engine.loop import run_study
 from archloom.studies.engine.progress.watch import Unwatched
 from archloom.studies.engine.study import header_of, prepare
 from archloom.studies.storage.history import decode, encode
+from archloom.studies.storage.records import read_trials
 from archloom.studies.storage.store import Store
 from archloom.studies.storage.trial import Trial
 
@@ -89,7 +90,8 @@ def run(options: argparse.Namespace, workers: int, seed: int, kept: Kept) -> lis
         Store.create(options.out / name, header_of(config)) as store,
         InlineExecutor(study.context) as executor,
     ):
-        return run_study(study, store, executor, Unwatched())
+        run_study(study, store, executor, Unwatched())
+    return read_trials(options.out / name)
 
 
 def table(options: argparse.Namespace) -> Iterator[str]:

@@ -29,6 +29,7 @@ from archloom.studies.engine.executors import make_executor
 from archloom.studies.engine.loop import run_study
 from archloom.studies.engine.progress.watch import Unwatched
 from archloom.studies.engine.study import header_of, prepare
+from archloom.studies.storage.records import read_trials
 from archloom.studies.storage.store import Store
 
 OPTIMIZERS = ("mobo", "random")
@@ -46,7 +47,8 @@ def run(config: StudyConfig, folder: Path) -> tuple[Array, int]:
         Store.create(folder, header_of(config)) as store,
         make_executor(choice.name, study.context, choice.workers, choice.address) as executor,
     ):
-        trials = run_study(study, store, executor, Unwatched())
+        run_study(study, store, executor, Unwatched())
+    trials = read_trials(folder)
     rows = [[np.inf if t.edp_js is None else t.edp_js, t.area_mm2, t.tdp_w] for t in trials]
     return np.array(rows), sum(t.evaluations for t in trials)
 

@@ -3,7 +3,8 @@
 Each run gets one fault of a kind, at a moment or a place drawn from ``--seed``, and is then resumed
 as its messages say (a file that is refused is restored from a copy) until it ends. Its trials,
 baseline and certificate are then compared with those of an undisturbed run, byte by byte. Faults
-of Ray start it on this machine alone; nothing leaves the machine.
+of Ray start it on this machine alone; those of a database (``torture_server.py``) start a server of
+PostgreSQL, and are left out by default where there is none. Nothing leaves the machine.
 
     python benchmarks/studies/torture.py --runs 200
     python benchmarks/studies/torture.py --runs 20 --kinds worker raylet head
@@ -23,9 +24,19 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from archloom.studies.config.location import Database, location_of
+from archloom.studies.storage.database.schema import migrate
+from archloom.studies.storage.reading import read_part
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks.studies.torture_server import SERVER_KINDS
+from tests.cases.postgres import Server, programs
 
 STUDY: Final = """\
 seed: {seed}
@@ -44,6 +55,12 @@ COMMAND: Final = [sys.executable, "-c", "from archloom.studies.cli import main; 
 RESULTS: Final = ("trials.jsonl", "baseline.json", "certificate.json")
 RAY: Final = ("--executor", "ray", "--workers", "2")
 
+#: bytes of the journal of a study in a database
+_SIZE: Final = (
+    "SELECT coalesce(sum(length(content)), 0) FROM archloom_parts p JOIN archloom_studies s"
+    " ON s.id = p.study WHERE p.name = 'journal.jsonl' AND s.name = %s"
+)
+
 #: seconds after which a run counts as one that does not end
 PATIENCE_S: Final = 300
 
@@ -53,11 +70,17 @@ RESUMES: Final = 5
 
 @dataclass
 class Run:
-    """A study in a directory of its own, and what it printed."""
+    """A study in a directory of its own, or on a server, and what it printed."""
 
     folder: Path
     rng: random.Random
+    server: Server | None = None
     said: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where the study is kept, as the command line says it."""
+        return f"{self.server.url}#{self.folder.name}" if self.server else "run"
 
     @property
     def out(self) -> Path:
@@ -71,7 +94,7 @@ class Run:
 
     def begin(self, *options: str, most_bytes: int | None = None) -> "subprocess.Popen[str]":
         """Start, or go on with, the study; perhaps where no file may grow beyond some bytes."""
-        verb = ["run", "study.yaml", "--out", "run"]
+        verb = ["run", "study.yaml", "--out", self.place]
 
         def limit() -> None:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -101,6 +124,9 @@ class Run:
     @property
     def size(self) -> int:
         """Bytes of the journal."""
+        if self.server:
+            rows = self.server.sql(_SIZE, self.folder.name)
+            return int(rows[0][0])
         return self.journal.stat().st_size if self.journal.exists() else 0
 
     def half(self) -> None:
@@ -297,16 +323,20 @@ KINDS: Final[dict[str, Callable[[Run], None]]] = {
 }
 
 
-def results(folder: Path) -> dict[str, bytes]:
+EVERY: Final = KINDS | SERVER_KINDS
+
+
+def results(run: Run) -> dict[str, bytes | None]:
     """Return what a study came to."""
-    return {name: (folder / name).read_bytes() for name in RESULTS}
+    place = location_of(run.place) if run.server else run.out
+    return {name: read_part(place, name) for name in RESULTS}
 
 
-def faults(run: Run, kind: str, expected: dict[str, bytes]) -> list[str]:
+def faults(run: Run, kind: str, expected: dict[str, bytes | None]) -> list[str]:
     """Do one run; return what was wrong with it."""
     found = []
     try:
-        KINDS[kind](run)
+        EVERY[kind](run)
         codes = []
         while not codes or (codes[-1] not in (0, 2) and len(codes) < RESUMES):
             codes.append(run.end(run.begin()))
@@ -317,9 +347,7 @@ def faults(run: Run, kind: str, expected: dict[str, bytes]) -> list[str]:
     if "Traceback" in run.said:
         found.append("a traceback")
     if not found:
-        found += [
-            f"other {name}" for name, data in results(run.out).items() if data != expected[name]
-        ]
+        found += [f"other {name}" for name, data in results(run).items() if data != expected[name]]
     return found
 
 
@@ -327,19 +355,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, default=list(KINDS))
+    parser.add_argument(
+        "--kinds", nargs="+", choices=EVERY, default=list(EVERY if programs() else KINDS)
+    )
     parser.add_argument("--json", type=Path, help="file that the figures go to")
     options = parser.parse_args()
     done, wrong = Counter[str](), Counter[str]()
-    with tempfile.TemporaryDirectory() as base:
+    with ExitStack() as stack:
+        base = stack.enter_context(tempfile.TemporaryDirectory())
+        server = Server() if set(options.kinds) & set(SERVER_KINDS) else None
+        if server:
+            stack.callback(server.stop)
+            # so that there are tables that a journal can be looked for in
+            migrate(Database.of(server.url))
         calm = Run(Path(base, "calm"), random.Random(0))
         calm.folder.mkdir()
         (calm.folder / "study.yaml").write_text(STUDY.format(seed=5))
         assert calm.end(calm.begin()) == 0, calm.said
-        expected = results(calm.out)
+        expected = results(calm)
+        assert None not in expected.values()
         for number in range(options.runs):
             kind = options.kinds[number % len(options.kinds)]
             run = Run(Path(base, str(number)), random.Random(f"{options.seed} {number}"))
+            run.server = server if kind in SERVER_KINDS else None
             run.folder.mkdir()
             (run.folder / "study.yaml").write_text(STUDY.format(seed=5))
             found = faults(run, kind, expected)

@@ -27,6 +27,7 @@ from archloom.studies.engine.executors import make_executor
 from archloom.studies.engine.loop import run_study
 from archloom.studies.engine.progress.watch import Unwatched
 from archloom.studies.engine.study import header_of, prepare
+from archloom.studies.storage.records import read_trials
 from archloom.studies.storage.store import Store
 
 STUDY = Path(__file__).parents[1] / "data" / "two_networks.yaml"
@@ -53,7 +54,8 @@ def run(config: StudyConfig, folder: Path) -> tuple[Figures, int]:
         Store.create(folder, header_of(config)) as store,
         make_executor(choice.name, study.context, choice.workers, choice.address) as executor,
     ):
-        trials = run_study(study, store, executor, Unwatched())
+        run_study(study, store, executor, Unwatched())
+    trials = read_trials(folder)
     front = read_front(folder)
     assert front.picked is not None
     found = front.on_held_out(front.picked)

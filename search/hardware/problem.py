@@ -34,7 +34,7 @@ _STUDY_RULES: Final = {"area_cap", "tdp_cap", *map(limit_reason, METRICS)}
 ENUMERATE_LIMIT: Final = 20_000
 
 #: Assessments that are remembered, some 3 kB each; then all are forgotten.
-_MOST_REMEMBERED: Final = 2**17
+_MOST_REMEMBERED: Final = 2**15
 
 #: The same where the front is to be proven, which takes many times as long as that: about 2
 #: CPU-minutes and a gigabyte.

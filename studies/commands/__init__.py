@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         HardwareSettings as HardwareSettings,
         Option as Option,
         Out as Out,
+        Pick as Pick,
         Study as Study,
         Technology as Technology,
         WordBits as WordBits,

@@ -227,6 +227,13 @@ Out = Annotated[
     ),
 ]
 
+Pick = Annotated[
+    str | None,
+    Option(
+        "--pick", metavar="RULE", help="ideal, knee or lexicographic; the study's own unless said."
+    ),
+]
+
 AsJson = Annotated[bool, Option("--json", help="Print JSON, with all digits.")]
 
 Seed = Annotated[int, Option("--seed", help="Of everything that is random.")]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Location as Location,
         SharedStudy as SharedStudy,
         argument as argument,
+        file_of as file_of,
         location_of as location_of,
         named as named,
     )

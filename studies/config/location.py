@@ -138,6 +138,17 @@ def argument(location: Location | str) -> str:
     return quote(str(location))
 
 
+def file_of(text: str) -> Path:
+    """Return the path of a study file.
+
+    Raises:
+        UserError: it is a URL, which is not repeated.
+    """
+    if is_url(text):
+        raise UserError("a URL is no study file; 'archloom resume' goes on with a study there")
+    return Path(text)
+
+
 def is_url(text: str) -> bool:
     """Whether a text is a URL, if perhaps a wrong one, and no directory."""
     return "://" in text

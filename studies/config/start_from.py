@@ -15,6 +15,7 @@ from pydantic import (
 
 from archloom.space import did_you_mean
 
+from .location import is_url
 from .workload_reference import absolute
 
 
@@ -48,6 +49,9 @@ class StartSource(BaseModel):
     @classmethod
     def _absolute(cls, value: str | None, info: ValidationInfo) -> str | None:
         """Paths of a study file count from where it lies."""
+        if value is not None and is_url(value):
+            # not repeated: it may hold a password
+            raise ValueError("must be in a directory; 'archloom copy' brings a study there")
         folder: Path = (info.context or {}).get("folder", Path())
         return None if value is None else str(absolute(value, folder))
 

@@ -8,12 +8,12 @@ exactly what learning everything again would give.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter, thread_time
 from typing import TYPE_CHECKING, Any, Final
 
 from archloom.space.design_space import Point
-from archloom.studies.storage import Asked, Trial
+from archloom.studies.storage import NOTHING_FOUND, Asked, Trial
 
 from .proposals import Proposals
 
@@ -103,7 +103,8 @@ class Learning:
     def ended(self, trials: Sequence[Trial]) -> None:
         """Take note of trials that ended."""
         self.trials += len(trials)
-        self._since += trials
+        # what they run is no part of it, and takes most of the memory
+        self._since += [replace(one, networks={}, curve=NOTHING_FOUND) for one in trials]
 
     def asked_before(self, n: int, pending: Sequence[Point], asked: Asked) -> None:
         """Take note that designs were proposed before; see :meth:`propose`."""

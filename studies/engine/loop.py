@@ -5,9 +5,11 @@ decides depends on the config, the seed and the store, never on time or on the e
 :mod:`.logical_order`.
 """
 
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from functools import partial
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from archloom.space.design_space import Point
@@ -32,8 +34,8 @@ if TYPE_CHECKING:
 
 def run_study(
     study: Study, store: Store, executor: "Executor", watch: Watch, retry: bool = False
-) -> list[Trial]:
-    """Run the study to its end, from wherever its store says that it is; return the trials.
+) -> int:
+    """Run the study to its end, from wherever its store says that it is; return its trials' number.
 
     ``retry`` has searches done again that crashed, broke a limit, or that machines failed.
     """
@@ -52,15 +54,16 @@ class _Loop:
         #: batches under way, by number, and those that are over and wait for one before them
         self._batches: dict[int, Batch] = {}
         self._unpublished: dict[int, list[Trial]] = {}
-        self._trials: list[Trial] = []
-        #: costs of those of batches that are over, where they have some
+        #: trials of published batches, by state
+        self._states = Counter[str]()
+        #: costs of those of batches that are over, as far as they decide a hypervolume
         self._measured: list[tuple[float, ...]] = []
         self._proposed = self._published = 0
         self._exhausted = False
         self._live = LiveFront(study, watch.found)
         self._rounds = Rounds(study, self._history, executor, watch, self._live)
 
-    def run(self, retry: bool) -> list[Trial]:
+    def run(self, retry: bool) -> int:
         self._history.opened(self._study.config.executor.name)
         if retry:
             self._history.retry()
@@ -70,11 +73,11 @@ class _Loop:
                 self._pump()
             self._close(job)
             self._propose()
-        if self._trials:
+        if self._states:
             self._certify()
         self._store.settle()
         self._validate()
-        return self._trials
+        return self._states.total()
 
     def _propose(self) -> None:
         """Begin batches while there is room for rounds, and there are designs to run."""
@@ -200,14 +203,15 @@ class _Loop:
         self._rounds.forget(batch)
         trials = [batch.trial(trial) for trial in batch.points]
         objective_set = self._study.problem.objective_set
-        self._measured += [t.costs(objective_set) for t in trials if t.edp_js is not None]
+        priced = [t.costs(objective_set) for t in trials if t.edp_js is not None]
+        self._measured = deciding([*self._measured, *priced])
         self._live.ended(trials)
         if BASELINE in batch.designs:
             self._store.publish_baseline(batch.trial(BASELINE))
         self._unpublished[batch.number] = trials
         while (ready := self._unpublished.pop(self._published, None)) is not None:
             self._store.publish(ready)
-            self._trials += ready
+            self._states.update(trial.state for trial in ready)
             self._published += 1
         self._tell()
 
@@ -263,10 +267,22 @@ class _Loop:
                 fraction=min((over + inside) / config.trials, 1.0),
                 best=objective.text(front[0].figure(objective)) if front else None,
                 front=len(front),
-                failed=sum(trial.state in ("failed", "lost") for trial in self._trials),
-                over_limit=sum(trial.state == "over_limit" for trial in self._trials),
+                failed=self._states["failed"] + self._states["lost"],
+                over_limit=self._states["over_limit"],
                 validation=validation,
                 volume=self._live.volume,
                 certified=self._live.certified,
             )
         )
+
+
+def deciding(costs: list[tuple[float, ...]]) -> list[tuple[float, ...]]:
+    """Return the costs that decide a hypervolume below a corner beyond the worst of them: those
+    that nothing dominates, and the worst of each objective."""
+    from archloom.search import non_dominated
+
+    if not costs:
+        return []
+    worst = [max(costs, key=itemgetter(i)) for i in range(len(costs[0]))]
+    front = [one for one, on in zip(costs, non_dominated(costs), strict=True) if on]
+    return [*dict.fromkeys([*front, *worst])]

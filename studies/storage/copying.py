@@ -13,7 +13,7 @@ from ..errors import TroubleError, UserError
 from .directory import fill_directory
 from .header import header_parts, read_header
 from .journal import parse_events
-from .parts import BASELINE_FILE, CERTIFICATE, JOURNAL, TRIALS, VALIDATION
+from .parts import BASELINE_FILE, CERTIFICATE, JOURNAL, LEARNED, TRIALS, VALIDATION
 from .reading import bring_up_to_date, read_part
 from .records import read_trials
 
@@ -58,7 +58,7 @@ def _read(source: Location) -> tuple[dict[str, bytes], Copied]:
     """Return the sound parts of a study, the last of which makes a directory one."""
     trials = read_trials(source)
     names = list(header_parts(read_header(source)))
-    results = (TRIALS, BASELINE_FILE, CERTIFICATE, VALIDATION)
+    results = (TRIALS, BASELINE_FILE, CERTIFICATE, VALIDATION, LEARNED)
     found = {name: read_part(source, name) for name in (*results, JOURNAL, *names)}
     parts = {name: data for name, data in found.items() if data is not None}
     if TRIALS in parts:

@@ -21,7 +21,7 @@ _LOG: Final = logging.getLogger("archloom")
 _LOG.addHandler(logging.NullHandler())
 
 #: fields of journaled events that are large, or of no use to people
-_LEFT_OUT: Final = ("event", "at", "payload", "study")
+_LEFT_OUT: Final = ("event", "at", "payload", "study", "refused")
 
 
 def heard_by_somebody() -> bool:
@@ -43,9 +43,8 @@ def tell(event: str, level: int = logging.INFO, **fields: Any) -> None:
 def tell_journaled(event: dict[str, Any]) -> None:
     """Tell an event that was written to the journal, without what only the study needs of it."""
     fields = {key: value for key, value in event.items() if key not in _LEFT_OUT}
-    for key in ("points", "refused"):
-        if key in fields:
-            fields[key] = len(fields[key])
+    if "points" in fields:
+        fields["points"] = len(fields["points"])
     if "round" in fields:
         fields["round"] += 1
     if crash := fields.pop("crash", None):

@@ -84,6 +84,7 @@ RUNS: Final = {
         "--networks tiny_cnn --designs eyeriss --against old.json",
         "--networks tiny_cnn --designs eyeriss --fusion deepfrack",
     ],
+    "studies/cluster_faults": ["--runs 1 --kinds undisturbed --trials 4"],
     "studies/halving_replay": ["casco 6 --study smallest.yaml --seeds 1 --out runs"],
     "studies/mobo_vs_random": [INLINE],
     "studies/start_time": ["--runs 1 --commands help mistake"],
@@ -105,6 +106,7 @@ SLOW: Final = {
     "hardware/hardware_search": "maps two networks on 16 designs exactly",
     "mapping/start_time": "compiles in fresh processes",
     "cold_start": "compiles in fresh processes",
+    "studies/cluster_faults": "starts a cluster, as tests/studies/engine/test_two_nodes.py does",
 }
 
 NEEDS: Final = {"mapping/zigzag_mapping": "zigzag"}

@@ -31,7 +31,7 @@ _HASTY: Final = {
     "RAY_gcs_rpc_server_reconnect_timeout_s": "5",
 }
 
-_RAY: Final = Path(sys.executable).with_name("ray")
+_SCRIPTS: Final = Path(__file__).parents[2] / "examples" / "cluster"
 
 
 def unable() -> str | None:
@@ -74,6 +74,7 @@ class RayCluster:
             **_HASTY,
             "RAY_AUTH_TOKEN_PATH": str(token),
             "RAY_TMPDIR": str(self.folder),
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             **(environment or {}),
         }
         self._environment.pop("RAY_AUTH_MODE", None)
@@ -105,29 +106,30 @@ class RayCluster:
         """Return a node's address."""
         return f"10.77.0.{number}"
 
-    def start(
-        self, number: int, cpus: int, options: Sequence[str] = (), **environment: str
-    ) -> None:
-        """Start a node, and wait until it is there.
+    def start(self, number: int, cpus: int, compiled: bool = False, **environment: str) -> None:
+        """Start a node with the scripts of ``examples/cluster``, and wait until it is there.
 
         Args:
             number: of the node; 1 is the head.
             cpus: that its workers may use.
-            options: of ``ray start``.
+            compiled: whether its kernels are compiled before it joins, as the script does it.
             environment: of its processes.
         """
         if number not in self._nodes:
             self._plug_in(number)
-        role = ["--head", f"--port={PORT}", "--include-dashboard=false"]
-        if number != 1:
-            role = [f"--address={self.address}"]
-        common = [f"--node-ip-address={self.host(number)}", f"--num-cpus={cpus}", "--block"]
-        memory = ["--object-store-memory=100000000", "--disable-usage-stats"]
+        if number == 1:
+            words = [str(_SCRIPTS / "start_head.sh"), self.host(1), str(cpus)]
+        else:
+            words = [str(_SCRIPTS / "start_node.sh"), self.host(1), self.host(number), str(cpus)]
+        if not compiled:
+            # the script without its line that compiles
+            text = Path(words[0]).read_text().replace("archloom compile", ": archloom compile")
+            words[:1] = ["bash", "-c", text, words[0]]
         log = (self.folder / f"node{number}.log").open("wb")
         with log:
             self._nodes[number] = subprocess.Popen(
-                [*self._inside(number), _RAY, "start", *role, *common, *memory, *options],
-                env=self._environment | {"RAY_AUTH_MODE": "token"} | environment,
+                [*self._inside(number), *words, "--object-store-memory=100000000"],
+                env=self._environment | environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 stdin=subprocess.DEVNULL,
@@ -153,6 +155,13 @@ class RayCluster:
             stdin=subprocess.DEVNULL,
             text=True,
         )
+
+    def ports(self, number: int) -> set[int]:
+        """Return the ports at which a node's processes accept connections."""
+        process = self._processes(self._space_of(number))[0]
+        tables = [Path(f"/proc/{process}/net/{name}").read_text() for name in ("tcp", "tcp6")]
+        rows = [line.split() for table in tables for line in table.splitlines()[1:]]
+        return {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == "0A"}
 
     def kill(self, number: int) -> None:
         """Kill all that runs on a node, as when its power fails."""

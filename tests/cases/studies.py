@@ -11,6 +11,7 @@ from archloom.studies.engine.executors.executor import InlineExecutor
 from archloom.studies.engine.loop import run_study
 from archloom.studies.engine.progress.watch import Status, Unwatched
 from archloom.studies.engine.study import header_of, prepare
+from archloom.studies.storage.records import read_trials
 from archloom.studies.storage.store import Store
 from archloom.studies.storage.trial import Trial
 
@@ -68,7 +69,8 @@ def run_here(
         Store.create(folder, header_of(config)) as store,
         InlineExecutor(study.context) as executor,
     ):
-        return run_study(study, store, executor, Noted(seen), retry)
+        run_study(study, store, executor, Noted(seen), retry)
+    return read_trials(folder)
 
 
 def archloom(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -70,6 +70,7 @@ def machine_findings() -> Iterator[Finding]:
     """Yield what this machine and its packages are like."""
     yield Finding("python", f"{sys.version.split()[0]} ({sys.executable})")
     yield from _packages()
+    yield _driver()
     cores, memory = len(os.sched_getaffinity(0)), _free_memory_bytes()
     yield Finding("cores", f"{cores} that this process may use")
     remedy = ""
@@ -124,6 +125,15 @@ def _packages() -> Iterator[Finding]:
             yield Finding(name, version(name))
         except PackageNotFoundError:
             yield Finding(name, "not installed", f"pip install {name}")
+
+
+def _driver() -> Finding:
+    """Say whether studies can be kept in a database, which most do without."""
+    try:
+        return Finding("psycopg", f"{version('psycopg')}, for studies in a database")
+    except PackageNotFoundError:
+        how = "pip install 'archloom[postgresql]'"
+        return Finding("psycopg", f"not installed; studies in a database need it: {how}")
 
 
 def _name(requirement: str) -> str:

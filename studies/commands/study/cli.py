@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Annotated, Final
 
+from archloom.studies.config import file_of
 from archloom.studies.rendering.text import new_console
 
 from ..options import Argument, Exit, Option, Out, Study, echo
@@ -37,7 +38,7 @@ _Metrics = Annotated[
 
 
 def run_(
-    study: Annotated[Path, Argument(metavar="STUDY", help="A study file, or 'quickstart'.")],
+    study: Annotated[Path, Argument("STUDY", "A study file, or 'quickstart'.", file_of)],
     out: Out = None,
     executor: _Executor = None,
     workers: _Workers = None,

@@ -1,5 +1,6 @@
 """Commands ``archloom run`` and ``archloom resume``: one process that works on a study."""
 
+import os
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -27,13 +28,16 @@ if TYPE_CHECKING:
 
     from archloom.studies.engine import Study, WarmStart
     from archloom.studies.engine.progress import Watch
-    from archloom.studies.storage import Header, Store, Trial
+    from archloom.studies.storage import Header, Store
 
 SHIPPED = Path(__file__).parents[2]
 
 #: mapping searches whose kernels compile before a study begins; others compile in a few seconds
 EXACT = ("auto", "exact")
 
+
+#: workers that batches keep busy that wait for each other
+FEW = 2
 
 #: an address that is none: Ray starts on this machine
 HERE = "local"
@@ -140,8 +144,8 @@ def start(
         with Store.create(location, header) as store:
             for note in () if begun or not found else found.notes:
                 print_line(note, console)
-            trials = _run(study, store, console, view)
-    return _ended(trials, study, location, console)
+            over = _run(study, store, console, view)
+    return _ended(over, study, location, console)
 
 
 def _begun(location: Location, header: "Header") -> "WarmStart | None":
@@ -194,8 +198,8 @@ def resume(
             study = replace(study, start=WarmStart.from_text(header.start))
         view.end()
         with Store(location) as store:
-            trials = _run(study, store, console, view, retry_failed)
-    return _ended(trials, study, location, console)
+            over = _run(study, store, console, view, retry_failed)
+    return _ended(over, study, location, console)
 
 
 def _find(path: Path) -> Path:
@@ -206,8 +210,8 @@ def _find(path: Path) -> Path:
 
 def _run(
     study: "Study", store: "Store", console: "Console", view: "Watch", retry: bool = False
-) -> "list[Trial] | None":
-    """Run a study to its end; return its trials, or None if the user stopped it.
+) -> bool:
+    """Run a study to its end; return whether it got there, or the user stopped it.
 
     Raises:
         TroubleError: a disk or a cluster failed; it says how to go on.
@@ -224,7 +228,8 @@ def _run(
     if began != now:
         text = f"note: begun by archloom {began}, goes on with {now}; their results may differ"
         console.print(text, highlight=False, soft_wrap=True)
-    for note in (*store.notes, *_unheld(study.config)):
+    advice = [] if store.begun else _advice(study.config)
+    for note in [*store.notes, *advice, *_unheld(study.config)]:
         print_line(f"note: {note}", console)
     stop = StopRequest()
 
@@ -239,15 +244,12 @@ def _run(
 
     where = (choice.workers, choice.address, stop.check, watch, compile_first)
     try:
-        with (
-            stop,
-            make_executor(choice.name, study.context, *where, _prepare(exact)) as executor,
-        ):
+        with stop, make_executor(choice.name, study.context, *where, _prepare(exact)) as executor:
             watch.workers = executor.workers
             trials = run_study(study, store, executor, watch, retry)
     except Stopped:
         tell("stopped")
-        return None
+        return False
     except TroubleError as error:
         raise TroubleError(
             f"{error}\nnothing that was done is lost; go on with: archloom resume "
@@ -255,8 +257,8 @@ def _run(
         ) from None
     finally:
         watch.close()
-    tell("ended", trials=len(trials))
-    return trials
+    tell("ended", trials=trials)
+    return True
 
 
 def _prepare(exact: bool) -> "Callable[[int], int]":
@@ -266,21 +268,34 @@ def _prepare(exact: bool) -> "Callable[[int], int]":
     return compile_here if exact else lambda _: 0
 
 
+def _advice(config: StudyConfig) -> list[str]:
+    """Return what somebody may want to choose in another way, before the study begins."""
+    choice = config.executor
+    here = os.sched_getaffinity(0) if choice.address is None else ()
+    workers = choice.workers or len(here)
+    if choice.name == "inline" or workers <= FEW or config.logical_workers >= 2 * workers:
+        return []
+    return [
+        f"{workers} workers will often wait for each other; logical_workers: {4 * workers} in the "
+        f"study file keeps them busy, this one has {config.logical_workers} (docs/parallel.md)"
+    ]
+
+
 def _unheld(config: StudyConfig) -> "Iterator[str]":
     """Yield what the executor does not do of what the study file says."""
     if config.executor.name == "inline" and config.round_limits.memory_mb is not None:
         yield "the executor inline does not hold rounds to round_limits.memory_mb; ray does"
 
 
-def _ended(
-    trials: "list[Trial] | None", study: "Study", location: Location, console: "Console"
-) -> int:
+def _ended(over: bool, study: "Study", location: Location, console: "Console") -> int:
     """Say what a study came to, or how to go on with it; return the exit code."""
-    if trials is None:
+    if not over:
         console.print(
             f"stopped; resume with: archloom resume {argument(location)}", highlight=False
         )
         return 130
+    from archloom.studies.storage import read_trials
+
     from .summary import summarize
 
-    return summarize(trials, study.config, location, console)
+    return summarize(read_trials(location), study.config, location, console)

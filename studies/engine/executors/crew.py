@@ -1,9 +1,8 @@
 """Workers: as many as are wanted, where there is room for them, and replaced when they die."""
 
 import logging
-import pickle
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from time import monotonic, sleep
 from typing import Any, Final
@@ -12,13 +11,15 @@ from archloom.studies.engine.progress import Stages
 from archloom.studies.storage import tell
 
 from ...errors import TroubleError
-from ..trial_task import TrialTask
 from .limited_process import ProcessLimits
 from .nodes import Nodes
 from .worker import CONCURRENCY, Worker
 
 #: workers in a row that may die before they have started
 _STILLBORN: Final = 2
+
+#: what a worker did whose node is not there any more
+LEFT: Final = "left with its machine"
 
 #: seconds between two looks while no worker is there
 _PATIENCE_S: Final = 0.05
@@ -86,19 +87,15 @@ class Crew:
         """Let go of idle workers whose nodes have left; return them."""
         gone = [number for number in self.idle(busy) if self._gone(self._members[number])]
         for number in gone:
-            self.dismiss(number, "its node has left")
+            self.dismiss(number, LEFT)
         return gone
 
     def _gone(self, member: _Member) -> bool:
         return self.nodes is not None and bool(member.key) and member.key not in self.nodes
 
-    def perform(self, number: int, task: TrialTask) -> Any:
-        """Have a worker do a task; return what Ray calls the answer."""
-        return self._members[number].handle.perform.remote(pickle.dumps(task))
-
-    def handles(self, numbers: Iterable[int]) -> dict[int, Any]:
-        """Return Ray's handles of workers, by number."""
-        return {number: self._members[number].handle for number in numbers}
+    def handle(self, number: int) -> Any:
+        """Return what Ray calls a worker."""
+        return self._members[number].handle
 
     def place(self, number: int) -> tuple[str, str]:
         """Return a worker's name, and what its node is called."""
@@ -231,11 +228,16 @@ class Crew:
         return gone or isinstance(error, ray.exceptions.ActorUnavailableError)
 
     def dismiss(self, number: int, why: str) -> None:
-        """Let go of a worker; another one takes its place, if there is room."""
+        """Let go of a worker; another one takes its place, if there is room.
+
+        Args:
+            number: of the worker.
+            why: what it did, as ``was killed``.
+        """
         import ray
 
         member = self._members.pop(number)
         ray.kill(member.handle)
-        message = f"worker {member.name} on {member.node} is gone: {why}"
+        message = f"worker {member.name} on {member.node} {why}; another one takes its place"
         fields = {"worker": member.name, "node": member.node, "why": why, "message": message}
         tell("worker_died", logging.WARNING, **fields)

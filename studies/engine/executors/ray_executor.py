@@ -5,6 +5,7 @@ another order.
 """
 
 import os
+import pickle
 from bisect import insort
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -46,8 +47,8 @@ class RayExecutor(Executor):
     A trial goes on in the worker that had it before, unless that one has too much to do. Workers
     that a cluster has no room for yet join when it has. A worker that dies, or whose machine has no
     memory or disk left, is replaced and its task done again, twice at most; then the task is lost.
-    If its machine leaves the cluster, that happens more often. One that stands still is replaced
-    as well. A task that takes more than ``context.limits`` is ended, and not done again.
+    If its machine leaves the cluster, that happens more often. A worker that stands still is
+    replaced as well. A task that takes more than ``context.limits`` is ended, and not done again.
 
     ``check`` is called between waits. If it raises :class:`Stopped`, no task begins any more; those
     under way are waited for, and then it is raised again. ``stages`` hears that workers start,
@@ -72,8 +73,8 @@ class RayExecutor(Executor):
         prepare: Callable[[int], int] = lambda _: 0,
     ) -> None:
         self._before = before
-        self._pulse = Pulse(context.limits.stall_s)
         self._prepare = prepare
+        self._pulse = Pulse(context.limits.stall_s)
         self._context = context
         self._check = check
         self._stages = stages
@@ -195,34 +196,31 @@ class RayExecutor(Executor):
             result: Outcome
             departed = False
             try:
-                answer = ray.get(reference)
+                result = outcome_of(ray.get(reference))
             except (ray.exceptions.RayActorError, ray.exceptions.OutOfMemoryError) as error:
-                departed = crew.machine_left(worker, error)
-                name = type(error).__name__
+                departed, name = crew.machine_left(worker, error), type(error).__name__
                 how = "lost its machine" if departed else f"was ended ({name})"
                 result = Gone(name, how, f"{name}: no traceback")
-                self._replace(crew, worker, "its machine left" if departed else name)
-            else:
-                result = outcome_of(answer)
-                if isinstance(result, TaskResult):
-                    result = replace(result, worker=crew.place(worker)[0])
-                elif isinstance(result, Gone):
-                    self._replace(crew, worker, f"it {result.message}")
-                elif isinstance(result, Lost):
-                    # its machine has no room: what it remembers takes some
-                    self._replace(crew, worker, f"{result.error}: {result.message}")
+            if isinstance(result, TaskResult):
+                result = replace(result, worker=crew.place(worker)[0])
+            elif isinstance(result, Gone):
+                self._replace(crew, worker, result.message)
+            elif isinstance(result, Lost):
+                # its machine has no room: what it remembers takes some
+                self._replace(crew, worker, f"had no room ({result.error}: {result.message})")
             yield key, result, departed
         yield from self._silent(crew)
 
     def _silent(self, crew: Crew) -> Iterator[tuple[Key, Outcome, bool]]:
         """Replace workers that do not answer any more; yield what their tasks have come to."""
         asked = {number: (reference, key) for reference, (number, key) in self._asked.items()}
-        for worker in self._pulse.silent(crew.handles(asked)):
-            reference, key = asked[worker]
+        for number in self._pulse.silent({number: crew.handle(number) for number in asked}):
+            reference, key = asked[number]
             del self._asked[reference]
             text = f"did not answer for {self._context.limits.stall_s:g} s"
-            self._replace(crew, worker, f"it {text}")
-            yield key, Gone("WorkerSilent", text, "WorkerSilent: no traceback"), False
+            departed = crew.machine_left(number, None)
+            self._replace(crew, number, text)
+            yield key, Gone("WorkerSilent", text, "WorkerSilent: no traceback"), departed
 
     def _give_out(self, crew: Crew) -> None:
         """Give each idle worker a task, if one waits for it."""
@@ -237,7 +235,7 @@ class RayExecutor(Executor):
             key = self._waiting.pop(chosen)
             task, started = self._tasks[key]
             started(*crew.place(number))
-            self._asked[crew.perform(number, task)] = number, key
+            self._asked[crew.handle(number).perform.remote(pickle.dumps(task))] = number, key
 
     def _replace(self, crew: Crew, number: int, why: str) -> None:
         self._placement.lost(number)

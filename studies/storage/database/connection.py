@@ -23,9 +23,12 @@ except ImportError as error:
         "pip install 'archloom[postgresql]'"
     ) from None
 
-#: seconds in which a server has to take a connection, and to answer what it is asked
+#: seconds in which a server has to take a connection, and to do what it is asked
 CONNECT_S: Final = 10
 ANSWER_S: Final = 20.0
+
+#: seconds for what reads or writes a study as a whole, which takes its time on a slow line
+WHOLE_S: Final = 600.0
 
 #: seconds that a session looks for a server that is away, and between two looks at the most
 PATIENCE_S: Final = 60.0
@@ -38,15 +41,19 @@ Found = TypeVar("Found")
 
 
 @contextmanager
-def transaction(database: Database) -> Iterator[Connection]:
+def transaction(database: Database, answer_s: float | None = None) -> Iterator[Connection]:
     """Give a connection with one transaction, which is committed at the end.
+
+    Args:
+        database: to connect to.
+        answer_s: in which the server has to do all of it; None for :data:`ANSWER_S`.
 
     Raises:
         TroubleError: the server does not answer, or cannot do it.
         UserError: it must not do it, or the URL says what it does not understand.
     """
     try:
-        with _engine(database).connect() as connection, _transaction(connection):
+        with _engine(database).connect() as connection, _transaction(connection, answer_s):
             yield connection
     except DBAPIError as error:
         raise _message(database, error) from None
@@ -66,19 +73,18 @@ class Session:
         self._greet = greet
         self._connection: Connection | None = None
 
-    def run(self, work: Callable[[Connection], Found], patience_s: float | None = None) -> Found:
-        """Do something in one transaction, again and again while the server is away.
+    def run(self, work: Callable[[Connection], Found]) -> Found:
+        """Do something in one transaction, again and again for a minute while the server is away.
 
         Args:
             work: it; must give the same if it is done twice, for a server that is lost at the end
                 may have done it.
-            patience_s: for how long; None for :data:`PATIENCE_S`.
 
         Raises:
             TroubleError: the server stays away, or cannot do it.
             UserError: it must not do it.
         """
-        given_up = time.monotonic() + (PATIENCE_S if patience_s is None else patience_s)
+        given_up = time.monotonic() + PATIENCE_S
         wait_s = 0.05
         while True:
             try:
@@ -136,8 +142,9 @@ def _engine(database: Database) -> Engine:
 
 
 @contextmanager
-def _transaction(connection: Connection) -> Iterator[None]:
-    with _deadline(connection, ANSWER_S), connection.begin():
+def _transaction(connection: Connection, answer_s: float | None = None) -> Iterator[None]:
+    seconds = ANSWER_S if answer_s is None else answer_s
+    with _deadline(connection, seconds), connection.begin():
         connection.execute(text(f"SET LOCAL idle_in_transaction_session_timeout = {_IDLE_MS}"))
         yield
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection, Row, text
 from archloom.studies.config import Database, SharedStudy
 
 from ..holder import Holder
-from .connection import transaction
+from .connection import WHOLE_S, transaction
 from .schema import readable
 
 _LINES: Final = text(
@@ -43,7 +43,7 @@ def count_lines(location: SharedStudy, name: str) -> int:
 
 def read_shared(location: SharedStudy, name: str) -> bytes | None:
     """Return a part of a study; None if there is none."""
-    with transaction(location.database) as connection:
+    with transaction(location.database, WHOLE_S) as connection:
         if not readable(location.database, connection):
             return None
         found = connection.scalar(

@@ -10,7 +10,7 @@ from archloom.studies.config import SharedStudy, named
 from ...errors import TroubleError, UserError
 from ..journal import Event, event_line, parse_events
 from ..parts import BEYOND, GROWING, JOURNAL, LIVE, TRIALS
-from .connection import Session, transaction
+from .connection import WHOLE_S, Session, transaction
 from .lease import Lease
 from .reading import lines_of
 
@@ -70,7 +70,8 @@ class SharedParts:
             UserError: the journal is damaged; nothing was changed.
         """
         name = named(self._location, JOURNAL)
-        lines = self._session.run(lambda c: lines_of(c, self._lease.study, JOURNAL), 0)
+        with transaction(self._location.database, WHOLE_S) as connection:
+            lines = lines_of(connection, self._lease.study, JOURNAL)
         data = b"".join(line.content for line in lines)
         events, end = parse_events(data, name)
         gap = next((i for i, line in enumerate(lines, 1) if line.number != i), None)
@@ -191,7 +192,7 @@ def add_study(location: SharedStudy, parts: Mapping[str, bytes]) -> bool:
     Raises:
         TroubleError: the server does not answer.
     """
-    with transaction(location.database) as connection:
+    with transaction(location.database, WHOLE_S) as connection:
         study = connection.scalar(_ADD, {"name": location.name})
         if study is None:
             return False

@@ -90,7 +90,7 @@ def test_time_between_two_processes_does_not_count(runs: list[Run], tmp_path: Pa
 
     from archloom.studies.storage import journal
 
-    copytree(runs[0].folder, tmp_path / "late")
+    copytree(runs[0].location, tmp_path / "late")
     path = tmp_path / "late" / JOURNAL
     events = read_events(path)
     half = len(events) // 2
@@ -111,7 +111,7 @@ def test_a_journal_without_times_has_no_times(runs: list[Run], tmp_path: Path) -
 
     from archloom.studies.storage import journal
 
-    copytree(runs[0].folder, tmp_path / "old")
+    copytree(runs[0].location, tmp_path / "old")
     path = tmp_path / "old" / JOURNAL
     events = read_events(path)
     path.unlink()

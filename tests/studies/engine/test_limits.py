@@ -22,8 +22,8 @@ from archloom.studies.engine.trial_task import TaskContext, TaskLimits, TrialTas
 from archloom.studies.storage.event_log import heard
 from archloom.studies.storage.history import TaskResult
 from archloom.studies.storage.journal import read_events
-from archloom.studies.storage.records import TRIALS, read_trials, read_validation
-from archloom.studies.storage.store import JOURNAL
+from archloom.studies.storage.parts import JOURNAL, TRIALS
+from archloom.studies.storage.records import read_trials, read_validation
 from archloom.studies.storage.trial import OverLimit, Trial
 
 from ...cases.studies import TINY, archloom, run_here, tiny_config
@@ -150,8 +150,8 @@ def test_workers_that_stand_still_are_replaced_and_their_tasks_done_again(marks:
         assert outcome.payload == alone.payload
     assert [len(found) for found in begun.values()] == [2, 2, 1]
     silent, still = sorted(handler.died)
-    assert silent == "it did not answer for 4 s"
-    assert still.startswith("it stood still for 4 s, after ")
+    assert silent == "did not answer for 4 s"
+    assert still.startswith("stood still for 4 s, after ")
 
 
 def test_a_machine_that_slept_makes_nobody_stand_still(monkeypatch: pytest.MonkeyPatch) -> None:

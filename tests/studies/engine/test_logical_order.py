@@ -17,8 +17,9 @@ from archloom.studies.engine.progress.watch import Unwatched
 from archloom.studies.engine.study import header_of, prepare
 from archloom.studies.engine.trial_task import TaskContext
 from archloom.studies.storage.journal import read_events
+from archloom.studies.storage.parts import JOURNAL
 from archloom.studies.storage.records import BASELINE_FILE, CERTIFICATE, TRIALS, read_trials
-from archloom.studies.storage.store import JOURNAL, Store
+from archloom.studies.storage.store import Store
 
 from ...cases.studies import TINY, run_here, tiny_config
 

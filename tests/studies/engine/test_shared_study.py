@@ -162,13 +162,14 @@ def test_no_password_is_written_or_said(tmp_path: Path, postgres: Server) -> Non
     talk = [
         begin("run", study, cwd=tmp_path).communicate()[0],
         said("doctor", study),
-        said("run", study),
+        said("run", study, "--log", tmp_path / "log.jsonl", "--metrics", tmp_path / "metrics.prom"),
         said("resume", place),
         said("status", place),
         said("status", place, "--json"),
         said("copy", place, tmp_path / "copy"),
         said("report", place, "--out", tmp_path / "report"),
         said("report", place, code=1),
+        said("run", place, code=1),
         said("resume", f"{place}x", code=1),
         said("copy", tmp_path / "copy", place, code=1),
     ]
@@ -181,12 +182,10 @@ def test_no_password_is_written_or_said(tmp_path: Path, postgres: Server) -> Non
     talk += [said("run", bad, code=1), said("status", f"x{place}", code=1)]
     tables = str(postgres.sql("SELECT convert_from(content, 'UTF8') FROM archloom_parts"))
     tables += str(postgres.sql("SELECT * FROM archloom_studies"))
-    kept = (
-        "".join(
-            p.read_text() for p in tmp_path.rglob("*") if p.suffix in (".json", ".jsonl", ".html")
-        )
-        + (tmp_path / "copy" / "study.yaml").read_text()
-    )
+    kinds = (".json", ".jsonl", ".html", ".prom", ".yaml")
+    written = [p for p in tmp_path.rglob("*") if p.suffix in kinds and p.name != "tiny.yaml"]
+    assert {p.name for p in written} >= {"study.yaml", "log.jsonl", "metrics.prom", "report.html"}
+    kept = "".join(p.read_text() for p in written)
     for secret in (PASSWORD, ESCAPED, "s3cret", "other/wrong", "other%2Fwrong"):
         assert [text for text in talk if secret in text] == []
         assert secret not in tables

@@ -78,6 +78,10 @@ def events(log: Path, name: str) -> list[dict[str, Any]]:
     return [event for event in found if event["event"] == name]
 
 
+def joined(log: Path, host: str) -> int:
+    return sum(host in event["node"] for event in events(log, "worker_joined"))
+
+
 def test_nodes_differ_leave_and_join_and_the_head_dies(cluster: RayCluster, tmp_path: Path) -> None:
     study, log, journal = write_study(tmp_path, STUDY), tmp_path / "log", tmp_path / "run" / JOURNAL
     cache = kernels_without_one(tmp_path / "cache")
@@ -100,10 +104,15 @@ def test_nodes_differ_leave_and_join_and_the_head_dies(cluster: RayCluster, tmp_
     until(lambda: journal.stat().st_size > begun + 8000 or process.poll() is not None, "work")
     cluster.kill(3)
     until(lambda: events(log, "node_left"), "the node's death")
-    cluster.start(4, cpus=2)
+    cluster.start(4, cpus=2, compiled=True)
+    until(lambda: joined(log, cluster.host(4)) == 2, "a worker for each core")
     begun = journal.stat().st_size
     until(lambda: journal.stat().st_size > begun + 8000 or process.poll() is not None, "work")
     assert process.poll() is None, process.communicate()[0]
+    # those that docs/cluster.md names: a firewall lets no others through
+    assert {port for n in (1, 4) for port in cluster.ports(n)} - {*range(10002, 11000)} == {
+        *range(6379, 6384)
+    }
     cluster.crash(1, "gcs_server")
     output, _ = process.communicate()
     assert process.returncode == 4, output

@@ -44,7 +44,7 @@ def test_a_study_without_a_feasible_design_and_a_folder_that_is_a_file(tmp_path:
     found = {
         one.what: one
         for one in study_findings(
-            partial(read_study, study, Overrides()), tmp_path / "runs" / "tiny"
+            partial(read_study, study, Overrides()), str(tmp_path / "runs" / "tiny")
         )
     }
     assert "no feasible design" in found["feasible designs"].found

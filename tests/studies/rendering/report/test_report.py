@@ -164,10 +164,10 @@ def test_the_same_study_gives_the_same_page(finished_study: Path, tmp_path: Path
 def test_the_command_says_what_it_wrote(finished_study: Path, tmp_path: Path) -> None:
     copytree(finished_study, tmp_path / "study")
     done = CliRunner().invoke(app, ["report", str(tmp_path / "study")])
-    assert done.output.split() == [
+    assert done.stdout.split() == [
         str(tmp_path / "study" / n) for n in ("report.html", "report.png")
     ]
-    assert all(Path(line).exists() for line in done.output.split())
+    assert all(Path(line).exists() for line in done.stdout.split())
 
 
 def test_a_study_without_trials_has_no_report(finished_study: Path, tmp_path: Path) -> None:

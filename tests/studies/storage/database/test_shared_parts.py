@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -186,3 +188,15 @@ def test_a_server_that_stands_still_is_not_waited_for_forever(
     store.append(EVENTS[3])
     assert read_journal(location) == EVENTS[:4]
     assert read_trials(location) == FOUND
+
+
+def test_what_is_to_be_installed_is_said() -> None:
+    code = (
+        "import sys\nsys.modules['psycopg'] = None\nfrom archloom.studies.cli import main\nmain()"
+    )
+    command = [sys.executable, "-c", code, "status", "postgresql://host/db#a"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "a study in a database needs SQLAlchemy and psycopg" in done.stderr
+    assert "pip install 'archloom[postgresql]'" in done.stderr
+    assert "Traceback" not in done.stderr

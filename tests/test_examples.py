@@ -1,0 +1,76 @@
+"""Files for clusters in examples/: as far as that can be seen without Slurm and Kubernetes."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from archloom.studies.cli import app
+
+from .source_tree import ROOT
+
+FOLDER = ROOT / "examples" / "cluster"
+FILES = sorted(path for path in FOLDER.iterdir() if path.suffix in (".sh", ".yaml", ""))
+
+#: a command of archloom or Ray and its words, up to the end of the shell's command
+COMMAND = re.compile(r"\b(archloom|ray) ([a-z]+)((?:(?!&|;|\n).)*)")
+
+
+def commands(path: Path) -> list[tuple[str, str, list[str]]]:
+    """Return what a file calls of archloom and Ray: program, command, and options."""
+    lines = [line.lstrip("# ") for line in path.read_text().replace("\\\n", " ").splitlines()]
+    text = "\n".join(lines)
+    # options that several commands of a script share
+    for name, words in re.findall(r"^(\w+)=\((.*)\)$", text, re.M):
+        text = text.replace(f'"${{{name}[@]}}"', words)
+    found = []
+    for program, command, words in COMMAND.findall(text):
+        options = re.findall(r"(?<!\S)--[a-z][\w-]*", words)
+        if (program, command) == ("ray", "start") or program == "archloom":
+            found.append((program, command, options))
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_what_a_file_calls_is_there(path: Path) -> None:
+    found = commands(path)
+    assert found
+    for program, command, options in found:
+        if program == "archloom":
+            done = CliRunner().invoke(app, [command, "--help"])
+            assert done.exit_code == 0, f"archloom {command}"
+            known = done.output
+        else:
+            ray = Path(sys.executable).with_name("ray")
+            known = subprocess.run([ray, command, "--help"], capture_output=True, text=True).stdout
+        assert [option for option in options if option not in known] == []
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.sh")), ids=lambda path: path.name)
+def test_a_shell_reads_a_script(path: Path) -> None:
+    subprocess.run(["bash", "-n", path], check=True)
+    assert path.stat().st_mode & 0o111
+
+
+def test_kubernetes_gets_what_it_reads_as_meant() -> None:
+    claim, cluster = yaml.safe_load_all((FOLDER / "kuberay.yaml").read_text())
+    assert (claim["kind"], cluster["kind"]) == ("PersistentVolumeClaim", "RayCluster")
+    head, (group,) = cluster["spec"]["headGroupSpec"], cluster["spec"]["workerGroupSpecs"]
+    assert head["rayStartParams"] == {"num-cpus": "0"}
+    pods = [part["template"]["spec"] for part in (head, group)]
+    assert len({pod["containers"][0]["image"] for pod in pods}) == 1
+    volume = pods[0]["volumes"][0]["persistentVolumeClaim"]["claimName"]
+    assert volume == claim["metadata"]["name"]
+    mounted = {mount["name"] for mount in pods[0]["containers"][0]["volumeMounts"]}
+    assert mounted == {volume["name"] for volume in pods[0]["volumes"]}
+
+
+def test_all_files_mean_the_ray_of_the_constraints() -> None:
+    (ray,) = re.findall(r"^ray==(.*)$", (ROOT / "constraints.txt").read_text(), re.M)
+    _, cluster = yaml.safe_load_all((FOLDER / "kuberay.yaml").read_text())
+    assert cluster["spec"]["rayVersion"] == ray
+    assert f"FROM rayproject/ray:{ray}-" in (FOLDER / "Dockerfile").read_text()
