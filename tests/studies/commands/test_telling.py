@@ -103,7 +103,7 @@ def test_workers_are_told_of_by_name_also_when_something_kills_them(tmp_path: Pa
     os.kill(int((run / LOCK).read_text()), signal.SIGKILL)
     output, _ = process.communicate()
     assert process.returncode == 0, output
-    assert f"worker {first['worker']} on {first['node']} is gone (ActorDiedError)" in output
+    assert f"worker {first['worker']} on {first['node']} was ended (ActorDiedError)" in output
     (ended,) = (line for line in lines(log) if line["event"] == "process_ended")
     assert ended["why"] == "the process was killed by signal 9"
     found = figures(tmp_path / "figures.prom")
