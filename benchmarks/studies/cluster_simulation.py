@@ -11,8 +11,8 @@ round is drawn at random, half of the trials.
 For each number of workers it prints how many rounds are open at a time (``logical_workers``), how
 busy the workers are, trials an hour, and what idle workers wait for: ``proposals`` (the driver is
 learning and proposing), ``order`` (the result that the next decision needs is still being worked
-on), or ``end`` (all designs are proposed). ``--record DIR ... --out FILE`` writes the recorded
-durations of studies down.
+on), or ``end`` (all designs are proposed). ``--record DIR ... --proposals DIR ...`` writes down the
+durations of studies; of the latter, which may have batches of other sizes, only those of proposals.
 """
 
 import argparse
@@ -48,8 +48,9 @@ class Durations:
     def proposal(self, designs: int, rng: random.Random) -> float:
         """Draw how long it takes to learn, and to propose so many designs."""
         sizes = {n for n, *_ in self.proposals}
-        nearest = min(sizes, key=lambda n: abs(n - designs))
-        n, seconds, learning = rng.choice([p for p in self.proposals if p[0] == nearest])
+        # of as many designs, or of more if there are none
+        size = min((n for n in sizes if n >= designs), default=max(sizes))
+        n, seconds, learning = rng.choice([p for p in self.proposals if p[0] == size])
         # learning takes its time for each result, of which there are as many as designs
         return seconds + learning * designs / n
 
@@ -213,20 +214,30 @@ def main() -> None:
     parser.add_argument("--study", type=Path, nargs="+", help="directories of studies")
     parser.add_argument("--recorded", default="joint", help="name among recorded studies")
     parser.add_argument("--record", type=Path, nargs="+", help="studies to write down")
+    parser.add_argument("--proposals", type=Path, nargs="+", default=[], help="more proposals")
     parser.add_argument("--out", type=Path, default=RECORDED, help="where --record writes to")
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 8, 32, 128, 1000])
-    parser.add_argument("--per-worker", type=int, nargs="+", default=[0, 2, 4])
-    parser.add_argument("--batch-size", type=int, help="8 for up to 32 workers, else 64")
+    parser.add_argument("--per-worker", type=int, nargs="+", default=[0, 2, 4, 5])
+    parser.add_argument(
+        "--batch-size",
+        type=int,
+        help="if not said: 8, and half as many as workers from 16 on; 64 at the most",
+    )
     parser.add_argument("--trials", type=int, default=5000)
     options = parser.parse_args()
     if options.record:
-        write(options.out, {folder.name: recorded([folder]) for folder in options.record})
+        more = recorded(options.proposals).proposals
+        found_in = {folder.name: recorded([folder]) for folder in options.record}
+        write(
+            options.out,
+            {name: Durations(d.rounds, d.proposals + more) for name, d in found_in.items()},
+        )
         return
     found = recorded(options.study) if options.study else read(RECORDED, options.recorded)
     print(f"a trial takes {found.of_a_trial:.2f} s in all its rounds; {options.trials} trials")
     print("workers | logical workers | batch | busy | trials an hour | idle workers wait for")
     for workers in options.workers:
-        batch = options.batch_size or (8 if workers <= 32 else 64)
+        batch = options.batch_size or min(max(8, workers // 2), 64)
         for per_worker in options.per_worker:
             logical = max(per_worker * workers, 1)
             got = simulate(found, workers, logical, options.trials, batch)

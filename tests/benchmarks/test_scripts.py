@@ -85,7 +85,11 @@ RUNS: Final = {
         "--networks tiny_cnn --designs eyeriss --fusion deepfrack",
     ],
     "studies/cluster_faults": ["--runs 1 --kinds undisturbed --trials 4"],
+    "studies/cluster_simulation": ["--trials 60 --workers 1 4 --per-worker 0 4"],
     "studies/halving_replay": ["casco 6 --study smallest.yaml --seeds 1 --out runs"],
+    "studies/logical_workers": [
+        "--trials 8 --counts 4 8 --batch-size 4 --seeds 1 --workers 1 4 --out runs",
+    ],
     "studies/mobo_vs_random": [INLINE],
     "studies/start_time": ["--runs 1 --commands help mistake"],
     "studies/torture": ["--runs 3 --kinds full flipped foreign --json figures.json"],
