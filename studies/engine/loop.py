@@ -6,11 +6,11 @@ decides depends on the config, the seed and the store, never on time or on the e
 """
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from archloom.space.design_space import Point
 from archloom.studies.storage import BASELINE, History, Store, Trial
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
     from archloom.space.hardware import Hardware
 
     from .executors import Executor
+
+
+#: Seconds between two looks at the rounds while designs are proposed.
+_PATIENCE_S: Final = 0.05
 
 
 def run_study(
@@ -152,7 +156,9 @@ class _Loop:
             with ThreadPoolExecutor(1, "proposals") as thread:
                 found = thread.submit(work)
                 while not found.done():
-                    self._pump()
+                    if not self._pump():
+                        # there may be nothing that the executor could wait for
+                        wait([found], _PATIENCE_S)
             return found.result()
         finally:
             self._watch.end()
@@ -178,9 +184,12 @@ class _Loop:
         self._order.add(batch.jobs())
         self._tell()
 
-    def _pump(self) -> None:
-        if self._rounds.pump():
+    def _pump(self) -> bool:
+        """Take what has arrived; return whether anything has."""
+        arrived = self._rounds.pump()
+        if arrived:
             self._tell()
+        return arrived
 
     def _close(self, job: Job) -> None:
         """Let the study know a result; decide who goes on where it was the last of a round."""
