@@ -77,7 +77,9 @@ class RayCluster:
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             **(environment or {}),
         }
-        self._environment.pop("RAY_AUTH_MODE", None)
+        # what a study on this machine alone left behind in the process of the tests
+        for left in ("RAY_AUTH_MODE", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"):
+            self._environment.pop(left, None)
         self._name = f"ray{os.getpid()}-{id(self) % 10000}"
         self._nodes: dict[int, subprocess.Popen[bytes]] = {}
         self._spaces: list[str] = []
