@@ -98,7 +98,8 @@ class _Work(NamedTuple):
 
 
 @remembered
-def _work(network: Network) -> _Work:
+def network_work(network: Network) -> _Work:
+    """Return the work of one pass."""
     read = needed(network).outputs
     # what makes a nest, as often as it runs, as all of it is read, and as it has its own weights
     counts: dict[tuple[float, float], dict[tuple[Any, ...], list[int]]] = {}
@@ -138,7 +139,7 @@ def _operators(network: Network, read: Sequence[int]) -> tuple[tuple[Layer, int,
 
 def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
     """Return what no mappings go below if every layer runs by itself, its maps in DRAM."""
-    work, sizes = _work(network), word_bytes(hardware)
+    work, sizes = network_work(network), word_bytes(hardware)
     dram_bytes = 0.0
     for density, nests in work.nests.items():
         design, _ = design_and_prices(hardware, density)
@@ -153,7 +154,7 @@ def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
 
 def layer_by_layer_pass(network: Network, hardware: Hardware) -> tuple[float, float]:
     """Return energy (pJ) and cycles of :func:`layer_by_layer_bound`, which take half its time."""
-    work = _work(network)
+    work = network_work(network)
     energy_pj = cycles = 0.0
     for density, nests in work.nests.items():
         design, prices = design_and_prices(hardware, density)
@@ -176,7 +177,7 @@ def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tup
     :func:`archloom.evaluators.bounds.compulsory.pass_bounds`.
     """
     network = network.with_batch(pass_batch(network, hardware))
-    known, key = _work(network).passes, (hardware, plans)
+    known, key = network_work(network).passes, (hardware, plans)
     if key not in known:
         if len(known) >= _MOST_PASSES:
             known.clear()
@@ -205,12 +206,13 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
     cores = fusion_cores(hardware)
     if isinstance(cores, Infeasible):
         return layer_by_layer_bound(network, hardware)
-    work, need, costs = _work(network), demanded(network, hardware, steady), access_costs(hardware)
+    work, costs = network_work(network), access_costs(hardware)
+    need = demanded(network, hardware, steady)
     narrow = min(1.0, hardware.bits(-1, "weights") / hardware.word_bits)
     weight_cycles = narrow / hardware.levels[-1].bandwidth_words
     energy_pj = cycles = 0.0
     for density, nests in work.nests.items():
-        inside = _inside(hardware, cores, density, nests)
+        inside = inside_costs(hardware, cores, density, nests)
         energy_pj += float(nests.whole @ inside[:, ENERGY_PJ])
         cycles += float(nests.whole @ inside[:, CYCLES])
         if not steady:
@@ -234,7 +236,7 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
     return NetworkBound(energy_pj, cycles, dram_bytes, edp)
 
 
-def _inside(
+def inside_costs(
     hardware: Hardware, cores: Cores, density: tuple[float, float], nests: _Nests
 ) -> NDArray[np.float64]:
     """float64[B, 2], energy and cycles of each nest without DRAM."""
@@ -243,12 +245,12 @@ def _inside(
         return fused
     # at best all cores work on it all the time
     fused[:, CYCLES] /= cores.count
-    alone = layer_costs(*_without_dram(hardware, density), nests.bounds, nests.windows)
+    alone = layer_costs(*without_dram(hardware, density), nests.bounds, nests.windows)
     return np.minimum(fused, alone)
 
 
 @lru_cache(maxsize=1024)
-def _without_dram(hardware: Hardware, density: tuple[float, float]) -> tuple[Design, Prices]:
+def without_dram(hardware: Hardware, density: tuple[float, float]) -> tuple[Design, Prices]:
     """Design and prices of a layer by itself, as if DRAM cost nothing."""
     design, prices = design_and_prices(hardware, density)
     accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()

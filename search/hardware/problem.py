@@ -13,14 +13,29 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators import hardware_cost
-from archloom.evaluators.bounds import Plans, pass_bounds, tight_pass_bounds
+from archloom.evaluators.bounds import (
+    EngineDemand,
+    Plans,
+    engine_demand,
+    pass_bounds,
+    tight_engine_demand,
+    tight_pass_bounds,
+)
 from archloom.space import Infeasible
 from archloom.space.design_space import HardwareSpace, Point
-from archloom.space.hardware import Hardware
+from archloom.space.hardware import Hardware, pass_batch
 from archloom.space.workload import Network
 from archloom.surrogates import domain_features
 
-from ..objectives import METRICS, ObjectiveSet, design_costs, limit_reason
+from ..objectives import (
+    METRICS,
+    EngineTimes,
+    ObjectiveSet,
+    Tenant,
+    design_costs,
+    least_together,
+    limit_reason,
+)
 from ..seeds import derived_seed
 
 #: EDP, area and TDP, without limits.
@@ -76,9 +91,11 @@ class DesignProblem:
             are sampled.
         objective_set: what is minimised and what is limited.
         plans: that the software search may choose from; lower bounds hold for all of them.
+        tenants: networks that share the chip, if any do.
 
     Raises:
-        ValueError: no network, a cap that is not positive, or objectives of other networks.
+        ValueError: no network, a cap that is not positive, tenants that are none of the networks,
+            or objectives of other networks.
     """
 
     def __init__(
@@ -90,13 +107,17 @@ class DesignProblem:
         enumerate_limit: int = ENUMERATE_LIMIT,
         objective_set: ObjectiveSet = _DEFAULT_OBJECTIVES,
         plans: Plans = "any",
+        tenants: Sequence[Tenant] = (),
     ) -> None:
         if not networks:
             raise ValueError("a design problem needs at least one network")
         for name, cap in (("area_cap_mm2", area_cap_mm2), ("tdp_cap_w", tdp_cap_w)):
             if cap is not None and not (isfinite(cap) and cap > 0):
                 raise ValueError(f"{name} is {cap}, must be positive; leave it out for no cap")
-        if faults := objective_set.faults(networks):
+        names = [network.name for network in networks]
+        if absent := [t.workload for t in tenants if t.workload not in names]:
+            raise ValueError(f"tenant {absent[0]} is none of the networks {', '.join(names)}")
+        if faults := objective_set.faults(networks, tenants):
             raise ValueError("; ".join(faults))
         self.space = space
         self.networks = tuple(networks)
@@ -105,6 +126,10 @@ class DesignProblem:
         self.enumerate_limit = enumerate_limit
         self.objective_set = objective_set
         self.plans = plans
+        self.tenants = tuple(tenants)
+        shared = {tenant.workload for tenant in tenants}
+        #: networks of the tenants
+        self.sharing = [network for network in networks if network.name in shared]
         self._known: dict[str, Candidate | Infeasible] = {}
         self._tightened: dict[str, Candidate] = {}
         #: of candidates
@@ -144,7 +169,8 @@ class DesignProblem:
                 return Infeasible(reason, name, value, cap, unit, f"raise the cap, or {hint}")
         steady = self.plans == "steady"
         passes = [pass_bounds(n, hardware, steady) for n in self.networks]
-        least = design_costs(self.networks, hardware, cost, passes)
+        together = self.together(hardware, [engine_demand(n, hardware) for n in self.sharing])
+        least = design_costs(self.networks, hardware, cost, passes, together)
         for limit in self.objective_set.limits:
             if broken := limit.broken(limit.objective.cost(least)):
                 return broken
@@ -158,6 +184,24 @@ class DesignProblem:
             features=domain_features(hardware),
             least_excess=self.objective_set.excess(least),
         )
+
+    def together(self, hardware: Hardware, demands: Sequence[EngineDemand]) -> dict[str, float]:
+        """Return lower bounds of what all tenants together cost; nothing without tenants.
+
+        Args:
+            hardware: the design, or what stands for all designs of a box.
+            demands: of each of :attr:`sharing`.
+        """
+        if not self.tenants:
+            return {}
+        hz = hardware.frequency_mhz * 1e6
+        times = {
+            network.name: EngineTimes(
+                least.compute_cycles / hz, least.pin_cycles / hz, pass_batch(network, hardware)
+            )
+            for network, least in zip(self.sharing, demands, strict=True)
+        }
+        return least_together(self.tenants, times)
 
     def tightened(self, candidate: Candidate) -> Candidate:
         """Return a candidate with the tightest lower bounds that there are.
@@ -173,7 +217,11 @@ class DesignProblem:
         hardware = self._hardware.get(candidate.key) or self.space.build(candidate.point)
         assert not isinstance(hardware, Infeasible)
         passes = [tight_pass_bounds(n, hardware, self.plans) for n in self.networks]
-        least = design_costs(self.networks, hardware, hardware_cost(hardware), passes)
+        together = self.together(
+            hardware, [tight_engine_demand(n, hardware, self.plans) for n in self.sharing]
+        )
+        cost = hardware_cost(hardware)
+        least = design_costs(self.networks, hardware, cost, passes, together)
         return replace(
             candidate,
             values=tuple(map(max, candidate.values, self.objective_set.values(least))),

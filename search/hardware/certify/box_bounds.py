@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, HardwareCost
 from archloom.evaluators.bounds import (
+    EngineDemand,
     Relaxation,
     Relaxed,
     compute_cycles,
+    engine_demand,
     pass_bounds,
+    tight_engine_demand,
     tight_pass_bounds,
 )
 from archloom.space import Infeasible
@@ -92,7 +95,9 @@ class BoxBounds:
         steady = self._problem.plans == "steady"
         networks = self._problem.networks if len(relaxed.slices) else ()
         passes = [pass_bounds(network, relaxed.hardware, steady) for network in networks]
-        return self._bounded(box, relaxed, passes)
+        sharing = self._problem.sharing if networks else ()
+        demands = [engine_demand(network, relaxed.hardware) for network in sharing]
+        return self._bounded(box, relaxed, passes, demands)
 
     def tightened(self, found: BoundedBox) -> BoundedBox | None:
         """Return a box with the tightest bounds; None if no design in it keeps the limits."""
@@ -104,7 +109,11 @@ class BoxBounds:
         relaxed = found.relaxed or self._within_caps(self._relaxation.of(found.box))
         plans, networks = self._problem.plans, self._problem.networks
         passes = [tight_pass_bounds(network, relaxed.hardware, plans) for network in networks]
-        tight = self._bounded(found.box, relaxed, passes)
+        demands = [
+            tight_engine_demand(network, relaxed.hardware, plans)
+            for network in self._problem.sharing
+        ]
+        tight = self._bounded(found.box, relaxed, passes, demands)
         return None if tight is None else replace(tight.raised(found), tight=True, relaxed=None)
 
     def state(self, found: BoundedBox) -> list[Any]:
@@ -142,7 +151,11 @@ class BoxBounds:
         return relaxed.only(kept)
 
     def _bounded(
-        self, box: Box, relaxed: Relaxed, passes: Sequence[tuple[float, float]]
+        self,
+        box: Box,
+        relaxed: Relaxed,
+        passes: Sequence[tuple[float, float]],
+        demands: Sequence[EngineDemand],
     ) -> BoundedBox | None:
         """Return a box with costs of bounds of energy and cycles without leakage."""
         objective_set, networks = self._problem.objective_set, self._problem.networks
@@ -163,7 +176,8 @@ class BoxBounds:
             cycles = [max(c, more) for (_, c), more in zip(passes, own, strict=True)]
             leaking = [(pj + c * leakage_pj, c) for (pj, _), c in zip(passes, cycles, strict=True)]
             cost = HardwareCost(area_mm2, tdp_w, {}, {})
-            least = design_costs(networks, relaxed.hardware, cost, leaking)
+            together = self._together(relaxed, demands, own)
+            least = design_costs(networks, relaxed.hardware, cost, leaking, together)
             if self._counts_macs:
                 least = _used(least, macs / relaxed.hardware.macs)
             kept.append(all(excess <= 0 for excess in objective_set.excess(least)))
@@ -173,6 +187,17 @@ class BoxBounds:
         found = BoundedBox(box, relaxed.slices, np.array(rows), relaxed=relaxed)
         return found.only(np.array(kept))
 
+    def _together(
+        self, relaxed: Relaxed, demands: Sequence[EngineDemand], own: Sequence[float]
+    ) -> dict[str, float]:
+        """Return costs of all tenants in a slice in which networks take ``own`` cycles or more."""
+        own_of = dict(zip((n.name for n in self._problem.networks), own, strict=True))
+        least = [
+            one._replace(compute_cycles=max(one.compute_cycles, own_of[network.name]))
+            for network, one in zip(self._problem.sharing, demands, strict=True)
+        ]
+        return self._problem.together(relaxed.hardware, least)
+
 
 def _used(least: DesignCosts, share: float) -> DesignCosts:
     """Count the MACs of the design, not those of the relaxed hardware: so many of them."""
@@ -180,4 +205,4 @@ def _used(least: DesignCosts, share: float) -> DesignCosts:
     for name, costs in least.networks:
         used = {"utilisation": costs["utilisation"] * share} if "utilisation" in costs else {}
         networks.append((name, {**costs, **used}))
-    return DesignCosts(least.hardware, tuple(networks))
+    return DesignCosts(least.hardware, tuple(networks), least.together)

@@ -1,0 +1,84 @@
+"""Least work of a network for each of the two engines of a chip: the array and the pins.
+
+Where several networks share a chip, the array works on one while words of another come from DRAM.
+So the cycles of both are counted apart: what everything on the chip takes with DRAM infinitely
+fast, and what DRAM takes with everything else infinitely fast (docs/bounds.md, "Several networks
+on one chip"). Steady weights are out of the question: networks that share a buffer cannot keep
+theirs in it for ever.
+"""
+
+from typing import NamedTuple
+
+from archloom.evaluators.loopnest import vector_least
+from archloom.space import Infeasible
+from archloom.space.hardware import Hardware, fusion_cores, pass_batch
+from archloom.space.workload import Network
+
+from .compulsory import demand, least_dram_bits
+from .layer import layer_bound, word_bytes
+from .layer_kernel import CYCLES, dram_words, layer_costs
+from .mac_work import parallelism
+from .network import Plans, inside_costs, network_work, without_dram
+
+
+class EngineDemand(NamedTuple):
+    """Cycles that no pass over :func:`archloom.space.hardware.pass_batch` inferences goes below.
+
+    Attributes:
+        compute_cycles: of all that is on the chip.
+        pin_cycles: of DRAM.
+    """
+
+    compute_cycles: float
+    pin_cycles: float
+
+
+def engine_demand(network: Network, hardware: Hardware) -> EngineDemand:
+    """Return what no plan and no mappings go below, from compulsory work alone."""
+    need = demand(network, pass_batch(network, hardware))
+    compute = need.work.cycles(parallelism(hardware)) + need.vector_ops / hardware.vector_lanes
+    narrow = least_dram_bits(hardware) / hardware.word_bits
+    return EngineDemand(compute, need.dram_words * narrow / hardware.levels[-1].bandwidth_words)
+
+
+def tight_engine_demand(network: Network, hardware: Hardware, plans: Plans) -> EngineDemand:
+    """Return the tightest demand that there is; like tight bounds of a pass it takes ten times as
+    long.
+
+    Raises:
+        ValueError: plans that keep weights on the chip for ever.
+    """
+    if plans == "steady":
+        raise ValueError("networks that share a chip have no steady weights")
+    network = network.with_batch(pass_batch(network, hardware))
+    least = engine_demand(network, hardware)
+    cores = fusion_cores(hardware)
+    if plans == "layer_by_layer" or isinstance(cores, Infeasible):
+        compute, pins = _layer_by_layer(network, hardware)
+        return EngineDemand(max(least.compute_cycles, compute), max(least.pin_cycles, pins))
+    work, compute = network_work(network), 0.0
+    for density, nests in work.nests.items():
+        inside = inside_costs(hardware, cores, density, nests)
+        compute += float(nests.whole @ inside[:, CYCLES])
+    for layer, _, whole in work.vector:
+        # the unit works from the buffer, whose ports may take longer than it does
+        _, port_cycles = vector_least(layer, hardware)
+        compute += whole * max(0.0, port_cycles - layer.vector_ops / hardware.vector_lanes)
+    compute += work.partly.cycles(parallelism(hardware))
+    compute += demand(network).vector_ops / hardware.vector_lanes
+    return EngineDemand(max(least.compute_cycles, compute), least.pin_cycles)
+
+
+def _layer_by_layer(network: Network, hardware: Hardware) -> tuple[float, float]:
+    """Return cycles of the chip and of DRAM if every layer runs by itself, its maps in DRAM."""
+    work, sizes = network_work(network), word_bytes(hardware)
+    compute = dram_bytes = 0.0
+    for density, nests in work.nests.items():
+        design, prices = without_dram(hardware, density)
+        costs = layer_costs(design, prices, nests.bounds, nests.windows)
+        compute += float(nests.times @ costs[:, CYCLES])
+        dram_bytes += float(nests.times @ dram_words(design, sizes, nests.bounds, nests.windows))
+    for layer, times, _ in work.vector:
+        compute += times * layer.vector_ops / hardware.vector_lanes
+        dram_bytes += times * layer_bound(layer, hardware).dram_bytes
+    return compute, dram_bytes * 8 / hardware.word_bits / hardware.levels[-1].bandwidth_words

@@ -1,0 +1,112 @@
+"""Limits that designs have to keep, and all that a study asks of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite, log
+from typing import TYPE_CHECKING
+
+from archloom.space import Infeasible
+
+from .costs import DesignCosts
+from .objective import AREA, EDP, TDP, Objective
+from .tenants import Tenant
+
+if TYPE_CHECKING:
+    from archloom.space.workload import Network
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A constraint of what software decides: at most ``value``, or at least where more is better.
+
+    Attributes:
+        objective: what is limited; area and TDP have caps instead.
+        value: in the metric's unit.
+
+    Raises:
+        ValueError: a value that is not positive and finite, or a metric of the hardware.
+    """
+
+    objective: Objective
+    value: float
+
+    def __post_init__(self) -> None:
+        if not (isfinite(self.value) and self.value > 0):
+            raise ValueError(f"limit of {self.objective.name} is {self.value}, must be positive")
+        if self.objective.known:
+            raise ValueError(f"{self.objective.metric} has a cap, no limit")
+
+    @property
+    def sign(self) -> str:
+        """How people read the limit."""
+        return "at least" if self.objective.facts.rising else "at most"
+
+    @property
+    def text(self) -> str:
+        """The limit for people."""
+        unit = self.objective.facts.unit
+        return f"{self.objective.title} {self.sign} {self.value:g} {unit}".rstrip()
+
+    def excess(self, cost: float) -> float:
+        """Return ln(cost / its limit): at most 0 where the limit is kept."""
+        return log(cost / self.objective.figure(self.value))
+
+    def broken(self, least_cost: float) -> Infeasible | None:
+        """Return why no software keeps the limit on a design of that least cost, or None."""
+        if self.excess(least_cost) <= 0:
+            return None
+        facts, best = self.objective.facts, self.objective.figure(least_cost)
+        needed, available = (self.value, best) if facts.rising else (best, self.value)
+        hint = f"ease the limit, or {facts.hint}"
+        reason = limit_reason(self.objective.metric)
+        return Infeasible(reason, self.objective.name, needed, available, facts.unit, hint)
+
+
+def limit_reason(metric: str) -> str:
+    """Return the rule that a design breaks whose bound is beyond a limit."""
+    return f"{metric}_limit"
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectiveSet:
+    """What a study minimises, in its order, and the limits that designs have to keep.
+
+    Raises:
+        ValueError: no objective, two alike, none that software decides, or two limits alike.
+    """
+
+    objectives: tuple[Objective, ...] = (EDP, AREA, TDP)
+    limits: tuple[Limit, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = [objective.name for objective in self.objectives]
+        limited = [limit.objective.name for limit in self.limits]
+        for what, given in (("objective", names), ("limit", limited)):
+            twice = next((name for name in given if given.count(name) > 1), None)
+            if twice is not None:
+                raise ValueError(f"{twice} is an {what} twice")
+        if all(objective.known for objective in self.objectives):
+            raise ValueError("no objective depends on the software; add one, such as edp")
+
+    @property
+    def known(self) -> tuple[bool, ...]:
+        """For each objective whether the hardware alone determines it."""
+        return tuple(objective.known for objective in self.objectives)
+
+    @property
+    def measured(self) -> tuple[Objective, ...]:
+        """Objectives and what is limited, each once: the figures that a design is shown with."""
+        return tuple(dict.fromkeys([*self.objectives, *(limit.objective for limit in self.limits)]))
+
+    def values(self, design: DesignCosts) -> tuple[float, ...]:
+        """Return the cost of each objective."""
+        return tuple(objective.cost(design) for objective in self.objectives)
+
+    def excess(self, design: DesignCosts) -> tuple[float, ...]:
+        """Return ln(cost / limit) for each limit."""
+        return tuple(limit.excess(limit.objective.cost(design)) for limit in self.limits)
+
+    def faults(self, networks: "Sequence[Network]", tenants: Sequence[Tenant] = ()) -> list[str]:
+        """Return what is wrong with the objectives for these networks and tenants."""
+        found = ((g.name, g.fault(networks, tenants)) for g in self.measured)
+        return [f"{name}: {fault}" for name, fault in found if fault]
