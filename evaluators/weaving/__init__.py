@@ -1,0 +1,16 @@
+"""Weaving: layers of several networks on one accelerator, the fetches of one behind the compute of
+another.
+
+Read ``chain.py`` (what a network's layers cost; the engines and buffers) and ``ticks.py`` (both in
+whole numbers).
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .chain import Chain as Chain, Npu as Npu
+    from .ticks import Ticks as Ticks, ticked as ticked
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
