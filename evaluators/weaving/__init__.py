@@ -12,6 +12,12 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .chain import Chain as Chain, Npu as Npu
     from .plan_chain import plan_chain as plan_chain
+    from .simulator import (
+        Order as Order,
+        Stamps as Stamps,
+        makespan as makespan,
+        simulated as simulated,
+    )
     from .ticks import Ticks as Ticks, ticked as ticked
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
