@@ -1,0 +1,103 @@
+"""Chains in whole ticks: one tick is the time in which one byte is fetched."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Ints
+from .chain import Chain, Npu
+
+#: the most that all ticks and bytes of one run of every chain may add up to; sums of a few
+#: thousand runs then stay below 2**62
+MOST_TICKS = 2**50
+
+
+class Ticks(NamedTuple):
+    """Layers of chains, one after another, as kernels read them.
+
+    A layer with more weights than the buffer holds comes in equal parts. Times are in ticks of
+    one fetched byte.
+
+    Attributes:
+        first: int64[k + 1], where the layers of each chain begin; the last is their number.
+        fetch: int64[n], bytes of weights, none larger than the buffer.
+        compute: int64[n], ticks of the array.
+        maps: int64[n], bytes of feature maps over the pins.
+        footprint: int64[n], bytes of maps on chip while it runs.
+        live: int64[n], bytes of maps still to be read after it.
+        layer: int64[n], which layer of its chain a part belongs to.
+        buffer: bytes of weights that fit.
+        map_buffer: bytes of feature maps that fit.
+    """
+
+    first: Ints
+    fetch: Ints
+    compute: Ints
+    maps: Ints
+    footprint: Ints
+    live: Ints
+    layer: Ints
+    buffer: int
+    map_buffer: int
+
+    @property
+    def chains(self) -> int:
+        """How many chains there are."""
+        return len(self.first) - 1
+
+
+def ticked(chains: Sequence[Chain], npu: Npu) -> Ticks:
+    """Return chains in ticks of an NPU.
+
+    Cycles become ticks once, rounded up, so that all that follows is exact in integers. A layer of
+    w bytes comes in p = ceil(w / buffer) parts, part i with w (i + 1) // p - w i // p of them; the
+    same of its cycles and maps. Between two parts all maps of the layer live.
+
+    Raises:
+        ValueError: no chains, or ticks that add up to more than 2**50.
+    """
+    if not chains:
+        raise ValueError("there are no chains to weave; name at least one network")
+    ratio = Fraction(npu.dram_bytes_per_s) / npu.clock_hz
+    parts = [_parts(chain, ratio, npu) for chain in chains]
+    total = sum(sum(int(v) for v in p[row]) for p in parts for row in range(3))
+    if total > MOST_TICKS:
+        raise ValueError(
+            f"{', '.join(chain.name for chain in chains)} on NPU {npu.name}: bytes and cycles add "
+            f"up to {total} ticks of one fetched byte; at most 2**50 can be woven exactly"
+        )
+    columns = [np.concatenate([p[row] for p in parts]) for row in range(6)]
+    first = np.concatenate([[0], np.cumsum([len(p[0]) for p in parts])]).astype(np.int64)
+    return Ticks(first, *columns, npu.weight_buffer_bytes, npu.map_buffer_bytes)
+
+
+def _parts(chain: Chain, ratio: Fraction, npu: Npu) -> list[Ints]:
+    """Return the rows of a chain, each a column of :class:`Ticks`, with its layers in parts."""
+    whole, below = ratio.numerator, ratio.denominator
+    # rounded up in whole numbers of any size
+    compute = [-(-int(cycles) * whole // below) for cycles in chain.cycles]
+    counts = np.maximum(1, -(-chain.weight_bytes // npu.weight_buffer_bytes))
+    layer = np.repeat(np.arange(len(chain), dtype=np.int64), counts)
+    if counts.max() == 1:
+        split = [chain.weight_bytes, _exact(compute, chain), chain.map_bytes]
+        return [*split, chain.footprint_bytes, chain.live_bytes, layer]
+    rows: list[list[int]] = [[], [], []]
+    amounts = (chain.weight_bytes.tolist(), compute, chain.map_bytes.tolist())
+    for row, values in zip(rows, amounts, strict=True):
+        for value, p in zip(values, counts.tolist(), strict=True):
+            row += [value * (i + 1) // p - value * i // p for i in range(p)]
+    last = np.append(layer[1:] != layer[:-1], True)
+    live = np.where(last, chain.live_bytes[layer], chain.footprint_bytes[layer])
+    split = [_exact(row, chain) for row in rows]
+    return [*split, chain.footprint_bytes[layer], live, layer]
+
+
+def _exact(values: list[int], chain: Chain) -> Ints:
+    if max(values) > MOST_TICKS:
+        raise ValueError(
+            f"chain {chain.name}: a layer takes {max(values)} ticks of one fetched byte; "
+            "at most 2**50 can be woven exactly"
+        )
+    return np.array(values, np.int64)
