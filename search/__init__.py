@@ -2,7 +2,7 @@
 
 :mod:`.hardware` proposes designs and :mod:`.budget` shares effort out among them; :mod:`.software`
 finds the best plan of a design with :mod:`.fusion`, which asks :mod:`.mapping` for the mappings.
-Imports point from software to fusion to mapping. ``objectives.py`` and ``pareto.py`` say what is
+Imports point from software to fusion to mapping. :mod:`.objectives` and ``pareto.py`` say what is
 best, ``seeds.py`` derives all randomness, ``registry.py`` knows every search by its name.
 """
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         Limit as Limit,
         Objective as Objective,
         ObjectiveSet as ObjectiveSet,
+        Tenant as Tenant,
         design_costs as design_costs,
     )
     from .pareto import (

@@ -2,7 +2,7 @@
 
 ``compulsory.py`` holds for every plan and mapping, ``layer.py`` (compiled in ``layer_kernel.py``,
 ``traffic.py``, ``level_capacity.py``) for one layer on one hardware, ``network.py`` for a network,
-``engine_demand.py`` for the array and the pins of a chip apart, ``box_relaxation.py`` for all
+``two_engines.py`` for the array and the pins of a chip apart, ``box_relaxation.py`` for all
 designs of a box at once. ``gaps.py`` says how far a result is from
 its bound.
 """
@@ -14,11 +14,6 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .box_relaxation import Relaxation as Relaxation, Relaxed as Relaxed
     from .compulsory import compute_cycles as compute_cycles, pass_bounds as pass_bounds
-    from .engine_demand import (
-        EngineDemand as EngineDemand,
-        engine_demand as engine_demand,
-        tight_engine_demand as tight_engine_demand,
-    )
     from .gaps import mapping_gaps as mapping_gaps
     from .layer import (
         design_and_prices as design_and_prices,
@@ -31,6 +26,11 @@ if TYPE_CHECKING:
         Plans as Plans,
         any_plan_bound as any_plan_bound,
         tight_pass_bounds as tight_pass_bounds,
+    )
+    from .two_engines import (
+        EngineDemand as EngineDemand,
+        engine_demand as engine_demand,
+        tight_engine_demand as tight_engine_demand,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

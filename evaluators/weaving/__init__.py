@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     )
     from .metrics import StreamMetrics as StreamMetrics, stream_metrics as stream_metrics
     from .plan_chain import plan_chain as plan_chain
+    from .rooms import Rooms as Rooms, npu_of as npu_of, rooms_of as rooms_of
     from .simulator import (
         Order as Order,
         Stamps as Stamps,

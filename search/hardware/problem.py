@@ -117,6 +117,8 @@ class DesignProblem:
         names = [network.name for network in networks]
         if absent := [t.workload for t in tenants if t.workload not in names]:
             raise ValueError(f"tenant {absent[0]} is none of the networks {', '.join(names)}")
+        if tenants and plans == "steady":
+            raise ValueError("tenants share a chip, so no network's weights stay there for ever")
         if faults := objective_set.faults(networks, tenants):
             raise ValueError("; ".join(faults))
         self.space = space

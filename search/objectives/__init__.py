@@ -24,6 +24,8 @@ if TYPE_CHECKING:
         EngineTimes as EngineTimes,
         Tenant as Tenant,
         least_together as least_together,
+        mean_worth as mean_worth,
+        shares as shares,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -62,5 +62,5 @@ METRICS: Final[Mapping[str, Metric]] = {
         "stable_load_per_s", "stable load", "1/s", rising=True, of_tenants=True, style=".4g"
     ),
     "stp": Metric("stp", "STP", "", rising=True, of_tenants=True, style=".3f"),
-    "deadline": Metric("deadline_ratio", "latency / deadline", "", of_tenants=True, style=".3f"),
+    "deadline": Metric("deadline_ratio", "latency / deadline", "", of_tenants=True, style=".3g"),
 }

@@ -23,5 +23,6 @@ if TYPE_CHECKING:
         advance as advance,
         recorded_evaluator as recorded_evaluator,
     )
+    from .serving import Sharing as Sharing
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,5 +1,6 @@
 """Results of software search: of one network, and of a trial."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -59,9 +60,11 @@ class SoftwareResult:
             network, over the whole life of the trial.
         networks: best result by network name; empty if infeasible.
         infeasible: why some layer cannot run at all, or None.
+        together: costs of all networks that share the chip, by metric; empty if none do.
     """
 
     state: dict[str, Any]
     curve: Curve
     networks: dict[str, NetworkResult]
     infeasible: Infeasible | None
+    together: Mapping[str, float] = field(default_factory=dict)

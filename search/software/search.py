@@ -23,6 +23,7 @@ from ..registry import FUSION_SEARCHES, MAPPING_SEARCHES, RENAMED, renamed
 from ..seeds import derived_seed
 from .planners import fusion_search
 from .result import NetworkResult, SoftwareResult
+from .serving import Sharing, together_costs
 from .shared_budget import SharedSearch, SharedState
 
 #: what a unit of a trial's budget buys
@@ -98,13 +99,14 @@ class SoftwareTask:
     """One hardware, what it runs, and how its software is searched.
 
     Networks run over the batch that they come with, those of batch 1 over the hardware's native
-    batch.
+    batch. Where some of them share the chip, ``sharing`` says in which shares.
     """
 
     hardware: Hardware
     networks: tuple[Network, ...]
     settings: SoftwareSettings
     seed: int
+    sharing: Sharing | None = None
 
 
 def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> SoftwareResult:
@@ -123,6 +125,7 @@ def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> So
         return SoftwareResult({"networks": {}}, Curve((), ()), {}, impossible[0])
     states: dict[str, Any] = {}
     results: dict[str, NetworkResult] = {}
+    plans: dict[str, NetworkCost] = {}
     histories = []
     for network in task.networks:
         before = state["networks"][network.name] if state else None
@@ -130,7 +133,9 @@ def advance(task: SoftwareTask, state: dict[str, Any] | None, budget: int) -> So
         states[network.name] = after.state
         histories.append(after.history)
         results[network.name] = _result(after.evaluator, after.best, after.spent)
-    return SoftwareResult({"networks": states}, _mean_curve(histories), results, None)
+        plans[network.name] = _cost_of(after.evaluator, after.best)
+    together = together_costs(task.sharing, task.hardware, plans) if task.sharing else {}
+    return SoftwareResult({"networks": states}, _mean_curve(histories), results, None, together)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from archloom.space import Faults, KeyPath, Place, did_you_mean
 
 from .errors import EntryError, collecting, entry_error, refusal
 from .quantities import positive
+from .tenants import stored_deadlines, with_deadlines
 
 if TYPE_CHECKING:
     from archloom.space.workload import Network
@@ -113,9 +114,10 @@ def stored_objective_set(config: Mapping[str, Any]) -> ObjectiveSet:
         for key, metric in LIMITED.items()
         for entry in listed(constraints.get(key, []))
     ]
+    kept = with_deadlines(limits, stored_deadlines(config))
     if "objectives" not in config:
-        return ObjectiveSet(limits=tuple(limits))
-    return ObjectiveSet(tuple(map(_objective, config["objectives"])), tuple(limits))
+        return ObjectiveSet(limits=kept)
+    return ObjectiveSet(tuple(map(_objective, config["objectives"])), kept)
 
 
 def listed(data: Any) -> Sequence[Any]:
@@ -209,11 +211,12 @@ def held_out_objectives(
     """Return what is measured of the held-out networks together.
 
     The objectives that software decides, of all held-out networks: what the study has of one
-    workload, or weighs, becomes the geometric mean.
+    workload, or weighs, becomes the geometric mean. What is of tenants together is left out: the
+    held-out networks run one at a time.
     """
     found = (
         Objective(o.metric, "geomean" if o.aggregate == "weighted_sum" else o.aggregate)
         for o in objectives
-        if not o.known
+        if not o.known and not o.facts.of_tenants
     )
     return tuple(o for o in dict.fromkeys(found) if o.fault(networks) is None)

@@ -46,6 +46,7 @@ from .objectives_check import OF_KNOWN_LIMITS, OF_KNOWN_OBJECTIVES
 from .quantities import AreaMm2, PowerW, RoundLimits, TimeS
 from .selection import Pick
 from .start_from import StartSource
+from .tenants import Tenants, with_deadlines
 from .workload_reference import absolute
 from .workloads import HeldOut, Searched
 
@@ -111,6 +112,18 @@ def _obeyable(software: "Software", info: ValidationInfo) -> "Software":
     return software
 
 
+def _for_tenants(software: "Software", info: ValidationInfo) -> "Software":
+    """Refuse plans that fill the buffer with weights of one network for ever."""
+    from archloom.search.software import plans_of
+
+    if info.data.get("tenants") and plans_of(software.fusion) == "steady":
+        raise ValueError(
+            f"fusion {software.fusion!r} keeps weights of one network on the chip for ever, and "
+            "tenants share it: choose joint, fast or another planner"
+        )
+    return software
+
+
 def _to_the_end(halving: Choice, info: ValidationInfo) -> Choice:
     """Refuse to stop trials early where their results have to prove something."""
     if info.data.get("mode") == "exact" and halving.name != "none":
@@ -144,6 +157,10 @@ class Constraints(_Section):
     throughput_per_s: Limits = ()
     perf_per_tdp_per_s_w: Limits = ()
     utilisation: Limits = ()
+    goodput_per_s: Limits = ()
+    stable_load_per_s: Limits = ()
+    stp: Limits = ()
+    deadline_ratio: Limits = ()
 
     @property
     def limits(self) -> tuple[Limit, ...]:
@@ -234,6 +251,7 @@ class StudyConfig(_Section):
         name: names the study's directory.
         seed: all randomness derives from it.
         workloads: networks, see ``archloom.studies.config.workloads``.
+        tenants: workloads that share the chip, in which shares and by which deadlines.
         density: of the networks' weights and inputs.
         space: a built-in template's name, or the path of a template (from the study file).
         objectives: what is minimised, or maximised where more is better.
@@ -261,6 +279,8 @@ class StudyConfig(_Section):
     name: Annotated[str, Field(pattern=STUDY_NAME)]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     workloads: Searched
+    # left out of the identity of studies that do without, which are older than the choice
+    tenants: Annotated[Tenants, Field(exclude_if=lambda tenants: not tenants)] = ()
     validation: Annotated[Validation, BeforeValidator(_with_key)] = Validation()
     density: Density = Density()
     space: Annotated[str, AfterValidator(_readable_space)]
@@ -276,7 +296,9 @@ class StudyConfig(_Section):
     trials: Count
     batch_size: Count = 8
     logical_workers: Count = 1
-    software: Annotated[Software, AfterValidator(_obeyable)] = Software()
+    software: Annotated[Software, AfterValidator(_obeyable), AfterValidator(_for_tenants)] = (
+        Software()
+    )
     executor: ExecutorChoice = ExecutorChoice()
     round_limits: RoundLimits = RoundLimits()
     storage: Annotated[Database | None, BeforeValidator(given_database), Field(exclude=True)] = None
@@ -285,7 +307,8 @@ class StudyConfig(_Section):
     @property
     def objective_set(self) -> ObjectiveSet:
         """Objectives and limits."""
-        return ObjectiveSet(self.objectives, self.constraints.limits)
+        deadlines = any(tenant.deadline_s is not None for tenant in self.tenants)
+        return ObjectiveSet(self.objectives, with_deadlines(self.constraints.limits, deadlines))
 
     def location(self, out: str | None = None) -> Location:
         """Return where the study is kept: ``out`` if it is given, else what the file says of it.

@@ -169,7 +169,8 @@ class Study:
         self, hardware: "Hardware", result: "SoftwareResult", edp: float
     ) -> dict[str, float]:
         measured = self.problem.objective_set.measured
-        values = figures(measured, self.problem.networks, hardware, result.networks)
+        networks = self.problem.networks
+        values = figures(measured, networks, hardware, result.networks, result.together)
         # the software search has summed the EDP up already, and rounding may differ
         return values | ({EDP.name: edp} if EDP in measured else {})
 
@@ -179,11 +180,15 @@ def figures(
     networks: "Sequence[Network]",
     hardware: "Hardware",
     found: "Mapping[str, NetworkResult]",
+    together: Mapping[str, float] | None = None,
 ) -> dict[str, float]:
-    """Return a design's figure of each objective by name, with the best software."""
+    """Return a design's figure of each objective by name, with the best software.
+
+    ``together`` are costs of all networks that share the chip.
+    """
     best = [found[network.name] for network in networks]
     passes = [(one.energy_pj, one.latency_cycles) for one in best]
-    costs = design_costs(networks, hardware, hardware_cost(hardware), passes)
+    costs = design_costs(networks, hardware, hardware_cost(hardware), passes, together)
     return {objective.name: objective.figure(objective.cost(costs)) for objective in objectives}
 
 
@@ -205,7 +210,7 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
             optimizer refuses an option or the objectives.
     """
     from archloom.search import BUDGET_ALLOCATORS
-    from archloom.search.software import SoftwareSettings, advance as search_software
+    from archloom.search.software import Sharing, SoftwareSettings, advance as search_software
 
     problem = design_problem(config, space)
     obstacle = problem.obstacle(derived_seed(config.seed, 0, "obstacle"))
@@ -213,6 +218,9 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
         raise UserError(f"space {config.space} has no feasible design; the nearest: {obstacle}")
     settings = SoftwareSettings(**config.software.settings)
     halving = config.halving
+    # the same requests for all designs
+    seed = derived_seed(config.seed, "serving")
+    sharing = Sharing(config.tenants, seed) if config.tenants else None
     study = Study(
         config,
         problem,
@@ -222,6 +230,7 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
             advance or search_software,
             _networks(config, config.validation.workloads),
             TaskLimits(**dict(config.round_limits), stall_s=config.executor.stall_s),
+            sharing,
         ),
         BUDGET_ALLOCATORS[halving.name](**halving.options),
         baseline_hardware(config.baseline, problem.space) if config.baseline else None,
@@ -246,6 +255,7 @@ def design_problem(config: StudyConfig, space: Path | str) -> "DesignProblem":
         config.enumerate or (PROOF_LIMIT if config.mode == "exact" else ENUMERATE_LIMIT),
         objective_set=config.objective_set,
         plans=plans_of(config.software.fusion),
+        tenants=config.tenants,
     )
 
 

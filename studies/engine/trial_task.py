@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from archloom.studies.storage import Crash, Lost, TaskResult, decode, encode
 
 if TYPE_CHECKING:
-    from archloom.search.software import SoftwareResult, SoftwareSettings, SoftwareTask
+    from archloom.search.software import Sharing, SoftwareResult, SoftwareSettings, SoftwareTask
     from archloom.space.hardware import Hardware
     from archloom.space.workload import Network
 
@@ -47,6 +47,7 @@ class TaskContext:
         advance: the software search.
         held_out: networks that designs are validated on.
         limits: of each task.
+        sharing: networks that share a chip; None if none do.
     """
 
     networks: "tuple[Network, ...]"
@@ -54,6 +55,7 @@ class TaskContext:
     advance: "Advance"
     held_out: "tuple[Network, ...]" = ()
     limits: TaskLimits = TaskLimits()
+    sharing: "Sharing | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +85,8 @@ def perform(context: TaskContext, task: TrialTask) -> TaskResult | Crash:
     try:
         held = task.held_out
         networks = context.networks if held is None else (context.held_out[held],)
-        search = SoftwareTask(task.hardware, networks, context.settings, task.seed)
+        sharing = context.sharing if held is None else None
+        search = SoftwareTask(task.hardware, networks, context.settings, task.seed, sharing)
         state = None if task.previous is None else decode(task.previous).state
         payload = encode(context.advance(search, state, task.budget))
     except (MemoryError, OSError) as error:

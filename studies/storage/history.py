@@ -96,6 +96,8 @@ def encode(result: SoftwareResult) -> str:
         "networks": {name: best.to_dict() for name, best in result.networks.items()},
         "infeasible": result.infeasible.to_dict() if result.infeasible else None,
     }
+    if result.together:
+        content["together"] = dict(result.together)
     return pack(content)
 
 
@@ -113,6 +115,7 @@ def decode(payload: str) -> SoftwareResult:
             Curve(tuple(content["evaluations"]), tuple(content["edp"])),
             {name: NetworkResult.from_dict(found) for name, found in content["networks"].items()},
             Infeasible(**reason) if reason else None,
+            content.get("together", {}),
         )
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, zlib.error) as error:
         raise UserError(

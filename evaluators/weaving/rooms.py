@@ -1,0 +1,76 @@
+"""Where weights of several networks wait on a chip, and where their maps lie.
+
+Weights wait in the outermost memory on the chip that keeps weights, maps lie in the outermost that
+keeps inputs and outputs. Where that is one memory for both, whoever schedules decides how much of
+it weights may take; where it has buffers of its own for each tensor, or where the two are different
+levels, the design does. Of several instances that each serve a part of the chip, weights are taken
+to be spread over all of them, unless the instances are cores that all need the same ones.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from archloom.space import Infeasible
+from archloom.space.hardware import Hardware, StorageLevel, fusion_cores
+
+from .chain import Npu
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """Memory for weights that wait, and for maps.
+
+    Attributes:
+        weight_bytes, map_bytes: of each; where it is one memory, all of it.
+        shared: whether it is one memory.
+    """
+
+    weight_bytes: int
+    map_bytes: int
+    shared: bool
+
+
+def rooms_of(hardware: Hardware) -> Rooms | Infeasible:
+    """Return the memories of a chip, or why nothing can wait there."""
+    weights = _outermost(hardware, "weights")
+    if weights is None:
+        hint = "weights of several networks need a memory on the chip to wait in"
+        return Infeasible("no_weight_buffer", hardware.name, 1, 0, "memory", hint)
+    maps = _outermost(hardware, "inputs", "outputs")
+    waiting = _bytes(weights, "weights") * _spread(hardware, weights)
+    if maps is None:
+        return Rooms(max(1, int(waiting)), 0, False)
+    if maps is weights and not weights.private:
+        return Rooms(int(waiting), int(_bytes(maps, "inputs")), True)
+    lying = _bytes(maps, "inputs") + (_bytes(maps, "outputs") if maps.private else 0)
+    return Rooms(max(1, int(waiting)), int(lying), False)
+
+
+def npu_of(hardware: Hardware, weight_buffer_bytes: int, map_buffer_bytes: int) -> Npu:
+    """Return both engines of a chip with such buffers.
+
+    A clock that is not whole in Hz counts as the next lower whole one.
+    """
+    clock_hz = int(Fraction(hardware.frequency_mhz) * 10**6)
+    bytes_per_cycle = Fraction(hardware.levels[-1].bandwidth_words) * hardware.word_bits / 8
+    return Npu(
+        hardware.name, bytes_per_cycle * clock_hz, clock_hz, weight_buffer_bytes, map_buffer_bytes
+    )
+
+
+def _outermost(hardware: Hardware, *tensors: str) -> StorageLevel | None:
+    inside = reversed(hardware.levels[:-1])
+    return next((level for level in inside if set(tensors) <= set(level.keeps)), None)
+
+
+def _bytes(level: StorageLevel, tensor: str) -> float:
+    """Bytes of one instance for a tensor."""
+    if isinstance(level.capacity_bytes, tuple):
+        return dict[str, float](level.capacity_bytes).get(tensor, 0.0)
+    return level.total_bytes
+
+
+def _spread(hardware: Hardware, level: StorageLevel) -> int:
+    cores = fusion_cores(hardware)
+    each = 1 if isinstance(cores, Infeasible) else cores.count
+    return max(1, level.instances // each)

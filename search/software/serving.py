@@ -1,0 +1,142 @@
+"""What a chip does for several networks at once, with the software that was found for each.
+
+The plans become chains of layers (:mod:`archloom.evaluators.weaving`), and a stream of all of them
+in the tenants' shares is woven layer by layer. Goodput, STP and latencies are of that schedule, so
+they are reached, not promised; the stable load is that of requests which come at random.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from archloom.evaluators.fusion import NetworkCost
+from archloom.evaluators.weaving import (
+    Chain,
+    Rooms,
+    Ticks,
+    isolated_ticks,
+    npu_of,
+    plan_chain,
+    rooms_of,
+    ticked,
+)
+from archloom.search.weaving import MixedStream, alone_ticks, mixed_stream
+from archloom.space import Infeasible
+from archloom.space.hardware import Hardware
+
+from ..objectives import Tenant, mean_worth, shares
+
+#: of a memory for weights and maps, what maps get of that which the largest plan leaves free
+_MAP_PARTS: Final = (0.0, 0.25, 0.5, 0.75)
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Networks that share a chip.
+
+    Attributes:
+        tenants: at least one.
+        seed: of the requests; the same for all designs of a study.
+    """
+
+    tenants: tuple[Tenant, ...]
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Woven:
+    """Tenants on a chip whose memory is split.
+
+    Attributes:
+        work: their chains.
+        ticks_per_s: ticks of a second.
+        passes: float64[k], passes of each for one inference of the mix.
+        stream: of passes in these ratios.
+    """
+
+    work: Ticks
+    ticks_per_s: float
+    passes: np.ndarray
+    stream: MixedStream
+
+    @property
+    def rate_per_s(self) -> float:
+        """Inferences of the mix per second."""
+        return self.stream.rate * self.ticks_per_s / float(self.passes.sum())
+
+
+def together_costs(
+    sharing: Sharing, hardware: Hardware, plans: Mapping[str, NetworkCost]
+) -> dict[str, float]:
+    """Return the costs of all tenants together, by metric.
+
+    Args:
+        sharing: the tenants.
+        hardware: the chip.
+        plans: the best plan of each network, evaluated there.
+
+    Raises:
+        ValueError: a chip without a memory in which weights could wait.
+    """
+    tenants = sharing.tenants
+    costs = [plans[tenant.workload] for tenant in tenants]
+    woven = _best_split(hardware, costs, shares(tenants))
+    figures = {
+        "goodput": woven.rate_per_s * mean_worth(tenants),
+        "stp": _stp(woven) if len(tenants) > 1 else 1.0,
+    }
+    found = {metric: 1.0 / figure for metric, figure in figures.items()}
+    alone_s = alone_ticks(woven.work) / woven.ticks_per_s
+    late = [
+        float(seconds) / tenant.deadline_s
+        for tenant, seconds in zip(tenants, alone_s, strict=True)
+        if tenant.deadline_s is not None
+    ]
+    return found | ({"deadline": max(late)} if late else {})
+
+
+def _best_split(hardware: Hardware, costs: Sequence[NetworkCost], mix: Sequence[float]) -> _Woven:
+    """Return the tenants with the split of the memory that gives the best stream."""
+    rooms = rooms_of(hardware)
+    if isinstance(rooms, Infeasible):
+        raise ValueError(str(rooms))
+    chains = [plan_chain(cost) for cost in costs]
+    passes = np.array(mix) / [cost.network.batch for cost in costs]
+    woven = [
+        _woven(hardware, chains, passes, weights, maps) for weights, maps in _splits(rooms, chains)
+    ]
+    return max(woven, key=lambda one: one.stream.rate)
+
+
+def _splits(rooms: Rooms, chains: Sequence[Chain]) -> list[tuple[int, int]]:
+    """Return bytes for weights and for maps that are worth a trial.
+
+    Every plan has the room that it was evaluated with; what the largest one leaves free is split.
+    """
+    if not rooms.shared:
+        return [(rooms.weight_bytes, rooms.map_bytes)]
+    largest = max(int(chain.footprint_bytes.max()) for chain in chains)
+    maps = [largest + int(part * max(0, rooms.map_bytes - largest)) for part in _MAP_PARTS]
+    return [(max(1, rooms.weight_bytes - one), one) for one in dict.fromkeys(maps)]
+
+
+def _woven(
+    hardware: Hardware,
+    chains: Sequence[Chain],
+    passes: np.ndarray,
+    weight_bytes: int,
+    map_bytes: int,
+) -> _Woven:
+    npu = npu_of(hardware, weight_bytes, map_bytes)
+    work = ticked(chains, npu)
+    stream = mixed_stream(work, (passes / passes.sum()).tolist())
+    return _Woven(work, float(npu.dram_bytes_per_s), passes, stream)
+
+
+def _stp(woven: _Woven) -> float:
+    """Return STP (Eyerman and Eeckhout, IEEE Micro 28(3), 2008): of all networks the sum of the
+    rate times the time of a pass where nothing else runs."""
+    rates = woven.stream.rate * woven.passes / woven.passes.sum()
+    return float(rates @ isolated_ticks(woven.work))

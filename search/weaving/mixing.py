@@ -1,0 +1,119 @@
+"""The best stream of several networks in given shares, and the most that any could do.
+
+At the shares s_m, queries of the mix at a rate r keep each resource busy for r sum s_m d_m of the
+time, where d_m are the demands of a query (:func:`archloom.evaluators.weaving.demands`). So no
+schedule's rate is above 1 / max over resources of sum s_m d_m: the linear program of
+``evaluators/weaving/throughput.py`` with the ratios of all rates given.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from archloom.evaluators import Floats, Ints
+from archloom.evaluators.weaving import Order, Ticks, demands, makespan
+
+from .rules import deficits
+from .mix_kernel import SERIAL, Mix, stream_order
+
+#: targets that are tried, as shares of the weight buffer (section "strings" of docs/weaving.md)
+TARGETS: Final = (0.02, 0.1, 0.2, 0.35, 0.5, 0.8)
+
+#: queries that a chain may be ahead of its turn; more gain nothing, and wait longer
+_AHEAD: Final = 2
+
+#: layers of the stream that counts, and of those that are tried: what starts and ends it is less
+#: than a thousandth
+_LAYERS: Final = 200_000
+_TRIED: Final = 20_000
+
+#: relative; demands are sums of whole numbers
+_ROUNDING: Final = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class MixedStream:
+    """A stream of several chains, and what bounds it.
+
+    Attributes:
+        rate: queries of the mix per tick, where each chain has at least its share of them.
+        bound: no schedule's rate is above it.
+        target: of the strings, as a share of the weight buffer; None for one query after another.
+        busy: shares of the time in which array and pins work.
+    """
+
+    rate: float
+    bound: float
+    target: float | None
+    busy: tuple[float, float]
+
+
+def mixed_stream(work: Ticks, shares: Sequence[float]) -> MixedStream:
+    """Return the best of the streams that are tried.
+
+    Args:
+        work: chains.
+        shares: of all queries; positive, and they add up to 1.
+    """
+    mix, rows = np.asarray(shares, np.float64), demands(work)
+    bound = 1.0 / (float((mix @ rows).max()) * (1 - _ROUNDING))
+    needs = deficits(work, True)
+    short = _queries(work, mix, _TRIED)
+    targets = [SERIAL, *(int(share * work.buffer) for share in TARGETS)]
+    tried = [_done(work, short, needs, target) for target in targets]
+    best = int(np.argmin(tried))
+    queries = _queries(work, mix, _LAYERS)
+    done = _done(work, queries, needs, targets[best])
+    compute, pins = (queries @ rows[:, :2]) / done
+    return MixedStream(
+        float((queries / mix).min() / done),
+        bound,
+        TARGETS[best - 1] if best else None,
+        (float(compute), float(pins)),
+    )
+
+
+def mixed_order(work: Ticks, shares: Sequence[float], target: float | None, layers: int) -> Order:
+    """Return the order of a stream of about so many layers, by the rule of a target."""
+    queries = _queries(work, np.asarray(shares, np.float64), layers)
+    at = SERIAL if target is None else int(target * work.buffer)
+    order = _blank(work, queries)
+    stream_order(work, Mix(queries, _AHEAD, deficits(work, True), at), len(order), order)
+    return Order(order, np.empty(0, np.int64))
+
+
+def alone_ticks(work: Ticks) -> Ints:
+    """Return int64[k]: when a query of each chain is done that finds the chip empty."""
+    lengths, none = np.diff(work.first), np.empty(0, np.int64)
+    return np.array(
+        [
+            makespan(work, Order(np.full(length, m, np.int64), none))
+            for m, length in enumerate(lengths)
+        ],
+        np.int64,
+    )
+
+
+def _done(work: Ticks, queries: Ints, needs: Ints, target: int) -> int:
+    order = _blank(work, queries)
+    return int(stream_order(work, Mix(queries, _AHEAD, needs, target), len(order), order))
+
+
+def _blank(work: Ticks, queries: Ints) -> Ints:
+    return np.empty(int(queries @ np.diff(work.first)), np.int64)
+
+
+def _queries(work: Ticks, mix: Floats, layers: int) -> Ints:
+    """Return whole numbers of queries in nearly these shares, of about so many layers.
+
+    Of all sums between half as many and as many, the one in which the least is wasted.
+    """
+    most = max(1, int(layers / float(mix @ np.diff(work.first))))
+    sums = np.arange(max(1, most // 2), most + 1)
+    counts = np.maximum(1, np.rint(np.outer(sums, mix))).astype(np.int64)
+    ratios = counts / mix
+    waste = ratios.max(axis=1) / ratios.min(axis=1)
+    found: Ints = counts[int(np.argmin(waste - 1e-9 * sums))]
+    return found

@@ -1,0 +1,113 @@
+"""Networks that share a chip, as study files name them (``docs/study_files.md``)."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from pydantic import PlainSerializer, PlainValidator, ValidationInfo
+
+from archloom.search import Limit, Objective, Tenant
+from archloom.space import Faults, Place, did_you_mean
+
+from .errors import EntryError, collecting, entry_error, refusal
+from .quantities import positive
+
+if TYPE_CHECKING:
+    from .workloads import Workload
+
+_KEYS: Final = ("workload", "share", "weight", "deadline_ms")
+
+#: what a deadline asks of a design: that a request alone keeps it
+_IN_TIME: Final = Limit(Objective("deadline"), 1.0)
+
+
+def _read_tenants(entries: Any, info: ValidationInfo) -> tuple[Tenant, ...]:
+    """Return the tenants that a study file lists; of workloads that are wrong nothing is said.
+
+    Raises:
+        ValidationError: everything that is wrong with them.
+    """
+    if not isinstance(entries, list | tuple):
+        raise ValueError(f"{entries!r} must be a list of tenants, such as [{{workload: resnet50}}]")
+    workloads: Sequence[Workload] = info.data.get("workloads") or ()
+    labels = [workload.label for workload in workloads]
+    faults = Faults()
+    tenants: list[Tenant] = []
+    for i, entry in enumerate(entries):
+        with collecting(faults, i):
+            tenant = _tenant(entry, labels)
+            if tenant.workload in [other.workload for other in tenants]:
+                raise entry_error(f"{tenant.workload} is a tenant already", *_where(entry))
+            tenants.append(tenant)
+    if faults:
+        raise refusal(faults, entries)
+    return tuple(tenants)
+
+
+def _tenant(entry: Any, labels: Sequence[str]) -> Tenant:
+    fields = {"workload": entry} if isinstance(entry, str) else entry
+    if not isinstance(fields, dict):
+        raise entry_error(f"{entry!r} must be a workload's label or a mapping with 'workload'")
+    faults = Faults()
+    for key in (key for key in fields if key not in _KEYS):
+        faults.add(Place().key(key), f"is an unknown key; {did_you_mean(str(key), _KEYS)}")
+    workload = fields.get("workload")
+    if workload is None:
+        faults.add(Place(), "workload is missing")
+    elif not isinstance(workload, str):
+        faults.add(Place(keys=_where(entry)), f"{workload!r} must be a workload's label")
+    elif labels and workload not in labels:
+        faults.add(
+            Place(keys=_where(entry)),
+            f"workload {workload!r} is unknown; {did_you_mean(workload, labels)}",
+        )
+    numbers = {
+        key: _number(fields[key], key, unit, faults)
+        for key, unit in (("share", ""), ("weight", ""), ("deadline_ms", "ms"))
+        if key in fields
+    }
+    if faults:
+        raise EntryError(faults)
+    deadline_ms = numbers.pop("deadline_ms", None)
+    deadline_s = None if deadline_ms is None else deadline_ms / 1e3
+    return Tenant(str(workload), **numbers, deadline_s=deadline_s)
+
+
+def _where(entry: Any) -> tuple[str, ...]:
+    return ("workload",) if isinstance(entry, dict) else ()
+
+
+def _number(value: Any, key: str, unit: str, faults: Faults) -> float:
+    try:
+        return positive(value, unit)
+    except ValueError as error:
+        faults.add(Place(keys=(key,)), str(error))
+        return 1.0
+
+
+def _tenants_data(tenants: Sequence[Tenant]) -> list[dict[str, Any]]:
+    """Return plain YAML values that :func:`_read_tenants` reads, defaults written out."""
+    return [
+        {
+            "workload": tenant.workload,
+            "share": tenant.share,
+            "weight": tenant.weight,
+            **({} if tenant.deadline_s is None else {"deadline_ms": tenant.deadline_s * 1e3}),
+        }
+        for tenant in tenants
+    ]
+
+
+Tenants = Annotated[
+    tuple[Tenant, ...], PlainValidator(_read_tenants), PlainSerializer(_tenants_data)
+]
+
+
+def with_deadlines(limits: Sequence[Limit], deadlines: bool) -> tuple[Limit, ...]:
+    """Return limits, with the one that deadlines are where no other limit is of them."""
+    of_them = any(limit.objective == _IN_TIME.objective for limit in limits)
+    return (*limits, _IN_TIME) if deadlines and not of_them else tuple(limits)
+
+
+def stored_deadlines(config: Mapping[str, Any]) -> bool:
+    """Return whether a tenant of a study's directory has a deadline."""
+    return any("deadline_ms" in tenant for tenant in config.get("tenants", ()))
