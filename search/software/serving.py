@@ -14,6 +14,7 @@ import numpy as np
 from archloom.evaluators.fusion import NetworkCost
 from archloom.evaluators.weaving import (
     Chain,
+    Npu,
     Rooms,
     Ticks,
     isolated_ticks,
@@ -27,6 +28,7 @@ from archloom.space import Infeasible
 from archloom.space.hardware import Hardware
 
 from ..objectives import Tenant, mean_worth, shares
+from .request_load import stable_rate
 
 #: of a memory for weights and maps, what maps get of that which the largest plan leaves free
 _MAP_PARTS: Final = (0.0, 0.25, 0.5, 0.75)
@@ -50,16 +52,21 @@ class _Woven:
     """Tenants on a chip whose memory is split.
 
     Attributes:
-        work: their chains.
-        ticks_per_s: ticks of a second.
+        chains, npu, work: their chains, what they share, and both in ticks.
         passes: float64[k], passes of each for one inference of the mix.
         stream: of passes in these ratios.
     """
 
+    chains: Sequence[Chain]
+    npu: Npu
     work: Ticks
-    ticks_per_s: float
     passes: np.ndarray
     stream: MixedStream
+
+    @property
+    def ticks_per_s(self) -> float:
+        """Ticks of a second."""
+        return float(self.npu.dram_bytes_per_s)
 
     @property
     def rate_per_s(self) -> float:
@@ -94,6 +101,8 @@ def together_costs(
         for tenant, seconds in zip(tenants, alone_s, strict=True)
         if tenant.deadline_s is not None
     ]
+    if len(late) == len(tenants):
+        found["stable_load"] = 1.0 / _stable_load(woven, sharing)
     return found | ({"deadline": max(late)} if late else {})
 
 
@@ -132,7 +141,15 @@ def _woven(
     npu = npu_of(hardware, weight_bytes, map_bytes)
     work = ticked(chains, npu)
     stream = mixed_stream(work, (passes / passes.sum()).tolist())
-    return _Woven(work, float(npu.dram_bytes_per_s), passes, stream)
+    return _Woven(chains, npu, work, passes, stream)
+
+
+def _stable_load(woven: _Woven, sharing: Sharing) -> float:
+    """Return inferences of the mix per second whose passes hardly ever miss a deadline."""
+    deadlines_s = [t.deadline_s for t in sharing.tenants if t.deadline_s is not None]
+    total = float(woven.passes.sum())
+    ratios = (woven.passes / total).tolist()
+    return stable_rate(woven.chains, woven.npu, ratios, deadlines_s, sharing.seed) / total
 
 
 def _stp(woven: _Woven) -> float:

@@ -15,8 +15,8 @@ import numpy as np
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.weaving import Order, Ticks, demands, makespan
 
-from .rules import deficits
 from .mix_kernel import SERIAL, Mix, stream_order
+from .rules import deficits
 
 #: targets that are tried, as shares of the weight buffer (section "strings" of docs/weaving.md)
 TARGETS: Final = (0.02, 0.1, 0.2, 0.35, 0.5, 0.8)
