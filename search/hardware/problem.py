@@ -21,6 +21,7 @@ from archloom.evaluators.bounds import (
     tight_engine_demand,
     tight_pass_bounds,
 )
+from archloom.evaluators.weaving import rooms_of
 from archloom.space import Infeasible
 from archloom.space.design_space import HardwareSpace, Point
 from archloom.space.hardware import Hardware, pass_batch
@@ -169,6 +170,8 @@ class DesignProblem:
         ):
             if cap is not None and value > cap:
                 return Infeasible(reason, name, value, cap, unit, f"raise the cap, or {hint}")
+        if self.tenants and isinstance(rooms := rooms_of(hardware), Infeasible):
+            return rooms
         steady = self.plans == "steady"
         passes = [pass_bounds(n, hardware, steady) for n in self.networks]
         together = self.together(hardware, [engine_demand(n, hardware) for n in self.sharing])

@@ -20,11 +20,11 @@ from archloom.search.weaving.serving import (
 )
 
 #: requests of a load, and how many of them may be late
-REQUESTS: Final = 1000
-_LATE: Final = 10
+REQUESTS: Final = 500
+_LATE: Final = 5
 
 #: a load that is so much larger has too many late ones
-_TOLERANCE: Final = 0.005
+_TOLERANCE: Final = 0.01
 
 #: the least load that is looked for, as a share of the largest that the engines allow: there
 #: hardly any two requests meet

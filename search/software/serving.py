@@ -41,10 +41,12 @@ class Sharing:
     Attributes:
         tenants: at least one.
         seed: of the requests; the same for all designs of a study.
+        stable_load: whether anybody asks for the stable load, which takes longer than all else.
     """
 
     tenants: tuple[Tenant, ...]
     seed: int
+    stable_load: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ class _Woven:
 def together_costs(
     sharing: Sharing, hardware: Hardware, plans: Mapping[str, NetworkCost]
 ) -> dict[str, float]:
-    """Return the costs of all tenants together, by metric.
+    """Return the costs of all tenants together, by metric: as many as are asked for and known.
 
     Args:
         sharing: the tenants.
@@ -101,7 +103,7 @@ def together_costs(
         for tenant, seconds in zip(tenants, alone_s, strict=True)
         if tenant.deadline_s is not None
     ]
-    if len(late) == len(tenants):
+    if sharing.stable_load:
         found["stable_load"] = 1.0 / _stable_load(woven, sharing)
     return found | ({"deadline": max(late)} if late else {})
 

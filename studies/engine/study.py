@@ -220,7 +220,8 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
     halving = config.halving
     # the same requests for all designs
     seed = derived_seed(config.seed, "serving")
-    sharing = Sharing(config.tenants, seed) if config.tenants else None
+    loads = any(objective.metric == "stable_load" for objective in config.objective_set.measured)
+    sharing = Sharing(config.tenants, seed, loads) if config.tenants else None
     study = Study(
         config,
         problem,

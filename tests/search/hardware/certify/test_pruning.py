@@ -11,11 +11,12 @@ from archloom.search.hardware.certify.certificate import Certificate
 from archloom.search.hardware.certify.pruning import DominancePruner
 from archloom.search.hardware.problem import DesignProblem
 from archloom.search.hardware.protocol import Observation
-from archloom.search.objectives import Limit, Objective, ObjectiveSet, design_costs
+from archloom.search.objectives import Limit, Objective, ObjectiveSet, Tenant, design_costs
 from archloom.search.pareto import hypervolume, non_dominated
 from archloom.search.software.planners import plans_of
 from archloom.search.software.result import SoftwareResult
 from archloom.search.software.search import SoftwareSettings, SoftwareTask, advance
+from archloom.search.software.serving import Sharing
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.design_space.parameter import Point
 from archloom.space.hardware.hardware import Hardware
@@ -27,34 +28,50 @@ from ....contracts.problems import small_space
 TINY = (network("tiny_cnn"), network("tiny_mlp"))
 
 
+TENANTS = (Tenant("tiny_cnn", 3.0, 1.0, 1e-3), Tenant("tiny_mlp", 1.0, 2.0, 1e-3))
+
+
 @cache
-def searched(hardware: Hardware, fusion: str = "none") -> SoftwareResult:
+def searched(
+    hardware: Hardware, fusion: str = "none", sharing: Sharing | None = None
+) -> SoftwareResult:
     mapping = ("exact", 20_000) if fusion == "none" else ("local", 500)
     settings = SoftwareSettings(fusion, 4, *mapping)
-    return advance(SoftwareTask(hardware, TINY, settings, 0), None, 6)
+    return advance(SoftwareTask(hardware, TINY, settings, 0, sharing), None, 6)
+
+
+def tenants_of(objective_set: ObjectiveSet) -> tuple[Tenant, ...]:
+    """Return tenants, if any objective or limit is of tenants."""
+    shared = any(objective.facts.of_tenants for objective in objective_set.measured)
+    return TENANTS if shared else ()
 
 
 def measured(problem: DesignProblem, point: Point, fusion: str = "none") -> Observation:
     """Return the result of a real search of the design's software."""
     hardware = problem.space.build(point)
     assert isinstance(hardware, Hardware)
-    found = searched(hardware, fusion)
+    stable = any(o.metric == "stable_load" for o in problem.objective_set.measured)
+    sharing = Sharing(problem.tenants, 0, stable) if problem.tenants else None
+    found = searched(hardware, fusion, sharing)
     if found.infeasible:
         return Observation(point, None, 0, found.infeasible.reason)
     passes = [(found.networks[n.name].energy_pj, found.networks[n.name].latency_cycles)
               for n in TINY]  # fmt: skip
-    costs = design_costs(TINY, hardware, hardware_cost(hardware), passes)
+    cost = hardware_cost(hardware)
+    costs = design_costs(TINY, hardware, cost, passes, found.together)
     return Observation(
         point, problem.objective_set.values(costs), 6, None, problem.objective_set.excess(costs)
     )
 
 
 def small_problem(folder: Path, objective_set: ObjectiveSet | None = None) -> DesignProblem:
+    objective_set = objective_set or ObjectiveSet()
     return DesignProblem(
         small_space(folder),
         TINY,
-        objective_set=objective_set or ObjectiveSet(),
+        objective_set=objective_set,
         plans="layer_by_layer",
+        tenants=tenants_of(objective_set),
     )
 
 
@@ -83,12 +100,13 @@ GOALS = (
     ObjectiveSet((Objective("energy"), Objective("latency"), Objective("area"))),
     ObjectiveSet((Objective("edp", "max"), Objective("tdp"))),
     ObjectiveSet((Objective("edp"), Objective("area")), (Limit(Objective("latency"), 2e-4),)),
+    ObjectiveSet((Objective("goodput"), Objective("area")), (Limit(Objective("deadline"), 0.2),)),
 )
 
 
 @pytest.mark.parametrize(
     ("objective_set", "batch"),
-    sweep([(goal, (1, 8)[(i + turn) % 2]) for turn in (0, 1) for i, goal in enumerate(GOALS)], 4),
+    sweep([(goal, (1, 8)[(i + turn) % 2]) for turn in (0, 1) for i, goal in enumerate(GOALS)], 5),
 )
 def test_the_proven_front_is_that_of_brute_force(
     objective_set: ObjectiveSet, batch: int, tmp_path_factory: pytest.TempPathFactory

@@ -17,18 +17,18 @@ from archloom.search.objectives import (
     METRICS,
     TDP,
     Limit,
-    MetricName,
     Objective,
     ObjectiveSet,
     design_costs,
 )
+from archloom.search.objectives.metrics import MetricName
 from archloom.search.software.search import SoftwareSettings, SoftwareTask, advance
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.errors import Infeasible
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network
 
-from ..contracts.problems import analytic_edp, small_space
+from ...contracts.problems import analytic_edp, small_space
 
 OF_SOFTWARE: list[MetricName] = [
     "edp", "energy", "latency", "throughput", "perf_per_tdp", "utilisation"
@@ -115,7 +115,8 @@ def test_figures_and_costs_are_inverse(metric: MetricName) -> None:
     objective = Objective(metric)
     for cost in (1e-9, 0.37, 4e6):
         assert objective.figure(objective.figure(cost)) == pytest.approx(cost, rel=1e-15)
-    rising = metric in ("throughput", "perf_per_tdp", "utilisation")
+    falling = ("edp", "energy", "latency", "area", "tdp", "deadline")
+    rising = metric not in falling
     assert (objective.figure(2.0) < objective.figure(1.0)) == rising
 
 
