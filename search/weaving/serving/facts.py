@@ -17,7 +17,8 @@ def facts_of(work: Ticks, lead_target: float = 0.5) -> Facts:
         lead_target: share of the weight buffer; below that much lead ``strings`` builds up more.
     """
     need, rest, largest, computes = _facts(work)
-    return Facts(need, rest, largest, computes, int(lead_target * work.buffer))
+    gain = work.compute - work.fetch - work.maps
+    return Facts(need, gain, rest, largest, computes, int(lead_target * work.buffer))
 
 
 @compiled

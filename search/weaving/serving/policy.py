@@ -11,7 +11,7 @@ from archloom.evaluators import Floats
 from archloom.evaluators.weaving import Ticks
 from archloom.space import did_you_mean, is_amount
 
-from .kernel import AT_ARRIVAL, AT_START, NEVER, Conduct
+from .kernel import AT_ARRIVAL, AT_START, NEVER, NO_WINDOW, Conduct
 from .rules import EDF, EXACT_IDLE, FCFS, LAYERWEAVER, STRINGS
 
 #: rules by name, in the order of tables
@@ -88,8 +88,7 @@ class Policy:
             most: requests in all.
             most_missed: requests that may be missed or shed before serving ends early.
         """
-        # nobody has less time to spare than this
-        window = -_MOST if self.slack_window is None else self.slack_window * isolated.max()
+        window = NO_WINDOW if self.slack_window is None else self.slack_window * isolated.max()
         margin = np.ceil((self.shed or 0.0) * isolated)
         return Conduct(
             RULES[self.rule],

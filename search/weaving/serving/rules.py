@@ -49,6 +49,7 @@ class Facts(NamedTuple):
     Attributes:
         need: int64[parts], lead that the layers from here on need until they pay for themselves;
             -1 if they never do.
+        gain: int64[parts], ticks by which the array works longer on the layer than its bytes take.
         rest: int64[parts], ticks of the busier engine for this layer and those after it.
         largest: int64[k], most bytes that a layer of the network moves.
         computes: int64[k], 1 if the network takes longer to compute than to fetch.
@@ -56,6 +57,7 @@ class Facts(NamedTuple):
     """
 
     need: Ints
+    gain: Ints
     rest: Ints
     largest: Ints
     computes: Ints
@@ -85,7 +87,7 @@ def least_slack(heads: Heads, facts: Facts, now: int, window: int) -> int:
 
 
 @helper
-def by_strings(work: Ticks, engines: Engines, heads: Heads, facts: Facts) -> int:
+def by_strings(engines: Engines, heads: Heads, facts: Facts) -> int:
     """Return the network that keeps the lead near its target.
 
     While the lead is low: the network whose next layers pay for themselves with the least lead.
@@ -98,7 +100,7 @@ def by_strings(work: Ticks, engines: Engines, heads: Heads, facts: Facts) -> int
         part = heads.part[m]
         if part == NOBODY:
             continue
-        gain = work.compute[part] - work.fetch[part] - work.maps[part]
+        gain = facts.gain[part]
         fits = (facts.need[part] >= 0) == rising
         value = gain if rising else -gain
         if fits and rising:

@@ -4,9 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from archloom.evaluators import Bools, Floats, Ints
+from archloom.evaluators import Bools, Ints
 from archloom.evaluators.weaving import Order
 
+from .arrivals import networks_of
 from .facts import facts_of
 from .kernel import serve
 from .policy import Policy
@@ -92,7 +93,7 @@ def served(
     # the kernel writes arrivals of closed loops
     requests = requests._replace(arrival=requests.arrival.copy())
     lengths = np.diff(tenants.work.first)
-    network = np.repeat(np.arange(len(lengths)), np.diff(requests.first))
+    network = networks_of(requests)
     room = int(lengths[network].sum()) if log else 0
     steps = Steps(np.empty(room, np.int64), np.empty(room, np.int64)) if log else _NO_STEPS
     conduct = policy.conduct(tenants.work, tenants.isolated, most or count, count)
@@ -139,9 +140,3 @@ def _check(tenants: Tenants, requests: Requests, most: int) -> None:
             f"{most} requests up to tick {latest} may take more than 2**60 ticks of one fetched "
             "byte; serve fewer, or sooner"
         )
-
-
-def latencies(found: Served, of: int) -> tuple[Floats, Floats]:
-    """Return latencies of the finished requests of a network: in isolated times, and in ms."""
-    ticks = found.latency[found.finished & (found.network == of)].astype(np.float64)
-    return ticks / found.tenants.isolated[of], ticks / found.tenants.ticks_per_s * 1e3
