@@ -45,7 +45,7 @@ def stable_load(
     """Return the largest load with few misses, by bisection on common random numbers.
 
     All loads are tried on the same draws. Misses do not quite rise with the load: what is found is
-    a load with few enough of them, so that at one that is higher by the tolerance there are too many.
+    a load with few enough of them, near a higher one that has too many.
 
     Args:
         tenants: the networks; their deadlines decide what a miss is.
