@@ -48,6 +48,11 @@ if TYPE_CHECKING:
         isolated_ticks as isolated_ticks,
         throughput_bound as throughput_bound,
     )
-    from .ticks import Ticks as Ticks, ticked as ticked
+    from .ticks import Ticks as Ticks, repeated as repeated, ticked as ticked
+    from .weight_stationary import (
+        NPUS as NPUS,
+        WeightStationary as WeightStationary,
+        weight_stationary_chain as weight_stationary_chain,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
