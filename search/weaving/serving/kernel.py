@@ -16,20 +16,9 @@ from archloom.evaluators.weaving import (
     wait_until,
 )
 
+from ..rules.run import Run
 from .requests import Outcome, Requests, Steps
-from .rules import (
-    EDF,
-    EXACT_IDLE,
-    FCFS,
-    NOBODY,
-    STRINGS,
-    Facts,
-    Heads,
-    by_idle_time,
-    by_strings,
-    earliest,
-    least_slack,
-)
+from .rules import NOBODY, Facts, Heads, choice, least_slack
 
 #: when a request may be turned away
 NEVER: Final = 0
@@ -74,8 +63,8 @@ class Queues(NamedTuple):
         waiting: int64[k], requests that were looked at, not turned away and not begun.
         look: int64[k], tick from which its head may be another one, or may be turned away.
         last: int64[k], when the last of its requests so far ended.
-        count: int64[3], requests taken up in all; those missed or shed; networks that have a head
-            which has arrived.
+        count: int64[3], requests taken up in all; those missed or shed; networks whose head has
+            arrived and is not turned away.
     """
 
     head: Ints
@@ -94,7 +83,7 @@ _READY: Final = 2
 class Server(NamedTuple):
     """All that the loop reads and writes."""
 
-    work: Ticks
+    run: Run
     requests: Requests
     conduct: Conduct
     facts: Facts
@@ -122,9 +111,11 @@ def serve(
     first, zero = requests.first[:-1], np.zeros(chains, np.int64)
     count = np.zeros(3, np.int64)
     queues = Queues(first.copy(), first.copy(), zero, zero.copy(), zero.copy(), count)
-    heads = Heads(np.full(chains, NOBODY, np.int64), zero.copy(), zero.copy())
+    heads = Heads(zero.copy(), zero.copy())
     engines = new_engines(conduct.room)
-    server = Server(work, requests, conduct, facts, outcome, engines, queues, heads)
+    # of its fields the rules read whose next layer is which, and who has one
+    run = Run(work, zero.copy(), work.first[:-1].copy(), _LATER, steps.chain)
+    server = Server(run, requests, conduct, facts, outcome, engines, queues, heads)
     return _loop(server, steps)
 
 
@@ -166,18 +157,18 @@ def _look_at_all(server: Server, now: int) -> int:
 @helper
 def _look(server: Server, m: int, now: int) -> None:
     """Find the next request of a network, after those that are turned away now."""
-    requests, outcome, queues, heads = server.requests, server.outcome, server.queues, server.heads
-    begin, shed = server.work.first[m], server.conduct.shed
+    requests, outcome, queues, run = server.requests, server.outcome, server.queues, server.run
+    shed, begun = server.conduct.shed, run.position[m] > run.work.first[m]
     queues.look[m] = _LATER
-    if heads.part[m] == begin:
-        # a head that has not begun is looked at again
-        heads.part[m] = NOBODY
+    if run.queries[m] and not begun:
+        # a head that waits is looked at again
+        run.queries[m] = 0
         queues.count[_READY] -= 1
     while True:
         if shed == AT_ARRIVAL:
             _admit(server, m, now)
         r = queues.head[m]
-        if heads.part[m] != NOBODY or r == requests.first[m + 1]:
+        if begun or r == requests.first[m + 1]:
             return
         if outcome.shed[r]:
             _close(requests, queues, m, outcome.ended[r])
@@ -194,7 +185,8 @@ def _look(server: Server, m: int, now: int) -> None:
             continue
         if shed == AT_START:
             queues.look[m] = latest + 1
-        heads.part[m], heads.arrival[m], heads.deadline[m] = begin, arrival, deadline
+        server.heads.arrival[m], server.heads.deadline[m] = arrival, deadline
+        run.queries[m] = 1
         queues.count[_READY] += 1
         return
 
@@ -202,8 +194,8 @@ def _look(server: Server, m: int, now: int) -> None:
 @helper
 def _admit(server: Server, m: int, now: int) -> None:
     """Turn away those that have arrived and are expected to be late behind their own queue."""
-    work, requests, queues = server.work, server.requests, server.queues
-    rest, part = server.facts.rest, server.heads.part[m]
+    requests, queues, rest = server.requests, server.queues, server.facts.rest
+    begin, part = server.run.work.first[m], server.run.position[m]
     while queues.seen[m] < requests.first[m + 1] and queues.count[_TAKEN] < server.conduct.most:
         r = queues.seen[m]
         # of a closed loop, the next batch has no arrivals yet
@@ -211,8 +203,8 @@ def _admit(server: Server, m: int, now: int) -> None:
             queues.look[m] = requests.arrival[r]
             return
         queues.seen[m] += 1
-        ahead = queues.waiting[m] * rest[work.first[m]]
-        if part > work.first[m]:
+        ahead = queues.waiting[m] * rest[begin]
+        if part > begin:
             ahead += rest[part]
         if now + ahead + server.conduct.margin[m] > requests.arrival[r] + requests.within[r]:
             _turn_away(server.outcome, queues, r, now)
@@ -229,31 +221,24 @@ def _turn_away(outcome: Outcome, queues: Queues, r: int, now: int) -> None:
 @helper
 def _chosen(server: Server, now: int) -> int:
     """Return the network whose next layer runs."""
-    conduct, heads, facts = server.conduct, server.heads, server.facts
+    conduct, run = server.conduct, server.run
     if server.queues.count[_READY] == 1:
         only = 0
-        while heads.part[only] == NOBODY:
+        while not run.queries[only]:
             only += 1
         return only
     if conduct.window != NO_WINDOW:
-        urgent = least_slack(heads, facts, now, conduct.window)
+        urgent = least_slack(run, server.heads, server.facts, now, conduct.window)
         if urgent != NOBODY:
             return urgent
-    rule = conduct.rule
-    if rule == STRINGS:
-        return by_strings(server.engines, heads, facts)
-    if rule == FCFS:
-        return earliest(heads, heads.arrival)
-    if rule == EDF:
-        return earliest(heads, heads.deadline)
-    return by_idle_time(server.work, server.engines, heads, facts, rule == EXACT_IDLE, now)
+    return choice(conduct.rule, run, server.engines, server.heads, server.facts)
 
 
 @helper
 def _run(server: Server, m: int, now: int) -> bool:
     """Run the next layer of a network; return whether heads may have changed."""
-    work, requests, queues, heads = server.work, server.requests, server.queues, server.heads
-    part, r = heads.part[m], queues.head[m]
+    run, queues, work = server.run, server.queues, server.run.work
+    part, r = run.position[m], queues.head[m]
     done = run_layer(
         server.engines, work.fetch[part], work.maps[part], work.compute[part], work.buffer
     )
@@ -261,12 +246,13 @@ def _run(server: Server, m: int, now: int) -> bool:
     if part == work.first[m]:
         changed = _begin(server, m, r, now)
     if part + 1 < work.first[m + 1]:
-        heads.part[m] = part + 1
+        run.position[m] = part + 1
         return changed
+    requests = server.requests
     server.outcome.ended[r] = done
     queues.count[_MISSED] += done - requests.arrival[r] > requests.within[r]
     queues.count[_READY] -= 1
-    heads.part[m], queues.look[m] = NOBODY, 0
+    run.position[m], run.queries[m], queues.look[m] = work.first[m], 0, 0
     _close(requests, queues, m, done)
     return True
 

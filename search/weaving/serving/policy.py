@@ -11,8 +11,9 @@ from archloom.evaluators import Floats
 from archloom.evaluators.weaving import Ticks
 from archloom.space import did_you_mean, is_amount
 
+from .facts import facts_of
 from .kernel import AT_ARRIVAL, AT_START, NEVER, NO_WINDOW, Conduct
-from .rules import EDF, EXACT_IDLE, FCFS, LAYERWEAVER, STRINGS
+from .rules import EDF, EXACT_IDLE, FCFS, LAYERWEAVER, STRINGS, Facts
 
 #: rules by name, in the order of tables
 RULES: Final[Mapping[str, int]] = MappingProxyType(
@@ -78,6 +79,10 @@ class Policy:
         shed = "" if self.shed is None else f" + shed {self.shed:g}"
         late = " at arrival" if self.shed is not None and self.shed_at == "arrival" else ""
         return f"{self.rule}{slack}{shed}{late}"
+
+    def facts(self, work: Ticks) -> Facts:
+        """Return what the rule knows of chains."""
+        return facts_of(work, self.lead_target, self.rule == "exact_idle")
 
     def conduct(self, work: Ticks, isolated: Floats, most: int, most_missed: int) -> Conduct:
         """Return it as the kernel reads it.

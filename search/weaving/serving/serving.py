@@ -8,7 +8,6 @@ from archloom.evaluators import Bools, Ints
 from archloom.evaluators.weaving import Order
 
 from .arrivals import networks_of
-from .facts import facts_of
 from .kernel import serve
 from .policy import Policy
 from .requests import Outcome, Requests, Steps
@@ -97,7 +96,7 @@ def served(
     room = int(lengths[network].sum()) if log else 0
     steps = Steps(np.empty(room, np.int64), np.empty(room, np.int64)) if log else _NO_STEPS
     conduct = policy.conduct(tenants.work, tenants.isolated, most or count, count)
-    facts = facts_of(tenants.work, policy.lead_target)
+    facts = policy.facts(tenants.work)
     ran = serve(tenants.work, requests, conduct, facts, outcome, steps)
     order = Order(steps.chain[:ran], steps.release[:ran]) if log else None
     return Served(tenants, policy, requests, outcome, network, order)
@@ -109,7 +108,7 @@ def missed_at_most(tenants: Tenants, policy: Policy, requests: Requests, most_mi
     _check(tenants, requests, count)
     outcome = _blank(count)
     conduct = policy.conduct(tenants.work, tenants.isolated, count, most_missed)
-    facts = facts_of(tenants.work, policy.lead_target)
+    facts = policy.facts(tenants.work)
     serve(tenants.work, requests, conduct, facts, outcome, _NO_STEPS)
     late = outcome.ended - requests.arrival > requests.within
     gone = (outcome.begun < 0) | (outcome.ended < 0)
