@@ -206,7 +206,7 @@ class Account:
             w, a, c = self.chains[m][self.at[m]]
             fetched, _ = self._fetch(self.now + a, w, 0)
             done = max(self.done, fetched) + c
-            waits = max(0, w + a - max(0, self.done - self.now))
+            waits = max(0, w + a - (self.done - self.now))
             # everything else that could come while the layers before are computed
             _, more = self._fetch(fetched, self.buffer, w, self.done)
             inherent = c - (self.buffer - w)
@@ -221,10 +221,10 @@ class Account:
 
         computing = [m for m in ready if self._compute_bound(m)]
         fetching = [m for m in ready if not self._compute_bound(m)]
-        if computing and all(waits > 0 for _, waits, _ in found.values()):
-            return best(computing)
-        if fetching and all(blocks > 0 for _, _, blocks in found.values()):
-            return best(fetching)
+        if all(waits > 0 for _, waits, _ in found.values()):
+            return best(computing or ready)
+        if all(blocks > 0 for _, _, blocks in found.values()):
+            return best(fetching or ready)
         return best(ready)
 
     def _compute_bound(self, m: int) -> bool:

@@ -1,8 +1,10 @@
-"""Serving: requests that arrive over time, on networks that share an NPU, with deadlines.
+"""Serving: requests that arrive over time, for networks that share an NPU, with deadlines.
 
 ``tenants.py`` says who shares what, ``arrivals.py`` when requests come, ``policy.py`` how they are
-served; ``serving.py`` runs the event loop of ``kernel.py``, which asks ``rules.py`` for the next
-layer.
+served. ``serving.py`` runs the event loop of ``kernel.py``, which asks ``rules.py`` whose layer is
+next. ``metrics.py`` has the figures of a run, ``stable_load.py`` and ``load_curve.py`` those of many
+on common random numbers, ``design_value.py`` those that a search of hardware asks for, and
+``goodput_bound.py`` what no policy gets above.
 """
 
 from typing import TYPE_CHECKING
@@ -10,9 +12,34 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .arrivals import draws_of as draws_of, open_requests as open_requests
-    from .policy import Policy as Policy
-    from .serving import missed_at_most as missed_at_most
+    from .arrivals import (
+        Draws as Draws,
+        closed_requests as closed_requests,
+        draws_of as draws_of,
+        given_requests as given_requests,
+        open_requests as open_requests,
+    )
+    from .design_value import (
+        Demand as Demand,
+        DesignValue as DesignValue,
+        design_value as design_value,
+        value_bound as value_bound,
+    )
+    from .load_curve import LoadPoint as LoadPoint, load_curve as load_curve
+    from .metrics import (
+        ServingMetrics as ServingMetrics,
+        TenantMetrics as TenantMetrics,
+        latencies as latencies,
+        serving_metrics as serving_metrics,
+    )
+    from .policy import RULES as RULES, SHED_AT as SHED_AT, Policy as Policy
+    from .requests import NO_DEADLINE as NO_DEADLINE, Requests as Requests
+    from .serving import (
+        Served as Served,
+        missed_at_most as missed_at_most,
+        served as served,
+    )
+    from .stable_load import StableLoad as StableLoad, stable_load as stable_load
     from .tenants import Deadline as Deadline, Tenants as Tenants
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

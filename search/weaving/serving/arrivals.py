@@ -68,6 +68,12 @@ def given_requests(arrival: Ints, network: Ints, within: Ints) -> Requests:
     return Requests(first, arrival[order], within[network[order]], np.zeros(len(within), np.int64))
 
 
+def networks_of(requests: Requests) -> Ints:
+    """Return int64[n]: which network each request is for."""
+    networks: Ints = np.repeat(np.arange(len(requests.batch)), np.diff(requests.first))
+    return networks
+
+
 def closed_requests(count: int, batches: Sequence[int], within: Ints) -> Requests:
     """Return requests of closed loops: a network's next batch comes when the last one has ended.
 

@@ -11,8 +11,9 @@ from archloom.evaluators import Floats
 from archloom.evaluators.weaving import Ticks
 from archloom.space import did_you_mean, is_amount
 
-from .kernel import AT_ARRIVAL, AT_START, NEVER, Conduct
-from .rules import EDF, EXACT_IDLE, FCFS, LAYERWEAVER, STRINGS
+from .facts import facts_of
+from .kernel import AT_ARRIVAL, AT_START, NEVER, NO_WINDOW, Conduct
+from .rules import EDF, EXACT_IDLE, FCFS, LAYERWEAVER, STRINGS, Facts
 
 #: rules by name, in the order of tables
 RULES: Final[Mapping[str, int]] = MappingProxyType(
@@ -79,6 +80,10 @@ class Policy:
         late = " at arrival" if self.shed is not None and self.shed_at == "arrival" else ""
         return f"{self.rule}{slack}{shed}{late}"
 
+    def facts(self, work: Ticks) -> Facts:
+        """Return what the rule knows of chains."""
+        return facts_of(work, self.lead_target, self.rule == "exact_idle")
+
     def conduct(self, work: Ticks, isolated: Floats, most: int, most_missed: int) -> Conduct:
         """Return it as the kernel reads it.
 
@@ -88,8 +93,7 @@ class Policy:
             most: requests in all.
             most_missed: requests that may be missed or shed before serving ends early.
         """
-        # nobody has less time to spare than this
-        window = -_MOST if self.slack_window is None else self.slack_window * isolated.max()
+        window = NO_WINDOW if self.slack_window is None else self.slack_window * isolated.max()
         margin = np.ceil((self.shed or 0.0) * isolated)
         return Conduct(
             RULES[self.rule],

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from archloom.evaluators import Bools, Floats, Ints
+from archloom.evaluators import Bools, Ints
 from archloom.evaluators.weaving import Order
 
-from .facts import facts_of
+from .arrivals import networks_of
 from .kernel import serve
 from .policy import Policy
 from .requests import Outcome, Requests, Steps
@@ -92,11 +92,11 @@ def served(
     # the kernel writes arrivals of closed loops
     requests = requests._replace(arrival=requests.arrival.copy())
     lengths = np.diff(tenants.work.first)
-    network = np.repeat(np.arange(len(lengths)), np.diff(requests.first))
+    network = networks_of(requests)
     room = int(lengths[network].sum()) if log else 0
     steps = Steps(np.empty(room, np.int64), np.empty(room, np.int64)) if log else _NO_STEPS
     conduct = policy.conduct(tenants.work, tenants.isolated, most or count, count)
-    facts = facts_of(tenants.work, policy.lead_target)
+    facts = policy.facts(tenants.work)
     ran = serve(tenants.work, requests, conduct, facts, outcome, steps)
     order = Order(steps.chain[:ran], steps.release[:ran]) if log else None
     return Served(tenants, policy, requests, outcome, network, order)
@@ -108,7 +108,7 @@ def missed_at_most(tenants: Tenants, policy: Policy, requests: Requests, most_mi
     _check(tenants, requests, count)
     outcome = _blank(count)
     conduct = policy.conduct(tenants.work, tenants.isolated, count, most_missed)
-    facts = facts_of(tenants.work, policy.lead_target)
+    facts = policy.facts(tenants.work)
     serve(tenants.work, requests, conduct, facts, outcome, _NO_STEPS)
     late = outcome.ended - requests.arrival > requests.within
     gone = (outcome.begun < 0) | (outcome.ended < 0)
@@ -139,9 +139,3 @@ def _check(tenants: Tenants, requests: Requests, most: int) -> None:
             f"{most} requests up to tick {latest} may take more than 2**60 ticks of one fetched "
             "byte; serve fewer, or sooner"
         )
-
-
-def latencies(found: Served, of: int) -> tuple[Floats, Floats]:
-    """Return latencies of the finished requests of a network: in isolated times, and in ms."""
-    ticks = found.latency[found.finished & (found.network == of)].astype(np.float64)
-    return ticks / found.tenants.isolated[of], ticks / found.tenants.ticks_per_s * 1e3

@@ -80,7 +80,7 @@ def by_kernel(
         most,
         queue_room(work, most),
     )
-    facts = facts_of(work)._replace(low=rules.low)
+    facts = facts_of(work, 0.0, rules.rule == "exact_idle")._replace(target=rules.low)
     ran = serve(work, own, conduct, facts, outcome, steps)
     return outcome, Steps(steps.chain[:ran], steps.release[:ran]), own.arrival
 

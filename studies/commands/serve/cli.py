@@ -1,0 +1,156 @@
+"""The command line of ``archloom serve``."""
+
+from pathlib import Path
+from typing import Annotated, Final
+
+from archloom.studies.rendering.text import new_console
+
+from ..options import Argument, AsJson, Option, Seed
+
+SERVE_EXAMPLES: Final = (
+    "Example: archloom serve resnet50 bert_base --hardware memory_centric --load 0.7 "
+    "--deadline 4x --shed 1.3; "
+    "archloom serve resnet50 bert_base --hardware memory_centric --network-set "
+    "bert_base.sequence_length=16 --qps 1500 --deadline resnet50=2ms --deadline bert_base=3ms "
+    "--stable --plot latency.html; "
+    "archloom serve resnet50 bert_base --hardware memory_centric --trace requests.csv --csv; "
+    "archloom serve resnet50 bert_base --hardware memory_centric --arrivals single"
+)
+
+
+def serve(
+    sources: Annotated[
+        list[str],
+        Argument("NETWORK...", "Networks that share the chip, as for archloom networks."),
+    ],
+    hardware: Annotated[
+        str,
+        Option("--hardware", metavar="HARDWARE", help="What they share."),
+    ],
+    arrivals: Annotated[
+        str,
+        Option(
+            "--arrivals",
+            metavar="KIND",
+            help="poisson; bursts (of --size for one network); single (the next request of a "
+            "network comes when the last is done); batches (the same, --size at once).",
+        ),
+    ] = "poisson",
+    load: Annotated[
+        float | None,
+        Option(
+            "--load", help="Of poisson and bursts: 1 keeps a resource busy all the time; else 0.7."
+        ),
+    ] = None,
+    qps: Annotated[
+        float | None, Option("--qps", help="Requests a second in all, instead of --load.")
+    ] = None,
+    size: Annotated[
+        int | None, Option("--size", least=1, help="Requests of a burst or batch; else 8.")
+    ] = None,
+    shares: Annotated[
+        list[str] | None,
+        Option(
+            "--share",
+            metavar="NETWORK=X",
+            help="How many of the requests are for it; for each network, or for none: then what "
+            "bounds STP.",
+        ),
+    ] = None,
+    trace: Annotated[
+        Path | None,
+        Option(
+            "--trace",
+            metavar="FILE",
+            help="Requests of a CSV file instead: columns network, and time_s, time_ms or time_us.",
+        ),
+    ] = None,
+    deadlines: Annotated[
+        list[str] | None,
+        Option(
+            "--deadline",
+            metavar="[NETWORK=]TIME",
+            help="20ms, or 4x for four isolated times; of a network, or of all others. Repeat.",
+        ),
+    ] = None,
+    policy: Annotated[
+        str,
+        Option("--policy", metavar="RULE", help="Whose layer is next; an unknown one lists all."),
+    ] = "strings",
+    slack: Annotated[
+        float | None,
+        Option(
+            "--slack",
+            help="Requests with less time to spare than this share of the longest isolated time "
+            "go first.",
+        ),
+    ] = None,
+    shed: Annotated[
+        float | None,
+        Option(
+            "--shed", help="Turn away what is nearer to its deadline than so many isolated times."
+        ),
+    ] = None,
+    shed_at: Annotated[
+        str | None,
+        Option(
+            "--shed-at",
+            metavar="WHEN",
+            help="That is looked at when a request would start (start), or as it comes, behind "
+            "those that wait (arrival).",
+        ),
+    ] = None,
+    requests: Annotated[
+        int | None, Option("--requests", least=1, help="In all; 3000 unless said.")
+    ] = None,
+    seed: Seed = 0,
+    stable: Annotated[
+        bool, Option("--stable", help="Find the largest load with few misses, too.")
+    ] = False,
+    missed: Annotated[
+        float | None,
+        Option("--missed", help="Of --stable: the share that may be missed; 0.01 unless said."),
+    ] = None,
+    batch: Annotated[
+        int | None, Option("--batch", least=1, help="Images or sequences of a request; else 1.")
+    ] = None,
+    network_settings: Annotated[
+        list[str] | None,
+        Option(
+            "--network-set",
+            metavar="[NETWORK.]NAME=VALUE",
+            help="An option of a network, or of all that have it; repeat.",
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        Option(
+            "--plot",
+            metavar="FILE",
+            help="Draw latencies, and goodput and p99 over the load: .html, .png or .svg.",
+        ),
+    ] = None,
+    as_csv: Annotated[
+        bool, Option("--csv", help="Print CSV: what became of each request.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Serve requests that come over time, for networks that share a chip, with deadlines.
+
+    Prints latencies, misses and goodput beside the bound that no policy gets above.
+    docs/serving.md explains what is printed.
+    """
+    from .command import Answer, Stream, Tenancy, policy_of, serve_requests
+
+    stream = Stream(arrivals, load, qps, size, trace, requests, seed)
+    conduct = policy_of(policy, slack, shed, shed_at)
+    answer = Answer(as_json, as_csv, plot, stable, missed)
+    tenancy = Tenancy(
+        tuple(sources),
+        hardware,
+        batch,
+        tuple(network_settings or ()),
+        tuple(shares or ()),
+        tuple(deadlines or ()),
+    )
+    serve_requests(tenancy, stream, conduct, answer, new_console())
