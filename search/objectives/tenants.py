@@ -30,7 +30,7 @@ class Tenant:
         workload: its name.
         share: of all inferences; what counts is its ratio to the shares of the others.
         weight: what one of its inferences is worth.
-        deadline_s: time that a request, which is one pass, may take; None for any.
+        deadline_ms: that a request, which is one pass, may take; None for any time.
 
     Raises:
         ValueError: a number that is not positive and finite.
@@ -39,15 +39,20 @@ class Tenant:
     workload: str
     share: float = 1.0
     weight: float = 1.0
-    deadline_s: float | None = None
+    deadline_ms: float | None = None
 
     def __post_init__(self) -> None:
-        for name in ("share", "weight", "deadline_s"):
+        for name in ("share", "weight", "deadline_ms"):
             value = getattr(self, name)
             if value is not None and not (isfinite(value) and value > 0):
                 raise ValueError(
                     f"{name} of {self.workload} is {value}, must be positive and finite"
                 )
+
+    @property
+    def deadline_s(self) -> float | None:
+        """The deadline in seconds."""
+        return None if self.deadline_ms is None else self.deadline_ms / 1e3
 
 
 class EngineTimes(NamedTuple):

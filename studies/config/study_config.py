@@ -307,7 +307,7 @@ class StudyConfig(_Section):
     @property
     def objective_set(self) -> ObjectiveSet:
         """Objectives and limits."""
-        deadlines = any(tenant.deadline_s is not None for tenant in self.tenants)
+        deadlines = any(tenant.deadline_ms is not None for tenant in self.tenants)
         return ObjectiveSet(self.objectives, with_deadlines(self.constraints.limits, deadlines))
 
     def location(self, out: str | None = None) -> Location:

@@ -67,9 +67,7 @@ def _tenant(entry: Any, labels: Sequence[str]) -> Tenant:
     }
     if faults:
         raise EntryError(faults)
-    deadline_ms = numbers.pop("deadline_ms", None)
-    deadline_s = None if deadline_ms is None else deadline_ms / 1e3
-    return Tenant(str(workload), **numbers, deadline_s=deadline_s)
+    return Tenant(str(workload), **numbers)
 
 
 def _where(entry: Any) -> tuple[str, ...]:
@@ -91,7 +89,7 @@ def _tenants_data(tenants: Sequence[Tenant]) -> list[dict[str, Any]]:
             "workload": tenant.workload,
             "share": tenant.share,
             "weight": tenant.weight,
-            **({} if tenant.deadline_s is None else {"deadline_ms": tenant.deadline_s * 1e3}),
+            **({} if tenant.deadline_ms is None else {"deadline_ms": tenant.deadline_ms}),
         }
         for tenant in tenants
     ]

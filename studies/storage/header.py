@@ -28,6 +28,7 @@ LATER: Final[Mapping[str, Any]] = {
     "validation": {"workloads": [], "evaluations": None},
     "mode": "search",
     "logical_workers": 1,
+    "tenants": [],
 }
 _UNSET: Final = object()
 

@@ -68,6 +68,7 @@ PICKS: Final = (
     {"name": "lexicographic", "tolerance": 0.1},
 )
 MEASURED: Final = tuple(name for name in METRICS if name not in ("area", "tdp"))
+TENANT: Final = {"workload": "tiny_cnn", "share": 2, "weight": 0.5, "deadline_ms": 1e4}
 DATAFLOWS: Final = ("weight", "input", "output", "row")
 #: the large spaces take long to assess, so that they are for optimizers that need little of that
 SPACES: Final = {"random": "fast", "sobol": "casco_edge"}
@@ -80,8 +81,10 @@ def study(number: int) -> Data:
     space = SPACES.get(optimizer["name"], SPACE)
     metric = MEASURED[number % len(MEASURED)]
     aggregate = get_args(Aggregate)[number // 2 % len(get_args(Aggregate))]
-    objective = {"metric": metric, "aggregate": aggregate}
-    if aggregate == "weighted_sum":
+    objective: Any = {"metric": metric, "aggregate": aggregate}
+    if METRICS[metric].of_tenants:
+        objective = metric
+    elif aggregate == "weighted_sum":
         objective["weights"] = {"tiny_cnn": 1.0}
     software: Data = {
         "fusion": list(FUSION_SEARCHES)[number % len(FUSION_SEARCHES)],
@@ -95,6 +98,7 @@ def study(number: int) -> Data:
         software["constraints"] = {"dataflow": f"{DATAFLOWS[number // 2]}_stationary"}
     return {
         "workloads": ["tiny_cnn"],
+        "tenants": [TENANT] if METRICS[metric].of_tenants else [],
         "space": space,
         # a pool is drawn where the space is not assessed as a whole: this one has 128 points
         "enumerate": 100 if "pool" in optimizer else 200,
@@ -130,6 +134,7 @@ OTHERS: Final[dict[str, Data]] = {
     | {
         "mode": "search",
         "density": {"weights": 0.5, "inputs": 0.5},
+        "tenants": [TENANT],
         "constraints": {
             "area_mm2": 20,
             "tdp_w": 5,
@@ -139,6 +144,10 @@ OTHERS: Final[dict[str, Data]] = {
             "throughput_per_s": 1e-3,
             "perf_per_tdp_per_s_w": 1e-6,
             "utilisation": 1e-9,
+            "goodput_per_s": 1e-6,
+            "stable_load_per_s": 1e-6,
+            "stp": 0.5,
+            "deadline_ratio": 0.9,
         },
         "validation": {"workloads": ["tiny_mobile"], "evaluations": 1},
     },

@@ -10,7 +10,7 @@ from archloom.search.objectives.limits import Limit, ObjectiveSet
 from archloom.search.objectives.objective import Objective
 from archloom.search.objectives.tenants import EngineTimes, Tenant, least_together
 
-PAIR = (Tenant("a", 3.0, 1.0, 0.5), Tenant("b", 1.0, 4.0))
+PAIR = (Tenant("a", 3.0, 1.0, 500.0), Tenant("b", 1.0, 4.0))
 
 
 def test_the_busier_engine_decides() -> None:
@@ -39,7 +39,7 @@ seconds = st.floats(1e-9, 1e3)
 def test_bounds_never_fall_when_engines_get_slower(
     times: tuple[float, ...], worse: tuple[float, ...], shares: tuple[float, float]
 ) -> None:
-    tenants = (Tenant("a", shares[0], 2.0, 1.0), Tenant("b", shares[1], 1.0, 0.1))
+    tenants = (Tenant("a", shares[0], 2.0, 1e3), Tenant("b", shares[1], 1.0, 1e2))
 
     def bounds(a: float, b: float, c: float, d: float) -> dict[str, float]:
         return least_together(tenants, {"a": EngineTimes(a, b, 1), "b": EngineTimes(c, d, 3)})
@@ -84,7 +84,7 @@ def test_they_are_of_no_single_network(part: dict[str, str]) -> None:
         Objective("goodput", **part)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("name", "value"), [("share", 0.0), ("weight", inf), ("deadline_s", -1)])
+@pytest.mark.parametrize(("name", "value"), [("share", 0.0), ("weight", inf), ("deadline_ms", -1)])
 def test_numbers_are_positive(name: str, value: float) -> None:
     with pytest.raises(ValueError, match=f"{name} of a is"):
         Tenant("a", **{name: value})

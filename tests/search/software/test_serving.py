@@ -26,7 +26,7 @@ from ...cases.designs import edge
 
 PAIR = (network("tiny_cnn"), network("tiny_mlp").with_batch(4))
 CHIP = edge()
-TENANTS = (Tenant("tiny_cnn", 1.0, 1.0, 1.0), Tenant("tiny_mlp", 3.0, 1.0, 1.0))
+TENANTS = (Tenant("tiny_cnn", 1.0, 1.0, 1e3), Tenant("tiny_mlp", 3.0, 1.0, 1e3))
 
 
 @cache
@@ -76,7 +76,7 @@ def test_weights_and_shares_scale_and_mix() -> None:
 
 
 def test_deadlines_are_of_a_pass_that_finds_the_chip_empty() -> None:
-    halves = [replace(t, deadline_s=0.5) for t in TENANTS]
+    halves = [replace(t, deadline_ms=500.0) for t in TENANTS]
     assert costs_of(*halves)["deadline"] == pytest.approx(2 * costs_of(*TENANTS)["deadline"])
     one_of_them = costs_of(TENANTS[0], Tenant("tiny_mlp", 3.0))
     assert one_of_them["deadline"] <= costs_of(*TENANTS)["deadline"]
@@ -85,7 +85,7 @@ def test_deadlines_are_of_a_pass_that_finds_the_chip_empty() -> None:
 def test_the_stable_load_is_below_the_goodput_and_rises_with_deadlines() -> None:
     loads = []
     for seconds in (1e9, 1e-3, 3e-4):
-        tenants = [replace(t, deadline_s=seconds) for t in TENANTS]
+        tenants = [replace(t, deadline_ms=1e3 * seconds) for t in TENANTS]
         found = costs_of(*tenants, stable=True)
         loads.append(1 / found["stable_load"])
         assert found == costs_of(*tenants, stable=True)

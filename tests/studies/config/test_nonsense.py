@@ -20,6 +20,7 @@ EVERYTHING = """\
 name: x
 seed: 3
 workloads: [tiny_cnn, {network: tiny_mlp}]
+tenants: [tiny_cnn, {workload: tiny_mlp, share: 2, weight: 0.5, deadline_ms: 20}]
 validation: {workloads: [tiny_cnn], evaluations: 4}
 density: {weights: 0.5, inputs: 0.4}
 space: casco_edge
@@ -91,13 +92,13 @@ def test_all_of_it_is_sound(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("optimizer: &o {name: mobo, pool: *o}", "line 24: is not YAML: *o stands inside &o"),
-        ("objectives: &o [*o]", "line 24: is not YAML: *o stands inside &o"),
-        ("extra: 2020-13-45", "line 24: is not YAML: '2020-13-45' is no timestamp"),
-        ("extra: !!int abc", "line 24: is not YAML: 'abc' is no int"),
-        ("extra: " + "9" * 5000, "line 24: is not YAML: '9999"),
+        ("optimizer: &o {name: mobo, pool: *o}", "line 25: is not YAML: *o stands inside &o"),
+        ("objectives: &o [*o]", "line 25: is not YAML: *o stands inside &o"),
+        ("extra: 2020-13-45", "line 25: is not YAML: '2020-13-45' is no timestamp"),
+        ("extra: !!int abc", "line 25: is not YAML: 'abc' is no int"),
+        ("extra: " + "9" * 5000, "line 25: is not YAML: '9999"),
         ("extra: " + "[" * 3000 + "]" * 3000, "is nested too deeply"),
-        (r'extra: "\ud83d"', r"line 24: is not YAML: '\ud83d' has half of a surrogate pair"),
+        (r'extra: "\ud83d"', r"line 25: is not YAML: '\ud83d' has half of a surrogate pair"),
     ],
 )
 def test_yaml_that_holds_no_value_is_named(tmp_path: Path, line: str, message: str) -> None:
@@ -109,7 +110,7 @@ def test_yaml_that_holds_no_value_is_named(tmp_path: Path, line: str, message: s
 
 
 def test_an_alias_of_something_beside_it_is_read(tmp_path: Path) -> None:
-    text = EVERYTHING.replace("workload: tiny_mlp", "workload: &mlp tiny_mlp")
+    text = EVERYTHING.replace("workload: tiny_mlp", "workload: &mlp tiny_mlp", 1)
     text = text.replace("workload: tiny_cnn", "workload: *mlp")
     found = load_config(write_study(tmp_path, text))
     assert found.constraints.limits[1].objective.workload == "tiny_mlp"

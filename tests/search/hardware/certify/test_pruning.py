@@ -28,7 +28,7 @@ from ....contracts.problems import small_space
 TINY = (network("tiny_cnn"), network("tiny_mlp"))
 
 
-TENANTS = (Tenant("tiny_cnn", 3.0, 1.0, 1e-3), Tenant("tiny_mlp", 1.0, 2.0, 1e-3))
+TENANTS = (Tenant("tiny_cnn", 3.0, 1.0, 1.0), Tenant("tiny_mlp", 1.0, 2.0, 1.0))
 
 
 @cache
