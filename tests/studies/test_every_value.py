@@ -71,7 +71,7 @@ MEASURED: Final = tuple(name for name in METRICS if name not in ("area", "tdp"))
 TENANT: Final = {"workload": "tiny_cnn", "share": 2, "weight": 0.5, "deadline_ms": 1e4}
 DATAFLOWS: Final = ("weight", "input", "output", "row")
 #: the large spaces take long to assess, so that they are for optimizers that need little of that
-SPACES: Final = {"random": "fast", "sobol": "casco_edge"}
+SPACES: Final = {"random": "fast", "sobol": "casco_edge", "grid": "serving"}
 
 
 def study(number: int) -> Data:
