@@ -212,6 +212,7 @@ def _facts(
     proven, mappings = map(sum, zip(*(trial.mappings_proven for trial in trials), strict=True))
     return (
         ("networks", ", ".join(labels)),
+        *([("tenants", _tenants(config))] if config.get("tenants") else []),
         ("hardware space", config["space"]),
         ("objectives", ", ".join(objective.title for objective in objective_set.objectives)),
         ("limits", "; ".join(wanted) or "none"),
@@ -234,6 +235,15 @@ def _facts(
 def _proof(location: Location) -> Facts:
     proof = read_certificate(location)
     return (("what bounds prove", certificate_text(proof)),) if proof else ()
+
+
+def _tenants(config: Mapping[str, Any]) -> str:
+    """Return the networks that share the chip, with what is asked for each."""
+    return "; ".join(
+        f"{t['workload']}: share {t['share']:g}, weight {t['weight']:g}"
+        + (f", deadline {t['deadline_ms']:g} ms" if "deadline_ms" in t else "")
+        for t in config["tenants"]
+    )
 
 
 def _choice(section: dict[str, Any]) -> str:

@@ -11,7 +11,9 @@ def test_a_baseline_is_in_the_technology_and_words_of_the_space(name: str, templ
     """A preset in its own process would win or lose by the process."""
     space = HardwareSpace.load(template)
     baseline = baseline_hardware(name, space)
-    assert baseline.technology == space.technology != preset(name).technology
+    assert baseline.technology == space.technology
+    # or that proves nothing; only the space of serving chips is in the process of some presets
+    assert template == "serving" or space.technology != preset(name).technology
     assert baseline.word_bits == space.word_bits
     assert baseline.frequency_mhz == preset(name).frequency_mhz
     assert baseline.on_chip_bytes == preset(name).on_chip_bytes
