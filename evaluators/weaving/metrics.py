@@ -111,4 +111,3 @@ def stream_metrics(
         float(spent[:, 0].sum() / elapsed),
         float(spent[:, 1].sum() / elapsed),
     )
-
