@@ -9,8 +9,9 @@ from typing import Final
 
 import numpy as np
 
+from archloom.evaluators.jit import allocating, compiled, helper
+
 from ..arrays import Ints
-from ..jit import allocating, compiled, helper
 from .engines import DONE, new_engines, run_layer
 from .ticks import Ticks
 
