@@ -1,4 +1,4 @@
-"""The greedy of Layerweaver (Oh et al., HPCA 2021), line by line from its figures and Section III-D.
+"""The greedy of Layerweaver (Oh et al., HPCA 2021), from its figures and Section III-D.
 
 Its state is the printed one: two time stamps and a list of (size, completion) of the layers that
 are not done when the last fetch ends.
