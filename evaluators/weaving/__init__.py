@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .buffer_split import SplitHardware as SplitHardware, split_hardware as split_hardware
     from .chain import Chain as Chain, Npu as Npu
     from .plan_chain import plan_chain as plan_chain
     from .simulator import (
@@ -19,5 +20,10 @@ if TYPE_CHECKING:
         simulated as simulated,
     )
     from .ticks import Ticks as Ticks, ticked as ticked
+    from .timeline import (
+        Stretch as Stretch,
+        Timeline as Timeline,
+        schedule_timeline as schedule_timeline,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

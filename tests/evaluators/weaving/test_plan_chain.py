@@ -101,7 +101,9 @@ def test_a_layer_whose_mapping_reads_weights_again_is_as_many_layers():
     chain = plan_chain(again)
     assert len(chain) == 2 * 64
     assert set(chain.weight_bytes.tolist()) == {144}
-    assert chain.cycles.sum() == sum(g.layers[0].evaluations[0][1].chip_cycles for g in again.groups)
+    assert chain.cycles.sum() == sum(
+        g.layers[0].evaluations[0][1].chip_cycles for g in again.groups
+    )
     assert len(plan_chain(again, most_rows=10)) == 2 * 10
 
 
@@ -131,9 +133,7 @@ def test_the_second_map_of_a_product_is_a_map():
 def test_cycles_leave_out_what_dram_takes(hardware):
     """With a DRAM a thousand times slower a plan takes longer, and its chain's cycles are equal."""
     network = catalogue("tiny_cnn")
-    slow = replace(
-        hardware.levels[-1], bandwidth_words=hardware.levels[-1].bandwidth_words / 1000
-    )
+    slow = replace(hardware.levels[-1], bandwidth_words=hardware.levels[-1].bandwidth_words / 1000)
     slowed = replace(hardware, levels=(*hardware.levels[:-1], slow))
     costs = [cost_of(network, layer_by_layer(network), h) for h in (hardware, slowed)]
     assert costs[1].latency_cycles > 2 * costs[0].latency_cycles
