@@ -68,12 +68,10 @@ def _channel(work: Ticks, order: Order, stamps: Stamps) -> tuple[list[Stretch], 
     maps: list[Stretch] = []
     fetches: list[Stretch] = []
     done = stamps.done.tolist()
-    sizes = work.fetch[stamps.part].tolist()
-    crossing = work.maps[stamps.part].tolist()
-    release = order.release.tolist() or [0] * len(sizes)
-    ends = [0, *accumulate(sizes)]
+    ends = [0, *accumulate(work.fetch[stamps.part].tolist())]
+    release = order.release.tolist() or [0] * len(done)
     now, waiting = 0, 0
-    for step, (size, maps_bytes) in enumerate(zip(sizes, crossing, strict=True)):
+    for step, maps_bytes in enumerate(work.maps[stamps.part].tolist()):
         now = max(now, release[step])
         if maps_bytes:
             maps.append((now, now + maps_bytes, step))
