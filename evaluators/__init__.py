@@ -1,9 +1,10 @@
 """Costs of choices: what a mapping, a fused group, a plan and a piece of hardware cost.
 
 Read :mod:`.technology` and ``hardware.py`` (energy per access, area, TDP), then :mod:`.loopnest`
-(one layer under one mapping), :mod:`.fusion` (groups and plans) and :mod:`.bounds` (what nothing
-gets below). ``jit`` compiles the kernels, ``arrays.py`` names array types, ``conformance.py``
-holds recorded cases of Timeloop against the model.
+(one layer under one mapping), :mod:`.fusion` (groups and plans), :mod:`.bounds` (what nothing
+gets below) and :mod:`.weaving` (several networks that share the engines of one chip). ``jit``
+compiles the kernels, ``arrays.py`` names array types, ``conformance.py`` holds recorded cases of
+Timeloop against the model.
 """
 
 from typing import TYPE_CHECKING
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .arrays import Flags as Flags, Floats as Floats, Ints as Ints, Words as Words
+    from .arrays import Bools as Bools, Flags as Flags, Floats as Floats, Ints as Ints, Words as Words
     from .conformance import (
         Agreement as Agreement,
         EvaluatedCase as EvaluatedCase,

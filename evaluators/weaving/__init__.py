@@ -1,8 +1,11 @@
 """Weaving: layers of several networks on one accelerator, the fetches of one behind the compute of
 another.
 
-Read ``chain.py`` (what a network's layers cost; the engines and buffers) and ``ticks.py`` (both in
-whole numbers).
+Read ``chain.py`` (what a network's layers cost; the engines and buffers), ``ticks.py`` (both in
+whole numbers) and ``engines.py`` (the recursion that all else runs on). ``simulator.py`` gives the
+time stamps of a schedule, ``metrics.py`` what a stream of queries gets; ``bounds.py`` and
+``throughput.py`` say what no schedule is below or above. ``plan_chain.py`` makes chains of
+evaluated plans, on hardware that ``buffer_split.py`` splits; ``timeline.py`` is for pictures.
 """
 
 from typing import TYPE_CHECKING
@@ -10,14 +13,43 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .bounds import (
+        MOST_CELLS as MOST_CELLS,
+        MakespanBounds as MakespanBounds,
+        cells as cells,
+        inherent_idle as inherent_idle,
+        makespan_bounds as makespan_bounds,
+        strides_of as strides_of,
+        suffix_bounds as suffix_bounds,
+    )
     from .buffer_split import SplitHardware as SplitHardware, split_hardware as split_hardware
     from .chain import Chain as Chain, Npu as Npu
+    from .engines import (
+        DONE as DONE,
+        FETCHED as FETCHED,
+        HEAD as HEAD,
+        LAG as LAG,
+        TAIL as TAIL,
+        Engines as Engines,
+        lag_after as lag_after,
+        lead as lead,
+        new_engines as new_engines,
+        run_layer as run_layer,
+        wait_until as wait_until,
+    )
+    from .metrics import StreamMetrics as StreamMetrics, stream_metrics as stream_metrics
     from .plan_chain import plan_chain as plan_chain
     from .simulator import (
         Order as Order,
         Stamps as Stamps,
         makespan as makespan,
         simulated as simulated,
+    )
+    from .throughput import (
+        ThroughputBound as ThroughputBound,
+        demands as demands,
+        isolated_ticks as isolated_ticks,
+        throughput_bound as throughput_bound,
     )
     from .ticks import Ticks as Ticks, ticked as ticked
     from .timeline import (

@@ -1,0 +1,114 @@
+"""What a stream of endless queries gets: STP, ANTT, slowdowns, active shares.
+
+System throughput and average normalized turnaround time are those of Eyerman and Eeckhout (IEEE
+Micro 28(3), 2008), over the time of a query where nothing else runs. A query's turnaround is the
+time since the one before it of the same chain was done: a stream sends the next one then.
+"""
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from ..arrays import Floats, Ints
+from ..jit import compiled
+from .bounds import inherent_idle
+from .simulator import Order, simulated
+from .throughput import demands
+from .ticks import Ticks
+
+
+@dataclass(frozen=True, eq=False)
+class StreamMetrics:
+    """Figures of a stream, from time 0 to the end of its last layer.
+
+    Attributes:
+        elapsed_ticks: when that was.
+        completed: int64[k], queries of each chain that ended.
+        rates: float64[k], queries per tick; of an open one the share of its work that is done,
+            in ticks of each resource times its price, so that STP is never above its bound.
+        stp: sum of rates times isolated times.
+        mean_slowdown, worst_slowdown: float64[k], turnaround over isolated time; infinite where
+            no query ended.
+        compute_active, memory_active: shares of the time in which the engines worked.
+    """
+
+    elapsed_ticks: int
+    completed: Ints
+    rates: Floats
+    stp: float
+    mean_slowdown: Floats
+    worst_slowdown: Floats
+    compute_active: float
+    memory_active: float
+
+    @property
+    def antt(self) -> float:
+        """Mean slowdown over the chains."""
+        return float(np.mean(self.mean_slowdown))
+
+
+@compiled
+def _account(work: Ticks, parts: Ints, done: Ints) -> tuple[Ints, Ints]:
+    """Return executed ticks and turnarounds of each chain.
+
+    The first table has per chain the ticks of the array, of the pins, of weights with inherent
+    idle time; the second completed queries, when the last ended, the longest turnaround.
+    """
+    first = work.first
+    chains = len(first) - 1
+    owner = np.empty(first[-1], np.int64)
+    for m in range(chains):
+        owner[first[m] : first[m + 1]] = m
+    spent, ended = np.zeros((chains, 3), np.int64), np.zeros((chains, 3), np.int64)
+    for step in range(len(parts)):
+        part = parts[step]
+        m = owner[part]
+        spent[m, 0] += work.compute[part]
+        spent[m, 1] += work.fetch[part] + work.maps[part]
+        spent[m, 2] += work.fetch[part] + inherent_idle(work, part)
+        if part + 1 == first[m + 1]:
+            ended[m, 0] += 1
+            ended[m, 2] = max(ended[m, 2], done[step] - ended[m, 1])
+            ended[m, 1] = done[step]
+    return spent, ended
+
+
+def stream_metrics(
+    work: Ticks, order: Order, isolated: Floats, prices: tuple[float, float, float]
+) -> StreamMetrics:
+    """Return the figures of a schedule of endless queries.
+
+    Args:
+        work: the chains.
+        order: at least one step.
+        isolated: float64[k], ticks of a query of each where nothing else runs.
+        prices: of the resources (:class:`ThroughputBound`).
+
+    Raises:
+        ValueError: an order without steps.
+    """
+    stamps = simulated(work, order)
+    if not stamps.makespan:
+        raise ValueError("a stream of no time has no throughput; schedule at least one layer")
+    elapsed = stamps.makespan
+    spent, ended = _account(work, stamps.part, stamps.done)
+    # sum of prices times ticks spent <= sum of prices times the time: STP stays below its bound
+    queries = (spent @ prices) / (demands(work) @ prices)
+    completed = ended[:, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.where(completed > 0, ended[:, 1] / completed / isolated, inf)
+    # a chain that was not served since counts as long as it waits
+    longest = np.maximum(ended[:, 2], elapsed - ended[:, 1])
+    rates = queries / elapsed
+    return StreamMetrics(
+        elapsed,
+        completed,
+        rates,
+        float((rates * isolated).sum()),
+        mean,
+        np.where(completed > 0, longest / isolated, inf),
+        float(spent[:, 0].sum() / elapsed),
+        float(spent[:, 1].sum() / elapsed),
+    )
+

@@ -1,0 +1,98 @@
+"""Layers on a weight-stationary array, and the two NPUs of the Layerweaver paper.
+
+A layer model for pairs of networks without a search of mappings: weights stand in the array, C, R
+and S of the convolution along its rows and K along its columns, and every cycle one position of
+the output passes. Oh et al. (HPCA 2021, Section IV-A) took cycles from MAESTRO, whose figures are
+not printed; this model is our own, and its figures are not theirs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from archloom.space.workload import Network, is_input
+
+from .chain import Chain, Npu
+
+
+@dataclass(frozen=True)
+class WeightStationary:
+    """Arrays that hold weights.
+
+    Attributes:
+        rows, columns: of an array; rows add up.
+        arrays: that work side by side, on other positions or images with the same weights.
+        word_bytes: of a weight or a value of a map.
+    """
+
+    rows: int
+    columns: int
+    arrays: int
+    word_bytes: int = 2
+
+
+#: Table I of Oh et al., HPCA 2021: 1 MXU of TPUv3 with a quarter of a board's bandwidth
+MEMORY_CENTRIC: Final = Npu("memory_centric", 225 * 10**9, 700 * 10**6, 48 * 2**20, 60 * 2**20)
+#: Table I: 12 inference engines of NNP-I; 4096 MACs each, taken as 64 x 64 (assumption: square)
+COMPUTE_CENTRIC: Final = Npu(
+    "compute_centric", 68 * 10**9, 927 * 10**6, 48 * 2**20, int(2.3 * 2**20) + 3 * 2**19
+)
+#: by the names of the presets
+NPUS: Final[Mapping[str, tuple[Npu, WeightStationary]]] = {
+    "memory_centric": (MEMORY_CENTRIC, WeightStationary(128, 128, 1)),
+    "compute_centric": (COMPUTE_CENTRIC, WeightStationary(64, 64, 12)),
+}
+
+
+def weight_stationary_chain(network: Network, array: WeightStationary, batch: int = 1) -> Chain:
+    """Return the chain of a network's MAC layers on weight-stationary arrays.
+
+    Cycles are ceil(C R S / rows) ceil(K / columns) ceil(positions x batch / arrays). Groups stand
+    block-diagonally: as many as fit along rows and columns share a pass; heads are groups. A product
+    of two maps has no weights: its second map stands in the array, and comes from the chip. Vector operators cost nothing here. Maps stay on chip; footprints count inputs and outputs.
+
+    Raises:
+        ValueError: a network without MACs, or a batch below 1.
+    """
+    if batch < 1:
+        raise ValueError(f"batch must be at least 1, got {batch}")
+    live = _live_words(network)
+    rows = []
+    for number, layer in enumerate(network.layers):
+        if not layer.uses_macs:
+            continue
+        n, g, k, c, p, q, r, s = layer.bounds
+        depth, width = c * r * s, k
+        # groups along the diagonal of the array, then passes over what is left of them
+        packed = max(1, min(g, array.rows // depth, array.columns // width))
+        passes = -(-g // packed) * -(-depth // array.rows) * -(-width // array.columns)
+        cycles = passes * -(-(p * q * n * batch) // array.arrays)
+        weights = 0 if layer.multiplies_maps else layer.weight_words
+        maps = sum(layer.map_words) + layer.output_words
+        rows.append((layer.name, weights, cycles, maps * batch, live[number] * batch))
+    if not rows:
+        raise ValueError(f"network {network.name} has no layer that runs on MACs: nothing to weave")
+    names, weights, cycles, maps, alive = zip(*rows, strict=True)
+    word = array.word_bytes
+    alive = np.array([*alive[:-1], 0]) * word
+    zero = np.zeros(len(rows), np.int64)
+    return Chain(
+        network.name, np.array(weights) * word, np.array(cycles), zero, np.array(maps) * word,
+        alive, names,
+    )
+
+
+def _live_words(network: Network) -> Sequence[int]:
+    """Return the words of maps that are made after each layer and read by a later one."""
+    last: dict[str, int] = {}
+    for number, sources in enumerate(network.reads):
+        for source in sources:
+            last[source] = number
+    found, alive = [], {name: 0 for name in last if is_input(name)}
+    for number, layer in enumerate(network.layers):
+        alive[layer.name] = layer.output_words
+        alive = {name: words for name, words in alive.items() if last.get(name, -1) > number}
+        found.append(sum(alive.values()))
+    return found

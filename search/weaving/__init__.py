@@ -1,0 +1,1 @@
+"""Weaving schedulers."""

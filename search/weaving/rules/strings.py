@@ -1,0 +1,78 @@
+"""Strings: an online rule that spends the lead of the array on layers that fetch much.
+
+Without a limit to the buffer, least makespan is Johnson's two-machine flow shop for chains
+(S. M. Johnson, Naval Research Logistics Quarterly 1(1), 1954; J. B. Sidney, Management Science 22(3),
+1975): a chain falls into strings, shortest stretches of layers that compute longer than they
+fetch, and the string that needs the least lead to hide its fetches goes first. Here strings are
+taken while the lead is at most a target, a share of the buffer; above it, layers that fetch longer
+than they compute, the largest difference first. What a rule looks through: a layer that only
+fetches is worth its wait if computing follows behind it.
+"""
+
+import numpy as np
+
+from archloom.evaluators import Ints
+from archloom.evaluators.jit import compiled
+from archloom.evaluators.weaving import Ticks, lead, new_engines
+
+from .run import Run, goes_on, take
+
+
+@compiled
+def deficits(work: Ticks, cyclic: bool) -> Ints:
+    """Return int64[n]: the lead that the string which begins at each layer needs; -1 if none does.
+
+    The shortest stretch from that layer on which computes longer than it fetches needs the most
+    that fetches up to one of its layers exceed computing before it. ``cyclic``: the first layer
+    follows on the last.
+    """
+    found = np.full(work.first[-1], -1, np.int64)
+    for m in range(len(work.first) - 1):
+        begin, end = work.first[m], work.first[m + 1]
+        for at in range(begin, end):
+            fetches, computes, need = np.int64(0), np.int64(0), np.int64(0)
+            part = at
+            for _ in range(end - begin if cyclic else end - at):
+                fetches += work.fetch[part] + work.maps[part]
+                need = max(need, fetches - computes)
+                computes += work.compute[part]
+                if computes > fetches:
+                    found[at] = need
+                    break
+                part = part + 1 if part + 1 < end else begin
+    return found
+
+
+@compiled
+def strings(run: Run, needs: Ints, target: int) -> int:
+    """Choose by strings up to a lead of ``target`` ticks; return the number of steps."""
+    work = run.work
+    engines = new_engines(len(run.chain))
+    step = 0
+    while goes_on(run, engines, step):
+        low = lead(engines) <= target
+        # the wanted kind: the string of least need, or the layer that fetches most beyond its
+        # computing; of the other kind the one that does the least harm
+        wanted, other = -1, -1
+        wanted_key, other_key = np.int64(2**62), np.int64(2**62)
+        for m in range(len(run.queries)):
+            if run.queries[m] == 0:
+                continue
+            part = run.position[m]
+            surplus = work.compute[part] - work.fetch[part] - work.maps[part]
+            need = needs[part]
+            if (need >= 0) == low:
+                key = need if low else surplus
+                if wanted < 0 or key < wanted_key:
+                    wanted, wanted_key = m, key
+            else:
+                key = -surplus if low else surplus
+                if other < 0 or key < other_key:
+                    other, other_key = m, key
+        if wanted < 0:
+            wanted = other
+        if wanted < 0:
+            break
+        take(run, engines, step, wanted)
+        step += 1
+    return step
