@@ -23,8 +23,8 @@ class Timeline:
         maps, fetches: stretches in which feature maps cross the pins, and in which weights are
             fetched. A fetch that waits for room in the buffer is several stretches.
         computes: stretches in which the array works; none of steps without cycles.
-        weights: int64[k, 2], (tick, bytes) of the weight buffer: straight lines between them, and
-            two points of one tick where it jumps.
+        weights: int64[k, 1 + chains], a tick, and the bytes of each chain in the weight buffer
+            then: straight lines between them, and two points of one tick where a chain jumps.
         on_chip_maps: the same of the map buffer: what the running layer has there, and what paused
             networks keep.
     """
@@ -41,7 +41,6 @@ class Timeline:
 def schedule_timeline(work: Ticks, order: Order, stamps: Stamps) -> Timeline:
     """Return the timeline of a schedule with the time stamps that :func:`.simulator.simulated`
     gives it."""
-    parts = stamps.part
     maps, fetches = _channel(work, order, stamps)
     began = np.maximum(np.append(0, stamps.done[:-1]), stamps.fetched)
     computes = [
@@ -51,12 +50,12 @@ def schedule_timeline(work: Ticks, order: Order, stamps: Stamps) -> Timeline:
     ]
     return Timeline(
         order.chain,
-        parts,
+        stamps.part,
         tuple(maps),
         tuple(fetches),
         tuple(computes),
-        _weights_held(work.fetch[parts], fetches, stamps.done),
-        _maps_held(work, order.chain, parts, began, stamps.done),
+        _weights_held(work, order, stamps, fetches),
+        _maps_held(work, order, stamps, began),
     )
 
 
@@ -96,44 +95,50 @@ def _extend(stretches: list[Stretch], new: Stretch) -> None:
         stretches.append(new)
 
 
-def _weights_held(sizes: Ints, fetches: Sequence[Stretch], done: Ints) -> Ints:
+def _weights_held(work: Ticks, order: Order, stamps: Stamps, fetches: Sequence[Stretch]) -> Ints:
     """Bytes of the weight buffer: one more each tick of a fetch, less a layer when it is done."""
-    slopes = [(tick, change) for a, b, _ in fetches for tick, change in ((a, 1), (b, -1))]
-    drops = zip(done.tolist(), sizes.tolist(), strict=True)
+    chain, sizes = order.chain.tolist(), work.fetch[stamps.part].tolist()
     # at equal times: completion, then fetch
-    events = [(tick, 0, size) for tick, size in drops if size]
-    events += [(tick, 1, change) for tick, change in slopes]
-    points = [(0, 0)]
-    now, held, slope = 0, 0, 0
-    for tick, kind, change in sorted(events):
-        held += slope * (tick - now)
+    events = [
+        (tick, 0, chain[step], sizes[step])
+        for step, tick in enumerate(stamps.done.tolist())
+        if sizes[step]
+    ]
+    events += [
+        (tick, 1, chain[step], change)
+        for start, end, step in fetches
+        for tick, change in ((start, 1), (end, -1))
+    ]
+    held, slopes = [0] * work.chains, [0] * work.chains
+    points = [(0, *held)]
+    now = 0
+    for tick, kind, m, change in sorted(events):
+        held = [h + slope * (tick - now) for h, slope in zip(held, slopes, strict=True)]
         now = tick
-        points.append((now, held))
+        points.append((now, *held))
         if kind == 0:
-            held -= change
-            points.append((now, held))
+            held[m] -= change
+            points.append((now, *held))
         else:
-            slope += change
+            slopes[m] += change
     return _distinct(points)
 
 
-def _maps_held(work: Ticks, chain: Ints, parts: Ints, began: Ints, done: Ints) -> Ints:
+def _maps_held(work: Ticks, order: Order, stamps: Stamps, began: Ints) -> Ints:
     """Bytes of the map buffer: what the running layer takes, and what paused networks keep."""
-    live = [0] * work.chains
-    paused = 0
-    points = [(0, 0)]
-    steps = zip(chain.tolist(), parts.tolist(), began.tolist(), done.tolist(), strict=True)
-    for m, part, start, end in steps:
-        others = paused - live[m]
-        footprint, after = int(work.footprint[part]), int(work.live[part])
-        points += [(start, points[-1][1]), (start, others + footprint), (end, others + footprint)]
-        live[m] = after
-        paused = others + after
-        points.append((end, paused))
+    held = [0] * work.chains
+    points = [(0, *held)]
+    steps = np.stack([order.chain, stamps.part, began, stamps.done], axis=1)
+    for m, part, start, end in steps.tolist():
+        points.append((start, *held))
+        held[m] = int(work.footprint[part])
+        points += [(start, *held), (end, *held)]
+        held[m] = int(work.live[part])
+        points.append((end, *held))
     return _distinct(points)
 
 
-def _distinct(points: Sequence[tuple[int, int]]) -> Ints:
+def _distinct(points: Sequence[tuple[int, ...]]) -> Ints:
     """Return points without those that repeat the one before."""
     kept = [p for i, p in enumerate(points) if i == 0 or p != points[i - 1]]
-    return np.array(kept, np.int64).reshape(-1, 2)
+    return np.array(kept, np.int64)

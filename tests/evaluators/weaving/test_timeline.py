@@ -15,30 +15,32 @@ from ...cases.woven import order_of, random_order, random_ticks, ticks_of
 
 def run(work, order, parts, end):
     """What happens in each tick: the step whose map, weight and cycle it is (-1: none), and the
-    bytes of weights that are held when it begins."""
+    bytes of weights that each chain holds when it begins."""
     steps = len(parts)
     maps, left = [work.maps[p] for p in parts], [work.fetch[p] for p in parts]
     cycles = [work.compute[p] for p in parts]
     release = order.release.tolist() or [0] * steps
-    at, running, held, rows = 0, 0, 0, []
+    at, running, held, rows = 0, 0, [0] * work.chains, []
+    chain = order.chain.tolist()
     for tick in range(end + 1):
         # layers that are done free their weights, and those without cycles at once
         while running < steps and at > running and cycles[running] == 0:
-            held -= work.fetch[parts[running]]
+            held[chain[running]] -= work.fetch[parts[running]]
             running += 1
         while at < steps and release[at] <= tick and maps[at] == 0 and left[at] == 0:
             at += 1
             while running < steps and at > running and cycles[running] == 0:
-                held -= work.fetch[parts[running]]
+                held[chain[running]] -= work.fetch[parts[running]]
                 running += 1
-        row = [-1, -1, -1, int(held)]
+        row = [-1, -1, -1, *held]
         if at > running:
             row[2], cycles[running] = running, cycles[running] - 1
         if at < steps and release[at] <= tick:
             if maps[at]:
                 row[0], maps[at] = at, maps[at] - 1
-            elif held < work.buffer:
-                row[1], left[at], held = at, left[at] - 1, held + 1
+            elif sum(held) < work.buffer:
+                row[1], left[at] = at, left[at] - 1
+                held[chain[at]] += 1
         rows.append(row)
         while at < steps and release[at] <= tick + 1 and maps[at] == 0 and left[at] == 0:
             at += 1
@@ -56,13 +58,13 @@ def marked(stretches, end):
 
 
 def value_at(points, tick):
-    """What a curve is worth when a tick begins, after all jumps."""
+    """What each chain holds when a tick begins, after all jumps."""
     last = int(np.flatnonzero(points[:, 0] <= tick)[-1])
-    t, v = points[last]
+    t, *held = points[last].tolist()
     if last + 1 == len(points) or t == tick:
-        return v
-    after = points[last + 1]
-    return v + (after[1] - v) * (tick - t) // (after[0] - t)
+        return held
+    end, *after = points[last + 1].tolist()
+    return [v + (w - v) * (tick - t) // (end - t) for v, w in zip(held, after, strict=True)]
 
 
 @pytest.mark.parametrize("seed", sweep(range(12), 4))
@@ -81,9 +83,9 @@ def test_both_engines_and_the_weight_buffer_tick_by_tick(seed):
         for column, stretches in enumerate((found.maps, found.fetches, found.computes)):
             assert marked(stretches, end).tolist() == rows[:, column].tolist()
         held = [value_at(found.weights, tick) for tick in range(end + 1)]
-        assert held == rows[:, 3].tolist()
-        assert found.weights[:, 1].max() <= work.buffer
-        assert found.weights[-1, 1] == 0
+        assert held == rows[:, 3:].tolist()
+        assert found.weights[:, 1:].sum(axis=1).max() <= work.buffer
+        assert not found.weights[-1, 1:].any()
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -98,7 +100,7 @@ def test_stretches_end_with_the_time_stamps_and_curves_go_on_in_time(seed):
         assert all(ends[step] == b for step, b in last.items())
     for curve in (found.weights, found.on_chip_maps):
         assert all(a[0] <= b[0] for a, b in pairwise(curve.tolist()))
-        assert (curve[:, 1] >= 0).all()
+        assert (curve[:, 1:] >= 0).all()
     moved = sum(b - a for a, b, _ in (*found.fetches, *found.maps))
     assert moved == work.fetch[stamps.part].sum() + work.maps[stamps.part].sum()
 
@@ -110,8 +112,9 @@ def test_a_fetch_that_waits_is_two_stretches():
     found = schedule_timeline(work, order, simulated(work, order))
     assert found.fetches == ((0, 3, 0), (3, 4, 1), (8, 10, 1))
     assert found.computes == ((3, 8, 0), (10, 15, 1))
-    curve = [[0, 0], [3, 3], [4, 4], [8, 4], [8, 1], [10, 3], [15, 3], [15, 0]]
-    assert found.weights.tolist() == curve
+    # held by the first network, and by the second
+    curve = [[0, 0, 0], [3, 3, 0], [4, 3, 1], [8, 3, 1], [8, 0, 1], [10, 0, 3], [15, 0, 3]]
+    assert found.weights.tolist() == [*curve, [15, 0, 0]]
 
 
 def test_the_map_buffer_holds_what_runs_and_what_paused_networks_keep():
@@ -122,8 +125,8 @@ def test_the_map_buffer_holds_what_runs_and_what_paused_networks_keep():
     assert isinstance(work, Ticks)
     order = order_of([0, 1, 0])
     found = schedule_timeline(work, order, simulated(work, order))
-    # layer 1 of network 0, then network 1 beside 7 paused bytes, then layer 2 of network 0
+    # layer 1 of network 0, network 1 beside 7 bytes that are paused, layer 2 of network 0
     assert found.on_chip_maps.tolist() == [
-        *([0, 0], [1, 0], [1, 10], [5, 10], [5, 7], [5, 12], [9, 12], [9, 7]),
-        *([9, 20], [13, 20], [13, 0]),
+        *([0, 0, 0], [1, 0, 0], [1, 10, 0], [5, 10, 0], [5, 7, 0], [5, 7, 5], [9, 7, 5]),
+        *([9, 7, 0], [9, 20, 0], [13, 20, 0], [13, 0, 0]),
     ]

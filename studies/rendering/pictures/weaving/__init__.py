@@ -1,7 +1,7 @@
 """Pictures of woven schedules: both engines and both buffers over time.
 
-``lanes.py`` has what is drawn, in microseconds; ``page.py`` draws it for browsers, ``drawing.py`` as
-PNG or SVG, ``trace.py`` writes it for trace viewers.
+``lanes.py`` has what is drawn, in microseconds; ``page.py`` draws it for browsers, ``drawing.py``
+as PNG or SVG, ``trace.py`` writes it for trace viewers.
 """
 
 from typing import TYPE_CHECKING

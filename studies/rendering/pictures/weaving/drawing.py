@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-import numpy as np
-
 from ....errors import UserError
 from ..style import ACCENT, INK
-from .lanes import COLOURS, WovenRun, bars_of, curve_of, end_us, shown_text
+from .lanes import Content, WovenRun, bars_of, contents_of, end_us, shown_text
 from .page import woven_page
 
 if TYPE_CHECKING:
@@ -39,18 +37,16 @@ def _save(run: WovenRun, path: Path) -> None:
     import matplotlib as mpl
     from matplotlib.figure import Figure
 
-    maps = bool(np.any(run.timeline.on_chip_maps[:, 1]))
+    contents = contents_of(run)
     # without pyplot: no global state, no window, and nothing to close
     figure = Figure(figsize=_SIZE, layout="constrained", dpi=_DPI)
-    ratios = (1, 1.3, 1) if maps else (1, 1.6)
-    axes = figure.subplots(len(ratios), 1, sharex=True, height_ratios=ratios)
-    until = end_us(run)
-    _engines(axes[0], run)
-    _buffer(axes[1], run, run.timeline.weights, run.npu.weight_buffer_bytes, "weight buffer")
-    if maps:
-        _buffer(axes[2], run, run.timeline.on_chip_maps, run.npu.map_buffer_bytes, "map buffer")
-    axes[0].set_xlim(0, until)
-    axes[-1].set_xlabel("time (us)")
+    rows = 1 + len(contents)
+    axes = figure.subplots(rows, 1, sharex=True, squeeze=False, height_ratios=(1, 1.4, 1)[:rows])
+    _engines(axes[0, 0], run)
+    for row, content in enumerate(contents, start=1):
+        _buffer(axes[row, 0], run, content)
+    axes[0, 0].set_xlim(0, end_us(run))
+    axes[-1, 0].set_xlabel("time (us)")
     limited = shown_text(run)
     title = f"{run.title}; {limited}" if limited else run.title
     figure.suptitle(title, fontsize=11, parse_math=False)
@@ -67,7 +63,7 @@ def _engines(axes: "Axes", run: WovenRun) -> None:
         axes.broken_barh(
             list(zip(bars.start_us, bars.length_us, strict=True)),
             (middle - height / 2, height),
-            facecolors=COLOURS[bars.chain % len(COLOURS)],
+            facecolors=run.colour(bars.chain),
             edgecolors="white",
             linewidth=0.3,
             rasterized=len(bars.labels) > 500,
@@ -78,15 +74,18 @@ def _engines(axes: "Axes", run: WovenRun) -> None:
     axes.set_axisbelow(True)
 
 
-def _buffer(axes: "Axes", run: WovenRun, curve: Any, capacity: int, name: str) -> None:
-    times, held = curve_of(run, curve, end_us(run))
-    axes.fill_between(times, held, color="#64748b", alpha=0.3, linewidth=0)
-    axes.plot(times, held, color="#475569", lw=0.8)
-    axes.axhline(capacity / 1024, color=ACCENT, ls="--", lw=1.2)
-    axes.text(0.004, capacity / 1024, f"capacity {capacity / 1024:,.0f} KiB", color=ACCENT,
-              fontsize=8.5, va="bottom", transform=axes.get_yaxis_transform())  # fmt: skip
-    axes.set_ylim(0, 1.18 * max(capacity / 1024, *held))
-    axes.set_ylabel(f"{name} (KiB)", color=INK)
+def _buffer(axes: "Axes", run: WovenRun, content: Content) -> None:
+    colours = [run.colour(chain) for chain in range(len(run.names))]
+    axes.stackplot(content.times_us, content.held, colors=colours, alpha=0.75, linewidth=0)
+    low = content.capacity > content.top
+    if not low:
+        axes.axhline(content.capacity, color=ACCENT, ls="--", lw=1.2)
+    place = (0.996, 0.97) if low else (0.004, content.capacity / content.top)
+    axes.text(*place, content.capacity_text, color=ACCENT, fontsize=8.5,
+              ha="right" if low else "left", va="top" if low else "bottom",
+              transform=axes.transAxes)  # fmt: skip
+    axes.set_ylim(0, content.top)
+    axes.set_ylabel(f"{content.name} ({content.unit})", color=INK)
     axes.grid(alpha=0.3)
     axes.set_axisbelow(True)
 

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 import numpy as np
 
-from archloom.evaluators import Ints
+from archloom.evaluators import Floats, Ints
 from archloom.evaluators.weaving import Npu, Stretch, Ticks, Timeline
 
 #: colours that people with any colour vision can tell apart (Okabe and Ito, Color Universal
@@ -18,6 +18,13 @@ COLOURS: Final = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e0
 MOST_STEPS: Final = 4000
 
 _NS: Final = 10**9
+
+#: bytes of a buffer from which MiB are shown
+_LARGE: Final = 10 * 2**20
+#: below that share of the capacity an axis ends above what is held
+_LOW: Final = 0.35
+#: an axis ends so much above the highest of what it shows
+_ROOM: Final = 1.15
 
 Lane = Literal["array", "weights", "maps"]
 
@@ -133,11 +140,56 @@ def end_us(run: WovenRun, most: int = MOST_STEPS) -> float:
     return float(run.nanoseconds([max(ends, default=0)])[0]) / 1e3
 
 
-def curve_of(run: WovenRun, curve: Ints, until_us: float) -> tuple[list[float], list[float]]:
-    """Return times (us) and KiB of what a buffer holds, up to a time."""
-    times = run.nanoseconds(curve[:, 0]) / 1e3
+@dataclass(frozen=True, eq=False)
+class Content:
+    """What a buffer holds over time.
+
+    Attributes:
+        name: of the buffer.
+        unit: of amounts.
+        times_us: float64[k].
+        held: float64[chains, k], of each network.
+        capacity: of the buffer.
+        top: where an axis ends: above the capacity, or above what is held where that is little.
+    """
+
+    name: str
+    unit: str
+    times_us: Floats
+    held: Floats
+    capacity: float
+    top: float
+
+    @property
+    def capacity_text(self) -> str:
+        """Say the capacity, and that it is out of sight if so."""
+        text = f"capacity {self.capacity:,.4g} {self.unit}"
+        return text if self.capacity <= self.top else f"{text}, far above"
+
+
+def contents_of(run: WovenRun, most: int = MOST_STEPS) -> list[Content]:
+    """Return what the buffers hold while the first ``most`` steps run; nothing of an empty one."""
+    until = end_us(run, most)
+    kinds = (
+        ("weight buffer", run.timeline.weights, run.npu.weight_buffer_bytes),
+        ("map buffer", run.timeline.on_chip_maps, run.npu.map_buffer_bytes),
+    )
+    return [
+        _content(run, name, curve, capacity, until)
+        for name, curve, capacity in kinds
+        if curve[:, 1:].any()
+    ]
+
+
+def _content(run: WovenRun, name: str, curve: Ints, capacity: int, until_us: float) -> Content:
+    unit, size = ("MiB", 2**20) if capacity >= _LARGE else ("KiB", 2**10)
+    times = run.nanoseconds(curve[:, 0].tolist()) / 1e3
     shown = times <= until_us
-    return times[shown].tolist(), (curve[shown, 1] / 1024).tolist()
+    held = curve[shown, 1:].T / size
+    peak, whole = float(held.sum(axis=0).max(initial=0.0)), capacity / size
+    # a buffer that is nearly empty all the time is no reason to see nothing
+    top = _ROOM * (peak if 0 < peak < _LOW * whole else max(peak, whole))
+    return Content(name, unit, times[shown], held, whole, top)
 
 
 def shown_text(run: WovenRun, most: int = MOST_STEPS) -> str:

@@ -3,11 +3,9 @@
 from html import escape
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from ...html import card, document, plot
 from ..style import ACCENT, FONT, INK, style
-from .lanes import COLOURS, Lane, WovenRun, bars_of, curve_of, end_us, shown_text
+from .lanes import Content, Lane, WovenRun, bars_of, contents_of, end_us, shown_text
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -32,48 +30,16 @@ def woven_figure(run: WovenRun) -> "Figure":
     """Return engines above, what the buffers hold below, over one axis of time."""
     from plotly.subplots import make_subplots
 
-    buffers = [("weight buffer", run.timeline.weights, run.npu.weight_buffer_bytes)]
-    if np.any(run.timeline.on_chip_maps[:, 1]):
-        buffers.append(("map buffer", run.timeline.on_chip_maps, run.npu.map_buffer_bytes))
-    rows = 1 + len(buffers)
+    contents = contents_of(run)
+    rows = 1 + len(contents)
     figure = make_subplots(
-        rows=rows,
-        cols=1,
-        shared_xaxes=True,
-        vertical_spacing=0.05,
-        row_heights=_HEIGHTS[rows],
+        rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=_HEIGHTS[rows]
     )
     style(figure, "", "")
     _engines(figure, run)
-    until = end_us(run)
-    for row, (name, curve, capacity) in enumerate(buffers, start=2):
-        times, held = curve_of(run, curve, until)
-        figure.add_scatter(
-            x=times,
-            y=held,
-            mode="lines",
-            line={"color": "#64748b", "width": 1},
-            fill="tozeroy",
-            fillcolor="rgba(100, 116, 139, 0.25)",
-            name=name,
-            showlegend=False,
-            hovertemplate=f"{name}: %{{y:,.1f}} KiB at %{{x:,.3f}} us<extra></extra>",
-            row=row,
-            col=1,
-        )
-        figure.add_hline(
-            y=capacity / 1024,
-            row=row,
-            col=1,
-            line={"color": ACCENT, "dash": "dash", "width": 1.2},
-            annotation_text=f"capacity {capacity / 1024:,.0f} KiB",
-            annotation_font={"color": ACCENT, "size": 11},
-            annotation_position="top left",
-        )
-        top = 1.12 * max(capacity / 1024, *held)
-        title = {"text": f"{name} (KiB)", "standoff": 8}
-        figure.update_yaxes(title=title, range=[0, top], fixedrange=True, row=row, col=1)
-    figure.update_xaxes(title={"text": ""}, range=[0, until])
+    for row, content in enumerate(contents, start=2):
+        _buffer(figure, run, content, row)
+    figure.update_xaxes(title={"text": ""}, range=[0, end_us(run)])
     figure.update_xaxes(title={"text": "time (us)", "standoff": 8}, row=rows, col=1)
     figure.update_layout(
         height=170 + 190 * rows,
@@ -87,6 +53,40 @@ def woven_figure(run: WovenRun) -> "Figure":
     return figure
 
 
+def _buffer(figure: "Figure", run: WovenRun, content: Content, row: int) -> None:
+    """Draw what a buffer holds, network above network."""
+    for chain, held in enumerate(content.held):
+        name = escape(run.names[chain])
+        figure.add_scatter(
+            x=content.times_us,
+            y=held,
+            stackgroup=content.name,
+            mode="lines",
+            line={"color": run.colour(chain), "width": 0.5},
+            name=name,
+            legendgroup=str(chain),
+            showlegend=False,
+            hovertemplate=f"{content.name}, {name}: %{{y:,.4g}} {content.unit} at "
+            "%{x:,.3f} us<extra></extra>",
+            row=row,
+            col=1,
+        )
+    mark = {"text": content.capacity_text, "font": {"color": ACCENT, "size": 11}}
+    if content.capacity <= content.top:
+        line = {"color": ACCENT, "dash": "dash", "width": 1.2}
+        figure.add_hline(
+            y=content.capacity, row=row, col=1, line=line, annotation=mark,
+            annotation_position="top left",
+        )  # fmt: skip
+    else:
+        figure.add_annotation(
+            x=1, y=1, xref="x domain", yref="y domain", xanchor="right", yanchor="top",
+            showarrow=False, row=row, col=1, **mark,
+        )  # fmt: skip
+    title = {"text": f"{content.name} ({content.unit})", "standoff": 8}
+    figure.update_yaxes(title=title, range=[0, content.top], fixedrange=True, row=row, col=1)
+
+
 def _engines(figure: "Figure", run: WovenRun) -> None:
     named: set[int] = set()
     for bars in bars_of(run):
@@ -96,7 +96,7 @@ def _engines(figure: "Figure", run: WovenRun) -> None:
             x=bars.length_us,
             base=bars.start_us,
             marker={
-                "color": COLOURS[bars.chain % len(COLOURS)],
+                "color": run.colour(bars.chain),
                 "line": {"color": "white", "width": 0.4},
                 "pattern": {"shape": "/" if bars.lane == "maps" else "", "fgcolor": "white"},
             },

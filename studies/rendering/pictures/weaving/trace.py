@@ -8,8 +8,6 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from archloom.evaluators import Ints
 from archloom.evaluators.weaving import Stretch
 
@@ -78,9 +76,7 @@ def _track(run: WovenRun, stretches: tuple[Stretch, ...], lane: Lane, tid: int) 
                 "args": {
                     "network": run.names[chain],
                     "step": step,
-                    "ticks" if lane == "array" else "bytes": int(
-                        getattr(run.work, amount)[part]
-                    ),
+                    "ticks" if lane == "array" else "bytes": int(getattr(run.work, amount)[part]),
                 },
             }
         )
@@ -88,10 +84,18 @@ def _track(run: WovenRun, stretches: tuple[Stretch, ...], lane: Lane, tid: int) 
 
 
 def _counter(run: WovenRun, curve: Ints, name: str) -> list[Event]:
-    if not np.any(curve[:, 1]):
+    """Return a counter with a series for each network, which viewers stack."""
+    if not curve[:, 1:].any():
         return []
-    times = run.nanoseconds(curve[:, 0])
+    times = run.nanoseconds(curve[:, 0].tolist())
+    series = [f"{name} (bytes)" for name in run.names]
     return [
-        {"ph": "C", "pid": _PID, "ts": int(t) / 1e3, "name": name, "args": {"bytes": int(held)}}
-        for t, held in zip(times, curve[:, 1], strict=True)
+        {
+            "ph": "C",
+            "pid": _PID,
+            "ts": int(t) / 1e3,
+            "name": name,
+            "args": dict(zip(series, map(int, held), strict=True)),
+        }
+        for t, held in zip(times, curve[:, 1:], strict=True)
     ]
