@@ -51,11 +51,16 @@ if TYPE_CHECKING:
         isolated_ticks as isolated_ticks,
         throughput_bound as throughput_bound,
     )
-    from .ticks import Ticks as Ticks, ticked as ticked
+    from .ticks import Ticks as Ticks, repeated as repeated, ticked as ticked
     from .timeline import (
         Stretch as Stretch,
         Timeline as Timeline,
         schedule_timeline as schedule_timeline,
+    )
+    from .weight_stationary import (
+        NPUS as NPUS,
+        WeightStationary as WeightStationary,
+        weight_stationary_chain as weight_stationary_chain,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

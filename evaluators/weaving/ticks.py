@@ -73,6 +73,16 @@ def ticked(chains: Sequence[Chain], npu: Npu) -> Ticks:
     return Ticks(first, *columns, npu.weight_buffer_bytes, npu.map_buffer_bytes)
 
 
+def repeated(work: Ticks, queries: Sequence[int]) -> Ticks:
+    """Return chains of so many queries each, one behind the other."""
+    spans = zip(work.first[:-1].tolist(), work.first[1:].tolist(), queries, strict=True)
+    rows = np.concatenate([np.tile(np.arange(a, b, dtype=np.int64), n) for a, b, n in spans])
+    lengths = np.diff(work.first) * np.asarray(queries, np.int64)
+    first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    columns = (work.fetch, work.compute, work.maps, work.footprint, work.live, work.layer)
+    return Ticks(first, *(column[rows] for column in columns), work.buffer, work.map_buffer)
+
+
 def _parts(chain: Chain, ratio: Fraction, npu: Npu) -> list[Ints]:
     """Return the rows of a chain, each a column of :class:`Ticks`, with its layers in parts."""
     whole, below = ratio.numerator, ratio.denominator

@@ -10,14 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from archloom.evaluators import Bools, Ints
-from archloom.evaluators.jit import compiled, helper
+from archloom.evaluators.jit import allocating, compiled, helper
 from archloom.evaluators.weaving import (
     DONE,
     FETCHED,
     HEAD,
-    LAG,
     TAIL,
     Engines,
+    Ticks,
     inherent_idle,
     lag_after,
     lead,
@@ -72,49 +72,68 @@ def layerweaver(run: Run, rule: Greedy, release: Ints) -> int:
     """Choose by least idle time; return the number of steps.
 
     ``release`` gets the tick before which nothing is fetched for each step, where scheduling
-    pauses; it is not read otherwise.
+    pauses; it is not touched otherwise.
     """
-    work, queries = run.work, run.queries
-    chains = len(queries)
-    largest = np.zeros(chains, np.int64)
-    for m in range(chains):
-        for part in range(work.first[m], work.first[m + 1]):
-            largest[m] = max(largest[m], work.fetch[part] + work.maps[part])
-    idle = np.empty((chains, 4), np.int64)
+    queries = run.queries
+    largest = largest_of(run.work)
+    idle = np.empty((len(queries), 4), np.int64)
     engines = new_engines(len(run.chain))
-    state = engines.state
     resume = np.int64(0)
     step = 0
     while goes_on(run, engines, step):
-        most = np.int64(0)
-        for m in range(chains):
-            if queries[m] > 0:
-                most = max(most, largest[m])
         if rule.pause:
             wait_until(engines, resume)
             release[step] = resume
-        all_compute, all_memory = True, True
-        for m in range(chains):
-            if queries[m] > 0:
-                _idle_times(run, rule, engines, m, most, idle[m])
-                all_compute &= idle[m, 2] > 0
-                all_memory &= idle[m, 3] > 0
-        # starvation prevention: the chain whose next layers will be of the missing kind
-        chosen = -1
-        if all_compute:
-            chosen = _least(idle, queries, rule.computes, 1)
-        elif all_memory:
-            chosen = _least(idle, queries, rule.computes, 0)
-        if chosen < 0:
-            chosen = _least(idle, queries, rule.computes, -1)
-        if chosen < 0:
+        m = greedy_choice(run, engines, rule, largest, idle)
+        if m < 0:
             break
-        left = queries[chosen]
-        take(run, engines, step, chosen)
+        left = queries[m]
+        take(run, engines, step, m)
         step += 1
-        if queries[chosen] < left:
-            resume = state[DONE]
+        if queries[m] < left:
+            resume = engines.state[DONE]
     return step
+
+
+@allocating
+def largest_of(work: Ticks) -> Ints:
+    """Return int64[k], the ticks of the longest fetch of each chain."""
+    largest = np.zeros(len(work.first) - 1, np.int64)
+    for m in range(len(largest)):
+        for part in range(work.first[m], work.first[m + 1]):
+            largest[m] = max(largest[m], work.fetch[part] + work.maps[part])
+    return largest
+
+
+@helper
+def greedy_choice(run: Run, engines: Engines, rule: Greedy, largest: Ints, idle: Ints) -> int:
+    """Return the chain whose layer goes next; -1 if no chain has queries left.
+
+    Args:
+        run: what is left.
+        engines: both engines now.
+        rule: how idle time counts.
+        largest: int64[k] of :func:`largest_of`.
+        idle: int64[k, 4], written over.
+    """
+    queries = run.queries
+    most = np.int64(0)
+    for m in range(len(queries)):
+        if queries[m] > 0:
+            most = max(most, largest[m])
+    all_compute, all_memory = True, True
+    for m in range(len(queries)):
+        if queries[m] > 0:
+            _idle_times(run, rule, engines, m, most, idle[m])
+            all_compute &= idle[m, 2] > 0
+            all_memory &= idle[m, 3] > 0
+    # starvation prevention: the chain whose next layers will be of the missing kind
+    chosen = -1
+    if all_compute:
+        chosen = _least(idle, queries, rule.computes, 1)
+    elif all_memory:
+        chosen = _least(idle, queries, rule.computes, 0)
+    return chosen if chosen >= 0 else _least(idle, queries, rule.computes, -1)
 
 
 @helper

@@ -12,8 +12,8 @@ fetches is worth its wait if computing follows behind it.
 import numpy as np
 
 from archloom.evaluators import Ints
-from archloom.evaluators.jit import compiled
-from archloom.evaluators.weaving import Ticks, lead, new_engines
+from archloom.evaluators.jit import compiled, helper
+from archloom.evaluators.weaving import Engines, Ticks, lead, new_engines
 
 from .run import Run, goes_on, take
 
@@ -43,36 +43,44 @@ def deficits(work: Ticks, cyclic: bool) -> Ints:
     return found
 
 
+@helper
+def strings_choice(run: Run, engines: Engines, needs: Ints, target: int) -> int:
+    """Return the chain whose layer goes next; -1 if no chain has queries left.
+
+    At most ``target`` ticks of lead: the string of least need. Above: of the layers that begin no
+    string, the one that fetches most beyond its computing. If there is none of the wanted kind, the
+    layer of the other kind that does the least harm.
+    """
+    work = run.work
+    low = lead(engines) <= target
+    wanted, other = -1, -1
+    wanted_key, other_key = np.int64(2**62), np.int64(2**62)
+    for m in range(len(run.queries)):
+        if run.queries[m] == 0:
+            continue
+        part = run.position[m]
+        surplus = work.compute[part] - work.fetch[part] - work.maps[part]
+        need = needs[part]
+        if (need >= 0) == low:
+            key = need if low else surplus
+            if wanted < 0 or key < wanted_key:
+                wanted, wanted_key = m, key
+        else:
+            key = -surplus if low else surplus
+            if other < 0 or key < other_key:
+                other, other_key = m, key
+    return wanted if wanted >= 0 else other
+
+
 @compiled
 def strings(run: Run, needs: Ints, target: int) -> int:
     """Choose by strings up to a lead of ``target`` ticks; return the number of steps."""
-    work = run.work
     engines = new_engines(len(run.chain))
     step = 0
     while goes_on(run, engines, step):
-        low = lead(engines) <= target
-        # the wanted kind: the string of least need, or the layer that fetches most beyond its
-        # computing; of the other kind the one that does the least harm
-        wanted, other = -1, -1
-        wanted_key, other_key = np.int64(2**62), np.int64(2**62)
-        for m in range(len(run.queries)):
-            if run.queries[m] == 0:
-                continue
-            part = run.position[m]
-            surplus = work.compute[part] - work.fetch[part] - work.maps[part]
-            need = needs[part]
-            if (need >= 0) == low:
-                key = need if low else surplus
-                if wanted < 0 or key < wanted_key:
-                    wanted, wanted_key = m, key
-            else:
-                key = -surplus if low else surplus
-                if other < 0 or key < other_key:
-                    other, other_key = m, key
-        if wanted < 0:
-            wanted = other
-        if wanted < 0:
+        m = strings_choice(run, engines, needs, target)
+        if m < 0:
             break
-        take(run, engines, step, wanted)
+        take(run, engines, step, m)
         step += 1
     return step
