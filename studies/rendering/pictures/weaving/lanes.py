@@ -39,7 +39,8 @@ class WovenRun:
         layers: names of the layers of each chain.
         work: the chains in ticks.
         npu: what they ran on.
-        timeline: of the schedule.
+        timeline: of the schedule, or of its first steps.
+        steps: of the whole schedule: layers, or parts of layers.
     """
 
     title: str
@@ -48,11 +49,7 @@ class WovenRun:
     work: Ticks
     npu: Npu
     timeline: Timeline
-
-    @property
-    def steps(self) -> int:
-        """Layers, or parts of layers, that run."""
-        return len(self.timeline.part)
+    steps: int
 
     def nanoseconds(self, ticks: Ints | Sequence[int]) -> Ints:
         """Return times in whole nanoseconds; a tick is the time of one byte from DRAM."""
@@ -193,7 +190,6 @@ def _content(run: WovenRun, name: str, curve: Ints, capacity: int, until_us: flo
 
 
 def shown_text(run: WovenRun, most: int = MOST_STEPS) -> str:
-    """Say how much of the schedule is drawn, if not all of it."""
-    if run.steps <= most:
-        return ""
-    return f"the first {most:,} of {run.steps:,} layers"
+    """Say how much of the schedule is shown, if not all of it."""
+    shown = min(most, len(run.timeline.part))
+    return "" if shown >= run.steps else f"the first {shown:,} of {run.steps:,} layers"
