@@ -17,7 +17,7 @@ class MapPeak:
 
     Attributes:
         step: of the schedule, which runs then.
-        running_bytes: maps of that layer.
+        running_bytes: maps of that layer, or what its network keeps after it if that is more.
         paused_bytes: maps that networks keep whose next layer has not begun.
     """
 
@@ -58,6 +58,6 @@ def map_peak(work: Ticks, chain: Ints, part: Ints) -> MapPeak:
         # live[i]: after i layers of this network
         live = np.append(0, work.live[part[own]])
         paused += np.where(chain == m, 0, live[np.searchsorted(own, np.arange(len(part)))])
-    running = work.footprint[part]
+    running = np.maximum(work.footprint, work.live)[part]
     step = int(np.argmax(running + paused))
     return MapPeak(step, int(running[step]), int(paused[step]))

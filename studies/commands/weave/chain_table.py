@@ -110,7 +110,7 @@ def _refusal(path: Path, faults: Sequence[str]) -> UserError:
 
 def _csv_rows(text: str, faults: list[str]) -> Iterator[_Row]:
     """Yield the rows of a CSV, its heading checked; empty lines are left out."""
-    reader = csv.reader(StringIO(text), strict=True)
+    reader = csv.reader(StringIO(text), strict=True, skipinitialspace=True)
     heads: list[str] | None = None
     try:
         for cells in reader:
