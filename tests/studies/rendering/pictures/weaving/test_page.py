@@ -1,4 +1,4 @@
-"""The timeline for browsers and as a picture: what is on it, and that equal runs are equal files."""
+"""The timeline for browsers and as a picture: what is on it; equal runs are equal files."""
 
 import pytest
 
