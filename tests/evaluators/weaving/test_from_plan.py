@@ -9,7 +9,7 @@ from archloom.evaluators.fusion.buffer.words import buffer_words
 from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.plan import NetworkCost, network_cost
 from archloom.evaluators.loopnest.layer_cost import mapped_cost
-from archloom.evaluators.weaving.plan_chain import plan_chain
+from archloom.evaluators.weaving.from_plan import plan_chain
 from archloom.space.fusion.plan import FusionGroup, FusionPlan, Pin, layer_by_layer
 from archloom.space.networks.registry import network as catalogue
 
