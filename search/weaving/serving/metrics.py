@@ -7,8 +7,8 @@ import numpy as np
 
 from archloom.evaluators import Floats
 
-from .goodput_bound import goodput_bound
 from .serving import Served
+from .upper_bounds import goodput_bound
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,8 @@ from ..options import Argument, AsJson, Option, Seed
 SERVE_EXAMPLES: Final = (
     "Example: archloom serve resnet50 bert_base --hardware memory_centric --load 0.7 "
     "--deadline 4x --shed 1.3; "
-    "archloom serve resnet50 bert_base --hardware memory_centric --network-set "
-    "bert_base.sequence_length=16 --qps 1500 --deadline resnet50=2ms --deadline bert_base=3ms "
-    "--stable --plot latency.html; "
+    "archloom serve resnet50 bert_base:sequence_length=16 --hardware memory_centric --qps 1500 "
+    "--deadline resnet50=2ms --deadline bert_base=3ms --stable --plot latency.html; "
     "archloom serve resnet50 bert_base --hardware memory_centric --trace requests.csv --csv; "
     "archloom serve resnet50 bert_base --hardware memory_centric --arrivals single"
 )
@@ -21,7 +20,11 @@ SERVE_EXAMPLES: Final = (
 def serve(
     sources: Annotated[
         list[str],
-        Argument("NETWORK...", "Networks that share the chip, as for archloom networks."),
+        Argument(
+            "NETWORK...",
+            "Networks that share the chip, as for archloom networks; options follow as in "
+            "bert_base:sequence_length=16,batch=4.",
+        ),
     ],
     hardware: Annotated[
         str,
@@ -114,14 +117,6 @@ def serve(
     batch: Annotated[
         int | None, Option("--batch", least=1, help="Images or sequences of a request; else 1.")
     ] = None,
-    network_settings: Annotated[
-        list[str] | None,
-        Option(
-            "--network-set",
-            metavar="[NETWORK.]NAME=VALUE",
-            help="An option of a network, or of all that have it; repeat.",
-        ),
-    ] = None,
     plot: Annotated[
         Path | None,
         Option(
@@ -149,7 +144,6 @@ def serve(
         tuple(sources),
         hardware,
         batch,
-        tuple(network_settings or ()),
         tuple(shares or ()),
         tuple(deadlines or ()),
     )

@@ -10,7 +10,6 @@ from archloom.search.weaving.serving import (
     SHED_AT,
     LoadPoint,
     Policy,
-    Served,
     StableLoad,
     Tenants,
     load_curve,
@@ -44,7 +43,6 @@ class Tenancy:
         sources: networks.
         hardware: what they share.
         batch: images of a request.
-        network_settings: options of networks.
         shares: of the requests.
         deadlines: of networks.
     """
@@ -52,7 +50,6 @@ class Tenancy:
     sources: tuple[str, ...]
     hardware: str
     batch: int | None = None
-    network_settings: tuple[str, ...] = ()
     shares: tuple[str, ...] = ()
     deadlines: tuple[str, ...] = ()
 
@@ -111,9 +108,7 @@ def tenants_of(tenancy: Tenancy) -> Tenants:
     Raises:
         UserError: a network, hardware, share or deadline that there is none of.
     """
-    chains, npu = chains_on(
-        tenancy.sources, tenancy.hardware, tenancy.batch, tenancy.network_settings
-    )
+    chains, npu = chains_on(tenancy.sources, tenancy.hardware, tenancy.batch)
     names = [chain.name for chain in chains]
     if twice := [name for name in names if names.count(name) > 1]:
         raise UserError(f"{twice[0]} is named twice; each network is served once")
@@ -170,18 +165,14 @@ def _check(tenants: Tenants, stream: Stream, policy: Policy, answer: Answer) -> 
         raise UserError("--stable scales random arrivals; say --arrivals poisson or bursts")
 
 
-def _stable(
-    tenants: Tenants, stream: Stream, policy: Policy, answer: Answer
-) -> StableLoad | None:
+def _stable(tenants: Tenants, stream: Stream, policy: Policy, answer: Answer) -> StableLoad | None:
     if not answer.stable:
         return None
     missed = _MISSED if answer.missed is None else answer.missed
     return stable_load(tenants, policy, stream.draws(), missed)
 
 
-def curves(
-    tenants: Tenants, stream: Stream, policy: Policy
-) -> dict[str, Sequence[LoadPoint]]:
+def curves(tenants: Tenants, stream: Stream, policy: Policy) -> dict[str, Sequence[LoadPoint]]:
     """Return figures over the load: of the policy, and of one request after another."""
     if not stream.open:
         return {}

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from math import inf
 
 from .arrivals import Draws, networks_of, open_requests
-from .goodput_bound import load_bound
 from .policy import Policy
 from .serving import missed_at_most
 from .tenants import Tenants
+from .upper_bounds import load_bound
 
 
 @dataclass(frozen=True)
