@@ -2,8 +2,9 @@
 
 Read ``plan.py`` (a network), ``group.py`` (a group) and ``tile.py`` (a layer of a group).
 :mod:`.tiling` has the geometry of tiles, :mod:`.buffer` what they take of the shared buffer,
-``core_rounds.py`` tiles that run side by side. ``timeline.py`` is for pictures. :mod:`.optimus` is
-the cost that Optimus' planner minimises.
+``core_rounds.py`` tiles that run side by side. ``timeline.py`` is for pictures, and
+``decoupled.py`` for schedules that time DRAM transfers themselves. :mod:`.optimus` is the cost that
+Optimus' planner minimises.
 """
 
 from typing import TYPE_CHECKING
@@ -12,6 +13,10 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .core_rounds import round_count as round_count, rounds_of as rounds_of
+    from .decoupled import (
+        DecoupledRounds as DecoupledRounds,
+        decoupled_rounds as decoupled_rounds,
+    )
     from .group import (
         BufferUseOf as BufferUseOf,
         GroupCost as GroupCost,
@@ -35,6 +40,7 @@ if TYPE_CHECKING:
         Kind as Kind,
         TimelineSegment as TimelineSegment,
         buffer_timeline as buffer_timeline,
+        kept_words as kept_words,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -1,0 +1,143 @@
+"""Rounds of a group with DRAM taken apart: cycles of the chip, and bytes that each round moves.
+
+For whoever plans DRAM transfers himself, such as a schedule of several networks whose weights are
+fetched long before they are used. Whatever a transfer makes the array wait for is left out here.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import ceil, inf
+
+import numpy as np
+
+from archloom.evaluators.loopnest import LayerCost
+from archloom.space.hardware import Cores, Hardware, fusion_cores
+from archloom.space.workload import INPUTS, OUTPUTS, TENSORS, WEIGHTS, Network
+
+from ..arrays import Ints
+from .buffer import resident_loads, streams, tiles_of
+from .core_rounds import Grid, Rounds, RoundSizes, rounds_of
+from .group import GroupCost
+from .latency import no_work, round_cycles
+from .tile import layer_activity, weight_load
+from .tiling import Tiles
+
+_BYTE_BITS = 8
+
+
+@dataclass(frozen=True)
+class DecoupledRounds:
+    """What the R rounds of a group do over a whole pass, in running order.
+
+    A round is a tile, or one tile for each core; a group that streams has one round.
+
+    Attributes:
+        cycles: int64[R], with DRAM infinitely fast: arrays, vector lanes and the ports of on-chip
+            memories, nothing else.
+        weight_bytes: int64[R], weights read from DRAM for the round. Resident ones come with the
+            first round that needs them.
+        map_bytes: int64[R], feature maps read from DRAM and written to it.
+        resident_bytes: weights that stay in the buffer for all rounds, a copy in each core.
+    """
+
+    cycles: Ints
+    weight_bytes: Ints
+    map_bytes: Ints
+    resident_bytes: int
+
+
+def decoupled_rounds(network: Network, hardware: Hardware, cost: GroupCost) -> DecoupledRounds:
+    """Return the rounds of an evaluated group of ``network`` on ``hardware``."""
+    if streams(cost.group):
+        return _streamed(network, hardware, cost)
+    cores = fusion_cores(hardware)
+    tiles = tiles_of(network, cost.group, hardware, cost.residents)
+    assert isinstance(cores, Cores), "the group was evaluated there"
+    assert isinstance(tiles, Tiles), "the group was evaluated there"
+    rounds = rounds_of(tiles, cores.count)
+    loads = resident_loads(network, cost.group)
+    cycles, weights = _work(rounds, replace(cores, one=_instant(cores.one)), cost, loads)
+    maps = np.tile(rounds.moved(tiles.fetched + tiles.stored), rounds.repeats)
+    size = hardware.word_bits / _BYTE_BITS
+    return DecoupledRounds(
+        cycles,
+        _whole(weights * size),
+        _whole(maps * size),
+        ceil(sum(loads.values()) * size),
+    )
+
+
+def _instant(hardware: Hardware) -> Hardware:
+    """The hardware with an infinitely fast DRAM."""
+    dram = replace(hardware.levels[-1], bandwidth_words=inf)
+    return replace(hardware, levels=(*hardware.levels[:-1], dram))
+
+
+def _streamed(network: Network, hardware: Hardware, cost: GroupCost) -> DecoupledRounds:
+    share = cost.layers[0]
+    alone = share.evaluations[0][1]
+    moved = share.words[-1]
+    # a result that stays in the buffer and goes to DRAM too passes the buffer's ports once more
+    stored = int((moved - alone.words[-1]).sum())
+    ports = 0.0
+    if stored:
+        words = int(alone.words[-2].sum()) + stored
+        ports = words / hardware.levels[-2].bandwidth_words
+    bits = [hardware.bits(len(hardware.levels) - 1, tensor) for tensor in TENSORS]
+    size = [int(n) * b for n, b in zip(moved, bits, strict=True)]
+    # the second map of a product stands where other layers have weights
+    of_maps = network.layers[share.layer].multiplies_maps
+    weights = 0 if of_maps else size[WEIGHTS]
+    maps = size[INPUTS] + size[OUTPUTS] + (size[WEIGHTS] if of_maps else 0)
+    return DecoupledRounds(
+        np.array([max(alone.chip_cycles, ceil(ports))], np.int64),
+        np.array([-(-weights // _BYTE_BITS)], np.int64),
+        np.array([-(-maps // _BYTE_BITS)], np.int64),
+        0,
+    )
+
+
+def _work(
+    rounds: Rounds, cores: Cores, cost: GroupCost, loads: dict[int, int]
+) -> tuple[Ints, Grid]:
+    """Return cycles and words of weights of all rounds of all repeats."""
+    work = no_work(rounds)
+    streamed = np.zeros(len(rounds.at))
+    resident = np.zeros(len(rounds.at))
+    for m, share in enumerate(cost.layers):
+        sizes, costs = rounds.sizes(m), [one for _, one in share.evaluations]
+        instant = [replace(one, dram_cycles=0) for one in costs]
+        activity = layer_activity(sizes, instant, rounds.alike, cores.shared_weights)
+        load = weight_load(loads.get(share.layer, 0), rounds, cores)
+        work.add(activity, load, cores.one)
+        streamed += _weights(sizes, costs) * _copies(sizes, rounds.alike, cores.shared_weights)
+        if load.words:
+            # as work.add has it: with the first round in which the layer runs
+            resident[int(np.argmax(activity.chip_cycles > 0))] += load.words * load.reads
+    time = round_cycles(rounds, cores.one, True, work)
+    middle = [time[len(time) // 2]] * max(0, rounds.repeats - len(time))
+    ordered = np.concatenate([time[0], *middle, *time[1:]])
+    weights = np.tile(streamed, rounds.repeats)
+    weights[: len(resident)] += resident
+    return _whole(ordered), weights
+
+
+def _weights(sizes: RoundSizes, costs: Sequence[LayerCost]) -> Grid:
+    """float64[R], words of weights that one core at work reads in each round."""
+    words = np.zeros(len(sizes.rows))
+    words[sizes.made] = [int(one.words[-1, WEIGHTS]) for one in costs]
+    found: Grid = words[sizes.at]
+    return found
+
+
+def _copies(sizes: RoundSizes, alike: int, shared: bool) -> Grid:
+    """float64[R], how often DRAM reads weights that stream: once, or for each core at work."""
+    if shared:
+        return np.ones(len(sizes.at))
+    copies: Grid = sizes.busy.sum(axis=1) * float(alike)
+    return copies
+
+
+def _whole(figures: Grid) -> Ints:
+    whole: Ints = np.ceil(figures).astype(np.int64)
+    return whole
