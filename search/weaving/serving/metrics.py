@@ -89,7 +89,7 @@ def serving_metrics(found: Served) -> ServingMetrics:
     return ServingMetrics(
         tuple(_of_tenant(found, m) for m in range(len(tenants.chains))),
         horizon / per_s,
-        1.0 - int(useful.sum()) / count,
+        (count - int(useful.sum())) / count,
         shed / count,
         float(each @ tenants.isolated) / horizon,
         float(useful @ tenants.isolated) / horizon,
