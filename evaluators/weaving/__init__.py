@@ -37,12 +37,12 @@ if TYPE_CHECKING:
         run_layer as run_layer,
         wait_until as wait_until,
     )
-    from .metrics import StreamMetrics as StreamMetrics, stream_metrics as stream_metrics
     from .map_room import (
         MapPeak as MapPeak,
         map_peak as map_peak,
         unfit_layer as unfit_layer,
     )
+    from .metrics import StreamMetrics as StreamMetrics, stream_metrics as stream_metrics
     from .plan_chain import plan_chain as plan_chain
     from .query_metrics import QueryMetrics as QueryMetrics, query_metrics as query_metrics
     from .simulator import (

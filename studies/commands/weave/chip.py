@@ -69,9 +69,7 @@ def find_chip(asked: Asked) -> Chip:
     if asked.name not in names and not Path(asked.name).is_file():
         hint = did_you_mean(asked.name, [*NPUS, *names])
         raise UserError(f"{asked.name}: no such NPU, preset, template or file; {hint}")
-    hardware = find_hardware(
-        asked.name, asked.settings, asked.technology, asked.word_bits
-    ).hardware
+    hardware = find_hardware(asked.name, asked.settings, asked.technology, asked.word_bits).hardware
     split = split_hardware(hardware, size)
     if isinstance(split, Infeasible):
         option = "" if size is None else f"--buffer-kib {asked.buffer_kib}: "

@@ -238,4 +238,3 @@ def _draw(result: Result, output: Output, notes: "Console") -> None:
     if output.trace is not None:
         save_trace(run, output.trace)
         print_line(f"{output.trace}: the same for https://ui.perfetto.dev", notes)
-

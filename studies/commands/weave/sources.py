@@ -78,7 +78,8 @@ def _read(text: str, batch: int | None) -> Source:
             f"{network.name}: none of its {len(network.layers)} layers runs on MACs, so there is "
             "nothing to weave"
         )
-    return Source(network.name, network, own or batch)
+    label = f"{network.name}({', '.join(map(str.strip, others))})" if others else network.name
+    return Source(label, network, own or batch)
 
 
 def _split(text: str) -> tuple[str, list[str]]:
