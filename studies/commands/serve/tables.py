@@ -4,10 +4,11 @@ import csv
 import io
 from collections.abc import Iterator
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from archloom.evaluators.weaving import map_peak, simulated
 from archloom.search.weaving.serving import (
     NO_DEADLINE,
     Served,
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from archloom.studies.analysis import Details
+
+
+_MIB: Final = 2**20
 
 
 def serving_record(
@@ -49,9 +53,20 @@ def serving_record(
         "goodput_stp": metrics.goodput_stp,
         "goodput_bound_stp": metrics.goodput_bound_stp,
         "load_one_qps": float(tenants.rates.sum()) * tenants.ticks_per_s,
+        "map_buffer_bytes": tenants.npu.map_buffer_bytes,
+        "map_peak_bytes": _map_peak(found),
         "stable": None if stable is None else _stable(stable),
         "networks": [_tenant(found, m, t) for m, t in enumerate(metrics.tenants)],
     }
+
+
+def _map_peak(found: Served) -> int | None:
+    """Return the most bytes of maps on the chip; None where the order of layers was not kept."""
+    if found.order is None or not len(found.order.chain):
+        return None
+    work = found.tenants.work
+    peak = map_peak(work, found.order.chain, simulated(work, found.order).part)
+    return peak.all_bytes
 
 
 def _stable(stable: StableLoad) -> dict[str, Any]:
@@ -159,6 +174,12 @@ def _remarks(record: "Details") -> Iterator[str]:
         f"in STP {record['goodput_stp']:.3f} of {record['offered_stp']:.3f}, no policy gets above "
         f"{record['goodput_bound_stp']:.3f}"
     )
+    peak, room = record["map_peak_bytes"], record["map_buffer_bytes"]
+    if peak is not None and peak > room:
+        yield (
+            f"Maps take up to {peak / _MIB:,.1f} MiB at a time, the map buffer has "
+            f"{room / _MIB:,.1f} MiB: it is taken to hold them; spilling some would cost time"
+        )
     stable = record["stable"]
     if stable is None:
         return
