@@ -20,8 +20,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from archloom.evaluators.jit import allocating, helper
+
 from ..arrays import Ints
-from ..jit import allocating, helper
 
 LAG: Final = 0
 DONE: Final = 1

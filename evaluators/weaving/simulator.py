@@ -5,8 +5,9 @@ from typing import Final
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled
+
 from ..arrays import Ints
-from ..jit import compiled
 from .engines import DONE, FETCHED, LAG, new_engines, run_layer, wait_until
 from .ticks import Ticks
 

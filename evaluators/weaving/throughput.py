@@ -17,8 +17,9 @@ from itertools import combinations
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled
+
 from ..arrays import Floats
-from ..jit import compiled
 from .bounds import inherent_idle
 from .engines import DONE, new_engines, run_layer
 from .ticks import Ticks

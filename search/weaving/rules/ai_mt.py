@@ -30,7 +30,7 @@ class Thresholds(NamedTuple):
 
 
 @compiled
-def ai_mt(run: Run, rule: Thresholds) -> int:
+def ai_mt_steps(run: Run, rule: Thresholds) -> int:
     """Choose by thresholds; return the number of steps."""
     work = run.work
     engines = new_engines(len(run.chain))
@@ -44,7 +44,7 @@ def ai_mt(run: Run, rule: Thresholds) -> int:
             freed += 1
         held = state[FETCHED] - (fetched[freed - 1] if freed else 0)
         kind = 0 if work.buffer - held < rule.free else 1 if lead(engines) < rule.lead else 2
-        best, key, counted, only_memory = -1, np.int64(0), 0, True
+        best, key, counted, only_memory = -1, 0, 0, True
         for m in range(len(run.queries)):
             if run.queries[m] == 0:
                 continue

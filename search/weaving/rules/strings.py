@@ -1,8 +1,8 @@
 """Strings: an online rule that spends the lead of the array on layers that fetch much.
 
 Without a limit to the buffer, least makespan is Johnson's two-machine flow shop for chains
-(S. M. Johnson, Naval Research Logistics Quarterly 1(1), 1954; J. B. Sidney, Management Science 22(3),
-1975): a chain falls into strings, shortest stretches of layers that compute longer than they
+(S. M. Johnson, Naval Research Logistics Quarterly 1(1), 1954; J. B. Sidney, Management Science
+22(3), 1975): a chain falls into strings, shortest stretches of layers that compute longer than they
 fetch, and the string that needs the least lead to hide its fetches goes first. Here strings are
 taken while the lead is at most a target, a share of the buffer; above it, layers that fetch longer
 than they compute, the largest difference first. What a rule looks through: a layer that only
@@ -30,7 +30,7 @@ def deficits(work: Ticks, cyclic: bool) -> Ints:
     for m in range(len(work.first) - 1):
         begin, end = work.first[m], work.first[m + 1]
         for at in range(begin, end):
-            fetches, computes, need = np.int64(0), np.int64(0), np.int64(0)
+            fetches, computes, need = 0, 0, 0
             part = at
             for _ in range(end - begin if cyclic else end - at):
                 fetches += work.fetch[part] + work.maps[part]
@@ -54,7 +54,7 @@ def strings_choice(run: Run, engines: Engines, needs: Ints, target: int) -> int:
     work = run.work
     low = lead(engines) <= target
     wanted, other = -1, -1
-    wanted_key, other_key = np.int64(2**62), np.int64(2**62)
+    wanted_key, other_key = 2**62, 2**62
     for m in range(len(run.queries)):
         if run.queries[m] == 0:
             continue
@@ -73,7 +73,7 @@ def strings_choice(run: Run, engines: Engines, needs: Ints, target: int) -> int:
 
 
 @compiled
-def strings(run: Run, needs: Ints, target: int) -> int:
+def strings_steps(run: Run, needs: Ints, target: int) -> int:
     """Choose by strings up to a lead of ``target`` ticks; return the number of steps."""
     engines = new_engines(len(run.chain))
     step = 0

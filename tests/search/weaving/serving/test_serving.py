@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 
 from archloom.evaluators.weaving import simulated
-from archloom.search.weaving.rules.layerweaver import Greedy, layerweaver
-from archloom.search.weaving.rules.run import finite
-from archloom.search.weaving.rules.strings import deficits, strings
+from archloom.search.weaving.rules import (
+    Greedy,
+    deficits,
+    finite,
+    greedy_steps,
+    strings_steps,
+)
 from archloom.search.weaving.serving.arrivals import (
     closed_requests,
     draws_of,
@@ -70,10 +74,10 @@ def test_requests_at_one_time_are_woven_as_the_rules_weave_them() -> None:
         for rule in ("strings", "layerweaver", "exact_idle"):
             run = finite(work, counts)
             if rule == "strings":
-                steps = strings(run, deficits(work, True), work.buffer // 2)
+                steps = strings_steps(run, deficits(work, True), work.buffer // 2)
             else:
                 greedy = Greedy(computes, rule == "exact_idle", False)
-                steps = layerweaver(run, greedy, np.zeros(0, np.int64))
+                steps = greedy_steps(run, greedy, np.zeros(0, np.int64))
             found = served(shared, Policy(rule), requests, log=True)
             assert found.order is not None
             # where one network alone is left there is nothing to choose
