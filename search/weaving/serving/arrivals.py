@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from archloom.evaluators import Floats, Ints
-from archloom.search import derived_seed
 
+from ...seeds import derived_seed
 from .requests import Requests
 
 #: an arrival that is not known yet
