@@ -5,7 +5,7 @@ from math import inf
 
 from .arrivals import Draws, networks_of, open_requests
 from .policy import Policy
-from .serving import missed_at_most
+from .serving import few_missed
 from .tenants import Tenants
 from .upper_bounds import load_bound
 
@@ -73,17 +73,14 @@ def stable_load(
         int(tenants.within.max()),
         missed,
     )
-    runs = 0
-
-    def few(load: float) -> bool:
-        nonlocal runs
-        runs += 1
-        requests = open_requests(draws, tenants.rates * load, tenants.within)
-        return missed_at_most(tenants, policy, requests, missed)
-
+    few = few_missed(tenants, policy, count, missed)
     # beyond load 1 a resource is overloaded; a short run may still get there
-    low, high = 0.0, min(bound, 2.0)
+    low, high, runs = 0.0, min(bound, 2.0), 0
     while high - low > tolerance:
         middle = (low + high) / 2
-        low, high = (middle, high) if few(middle) else (low, middle)
+        runs += 1
+        if few(open_requests(draws, tenants.rates * middle, tenants.within)):
+            low = middle
+        else:
+            high = middle
     return StableLoad(low, low * total * tenants.ticks_per_s, bound, missed_share, runs)

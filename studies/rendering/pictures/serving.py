@@ -91,6 +91,8 @@ def _draw(path: Path, found: Served, curves: Curves) -> None:
 
 
 def _latencies(axes: "Axes", found: Served) -> None:
+    from matplotlib.ticker import FormatStrFormatter, LogLocator, NullFormatter
+
     for m, chain in enumerate(found.tenants.chains):
         colour = SERIES[m % len(SERIES)]
         times, ranks = shares(found, m)
@@ -99,6 +101,9 @@ def _latencies(axes: "Axes", found: Served) -> None:
         if due is not None:
             axes.axvline(due, color=colour, ls=":", lw=1.4, label=f"its deadline, {due:.3g} ms")
     axes.set(xlabel="latency (ms)", ylabel="share of its requests", xscale="log", ylim=(0, 1.02))
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FormatStrFormatter("%g"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_title("Latency", fontsize=10)
 
 

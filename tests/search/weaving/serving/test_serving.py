@@ -19,7 +19,7 @@ from archloom.search.weaving.serving.arrivals import (
 )
 from archloom.search.weaving.serving.facts import facts_of
 from archloom.search.weaving.serving.policy import RULES, Policy
-from archloom.search.weaving.serving.serving import missed_at_most, served
+from archloom.search.weaving.serving.serving import few_missed, served
 from archloom.search.weaving.serving.tenants import Deadline
 
 from ....cases.tenants import chain_of, opposed, random_chains, tenants
@@ -137,9 +137,9 @@ def test_counting_misses_ends_early_and_says_the_same() -> None:
         requests = open_requests(draws_of(400, 4), shared.rates * 0.9, shared.within)
         missed = 400 - int(served(shared, policy, requests).in_time.sum())
         assert missed > 1
-        assert missed_at_most(shared, policy, requests, missed)
-        assert not missed_at_most(shared, policy, requests, missed - 1)
-        assert not missed_at_most(shared, policy, requests, 0)
+        assert few_missed(shared, policy, 400, missed)(requests)
+        assert not few_missed(shared, policy, 400, missed - 1)(requests)
+        assert not few_missed(shared, policy, 400, 0)(requests)
 
 
 def test_requests_that_cannot_be_counted_are_refused() -> None:
