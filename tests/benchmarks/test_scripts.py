@@ -94,6 +94,8 @@ RUNS: Final = {
     "studies/start_time": ["--runs 1 --commands help mistake"],
     "studies/torture": ["--runs 3 --kinds full flipped foreign --json figures.json"],
     "studies/two_networks": [INLINE],
+    "weaving/serving": ["--requests 60 --seeds 1 --loads 0.7"],
+    "weaving/serving_speed": ["--requests 60 --times 1"],
 }
 
 #: exit codes or messages other than success that say nothing of whether a script runs

@@ -15,8 +15,8 @@ from archloom.evaluators.weaving import (
     run_layer,
     wait_until,
 )
+from archloom.search.weaving.rules import Run
 
-from ..rules.run import Run
 from .requests import Outcome, Requests, Steps
 from .rules import NOBODY, Facts, Heads, choice, least_slack
 

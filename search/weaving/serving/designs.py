@@ -15,11 +15,11 @@ from archloom.evaluators.weaving import Chain, Npu
 from archloom.space import is_amount, is_whole
 
 from .arrivals import Draws, draws_of, networks_of, open_requests
-from .goodput_bound import goodput_bound
 from .policy import Policy
 from .serving import served
-from .stable_load import stable_load
+from .stability import stable_load
 from .tenants import Deadline, Tenants
+from .upper_bounds import goodput_bound
 
 
 @dataclass(frozen=True)
