@@ -37,7 +37,7 @@ class Header:
     """Identity of a study: its resolved config, the template that its space had, and its networks.
 
     Attributes:
-        config: ``StudyConfig.model_dump(mode="json")``, with today's names of values.
+        config: ``StudyConfig.to_dict()``, with today's names of values.
         space_text: text of the hardware template.
         archloom: version that began the study.
         networks: JSON of the workloads that come from files, by position among all, those that

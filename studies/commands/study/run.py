@@ -74,7 +74,7 @@ class Overrides:
             if self.executor == "inline":
                 raise UserError(f"--address {self.address}: the inline executor uses no cluster")
             given["name"] = "ray"
-        choice = config.executor.model_dump() | {k: v for k, v in given.items() if v is not None}
+        choice = config.executor.to_dict() | {k: v for k, v in given.items() if v is not None}
         if choice["address"] == HERE:
             choice["address"] = None
         limits = {"cpu_s": self.cpu_s, "memory_mb": self.memory_mb}
@@ -84,11 +84,10 @@ class Overrides:
                 "; ".join(f"round_limits.{k} is {v:g}, must be above 0" for k, v in wrong.items())
             )
         changed = {k: v for k, v in limits.items() if v is not None}
-        return config.model_copy(
-            update={
-                "executor": ExecutorChoice(**choice),
-                "round_limits": config.round_limits.model_copy(update=changed),
-            }
+        return replace(
+            config,
+            executor=ExecutorChoice(**choice),
+            round_limits=replace(config.round_limits, **changed),
         )
 
 

@@ -20,7 +20,7 @@ from ...cases.studies import run_here, tiny_config
 @pytest.fixture
 def header(tmp_path: Path) -> Header:
     config = tiny_config(tmp_path)
-    return Header.new(config.model_dump(mode="json"), space_text(config.space))
+    return Header.new(config.to_dict(), space_text(config.space))
 
 
 @pytest.mark.parametrize(
