@@ -54,6 +54,11 @@ _COUNT: Final = whole(1)
 _SHARE: Final = number(above=0, most=1)
 _STORAGE: Final = Key(lambda url, _: given_database(url)).silent_if(lambda _: True)
 
+#: defaults of sections that stand elsewhere
+_MOBO: Final = Choice("mobo")
+_MSH: Final = Choice("msh")
+_LIMITS: Final = RoundLimits()
+
 
 def _readable_space(value: str, beside: Reading) -> str:
     """Load the template once, so that its errors are reported with the file's."""
@@ -248,8 +253,8 @@ class StudyConfig(Section):
     # left out of the identity of studies that do without, which are older than the choice
     enumerate: Annotated[int | None, _COUNT.or_none().silent_if(lambda n: n is None)] = None
     mode: Annotated[str, word("search", "exact")] = "search"
-    optimizer: Annotated[Choice, CHOICE] = Choice("mobo")
-    halving: Annotated[Choice, CHOICE.checked(_to_the_end)] = Choice("msh")
+    optimizer: Annotated[Choice, CHOICE] = _MOBO
+    halving: Annotated[Choice, CHOICE.checked(_to_the_end)] = _MSH
     trials: Annotated[int, _COUNT]
     batch_size: Annotated[int, _COUNT] = 8
     logical_workers: Annotated[int, _COUNT] = 1
@@ -257,10 +262,8 @@ class StudyConfig(Section):
         Software()
     )
     executor: Annotated[ExecutorChoice, section(ExecutorChoice)] = ExecutorChoice()
-    round_limits: Annotated[RoundLimits, section(RoundLimits)] = RoundLimits()
-    storage: Annotated[
-        Database | None, Key(lambda url, _: given_database(url)).silent_if(lambda _: True)
-    ] = None
+    round_limits: Annotated[RoundLimits, section(RoundLimits)] = _LIMITS
+    storage: Annotated[Database | None, _STORAGE] = None
     baseline: Annotated[str | None, named_one("preset", preset_names).or_none()] = None
 
     @property
