@@ -158,7 +158,7 @@ class Family(Collection[str], Generic[F]):
             ValueError: as of looking it up, or the type of an option has no meaning at run time.
         """
         known = {p.name: p.annotation for p in self._parameters(name) if p.name in options}
-        if all(isinstance(annotation, type) for annotation in known.values()):
+        if not any(isinstance(annotation, str) for annotation in known.values()):
             empty = inspect.Parameter.empty
             return {k: annotation for k, annotation in known.items() if annotation is not empty}
         factory: Any = self[name]

@@ -7,7 +7,7 @@ a part of another package is checked like a built-in one, and so are all four fa
 import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal, get_args, get_origin
 
 from archloom.search import (
     BUDGET_ALLOCATORS,
@@ -93,6 +93,10 @@ def _broken_rule(value: Any, kind: Any) -> str:
     if kind in _PLAIN:
         word, known = _PLAIN[kind]
         return "" if type(value) in known else f"must be a valid {word}"
+    if get_origin(kind) is Literal:
+        *words, last = map(repr, get_args(kind))
+        known_words = f"{', '.join(words)} or {last}" if words else last
+        return "" if value in get_args(kind) else f"must be {known_words}"
     # other types are rare, and to import what knows them all takes a while
     from pydantic import TypeAdapter, ValidationError
 
