@@ -21,6 +21,8 @@ from archloom.space.workload import Network
 
 from ..registry import FUSION_SEARCHES, MAPPING_SEARCHES, RENAMED, renamed
 from ..seeds import derived_seed
+from .breakdown import breakdown_of
+from .packing import pack
 from .planners import fusion_search
 from .result import NetworkResult, SoftwareResult
 from .shared_budget import SharedSearch, SharedState
@@ -281,4 +283,5 @@ def _result(
         mappings=mappings,
         gaps=gaps,
         spent=spent,
+        breakdown=pack(breakdown_of(best, base, mappings.values())),
     )

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from archloom.search.software.packing import MOST_BYTES
 from archloom.studies.config.study_config import space_text
 from archloom.studies.errors import UserError
 from archloom.studies.storage.header import Header
-from archloom.studies.storage.history import MOST_BYTES, History, decode
+from archloom.studies.storage.history import History, decode
 from archloom.studies.storage.store import Store
 
 from ...cases.studies import run_here, tiny_config
