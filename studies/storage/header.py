@@ -5,7 +5,6 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -56,7 +55,7 @@ class Header:
         cls, config: dict[str, Any], space_text: str, networks: Mapping[int, str] | None = None
     ) -> "Header":
         """Return the header of a study that begins now."""
-        return cls(config, space_text, version("archloom"), networks or {})
+        return cls(config, space_text, this_version(), networks or {})
 
     @property
     def space_file(self) -> Path:
@@ -97,6 +96,14 @@ class Header:
         return _digest(json.dumps(settings, sort_keys=True))
 
 
+def this_version() -> str:
+    """Return the version of archloom that runs."""
+    # its import takes as long as reading a study
+    from importlib.metadata import version
+
+    return version("archloom")
+
+
 def read_header(location: Location) -> Header:
     """Return what the study is.
 
@@ -117,7 +124,7 @@ def read_header(location: Location) -> Header:
         ) from None
     if found != FORMAT:
         raise UserError(
-            f"{location} is a study of format {found}; this archloom ({version('archloom')}) reads "
+            f"{location} is a study of format {found}; this archloom ({this_version()}) reads "
             f"format {FORMAT}; use the version that began it: {data.get('archloom', 'unknown')}"
         )
     try:
