@@ -4,15 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import inf
-from typing import Final, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from archloom.space.hardware import AccessEnergy, Hardware, Storage, StorageLevel
 from archloom.space.workload import OUTPUTS, TENSORS, Tensor
 
 from .technology import BufferCost, Technology, technology
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 #: words that a MAC moves in a cycle: weight, input, partial sum read and written
 MAC_WORDS: Final[dict[Tensor, float]] = {"weights": 1.0, "inputs": 1.0, "outputs": 2.0}
@@ -45,14 +46,14 @@ class AccessCosts:
         leakage_pj_per_cycle: the whole chip, per clock cycle, besides ``used_leakage_pj``.
     """
 
-    read_pj: NDArray[np.float64]
-    fill_pj: NDArray[np.float64]
-    update_pj: NDArray[np.float64]
-    write_pj: NDArray[np.float64]
-    hop_pj: NDArray[np.float64]
-    router_pj: NDArray[np.float64]
-    address_pj: NDArray[np.float64]
-    used_leakage_pj: NDArray[np.float64]
+    read_pj: "NDArray[np.float64]"
+    fill_pj: "NDArray[np.float64]"
+    update_pj: "NDArray[np.float64]"
+    write_pj: "NDArray[np.float64]"
+    hop_pj: "NDArray[np.float64]"
+    router_pj: "NDArray[np.float64]"
+    address_pj: "NDArray[np.float64]"
+    used_leakage_pj: "NDArray[np.float64]"
     mac_pj: float
     vector_op_pj: float
     leakage_pj_per_cycle: float
@@ -226,20 +227,23 @@ def access_costs(hardware: Hardware) -> AccessCosts:
 class _Arrays(NamedTuple):
     """The arrays of :class:`AccessCosts`."""
 
-    read_pj: NDArray[np.float64]
-    fill_pj: NDArray[np.float64]
-    update_pj: NDArray[np.float64]
-    write_pj: NDArray[np.float64]
-    hop_pj: NDArray[np.float64]
-    router_pj: NDArray[np.float64]
-    address_pj: NDArray[np.float64]
-    used_leakage_pj: NDArray[np.float64]
+    read_pj: "NDArray[np.float64]"
+    fill_pj: "NDArray[np.float64]"
+    update_pj: "NDArray[np.float64]"
+    write_pj: "NDArray[np.float64]"
+    hop_pj: "NDArray[np.float64]"
+    router_pj: "NDArray[np.float64]"
+    address_pj: "NDArray[np.float64]"
+    used_leakage_pj: "NDArray[np.float64]"
 
 
 # designs that differ in meshes have the same
 @lru_cache(maxsize=4096)
 def _arrays(accesses: tuple[_ByKind, ...], others: tuple[tuple[float, ...], ...]) -> _Arrays:
     """Return arrays from energies by level: of accesses, and those of :func:`_others_pj`."""
+    # area and power need none, and who shows a trial should not wait for its import
+    import numpy as np
+
     read, fill, update = np.ascontiguousarray(np.array(accesses, np.float64).transpose(1, 0, 2))
     write = fill.copy()
     write[:, OUTPUTS] = update[:, OUTPUTS]

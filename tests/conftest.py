@@ -46,7 +46,8 @@ def finished_study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The directory of a small finished study; tests must not write to it."""
     from rich.console import Console
 
-    from archloom.studies.commands.study.run import Overrides, read_study, start
+    from archloom.studies.commands.study.run import start
+    from archloom.studies.commands.study.study_file import Overrides, read_study
 
     folder = tmp_path_factory.mktemp("studies")
     (folder / "small.yaml").write_text(SMALL_STUDY)

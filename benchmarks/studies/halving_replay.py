@@ -16,6 +16,7 @@ weaker results is not in it.
 
 import argparse
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from statistics import median
@@ -123,13 +124,12 @@ def full_budget(fusion: str, plans: int, seed: int) -> Callable[[StudyConfig], S
     """Return what makes a study of the file: a planner, its budget and a seed."""
 
     def change(config: StudyConfig) -> StudyConfig:
-        return config.model_copy(
-            update={
-                "seed": seed,
-                "halving": Choice.model_validate({"name": "none", "evaluations": plans}),
-                "software": config.software.model_copy(update={"fusion": fusion}),
-                "executor": ExecutorChoice(name="inline"),
-            }
+        return replace(
+            config,
+            seed=seed,
+            halving=Choice("none", {"evaluations": plans}),
+            software=replace(config.software, fusion=fusion),
+            executor=ExecutorChoice(name="inline"),
         )
 
     return change

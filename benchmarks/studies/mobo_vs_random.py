@@ -14,6 +14,7 @@ of the ten runs; ``--trials`` and ``--workloads`` make it shorter.
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -64,9 +65,7 @@ def variants(base: StudyConfig, options: argparse.Namespace) -> dict[tuple[str, 
         "executor": ExecutorChoice(name=options.executor, workers=options.workers),
     }
     return {
-        (name, seed): base.model_copy(
-            update=changes | {"seed": seed, "optimizer": Choice(name=name)}
-        )
+        (name, seed): replace(base, **changes, seed=seed, optimizer=Choice(name))
         for name in OPTIMIZERS
         for seed in range(options.seeds)
     }

@@ -14,6 +14,7 @@ the same may be.
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from math import nan, prod
 from pathlib import Path
@@ -116,7 +117,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             config = load_config(options.study, partial(with_method, name=method))
             changes = {"executor": executor, "trials": options.trials or config.trials}
             changes |= {"seed": seed}
-            config = config.model_copy(update=changes)
+            config = replace(config, **changes)
             found[name].append(run(config, options.out / f"{name}-{seed}"))
             print(f"{name} seed {seed}: done", flush=True)
     report(found)

@@ -3,10 +3,9 @@
 There are five: hardware optimizers, budget allocators, fusion searches, mapping searches and
 weaving schedulers. Each part is an entry point: a name, and ``module:attribute`` of its factory.
 Packages register theirs in the family's group (docs/extending.md). The built-in ones are written
-down here in the same form and loaded by the same function, but are not taken from the metadata of
-the installed package: that of an editable installation is as old as the installation, so that a
-part which was added since would be missing. And reading it takes 30 ms, which a study of built-in
-parts is spared.
+down here in the same form, but are not taken from the metadata of the installed package: that of an
+editable installation is as old as the installation, so that a part which was added since would be
+missing. And reading it takes 30 ms, which a study of built-in parts is spared.
 
 A list of names imports nothing; a factory is imported when it is asked for.
 """
@@ -14,6 +13,7 @@ A list of names imports nothing; a factory is imported when it is asked for.
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, get_type_hints
 
 from archloom.space import did_you_mean
@@ -96,8 +96,12 @@ class Family(Collection[str], Generic[F]):
     def __len__(self) -> int:
         return len(list(iter(self)))
 
+    def comes_with_archloom(self, name: object) -> bool:
+        """Whether a part is a built-in one, by any of its names."""
+        return self.today(name) in self._built_in
+
     def __contains__(self, name: object) -> bool:
-        return self.today(name) in self._built_in or name in list(self)
+        return self.comes_with_archloom(name) or name in list(self)
 
     def __getitem__(self, name: str) -> F:
         """Return the factory of that name.
@@ -107,8 +111,12 @@ class Family(Collection[str], Generic[F]):
                 cannot be imported.
         """
         name = self.today(name)
-        built_in = self.built_in.get(name)
-        found = [built_in] if built_in else [e for e in _installed(self.group) if e.name == name]
+        if name in self._built_in:
+            # by itself: to import what loads entry points takes as long as reading a study file
+            module, attribute = self._built_in[name].split(":")
+            own: F = getattr(import_module(f".{module}", __package__), attribute)
+            return own
+        found = [entry for entry in _installed(self.group) if entry.name == name]
         if not found:
             raise ValueError(f"unknown {self.kind} {name!r}; {did_you_mean(name, list(self))}")
         if len({entry.value for entry in found}) > 1:
@@ -154,7 +162,7 @@ class Family(Collection[str], Generic[F]):
             ValueError: as of looking it up, or the type of an option has no meaning at run time.
         """
         known = {p.name: p.annotation for p in self._parameters(name) if p.name in options}
-        if all(isinstance(annotation, type) for annotation in known.values()):
+        if not any(isinstance(annotation, str) for annotation in known.values()):
             empty = inspect.Parameter.empty
             return {k: annotation for k, annotation in known.items() if annotation is not empty}
         factory: Any = self[name]

@@ -1,8 +1,9 @@
 """Software search of one trial: the best fusion plan and mappings of each network on one design.
 
 ``search.py`` has :func:`~archloom.search.software.search.advance`, the pure function that a worker
-runs; ``result.py`` what it returns; ``shared_budget.py`` shares evaluations between plans and
-mappings; ``planners.py`` knows what each fusion planner can do.
+runs; ``result.py`` what it returns, ``breakdown.py`` what its costs are made of, ``packing.py`` how
+that is kept short; ``shared_budget.py`` shares evaluations between plans and mappings;
+``planners.py`` knows what each fusion planner can do.
 """
 
 from typing import TYPE_CHECKING
@@ -10,13 +11,19 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .breakdown import breakdown_of as breakdown_of
+    from .packing import pack as pack, unpack as unpack
     from .planners import (
         fusion_search as fusion_search,
         nothing_fused as nothing_fused,
         plans_of as plans_of,
         suited_budgets as suited_budgets,
     )
-    from .result import NetworkResult as NetworkResult, SoftwareResult as SoftwareResult
+    from .result import (
+        GROUP_FIGURES as GROUP_FIGURES,
+        NetworkResult as NetworkResult,
+        SoftwareResult as SoftwareResult,
+    )
     from .search import (
         SoftwareSettings as SoftwareSettings,
         SoftwareTask as SoftwareTask,

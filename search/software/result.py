@@ -1,11 +1,28 @@
 """Results of software search: of one network, and of a trial."""
 
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from archloom.search.budget import Curve
 from archloom.space import Infeasible
+
+from .packing import unpack
+
+#: numbers of a group in a breakdown, in this order
+GROUP_FIGURES: Final = (
+    "tiles",
+    "cores",
+    "prefetch",
+    "peak_words",
+    "latency_cycles",
+    "wait_cycles",
+    "dynamic_pj",
+    "dram_reads",
+    "dram_writes",
+    "dram_words_unfused",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +35,9 @@ class NetworkResult:
     search. ``gaps`` are the percents by which they may be above the best ones, 0 where that is
     proven to be found; a mapping of which nothing is known is not among them; None in results of
     versions that knew no gaps. ``spent`` says on what a shared budget went, see
-    :meth:`archloom.search.software.shared_budget.SharedState.shares`.
+    :meth:`archloom.search.software.shared_budget.SharedState.shares`. ``breakdown`` is what the
+    costs are made of, packed (:mod:`archloom.search.software.breakdown`); empty in results of
+    versions that kept none.
     """
 
     edp_js: float
@@ -35,14 +54,23 @@ class NetworkResult:
     mappings: dict[str, str]
     gaps: dict[str, float] | None = None
     spent: dict[str, int] = field(default_factory=dict)
+    breakdown: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; :meth:`from_dict` is the inverse."""
         values = {name: getattr(self, name) for name in self.__dataclass_fields__}
         # records of older versions have no such keys, and are written as they were
         absent = {"gaps"} if self.gaps is None else set()
-        absent |= set() if self.spent else {"spent"}
+        absent |= {name for name in ("spent", "breakdown") if not values[name]}
         return {name: value for name, value in values.items() if name not in absent}
+
+    def costs(self) -> dict[str, Any] | None:
+        """Return the breakdown; None if there is none that can be read."""
+        try:
+            found: dict[str, Any] = unpack(self.breakdown)
+        except (ValueError, TypeError, RecursionError, zlib.error):
+            return None
+        return found
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "NetworkResult":

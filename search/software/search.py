@@ -21,6 +21,8 @@ from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 from archloom.space.workload import Network
 
 from ..seeds import derived_seed
+from .breakdown import breakdown_of
+from .packing import pack
 from .planners import fusion_search
 from .result import NetworkResult, SoftwareResult
 from .serving import Sharing, together_costs
@@ -286,4 +288,5 @@ def _result(
         mappings=mappings,
         gaps=gaps,
         spent=spent,
+        breakdown=pack(breakdown_of(best, base, mappings.values())),
     )

@@ -1,16 +1,15 @@
 """One trial taken apart: its hardware, and what its software costs by level, layer and group.
 
-A record holds the plan that was found, its mappings, and what is proven of them; they are
-evaluated again here. So the figures are those of the study, and a test compares them to the last
-digit.
+A record holds the plan that was found, its mappings, what is proven of them, and what their costs
+are made of. What an older version recorded without is evaluated again. A test compares both, to the
+last digit.
 """
 
-from collections.abc import Mapping as Dict
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
-from archloom.space.mapping import loop_nest
+from archloom.space.mapping import Mapping, loop_nest
 from archloom.space.workload import DIMS, TENSORS
 from archloom.studies.config import Location
 from archloom.studies.storage import (
@@ -28,10 +27,11 @@ from archloom.studies.storage import (
 from ..errors import UserError
 
 if TYPE_CHECKING:
-    from archloom.evaluators.fusion import GroupCost, LayerShare, NetworkCost
+    from archloom.evaluators.fusion import NetworkCost
     from archloom.evaluators.technology import Technology
+    from archloom.space.fusion import FusionGroup
     from archloom.space.hardware import Hardware, StorageLevel
-    from archloom.space.workload import Network
+    from archloom.space.workload import Layer, Network
 
 
 Details = dict[str, Any]
@@ -152,8 +152,20 @@ def _level_details(level: "StorageLevel") -> Details:
 def _network_details(
     header: Header, trial: Trial, hardware: "Hardware", network: "Network"
 ) -> Details:
+    recorded = trial.networks[network.name]
+    texts = list(recorded.mappings.values())
+    found = recorded.costs() or _priced_again(header, trial, hardware, network)
+    network = network.with_batch(recorded.batch)
+    details = plan_details(network, hardware, recorded.plan, texts, found)
+    return details | {"spent": recorded.spent or None}
+
+
+def _priced_again(
+    header: Header, trial: Trial, hardware: "Hardware", network: "Network"
+) -> Details:
+    """Return the breakdown of a record that has none: older versions kept plan and mappings."""
     from archloom.evaluators.fusion import NetworkCost
-    from archloom.search.software import recorded_evaluator
+    from archloom.search.software import breakdown_of, recorded_evaluator
     from archloom.space import Infeasible
     from archloom.space.fusion import FusionPlan, layer_by_layer
 
@@ -181,126 +193,123 @@ def _network_details(
             f"{network.name} otherwise than the one that found them; use the version that the "
             f"study was begun with ({header.archloom}), or run the study again"
         )
-    return cost_details(cost, unfused) | {"spent": recorded.spent or None}
+    return breakdown_of(cost, unfused, recorded.mappings.values())
 
 
 def cost_details(cost: "NetworkCost", unfused: "NetworkCost") -> Details:
     """Take the cost of a plan apart, beside that of the plan that fuses nothing."""
+    from archloom.search.software import breakdown_of
+
+    found = breakdown_of(cost, unfused)
+    return plan_details(cost.network, cost.hardware, cost.plan.to_list(), [], found)
+
+
+def plan_details(
+    network: "Network",
+    hardware: "Hardware",
+    plan: list[dict[str, Any]],
+    mappings: Sequence[str],
+    found: Details,
+) -> Details:
+    """Give the numbers of a plan the names of what they are of.
+
+    Args:
+        network: that runs, with the batch of one pass.
+        hardware: that it runs on.
+        plan: as a record has it.
+        mappings: texts that numbers in ``found`` stand for.
+        found: :func:`archloom.search.software.breakdown.breakdown_of`.
+    """
+    from archloom.space.fusion import FusionPlan
+
+    groups = FusionPlan.from_list(plan).groups
+    order = [(at, layer) for at, group in enumerate(groups) for layer in group.layers]
+    layers = zip(order, found["layers"], strict=True)
     return {
-        "name": cost.network.name,
-        **_totals(cost),
-        "unfused": _totals(unfused),
-        "gaps": _gaps(cost),
-        "groups": _groups(cost, unfused),
+        "name": network.name,
+        **found["plan"],
+        "unfused": found["unfused"],
+        "gaps": found["gaps"],
+        "groups": [
+            _group_details(network, group, figures, hardware.word_bits / 8)
+            for group, figures in zip(groups, found["groups"], strict=True)
+        ],
         "layers": [
-            _layer_details(cost.network, cost.hardware, share, position)
-            for position, group in enumerate(cost.groups)
-            for share in group.layers
+            _layer_details(network.layers[layer], hardware, at, figures, mappings)
+            for (at, layer), figures in layers
         ],
     }
 
 
-def _totals(cost: "NetworkCost") -> Details:
-    shares = [share for group in cost.groups for share in group.layers]
-    word_bytes = cost.hardware.word_bits / 8
-    return {
-        "edp_js": cost.edp_js,
-        "energy_pj": cost.energy_pj,
-        "levels_pj": {
-            level.name: float(sum(share.energy_pj[i].sum() for share in shares))
-            for i, level in enumerate(cost.hardware.levels)
-        },
-        "compute_pj": sum(share.compute_pj for share in shares),
-        "leakage_pj": cost.leakage_pj,
-        "latency_cycles": cost.latency_cycles,
-        "latency_s": cost.latency_s,
-        "dram_read_bytes": cost.dram_reads * word_bytes,
-        "dram_write_bytes": cost.dram_writes * word_bytes,
-        "dram_bytes": cost.dram_bytes,
-    }
-
-
-def _gaps(cost: "NetworkCost") -> Details:
-    from archloom.evaluators.bounds import mapping_gaps
-
-    found = asdict(mapping_gaps(cost))
-    return found | {"plan_percent": _known(found["plan_percent"])}
-
-
-def _known(gap_percent: float) -> float | None:
-    """Return a gap as JSON has it, which knows no infinity."""
-    return gap_percent if isfinite(gap_percent) else None
-
-
-def _groups(cost: "NetworkCost", unfused: "NetworkCost") -> list[Details]:
-    word_bytes = cost.hardware.word_bits / 8
-    alone = {
-        group.group.layers[0]: (group.dram_reads + group.dram_writes) * word_bytes
-        for group in unfused.groups
-    }
-    return [_group_details(cost.network, group, word_bytes, alone) for group in cost.groups]
-
-
 def _group_details(
-    network: "Network", group: "GroupCost", word_bytes: float, alone: Dict[int, float]
+    network: "Network", group: "FusionGroup", figures: list[Any], word_bytes: float
 ) -> Details:
-    def named(positions: tuple[int, ...]) -> list[str]:
+    from archloom.search.software import GROUP_FIGURES
+
+    def named(positions: Iterable[int]) -> list[str]:
         return [network.layers[i].name for i in positions]
 
-    members, faces = group.group.layers, group.group.faces
-    pins = [(pin.layer, pin.reader) for pin in group.group.pins]
+    cost = dict(zip(GROUP_FIGURES, figures, strict=True))
+    pins = [(pin.layer, pin.reader) for pin in group.pins]
     return {
-        "layers": named(members),
-        "tile": list(group.group.tile) if group.group.tile else None,
-        **({"faces": [face.to_list() for face in faces]} if faces else {}),
-        "halo": group.group.halo,
-        "resident": named(group.group.resident),
+        "layers": named(group.layers),
+        "tile": list(group.tile) if group.tile else None,
+        **({"faces": [face.to_list() for face in group.faces]} if group.faces else {}),
+        "halo": group.halo,
+        "resident": named(group.resident),
         "pins": [dict(zip(("layer", "reader"), named(pair), strict=True)) for pair in pins],
-        "steady": named(group.group.steady),
-        "tiles": group.tiles,
-        **({"cores": group.cores} if group.cores > 1 else {}),
-        "prefetch": group.prefetch,
-        "peak_bytes": group.peak_words * word_bytes,
-        "latency_cycles": group.latency_cycles,
-        "wait_cycles": group.wait_cycles,
-        "dynamic_pj": group.dynamic_pj,
-        "dram_read_bytes": group.dram_reads * word_bytes,
-        "dram_write_bytes": group.dram_writes * word_bytes,
-        "dram_bytes": (group.dram_reads + group.dram_writes) * word_bytes,
-        "dram_bytes_unfused": sum(alone[i] for i in members),
+        "steady": named(group.steady),
+        "tiles": cost["tiles"],
+        **({"cores": cost["cores"]} if cost["cores"] > 1 else {}),
+        "prefetch": cost["prefetch"],
+        "peak_bytes": cost["peak_words"] * word_bytes,
+        "latency_cycles": cost["latency_cycles"],
+        "wait_cycles": cost["wait_cycles"],
+        "dynamic_pj": cost["dynamic_pj"],
+        "dram_read_bytes": cost["dram_reads"] * word_bytes,
+        "dram_write_bytes": cost["dram_writes"] * word_bytes,
+        "dram_bytes": (cost["dram_reads"] + cost["dram_writes"]) * word_bytes,
+        "dram_bytes_unfused": cost["dram_words_unfused"] * word_bytes,
     }
 
 
 def _layer_details(
-    network: "Network", hardware: "Hardware", share: "LayerShare", group: int
+    layer: "Layer", hardware: "Hardware", group: int, figures: list[Any], mappings: Sequence[str]
 ) -> Details:
-    layer = network.layers[share.layer]
+    operations, latency_cycles, compute_pj, levels_pj, words, tiles = figures
     names = [level.name for level in hardware.levels]
-    levels = {name: float(share.energy_pj[i].sum()) for i, name in enumerate(names)}
     return {
         "name": layer.name,
         "operator": "depthwise" if layer.depthwise else layer.operator,
         "bounds": dict(zip(DIMS, layer.bounds, strict=True)),
         "group": group,
-        "operations": share.operations,
-        "latency_cycles": share.latency_cycles,
-        "energy_pj": float(share.energy_pj.sum()) + share.compute_pj,
-        "compute_pj": share.compute_pj,
-        "levels_pj": levels,
+        "operations": operations,
+        "latency_cycles": latency_cycles,
+        # multiples of 2**-8 pJ, whose sums are exact in any order
+        "energy_pj": sum(levels_pj) + compute_pj,
+        "compute_pj": compute_pj,
+        "levels_pj": dict(zip(names, levels_pj, strict=True)),
         "words": {
-            name: dict(zip(TENSORS, map(int, share.words[i]), strict=True))
-            for i, name in enumerate(names)
+            name: dict(zip(TENSORS, counts, strict=True))
+            for name, counts in zip(names, words, strict=True)
         },
-        "mappings": [
-            {
-                "tiles": times,
-                "covers": dict(zip(DIMS, evaluation.mapping.factors, strict=True)),
-                "gap_percent": _known(evaluation.gap_percent),
-                "nest": loop_nest(evaluation.mapping, hardware),
-            }
-            for times, evaluation in share.evaluations
-            if evaluation.mapping is not None
-        ],
+        "mappings": [_tile_details(hardware, mappings, *tile) for tile in tiles],
+    }
+
+
+def _tile_details(
+    hardware: "Hardware",
+    mappings: Sequence[str],
+    times: int,
+    mapping: int | str,
+    gap_percent: float | None,
+) -> Details:
+    found = Mapping.from_text(mappings[mapping] if isinstance(mapping, int) else mapping)
+    return {
+        "tiles": times,
+        "covers": dict(zip(DIMS, found.factors, strict=True)),
+        "gap_percent": gap_percent,
+        "nest": loop_nest(found, hardware),
     }
 
 

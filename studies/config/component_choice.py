@@ -6,9 +6,8 @@ a part of another package is checked like a built-in one, and so are all four fa
 
 import inspect
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
-
-from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal, get_args, get_origin
 
 from archloom.search import (
     BUDGET_ALLOCATORS,
@@ -21,18 +20,32 @@ from archloom.search import (
 )
 from archloom.space import Document, Fault, KeyPath, did_you_mean
 
+from .errors import entry_error
+from .sections import Key, Reading, plain
 
-class Choice(BaseModel):
+
+@dataclass(frozen=True)
+class Choice:
     """The name of a registered part, and its options beside it."""
 
-    model_config = ConfigDict(extra="allow", frozen=True, strict=True)
-
     name: str
+    options: dict[str, Any] = field(default_factory=dict)
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """Keyword arguments of the part's factory."""
-        return dict(self.model_extra or {})
+
+def _read_choice(entry: Any, _: Reading) -> Choice:
+    if isinstance(entry, Choice):
+        return entry
+    if not isinstance(entry, dict):
+        raise ValueError(f"{entry!r} must be a mapping with 'name' and options")
+    if "name" not in entry:
+        raise entry_error("is missing", "name")
+    if not isinstance(entry["name"], str):
+        raise entry_error(f"{entry['name']!r} must be a valid string", "name")
+    return Choice(entry["name"], {str(k): v for k, v in entry.items() if k != "name"})
+
+
+#: the key that holds a choice
+CHOICE: Final = Key(_read_choice, lambda choice: {"name": choice.name, **plain(choice.options)})
 
 
 def complete(choice: Choice, family: Family[Any]) -> Choice:
@@ -42,7 +55,7 @@ def complete(choice: Choice, family: Family[Any]) -> Choice:
         for name, option in family.options(choice.name).items()
         if option.default is not inspect.Parameter.empty
     }
-    return Choice(name=choice.name, **(defaults | choice.options))
+    return Choice(choice.name, defaults | choice.options)
 
 
 def option_problems(choice: Choice, family: Family[Any]) -> Iterator[tuple[str, str]]:
@@ -58,14 +71,40 @@ def option_problems(choice: Choice, family: Family[Any]) -> Iterator[tuple[str, 
             hint = did_you_mean(option, list(valid)) if valid else "it has no options"
             yield option, f"is no option of {choice.name!r}; {hint}"
         elif option in types:
-            try:
-                TypeAdapter(types[option]).validate_python(value, strict=True)
-            except ValidationError as error:
-                rule = error.errors()[0]["msg"].replace("Input should be", "must be")
+            rule = _broken_rule(value, types[option])
+            if rule:
                 yield option, f"{value!r} {rule}"
     for option, parameter in valid.items():
         if parameter.default is inspect.Parameter.empty and option not in choice.options:
             yield "", f"{choice.name!r} needs the option {option!r}"
+
+
+#: types of most options: what Python's own are called, and what may stand for them
+_PLAIN: Final[Mapping[type, tuple[str, tuple[type, ...]]]] = {
+    int: ("integer", (int,)),
+    float: ("number", (int, float)),
+    str: ("string", (str,)),
+    bool: ("boolean", (bool,)),
+}
+
+
+def _broken_rule(value: Any, kind: Any) -> str:
+    """Return what a value of some type must be and is not; empty if it is."""
+    if kind in _PLAIN:
+        word, known = _PLAIN[kind]
+        return "" if type(value) in known else f"must be a valid {word}"
+    if get_origin(kind) is Literal:
+        *words, last = map(repr, get_args(kind))
+        known_words = f"{', '.join(words)} or {last}" if words else last
+        return "" if value in get_args(kind) else f"must be {known_words}"
+    # other types are rare, and to import what knows them all takes a while
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        TypeAdapter(kind).validate_python(value, strict=True)
+    except ValidationError as error:
+        return str(error.errors()[0]["msg"]).replace("Input should be", "must be")
+    return ""
 
 
 def named_parts(software: Any) -> Any:
@@ -83,7 +122,7 @@ def named_parts(software: Any) -> Any:
     for key in ("fusion", "mapping"):
         part = found.get(key)
         if not isinstance(part, Mapping) or not isinstance(part.get("name"), str):
-            continue  # a name alone, or pydantic says what is wrong
+            continue  # a name alone, or the section says what is wrong
         options = {str(k): v for k, v in part.items() if k != "name"}
         if any(isinstance(value, Mapping) for value in options.values()):
             raise ValueError(f"options of {key} must be texts, numbers, true, false or lists")
@@ -120,10 +159,11 @@ def choice_faults(document: Document) -> Iterator[Fault]:
         for key in keys:
             section = section.get(key) if isinstance(section, dict) else None
         if not isinstance(section, dict) or not isinstance(section.get("name"), str):
-            continue  # absent, a name alone, or pydantic says what is wrong
-        if len(section) == 1 and family.today(section["name"]) in family.built_in:
+            continue  # absent, a name alone, or the section says what is wrong
+        if len(section) == 1 and family.comes_with_archloom(section["name"]):
             continue  # no options to check; to look at the part takes longer than all the rest
-        choice = Choice(**{str(k): v for k, v in section.items()})
+        options = {str(k): v for k, v in section.items() if k != "name"}
+        choice = Choice(section["name"], options)
         for option, message in _option_faults(choice, family):
             yield Fault(document.place((*keys, option) if option else keys), message)
 
@@ -131,7 +171,7 @@ def choice_faults(document: Document) -> Iterator[Fault]:
 def _option_faults(choice: Choice, family: Family[Any]) -> list[tuple[str, str]]:
     """Return what is wrong with a choice, each with the option that it is about, if it is one."""
     if choice.name not in family:
-        # pydantic knows the names of the searches of software
+        # the section knows the names of the searches of software
         named = family in (HARDWARE_OPTIMIZERS, BUDGET_ALLOCATORS)
         message = f"{choice.name!r} is unknown; {did_you_mean(choice.name, list(family))}"
         return [("name", message)] if named else []

@@ -3,19 +3,11 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
 
-from pydantic import ValidationError
-from pydantic_core import InitErrorDetails
-
-from archloom.space import Document, Fault, Faults, Place, did_you_mean, parse_yaml
+from archloom.space import Document, Fault, Faults, Place, parse_yaml
 
 from ..errors import UserError
 from .location import Location
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-    from pydantic_core import ErrorDetails
 
 
 class ConfigError(UserError):
@@ -56,24 +48,8 @@ def collecting(faults: Faults, *keys: str | int) -> Iterator[None]:
         yield
     except EntryError as error:
         faults.include(error.faults, *keys)
-
-
-def refusal(faults: Iterable[Fault], entry: Any) -> ValidationError:
-    """Return pydantic's error of an entry, with every fault at its place below the entry."""
-    return ValidationError.from_exception_data("entry", error_details(faults, entry))
-
-
-def error_details(faults: Iterable[Fault], entry: Any) -> list[InitErrorDetails]:
-    """Return faults as pydantic wants them."""
-    return [
-        {
-            "type": "value_error",
-            "loc": fault.place.keys,
-            "input": entry,
-            "ctx": {"error": fault.message},
-        }
-        for fault in faults
-    ]
+    except ValueError as error:
+        faults.add(Place(keys=keys), str(error))
 
 
 def read_document(path: Path, text: str, faults: Faults) -> Document:
@@ -91,47 +67,3 @@ def read_document(path: Path, text: str, faults: Faults) -> Document:
     elif not faults:
         faults.add(Place(), "is empty; a study needs workloads, space, trials")
     raise ConfigError(path, faults)
-
-
-def faults_of(
-    errors: Iterable["ErrorDetails"], document: Document, model: "type[BaseModel]"
-) -> Iterator[Fault]:
-    """Translate pydantic's errors into faults of the document."""
-    for error in errors:
-        yield Fault(document.place(error["loc"]), _message(error, model))
-
-
-def _message(error: "ErrorDetails", model: "type[BaseModel]") -> str:
-    kind, value = error["type"], error["input"]
-    if kind == "missing":
-        return "is missing"
-    if kind == "extra_forbidden":
-        return f"is an unknown key; {did_you_mean(str(error['loc'][-1]), _keys(error, model))}"
-    context = error.get("ctx", {})
-    if kind == "value_error":
-        return str(context["error"])
-    if kind == "literal_error":
-        known = [tag.strip(" '") for tag in context["expected"].replace(" or ", ",").split(",")]
-        return f"{value!r} is unknown; {did_you_mean(str(value), known)}"
-    rule = error["msg"].replace("Input should", "must").replace("String should", "must")
-    return f"{value!r} {rule.replace('a valid tuple', 'a list')}{_number_hint(value)}"
-
-
-def _number_hint(value: object) -> str:
-    """Explain a number that YAML reads as a text."""
-    try:
-        number = float(value) if isinstance(value, str) else None
-    except ValueError:
-        return ""
-    return "" if number is None else f"; YAML reads this as a text, write {number:.15g}"
-
-
-def _keys(error: "ErrorDetails", model: "type[BaseModel]") -> list[str]:
-    """Return the keys that are allowed where an unknown one was found."""
-    for part in error["loc"][:-1]:
-        if isinstance(part, int):
-            continue  # an entry of a list of sections
-        section = model.model_fields[part].annotation
-        inner = [section, *get_args(section)]
-        model = next((one for one in inner if hasattr(one, "model_fields")), model)
-    return list(model.model_fields)

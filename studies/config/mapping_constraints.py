@@ -2,9 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-from pydantic_core import core_schema
+from typing import TYPE_CHECKING, Any, Final
 
 from archloom.space import Fault, Faults, Infeasible, Place
 from archloom.space.mapping import (
@@ -15,32 +13,24 @@ from archloom.space.mapping import (
     read_constraints,
 )
 
-from .errors import ConfigError, read_document, refusal
+from .errors import ConfigError, EntryError, read_document
+from .sections import Key, Reading
 
 if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler
-
     from archloom.space.design_space import HardwareSpace
 
 
-class Readable:
-    """Lets a section of a study file be constraints, and be written as it was read."""
-
-    @classmethod
-    def __get_pydantic_core_schema__(
-        cls, _source: type, _handler: "GetCoreSchemaHandler"
-    ) -> core_schema.CoreSchema:
-        dump = core_schema.plain_serializer_function_ser_schema(constraints_data)
-        return core_schema.no_info_plain_validator_function(_read, serialization=dump)
-
-
-def _read(data: Any) -> MappingConstraints:
+def _read(data: Any, _: Reading) -> MappingConstraints:
     if isinstance(data, MappingConstraints):
         return data
     try:
         return read_constraints(data)
     except ConstraintsError as error:
-        raise refusal(error.faults, data) from None
+        raise EntryError(error.faults) from None
+
+
+#: the key that holds constraints
+CONSTRAINTS: Final = Key(_read, constraints_data)
 
 
 def unfit(constraints: MappingConstraints, space: "HardwareSpace") -> Faults:

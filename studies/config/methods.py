@@ -17,6 +17,7 @@ may price the same number of plans.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING, Any, Final
 
@@ -59,23 +60,23 @@ def with_method(config: StudyConfig, name: str | None) -> StudyConfig:
     if halved and config.mode == "exact":
         raise UserError(f"method {name} halves batches, and mode exact runs every trial to its end")
     given = config.optimizer.options if config.optimizer.name == "mobo" else {}
-    optimizer = Choice(name="mobo", **given | {"update_filter": update_filter})
+    optimizer = Choice("mobo", given | {"update_filter": update_filter})
     halving = config.halving
     if halved:
         shared = halving.options if halving.name == "msh" else {}
-        halving = Choice(name="msh", **shared | {"rank": "edp"})
+        halving = Choice("msh", shared | {"rank": "edp"})
     else:
         options = with_budgets(halving, BRED, config.software.budget).options
         allocator = BUDGET_ALLOCATORS[halving.name](**options)
         share = evaluations_per_trial(allocator, config.batch_size)
-        halving = Choice.model_validate({"name": "none", "evaluations": share})
+        halving = Choice("none", {"evaluations": share})
     changes: dict[str, Any] = {
         "name": f"{config.name}-{name}",
         "optimizer": complete(optimizer, HARDWARE_OPTIMIZERS),
         "halving": with_budgets(halving, fusion, config.software.budget),
-        "software": config.software.model_copy(update={"fusion": fusion, "fusion_options": {}}),
+        "software": replace(config.software, fusion=fusion, fusion_options={}),
     }
-    return config.model_copy(update=changes)
+    return replace(config, **changes)
 
 
 def evaluations_per_trial(allocator: "BudgetAllocator", batch: int) -> int:

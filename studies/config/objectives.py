@@ -5,22 +5,24 @@ limit stands under the metric's name with its unit: a number, a mapping with ``l
 which workloads, or a list of these.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Annotated, Any, Final, get_args
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
-from pydantic import PlainSerializer, PlainValidator, ValidationInfo
+from archloom.search import METRICS, Aggregate, Limit, Objective, ObjectiveSet, Tenant
+from archloom.space import Fault, Faults, KeyPath, Place, did_you_mean
 
-from archloom.search import METRICS, Aggregate, Limit, Objective, ObjectiveSet
-from archloom.space import Faults, KeyPath, Place, did_you_mean
-
-from .errors import EntryError, collecting, entry_error, refusal
+from .errors import EntryError, collecting, entry_error
 from .quantities import positive
+from .sections import Key, Reading
 from .tenants import stored_deadlines, with_deadlines
 
 if TYPE_CHECKING:
     from archloom.space.workload import Network
 
+
+_Read = TypeVar("_Read")
 
 #: by key of a study file, the metrics that software decides
 LIMITED: Final = {m.key: name for name, m in METRICS.items() if not m.of_hardware}
@@ -28,11 +30,12 @@ LIMITED: Final = {m.key: name for name, m in METRICS.items() if not m.of_hardwar
 _OF_WHICH: Final = ("aggregate", "workload", "weights")
 
 
-def _read_objectives(entries: Any) -> tuple[Objective, ...]:
+def _read_objectives(entries: Any, _: Reading) -> tuple[Objective, ...]:
     """Return the objectives that a study file lists.
 
     Raises:
-        ValidationError: everything that is wrong with them.
+        ValueError: they are no list.
+        EntryError: everything that is wrong with them.
     """
     if not isinstance(entries, list | tuple):
         raise ValueError(f"{entries!r} must be a list of metrics, such as [edp, area, tdp]")
@@ -47,7 +50,7 @@ def _read_objectives(entries: Any) -> tuple[Objective, ...]:
         except ValueError as error:
             faults.add(Place(), str(error))
     if faults:
-        raise refusal(faults, entries)
+        raise EntryError(faults)
     return tuple(objectives)
 
 
@@ -56,13 +59,13 @@ def _objectives_data(objectives: Sequence[Objective]) -> list[Any]:
     return [{"metric": g.metric, **below} if (below := _of(g)) else g.metric for g in objectives]
 
 
-def _read_limits(entries: Any, info: ValidationInfo) -> tuple[Limit, ...]:
+def _read_limits(entries: Any, beside: Reading) -> tuple[Limit, ...]:
     """Return the limits that stand under one metric's key.
 
     Raises:
-        ValidationError: everything that is wrong with them.
+        EntryError: everything that is wrong with them.
     """
-    metric = LIMITED[info.field_name or ""]
+    metric = LIMITED[beside.key]
     faults = Faults()
     limits: list[Limit] = []
     whole = listed(entries) is entries
@@ -73,7 +76,7 @@ def _read_limits(entries: Any, info: ValidationInfo) -> tuple[Limit, ...]:
                 raise entry_error(f"{limit.objective.name} is limited already")
             limits.append(limit)
     if faults:
-        raise refusal(faults, entries)
+        raise EntryError(faults)
     return tuple(limits)
 
 
@@ -86,24 +89,63 @@ def _limits_data(limits: Sequence[Limit]) -> Any:
     return data[0] if len(data) == 1 else data
 
 
-Objectives = Annotated[
-    tuple[Objective, ...], PlainValidator(_read_objectives), PlainSerializer(_objectives_data)
-]
-Limits = Annotated[tuple[Limit, ...], PlainValidator(_read_limits), PlainSerializer(_limits_data)]
+def _wrong_objectives(
+    entries: Any, networks: "Sequence[Network]", tenants: Sequence[Tenant]
+) -> Iterator[Fault]:
+    for i, entry in enumerate(listed(entries)):
+        objective = _sound(_objective, entry)
+        if objective and (message := objective.fault(networks, tenants)):
+            yield Fault(Place(keys=(i,)), message)
 
 
-def sound_objective(entry: Any) -> Objective | None:
-    """Return the objective of an entry, or None if anything is wrong with it."""
+def _wrong_limits(
+    constraints: Any, networks: "Sequence[Network]", tenants: Sequence[Tenant]
+) -> Iterator[Fault]:
+    given = constraints if isinstance(constraints, dict) else {}
+    for key, metric in LIMITED.items():
+        entries = given.get(key, [])
+        for i, entry in enumerate(listed(entries)):
+            limit = _sound(_limit, metric, entry)
+            if limit and (message := limit.objective.fault(networks, tenants)):
+                where: KeyPath = (key, i) if listed(entries) is entries else (key,)
+                yield Fault(Place(keys=where), message)
+
+
+def _sound(read: Callable[..., _Read], *entry: Any) -> _Read | None:
+    """Return what an entry means, or None if anything is wrong with it."""
     with suppress(EntryError):
-        return _objective(entry)
+        return read(*entry)
     return None
 
 
-def sound_limit(metric: str, entry: Any) -> Limit | None:
-    """Return the limit of an entry under a metric's key, or None if anything is wrong with it."""
-    with suppress(EntryError):
-        return _limit(metric, entry)
-    return None
+def _for_known(key: Key, wrong: Callable[[Any, Any, Any], Iterable[Fault]]) -> Key:
+    """Return a key that also says what is wrong for the study's workloads and tenants.
+
+    Nothing is said of workloads or tenants that are wrong themselves.
+    """
+
+    def read(entry: Any, beside: Reading) -> Any:
+        workloads, tenants = beside.before.get("workloads"), beside.before.get("tenants")
+        faults, found = Faults(), None
+        if workloads and tenants is not None:
+            faults.include(wrong(entry, [w.network for w in workloads], tenants))
+        with collecting(faults):
+            found = key.read(entry, beside)
+        if faults:
+            raise EntryError(faults)
+        return found
+
+    return replace(key, read=read)
+
+
+#: the key that holds objectives, and one that holds the limits under one metric's key
+OBJECTIVES: Final = _for_known(Key(_read_objectives, _objectives_data), _wrong_objectives)
+LIMITS: Final = Key(_read_limits, _limits_data).silent_if(lambda limits: not limits)
+
+
+def with_sound_limits(key: Key) -> Key:
+    """Return a key of a section of limits that also says which are of no workload of the study."""
+    return _for_known(key, _wrong_limits)
 
 
 def stored_objective_set(config: Mapping[str, Any]) -> ObjectiveSet:

@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import inf, isfinite
 from typing import Annotated, Any, Final
 
-from pydantic import BaseModel, BeforeValidator, Field
+from .sections import Section, number, number_hint
 
 _QUANTITY: Final = re.compile(r"\s*([-+]?\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*([^\d\s].*?)\s*")
 
@@ -46,9 +47,7 @@ def positive(value: Any, unit: str) -> float:
     """
     value = plain_number(unit)(value)
     if isinstance(value, bool) or not isinstance(value, int | float):
-        number = _number(value)
-        hint = "" if number is None else f"; YAML reads this as a text, write {number:.15g}"
-        raise ValueError(f"{value!r} must be {_named(unit)}{hint}")
+        raise ValueError(f"{value!r} must be {_named(unit)}{number_hint(value)}")
     try:
         found = float(value)
     except OverflowError:  # YAML has integers of any length
@@ -70,16 +69,16 @@ def _number(text: Any) -> float | None:
         return None
 
 
-_ABOVE_ZERO: Final = Field(gt=0, allow_inf_nan=False)
+#: keys that hold a number in their unit
+AREA_MM2: Final = number(above=0).prepared(plain_number("mm2"))
+POWER_W: Final = number(above=0).prepared(plain_number("W"))
+TIME_S: Final = number(above=0).prepared(plain_number("s"))
+MEMORY_MB: Final = number(above=0).prepared(plain_number("MB"))
 
-AreaMm2 = Annotated[float, BeforeValidator(plain_number("mm2")), _ABOVE_ZERO]
-PowerW = Annotated[float, BeforeValidator(plain_number("W")), _ABOVE_ZERO]
-TimeS = Annotated[float, BeforeValidator(plain_number("s")), _ABOVE_ZERO]
-MemoryMb = Annotated[float, BeforeValidator(plain_number("MB")), _ABOVE_ZERO]
 
-
-class RoundLimits(BaseModel, extra="forbid", frozen=True, strict=True):
+@dataclass(frozen=True, kw_only=True)
+class RoundLimits(Section):
     """What a round of a trial may take: CPU time, and memory (None for most of its machine's)."""
 
-    cpu_s: TimeS = 86400.0
-    memory_mb: MemoryMb | None = None
+    cpu_s: Annotated[float, TIME_S] = 86400.0
+    memory_mb: Annotated[float | None, MEMORY_MB.or_none()] = None

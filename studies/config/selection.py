@@ -1,9 +1,7 @@
 """Rule that picks one design of a front, as study files say it."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final
-
-from pydantic import PlainSerializer, PlainValidator, ValidationInfo
+from typing import TYPE_CHECKING, Any, Final
 
 from archloom.search import Objective
 from archloom.space import did_you_mean
@@ -11,6 +9,7 @@ from archloom.space import did_you_mean
 from ..errors import UserError
 from .objectives import stored_objective_set
 from .quantities import positive
+from .sections import Key, Reading
 
 if TYPE_CHECKING:
     from archloom.search import PickRule
@@ -24,7 +23,7 @@ PICKED: Final = {
 _KEYS: Final = ("name", "order", "tolerance")
 
 
-def _read_pick(entry: Any, info: ValidationInfo) -> dict[str, Any]:
+def _read_pick(entry: Any, beside: Reading) -> dict[str, Any]:
     """Return a rule as a mapping: ``name``, and of ``lexicographic`` its options if given.
 
     Raises:
@@ -44,8 +43,8 @@ def _read_pick(entry: Any, info: ValidationInfo) -> dict[str, Any]:
     order = rule.get("order", [])
     if not isinstance(order, list):
         raise ValueError(f"order {order!r} must be a list of objectives")
-    if "objectives" in info.data:
-        positions(order, info.data["objectives"])
+    if "objectives" in beside.before:
+        positions(order, beside.before["objectives"])
     if "tolerance" in rule and rule["tolerance"] != 0:
         positive(rule["tolerance"], "")
     return dict(rule)
@@ -97,4 +96,5 @@ def stored_pick(config: Mapping[str, Any], name: str | None = None) -> "PickRule
     return pick_rule(rule, stored_objective_set(config).objectives)
 
 
-Pick = Annotated[dict[str, Any], PlainValidator(_read_pick), PlainSerializer(dict)]
+#: the key that holds a rule
+PICK: Final = Key(_read_pick)

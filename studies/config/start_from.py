@@ -1,33 +1,33 @@
 """Sources of the designs that a study tries first."""
 
-from pathlib import Path
-from typing import Annotated, Self
-
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationInfo,
-    field_validator,
-    model_validator,
-)
-
-from archloom.space import did_you_mean
+from dataclasses import dataclass
+from typing import Annotated
 
 from .location import is_url
+from .sections import Reading, Section, named_one, text, whole
 from .workload_reference import absolute
 
 
-def _known_preset(name: str) -> str:
+def preset_names() -> list[str]:
+    """Return the names of all presets, sorted."""
     from archloom.space.design_space import PRESETS
 
-    if name not in PRESETS:
-        raise ValueError(f"preset {name!r} is unknown; {did_you_mean(name, sorted(PRESETS))}")
-    return name
+    return sorted(PRESETS)
 
 
-class StartSource(BaseModel):
+def _absolute(value: str, beside: Reading) -> str:
+    """Paths of a study file count from where it lies."""
+    if is_url(value):
+        # not repeated: it may hold a password
+        raise ValueError("must be in a directory; 'archloom copy' brings a study there")
+    return str(absolute(value, beside.folder))
+
+
+_PATH = text().checked(_absolute).or_none()
+
+
+@dataclass(frozen=True, kw_only=True)
+class StartSource(Section):
     """One of a preset, a study's directory, or a CSV file.
 
     Attributes:
@@ -36,31 +36,20 @@ class StartSource(BaseModel):
             measure the same.
         csv: its rows are tried, one column for each parameter of the space.
         most: of a study: designs of its front that are tried.
+
+    Raises:
+        ValueError: it is none of them or several, or ``most`` is of no study.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    preset: Annotated[str | None, named_one("preset", preset_names).or_none()] = None
+    study: Annotated[str | None, _PATH] = None
+    csv: Annotated[str | None, _PATH] = None
+    most: Annotated[int | None, whole(0).or_none()] = None
 
-    preset: Annotated[str, AfterValidator(_known_preset)] | None = None
-    study: str | None = None
-    csv: str | None = None
-    most: Annotated[int, Field(ge=0)] | None = None
-
-    @field_validator("study", "csv")
-    @classmethod
-    def _absolute(cls, value: str | None, info: ValidationInfo) -> str | None:
-        """Paths of a study file count from where it lies."""
-        if value is not None and is_url(value):
-            # not repeated: it may hold a password
-            raise ValueError("must be in a directory; 'archloom copy' brings a study there")
-        folder: Path = (info.context or {}).get("folder", Path())
-        return None if value is None else str(absolute(value, folder))
-
-    @model_validator(mode="after")
-    def _one(self) -> Self:
+    def __post_init__(self) -> None:
         given = [key for key in ("preset", "study", "csv") if getattr(self, key) is not None]
         if len(given) != 1:
             what = " and ".join(given) or "nothing"
             raise ValueError(f"names {what}; must name one of preset, study and csv")
         if self.most is not None and self.study is None:
             raise ValueError(f"most counts designs of a study's front; {given[0]} has none")
-        return self

@@ -4,23 +4,11 @@ Every field that decides the result is part of the study's identity; the executo
 it changes nothing but the time.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    SerializerFunctionWrapHandler,
-    ValidationError,
-    ValidationInfo,
-    model_serializer,
-    model_validator,
-)
+from typing import Annotated, Any, Final
 
 from archloom.search import (
     AREA,
@@ -31,48 +19,54 @@ from archloom.search import (
     MAPPING_SEARCHES,
     TDP,
     Limit,
+    Objective,
     ObjectiveSet,
+    Tenant,
 )
-from archloom.space import Fault, Faults, Place, did_you_mean
+from archloom.space import Faults
 from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 
 from ..errors import UserError
-from .component_choice import Choice, choice_faults, complete, frozen_options, named_parts
-from .errors import ConfigError, faults_of, read_document, refusal
+from .component_choice import CHOICE, Choice, choice_faults, complete, frozen_options, named_parts
+from .errors import ConfigError, EntryError, collecting, read_document
 from .location import STUDY_NAME, Database, Location, SharedStudy, given_database, location_of
-from .mapping_constraints import Readable, unfit
-from .objectives import LIMITED, Limits, Objectives
-from .objectives_check import OF_KNOWN_LIMITS, OF_KNOWN_OBJECTIVES
-from .quantities import AreaMm2, PowerW, RoundLimits, TimeS
-from .selection import Pick
-from .start_from import StartSource
-from .tenants import Tenants, with_deadlines
+from .mapping_constraints import CONSTRAINTS, unfit
+from .objectives import LIMITED, LIMITS, OBJECTIVES, with_sound_limits
+from .quantities import AREA_MM2, POWER_W, TIME_S, RoundLimits
+from .sections import (
+    Key,
+    Reading,
+    Section,
+    anything,
+    each,
+    named_one,
+    number,
+    section,
+    text,
+    whole,
+    word,
+)
+from .selection import PICK
+from .start_from import StartSource, preset_names
+from .tenants import TENANTS, with_deadlines
 from .workload_reference import absolute
-from .workloads import HeldOut, Searched
+from .workloads import HELD_OUT, SEARCHED, Workload
+
+_COUNT: Final = whole(1)
+_SHARE: Final = number(above=0, most=1)
+_STORAGE: Final = Key(lambda url, _: given_database(url)).silent_if(lambda _: True)
+
+#: defaults of sections that stand elsewhere
+_MOBO: Final = Choice("mobo")
+_MSH: Final = Choice("msh")
+_LIMITS: Final = RoundLimits()
 
 
-def _known(what: str, names: Callable[[], Sequence[str]]) -> Callable[[str], str]:
-    """Return a validator that accepts the given names only."""
-
-    def check(value: str) -> str:
-        if value not in (known := names()):
-            raise ValueError(f"{what} {value!r} is unknown; {did_you_mean(value, known)}")
-        return value
-
-    return check
-
-
-def _preset_names() -> list[str]:
-    from archloom.space.design_space import PRESETS
-
-    return sorted(PRESETS)
-
-
-def _readable_space(value: str, info: ValidationInfo) -> str:
+def _readable_space(value: str, beside: Reading) -> str:
     """Load the template once, so that its errors are reported with the file's."""
     from archloom.space.design_space import HardwareSpace
 
-    found = _space_location(value, (info.context or {}).get("folder", Path()))
+    found = _space_location(value, beside.folder)
     try:
         HardwareSpace.load(found)
     except OSError as error:
@@ -97,9 +91,9 @@ def space_text(location: str) -> str:
     return Path(location).read_text("utf-8")
 
 
-def _obeyable(software: "Software", info: ValidationInfo) -> "Software":
+def _obeyable(software: "Software", beside: Reading) -> "Software":
     """Compare constraints on mappings with the template, so that all errors come at once."""
-    location = info.data.get("space")
+    location = beside.before.get("space")
     if location is None or software.constraints == UNCONSTRAINED:
         return software
     from archloom.space.design_space import HardwareSpace
@@ -108,15 +102,15 @@ def _obeyable(software: "Software", info: ValidationInfo) -> "Software":
     if faults:
         below = Faults()
         below.include(faults, "constraints")
-        raise refusal(below, software)
+        raise EntryError(below)
     return software
 
 
-def _for_tenants(software: "Software", info: ValidationInfo) -> "Software":
+def _for_tenants(software: "Software", beside: Reading) -> "Software":
     """Refuse plans that fill the buffer with weights of one network for ever."""
     from archloom.search.software import plans_of
 
-    if info.data.get("tenants") and plans_of(software.fusion) == "steady":
+    if beside.before.get("tenants") and plans_of(software.fusion) == "steady":
         raise ValueError(
             f"fusion {software.fusion!r} keeps weights of one network on the chip for ever, and "
             "tenants share it: choose joint, fast or another planner"
@@ -124,9 +118,9 @@ def _for_tenants(software: "Software", info: ValidationInfo) -> "Software":
     return software
 
 
-def _to_the_end(halving: Choice, info: ValidationInfo) -> Choice:
+def _to_the_end(halving: Choice, beside: Reading) -> Choice:
     """Refuse to stop trials early where their results have to prove something."""
-    if info.data.get("mode") == "exact" and halving.name != "none":
+    if beside.before.get("mode") == "exact" and halving.name != "none":
         raise ValueError(
             f"mode exact runs every trial to its end, but {halving.name} stops some: "
             "choose none, or leave halving out"
@@ -134,85 +128,71 @@ def _to_the_end(halving: Choice, info: ValidationInfo) -> Choice:
     return halving
 
 
-Count = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(gt=0, le=1)]
-
-
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Constraints(_Section):
+@dataclass(frozen=True, kw_only=True)
+class Constraints(Section):
     """Caps of a design, and limits of what its software reaches.
 
     A design above a cap, or whose bound is beyond a limit, is never proposed; one that breaks a
     limit in spite of its bound is no member of the front.
     """
 
-    area_mm2: AreaMm2 | None = None
-    tdp_w: PowerW | None = None
-    edp_js: Limits = ()
-    energy_j: Limits = ()
-    latency_s: Limits = ()
-    throughput_per_s: Limits = ()
-    perf_per_tdp_per_s_w: Limits = ()
-    utilisation: Limits = ()
-    goodput_per_s: Limits = ()
-    stable_load_per_s: Limits = ()
-    stp: Limits = ()
-    deadline_ratio: Limits = ()
+    area_mm2: Annotated[float | None, AREA_MM2.or_none()] = None
+    tdp_w: Annotated[float | None, POWER_W.or_none()] = None
+    edp_js: Annotated[tuple[Limit, ...], LIMITS] = ()
+    energy_j: Annotated[tuple[Limit, ...], LIMITS] = ()
+    latency_s: Annotated[tuple[Limit, ...], LIMITS] = ()
+    throughput_per_s: Annotated[tuple[Limit, ...], LIMITS] = ()
+    perf_per_tdp_per_s_w: Annotated[tuple[Limit, ...], LIMITS] = ()
+    utilisation: Annotated[tuple[Limit, ...], LIMITS] = ()
+    goodput_per_s: Annotated[tuple[Limit, ...], LIMITS] = ()
+    stable_load_per_s: Annotated[tuple[Limit, ...], LIMITS] = ()
+    stp: Annotated[tuple[Limit, ...], LIMITS] = ()
+    deadline_ratio: Annotated[tuple[Limit, ...], LIMITS] = ()
 
     @property
     def limits(self) -> tuple[Limit, ...]:
         """All limits, in the order of the fields."""
         return tuple(limit for key in LIMITED for limit in getattr(self, key))
 
-    @model_serializer(mode="wrap")
-    def _given(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the limits that there are none of."""
-        dumped: dict[str, Any] = handler(self)
-        return {key: value for key, value in dumped.items() if key not in LIMITED or value != []}
 
-
-class Software(_Section):
+@dataclass(frozen=True, kw_only=True)
+class Software(Section):
     """How the software of one design is searched; see ``archloom.search.software.search``."""
 
-    fusion: Annotated[str, AfterValidator(_known("fusion search", lambda: [*FUSION_SEARCHES]))] = (
-        "joint"
-    )
-    population: Annotated[int, Field(ge=2)] = 8
-    mapping: Annotated[
-        str, AfterValidator(_known("mapping search", lambda: [*MAPPING_SEARCHES]))
-    ] = "auto"
-    mapping_evaluations: Count = 100_000
-    factors: Literal["exact", "padded", "imperfect"] = "exact"
-    constraints: Annotated[MappingConstraints, Readable] = UNCONSTRAINED
+    fusion: Annotated[str, named_one("fusion search", lambda: FUSION_SEARCHES)] = "joint"
+    population: Annotated[int, whole(2)] = 8
+    mapping: Annotated[str, named_one("mapping search", lambda: MAPPING_SEARCHES)] = "auto"
+    mapping_evaluations: Annotated[int, _COUNT] = 100_000
+    factors: Annotated[str, word("exact", "padded", "imperfect")] = "exact"
+    constraints: Annotated[MappingConstraints, CONSTRAINTS] = UNCONSTRAINED
     # left out of the identity of studies that do without, which are older than the choice
-    budget: Annotated[Literal["plans", "shared"], Field(exclude_if=lambda b: b == "plans")] = (
-        "plans"
+    budget: Annotated[str, word("plans", "shared").silent_if(lambda b: b == "plans")] = "plans"
+    fusion_options: Annotated[dict[str, Any], anything().silent_if(lambda o: not o)] = field(
+        default_factory=dict
     )
-    fusion_options: Annotated[dict[str, Any], Field(exclude_if=lambda o: not o)] = {}
-    mapping_options: Annotated[dict[str, Any], Field(exclude_if=lambda o: not o)] = {}
-
-    _named_parts = model_validator(mode="before")(named_parts)
+    mapping_options: Annotated[dict[str, Any], anything().silent_if(lambda o: not o)] = field(
+        default_factory=dict
+    )
 
     @property
     def settings(self) -> dict[str, Any]:
         """Arguments of :class:`archloom.search.software.search.SoftwareSettings`."""
-        return dict(self) | {
+        return {key: getattr(self, key) for key in self.layout} | {
             "fusion_options": frozen_options(self.fusion_options),
             "mapping_options": frozen_options(self.mapping_options),
         }
 
 
-class Density(_Section):
+@dataclass(frozen=True, kw_only=True)
+class Density(Section):
     """Shares of values that are not zero, for hardware that gates or skips zeros."""
 
-    weights: Share = 1.0
-    inputs: Share = 1.0
+    weights: Annotated[float, _SHARE] = 1.0
+    inputs: Annotated[float, _SHARE] = 1.0
 
 
-class Validation(_Section):
+@dataclass(frozen=True, kw_only=True)
+class Validation(Section):
     """Networks that designs of the front are tried on, and that nothing is learned from.
 
     Attributes:
@@ -221,30 +201,36 @@ class Validation(_Section):
             gets for each network that wins every round.
     """
 
-    workloads: HeldOut = ()
-    evaluations: Count | None = None
+    workloads: Annotated[tuple[Workload, ...], HELD_OUT] = ()
+    evaluations: Annotated[int | None, _COUNT.or_none()] = None
 
 
 def _with_key(value: Any) -> Any:
     return {"workloads": value} if isinstance(value, list) else value
 
 
-class ExecutorChoice(_Section):
+@dataclass(frozen=True, kw_only=True)
+class ExecutorChoice(Section):
     """Where the work is done.
 
     Attributes:
+        name: ``ray`` or ``inline``.
         workers: trials at a time; None for all cores that the process may use.
         address: of a running Ray cluster; None starts Ray on this machine.
         stall_s: seconds without a sign of life after which a worker is replaced.
     """
 
-    name: Literal["ray", "inline"] = "ray"
-    workers: Count | None = None
-    address: str | None = None
-    stall_s: TimeS = 120.0
+    name: Annotated[str, word("ray", "inline")] = "ray"
+    workers: Annotated[int | None, _COUNT.or_none()] = None
+    address: Annotated[str | None, text().or_none()] = None
+    stall_s: Annotated[float, TIME_S] = 120.0
 
 
-class StudyConfig(_Section):
+_SOFTWARE: Final = section(Software).prepared(named_parts).checked(_obeyable).checked(_for_tenants)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyConfig(Section):
     """A whole study file; the defaults are resolved when it is read.
 
     Attributes:
@@ -276,33 +262,30 @@ class StudyConfig(_Section):
         baseline: preset that is evaluated like a trial that wins every round, for comparison.
     """
 
-    name: Annotated[str, Field(pattern=STUDY_NAME)]
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
-    workloads: Searched
+    name: Annotated[str, text(STUDY_NAME)]
+    seed: Annotated[int, whole(0, below=2**63)] = 0
+    workloads: Annotated[tuple[Workload, ...], SEARCHED]
+    tenants: Annotated[tuple[Tenant, ...], TENANTS] = ()
+    validation: Annotated[Validation, section(Validation).prepared(_with_key)] = Validation()
+    density: Annotated[Density, section(Density)] = Density()
+    space: Annotated[str, text().checked(_readable_space)]
+    objectives: Annotated[tuple[Objective, ...], OBJECTIVES] = (EDP, AREA, TDP)
+    pick: Annotated[dict[str, Any], PICK] = field(default_factory=lambda: {"name": "ideal"})
+    constraints: Annotated[Constraints, with_sound_limits(section(Constraints))] = Constraints()
+    start_from: Annotated[tuple[StartSource, ...], each(StartSource)] = ()
     # left out of the identity of studies that do without, which are older than the choice
-    tenants: Annotated[Tenants, Field(exclude_if=lambda tenants: not tenants)] = ()
-    validation: Annotated[Validation, BeforeValidator(_with_key)] = Validation()
-    density: Density = Density()
-    space: Annotated[str, AfterValidator(_readable_space)]
-    objectives: Annotated[Objectives, OF_KNOWN_OBJECTIVES] = (EDP, AREA, TDP)
-    pick: Pick = {"name": "ideal"}
-    constraints: Annotated[Constraints, OF_KNOWN_LIMITS] = Constraints()
-    start_from: Annotated[tuple[StartSource, ...], Field(strict=False)] = ()
-    # left out of the identity of studies that do without, which are older than the choice
-    enumerate: Annotated[Count | None, Field(exclude_if=lambda n: n is None)] = None
-    mode: Literal["search", "exact"] = "search"
-    optimizer: Choice = Choice(name="mobo")
-    halving: Annotated[Choice, AfterValidator(_to_the_end)] = Choice(name="msh")
-    trials: Count
-    batch_size: Count = 8
-    logical_workers: Count = 1
-    software: Annotated[Software, AfterValidator(_obeyable), AfterValidator(_for_tenants)] = (
-        Software()
-    )
-    executor: ExecutorChoice = ExecutorChoice()
-    round_limits: RoundLimits = RoundLimits()
-    storage: Annotated[Database | None, BeforeValidator(given_database), Field(exclude=True)] = None
-    baseline: Annotated[str, AfterValidator(_known("preset", _preset_names))] | None = None
+    enumerate: Annotated[int | None, _COUNT.or_none().silent_if(lambda n: n is None)] = None
+    mode: Annotated[str, word("search", "exact")] = "search"
+    optimizer: Annotated[Choice, CHOICE] = _MOBO
+    halving: Annotated[Choice, CHOICE.checked(_to_the_end)] = _MSH
+    trials: Annotated[int, _COUNT]
+    batch_size: Annotated[int, _COUNT] = 8
+    logical_workers: Annotated[int, _COUNT] = 1
+    software: Annotated[Software, _SOFTWARE] = Software()
+    executor: Annotated[ExecutorChoice, section(ExecutorChoice)] = ExecutorChoice()
+    round_limits: Annotated[RoundLimits, section(RoundLimits)] = _LIMITS
+    storage: Annotated[Database | None, _STORAGE] = None
+    baseline: Annotated[str | None, named_one("preset", preset_names).or_none()] = None
 
     @property
     def objective_set(self) -> ObjectiveSet:
@@ -348,11 +331,12 @@ def load_config(
     if data.get("mode") == "exact":
         data.setdefault("halving", {"name": "none"})
     faults.include(choice_faults(document))
-    try:
-        config = StudyConfig.model_validate(data, context={"folder": path.parent})
-    except ValidationError as error:
-        faults.include(faults_of(error.errors(), document, StudyConfig))
-    if faults:
+    config, wrong = None, Faults()
+    with collecting(wrong):
+        config = StudyConfig.read(data, Reading(path.parent))
+    for fault in wrong:
+        faults.add(document.place(fault.place.keys), fault.message)
+    if faults or config is None:
         raise ConfigError(path, faults)
     return _complete(change(config))
 
@@ -370,35 +354,31 @@ def parse_stored(
     Raises:
         ConfigError: this version of archloom does not take it.
     """
+    networks, searched = networks or {}, len(data.get("workloads", ()))
+    held_out = {i - searched: text for i, text in networks.items() if i >= searched}
+    folder = location if isinstance(location, Path) else Path()
     try:
-        networks, searched = networks or {}, len(data.get("workloads", ()))
-        held_out = {i - searched: text for i, text in networks.items() if i >= searched}
-        folder = location if isinstance(location, Path) else Path()
-        context = {"folder": folder, "networks": networks, "held_out": held_out}
-        return StudyConfig.model_validate(data, context=context)
-    except ValidationError as error:
-        wrong = [Fault(Place(keys=e["loc"]), e["msg"]) for e in error.errors()]
-        raise ConfigError(location, wrong) from None
+        return StudyConfig.read(data, Reading(folder, networks, held_out))
+    except EntryError as error:
+        raise ConfigError(location, error.faults) from None
 
 
 def _complete(config: StudyConfig) -> StudyConfig:
     software = config.software
-    return config.model_copy(
-        update={
-            "optimizer": complete(config.optimizer, HARDWARE_OPTIMIZERS),
-            "halving": with_budgets(config.halving, software.fusion, software.budget),
-            "software": _complete_software(software),
-        }
+    return replace(
+        config,
+        optimizer=complete(config.optimizer, HARDWARE_OPTIMIZERS),
+        halving=with_budgets(config.halving, software.fusion, software.budget),
+        software=_complete_software(software),
     )
 
 
 def _complete_software(software: Software) -> Software:
-    fusion = complete(Choice(name=software.fusion, **software.fusion_options), FUSION_SEARCHES)
-    mapping = complete(Choice(name=software.mapping, **software.mapping_options), MAPPING_SEARCHES)
+    fusion = complete(Choice(software.fusion, software.fusion_options), FUSION_SEARCHES)
+    mapping = complete(Choice(software.mapping, software.mapping_options), MAPPING_SEARCHES)
     # a key of the section itself
     of_fusion = {k: v for k, v in fusion.options.items() if k != "population"}
-    changes = {"fusion_options": of_fusion, "mapping_options": mapping.options}
-    return software.model_copy(update=changes)
+    return replace(software, fusion_options=of_fusion, mapping_options=mapping.options)
 
 
 def with_budgets(halving: Choice, fusion: str, budget: str) -> Choice:
@@ -409,7 +389,7 @@ def with_budgets(halving: Choice, fusion: str, budget: str) -> Choice:
 
     options = BUDGET_ALLOCATORS.options(halving.name)
     suited = {k: n for k, n in suited_budgets(fusion, budget).items() if k in options}
-    return complete(Choice(name=halving.name, **(suited | halving.options)), BUDGET_ALLOCATORS)
+    return complete(Choice(halving.name, suited | halving.options), BUDGET_ALLOCATORS)
 
 
 def _nearby(path: Path) -> str:

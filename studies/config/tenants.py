@@ -1,15 +1,14 @@
 """Networks that share a chip, as study files name them (``docs/study_files.md``)."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Final
-
-from pydantic import PlainSerializer, PlainValidator, ValidationInfo
+from typing import TYPE_CHECKING, Any, Final
 
 from archloom.search import Limit, Objective, Tenant
 from archloom.space import Faults, Place, did_you_mean
 
-from .errors import EntryError, collecting, entry_error, refusal
+from .errors import EntryError, collecting, entry_error
 from .quantities import positive
+from .sections import Key, Reading
 
 if TYPE_CHECKING:
     from .workloads import Workload
@@ -20,15 +19,16 @@ _KEYS: Final = ("workload", "share", "weight", "deadline_ms")
 _IN_TIME: Final = Limit(Objective("deadline"), 1.0)
 
 
-def _read_tenants(entries: Any, info: ValidationInfo) -> tuple[Tenant, ...]:
+def _read_tenants(entries: Any, beside: Reading) -> tuple[Tenant, ...]:
     """Return the tenants that a study file lists; of workloads that are wrong nothing is said.
 
     Raises:
-        ValidationError: everything that is wrong with them.
+        ValueError: they are no list.
+        EntryError: everything that is wrong with them.
     """
     if not isinstance(entries, list | tuple):
         raise ValueError(f"{entries!r} must be a list of tenants, such as [{{workload: resnet50}}]")
-    workloads: Sequence[Workload] = info.data.get("workloads") or ()
+    workloads: Sequence[Workload] = beside.before.get("workloads") or ()
     labels = [workload.label for workload in workloads]
     faults = Faults()
     tenants: list[Tenant] = []
@@ -39,7 +39,7 @@ def _read_tenants(entries: Any, info: ValidationInfo) -> tuple[Tenant, ...]:
                 raise entry_error(f"{tenant.workload} is a tenant already", *_where(entry))
             tenants.append(tenant)
     if faults:
-        raise refusal(faults, entries)
+        raise EntryError(faults)
     return tuple(tenants)
 
 
@@ -95,9 +95,8 @@ def _tenants_data(tenants: Sequence[Tenant]) -> list[dict[str, Any]]:
     ]
 
 
-Tenants = Annotated[
-    tuple[Tenant, ...], PlainValidator(_read_tenants), PlainSerializer(_tenants_data)
-]
+#: the key that holds tenants; not written down in studies that do without, which may be older
+TENANTS: Final = Key(_read_tenants, _tenants_data).silent_if(lambda tenants: not tenants)
 
 
 def with_deadlines(limits: Sequence[Limit], deadlines: bool) -> tuple[Limit, ...]:

@@ -7,17 +7,15 @@ a file is read once, when the study begins; from then on the study's own copy co
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-from pydantic import BeforeValidator, Field, ValidationInfo
-from pydantic_core import core_schema
+from typing import TYPE_CHECKING, Any, Final
 
 from archloom.space import Fault, Faults, Place
 from archloom.space.networks import Option, network, options
 from archloom.space.workload import Network
 
 from ..errors import UserError
-from .errors import EntryError, collecting, entry_error, refusal
+from .errors import EntryError, collecting, entry_error
+from .sections import Key, Reading
 from .workload_reference import (
     KINDS,
     SUFFIXES,
@@ -30,8 +28,6 @@ from .workload_reference import (
 )
 
 if TYPE_CHECKING:
-    from pydantic import GetCoreSchemaHandler
-
     from archloom.space.workload import Network
 
 
@@ -51,13 +47,6 @@ class Workload:
     def label(self) -> str:
         """Names the workload in tables, records and reports."""
         return self.network.name
-
-    @classmethod
-    def __get_pydantic_core_schema__(
-        cls, _source: type, _handler: "GetCoreSchemaHandler"
-    ) -> core_schema.CoreSchema:
-        dump = core_schema.plain_serializer_function_ser_schema(lambda value: value.reference)
-        return core_schema.is_instance_schema(cls, serialization=dump)
 
 
 def load_workload(reference: object, folder: Path) -> "Network":
@@ -287,34 +276,29 @@ def _in_options(fault: Fault, texts: Mapping[str, str], option: str) -> str:
     return f"{what}{fault.message}"
 
 
-def _readable_workloads(entries: Any, info: ValidationInfo) -> Any:
+def _searched(entries: Any, beside: Reading) -> tuple[Workload, ...]:
     """Read the networks, so that what is wrong with them is reported with the file's errors."""
-    if not isinstance(entries, list | tuple):
-        return entries
-    if not entries:
+    found = load_workloads(_listed(entries), beside.folder, beside.networks)
+    if not found:
         raise ValueError("names no network; a study needs one at least")
-    return _load(entries, info.context or {})
+    return found
 
 
-def _load(entries: list[Any] | tuple[Any, ...], context: Mapping[str, Any]) -> Any:
-    try:
-        return load_workloads(entries, context.get("folder", Path()), context.get("networks"))
-    except EntryError as error:
-        raise refusal(error.faults, entries) from None
-
-
-def _readable_held_out(entries: Any, info: ValidationInfo) -> Any:
+def _held_out(entries: Any, beside: Reading) -> tuple[Workload, ...]:
     """Read held-out networks, of which there may be none."""
-    if not isinstance(entries, list | tuple) or not entries:
-        return entries
-    held = {**(info.context or {}), "networks": (info.context or {}).get("held_out")}
-    return _load(entries, held)
+    return load_workloads(_listed(entries), beside.folder, beside.held_out)
 
 
-#: Networks that designs are found for; one at least.
-Searched = Annotated[
-    tuple[Workload, ...], Field(strict=False), BeforeValidator(_readable_workloads)
-]
+def _listed(entries: Any) -> list[Any] | tuple[Any, ...]:
+    if not isinstance(entries, list | tuple):
+        raise ValueError(f"{entries!r} must be a list")
+    return entries
 
-#: Networks that designs are validated on, perhaps none.
-HeldOut = Annotated[tuple[Workload, ...], Field(strict=False), BeforeValidator(_readable_held_out)]
+
+def _references(workloads: Sequence[Workload]) -> list[Reference]:
+    return [workload.reference for workload in workloads]
+
+
+#: networks that designs are found for, one at least; and those that they are validated on
+SEARCHED: Final = Key(_searched, _references)
+HELD_OUT: Final = Key(_held_out, _references)

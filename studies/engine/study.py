@@ -230,7 +230,7 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
             settings,
             advance or search_software,
             _networks(config, config.validation.workloads),
-            TaskLimits(**dict(config.round_limits), stall_s=config.executor.stall_s),
+            TaskLimits(**config.round_limits.to_dict(), stall_s=config.executor.stall_s),
             sharing,
         ),
         BUDGET_ALLOCATORS[halving.name](**halving.options),
@@ -282,4 +282,4 @@ def stored_config(location: Location, header: Header) -> StudyConfig:
 def header_of(config: StudyConfig) -> Header:
     """Return what the directory of a new study says of it."""
     networks = stored_networks([*config.workloads, *config.validation.workloads])
-    return Header.new(config.model_dump(mode="json"), space_text(config.space), networks)
+    return Header.new(config.to_dict(), space_text(config.space), networks)

@@ -5,7 +5,6 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,7 +37,7 @@ class Header:
     """Identity of a study: its resolved config, the template that its space had, and its networks.
 
     Attributes:
-        config: ``StudyConfig.model_dump(mode="json")``, with today's names of values.
+        config: ``StudyConfig.to_dict()``, with today's names of values.
         space_text: text of the hardware template.
         archloom: version that began the study.
         networks: JSON of the workloads that come from files, by position among all, those that
@@ -57,7 +56,7 @@ class Header:
         cls, config: dict[str, Any], space_text: str, networks: Mapping[int, str] | None = None
     ) -> "Header":
         """Return the header of a study that begins now."""
-        return cls(config, space_text, version("archloom"), networks or {})
+        return cls(config, space_text, this_version(), networks or {})
 
     @property
     def space_file(self) -> Path:
@@ -98,6 +97,14 @@ class Header:
         return _digest(json.dumps(settings, sort_keys=True))
 
 
+def this_version() -> str:
+    """Return the version of archloom that runs."""
+    # its import takes as long as reading a study
+    from importlib.metadata import version
+
+    return version("archloom")
+
+
 def read_header(location: Location) -> Header:
     """Return what the study is.
 
@@ -118,7 +125,7 @@ def read_header(location: Location) -> Header:
         ) from None
     if found != FORMAT:
         raise UserError(
-            f"{location} is a study of format {found}; this archloom ({version('archloom')}) reads "
+            f"{location} is a study of format {found}; this archloom ({this_version()}) reads "
             f"format {FORMAT}; use the version that began it: {data.get('archloom', 'unknown')}"
         )
     try:

@@ -18,15 +18,13 @@
 An event is journaled before the study acts on it, so a study that was killed acts on it again.
 """
 
-import json
 import zlib
-from base64 import b85decode, b85encode
 from dataclasses import dataclass
 from time import time
-from typing import Any, Final
+from typing import Any
 
 from archloom.search.budget import Curve
-from archloom.search.software import NetworkResult, SoftwareResult
+from archloom.search.software import NetworkResult, SoftwareResult, pack, unpack
 from archloom.space import Infeasible
 from archloom.space.design_space import Point
 from archloom.studies.config import named
@@ -36,9 +34,6 @@ from .event_log import tell_journaled
 from .parts import JOURNAL
 from .store import Store
 from .trial import Crash, Lost, OverLimit
-
-#: most bytes that a result is unpacked to; those of ten networks take a few hundred thousand
-MOST_BYTES: Final = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,25 +61,6 @@ class Certified:
 
     digest: str
     share: float
-
-
-def pack(content: Any) -> str:
-    """Return JSON of something in a short string; :func:`unpack` is the inverse."""
-    return b85encode(zlib.compress(json.dumps(content, separators=(",", ":")).encode())).decode()
-
-
-def unpack(text: str) -> Any:
-    """Return what :func:`pack` was given.
-
-    Raises:
-        ValueError, TypeError, RecursionError, zlib.error: it is no such string, or would expand to
-            more than any content does.
-    """
-    expander = zlib.decompressobj()
-    plain = expander.decompress(b85decode(text), MOST_BYTES)
-    if expander.unconsumed_tail:
-        raise ValueError(f"it expands to more than {MOST_BYTES // 2**20} MiB")
-    return json.loads(plain)
 
 
 def encode(result: SoftwareResult) -> str:

@@ -1,9 +1,9 @@
 """Commands that work on a study, say how far it is, and print its front.
 
-``cli.py`` declares the options of run and resume; ``run.py`` does them, in a process that
-``supervised.py`` watches; ``telling.py`` has it heard in logs, and in figures for Prometheus
-(``metrics.py``). ``summary.py`` is what is printed at the end, ``status.py`` before it,
-``pareto.py`` the front; ``copying.py`` copies.
+``cli.py`` declares the options of run and resume; ``study_file.py`` reads what they name, and
+``run.py`` does them, in a process that ``supervised.py`` watches; ``telling.py`` has it heard in
+logs, and in figures for Prometheus (``metrics.py``). ``summary.py`` is what is printed at the end,
+``status.py`` before it, ``pareto.py`` the front; ``copying.py`` copies.
 """
 
 from typing import TYPE_CHECKING
@@ -19,10 +19,7 @@ if TYPE_CHECKING:
     )
     from .copying import COPY_EXAMPLES as COPY_EXAMPLES, copy as copy
     from .pareto import front_csv as front_csv, front_json as front_json, front_table as front_table
-    from .run import (
-        Overrides as Overrides,
-        read_study as read_study,
-    )
     from .status import show_status as show_status
+    from .study_file import Overrides as Overrides, read_study as read_study
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -55,11 +55,13 @@ def run_(
     metrics: _Metrics = None,
 ) -> None:
     """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe."""
-    from .run import Overrides, read_study, start
-    from .telling import Telling
+    from .study_file import Overrides, read_study
 
     echo(f"reading {study}")
     config = read_study(study, Overrides(executor, workers, address), method)
+    from .run import start
+    from .telling import Telling
+
     raise Exit(start(config, config.location(out), new_console(), Telling(log, metrics)))
 
 
@@ -91,7 +93,8 @@ def resume_(
     The exit code is 0 if it ends with a front, 1 without one, 3 if machines failed some trials
     again and again, 4 if a disk or a cluster failed, and 130 if you stopped it.
     """
-    from .run import Overrides, resume
+    from .run import resume
+    from .study_file import Overrides
     from .telling import Telling
 
     overrides = Overrides(executor, workers, address, cpu_s, memory_mb)

@@ -1,24 +1,14 @@
 """Commands ``archloom run`` and ``archloom resume``: one process that works on a study."""
 
 import os
-from dataclasses import dataclass, replace
-from functools import partial
-from importlib.metadata import version
-from math import inf
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from archloom.studies.config import (
-    ExecutorChoice,
-    Location,
-    StudyConfig,
-    argument,
-    load_config,
-    with_method,
-)
+from archloom.studies.config import Location, StudyConfig, argument
 from archloom.studies.storage import tell
 
-from ...errors import TroubleError, UserError
+from ...errors import TroubleError
+from .study_file import Overrides
 from .telling import Telling
 
 if TYPE_CHECKING:
@@ -30,8 +20,6 @@ if TYPE_CHECKING:
     from archloom.studies.engine.progress import Watch
     from archloom.studies.storage import Header, Store
 
-SHIPPED = Path(__file__).parents[2]
-
 #: mapping searches whose kernels compile before a study begins; others compile in a few seconds
 EXACT = ("auto", "exact")
 
@@ -39,71 +27,8 @@ EXACT = ("auto", "exact")
 #: workers that batches keep busy that wait for each other
 FEW = 2
 
-#: an address that is none: Ray starts on this machine
-HERE = "local"
-
-
 #: tells nobody but those who look
 QUIET = Telling()
-
-
-@dataclass(frozen=True, slots=True)
-class Overrides:
-    """Choices of the command line about executor and limits; None leaves them to the study."""
-
-    executor: str | None = None
-    workers: int | None = None
-    address: str | None = None
-    cpu_s: float | None = None
-    memory_mb: float | None = None
-
-    def apply(self, config: StudyConfig) -> StudyConfig:
-        """Return the config with another executor, which changes no result, and other limits.
-
-        Raises:
-            UserError: an executor that does not exist, less than one worker, or a limit that is not
-                above 0.
-        """
-        names = ("inline", "ray")
-        if self.executor not in (None, *names):
-            raise UserError(f"executor {self.executor!r} is unknown; known: {', '.join(names)}")
-        if self.workers is not None and self.workers < 1:
-            raise UserError(f"workers is {self.workers}, must be at least 1")
-        given = {"name": self.executor, "workers": self.workers, "address": self.address}
-        if self.address is not None:
-            if self.executor == "inline":
-                raise UserError(f"--address {self.address}: the inline executor uses no cluster")
-            given["name"] = "ray"
-        choice = config.executor.model_dump() | {k: v for k, v in given.items() if v is not None}
-        if choice["address"] == HERE:
-            choice["address"] = None
-        limits = {"cpu_s": self.cpu_s, "memory_mb": self.memory_mb}
-        wrong = {k: v for k, v in limits.items() if v is not None and not (0 < v < inf)}
-        if wrong:
-            raise UserError(
-                "; ".join(f"round_limits.{k} is {v:g}, must be above 0" for k, v in wrong.items())
-            )
-        changed = {k: v for k, v in limits.items() if v is not None}
-        return config.model_copy(
-            update={
-                "executor": ExecutorChoice(**choice),
-                "round_limits": config.round_limits.model_copy(update=changed),
-            }
-        )
-
-
-def read_study(path: Path, overrides: Overrides, method: str | None = None) -> StudyConfig:
-    """Read a study file.
-
-    Args:
-        path: a study file, or the name of one that comes with archloom.
-        overrides: of executor and limits.
-        method: of :mod:`archloom.studies.config.methods`, in place of what the file says of it.
-
-    Raises:
-        UserError: everything that is wrong in it.
-    """
-    return overrides.apply(load_config(_find(path), partial(with_method, name=method)))
 
 
 def start(
@@ -202,12 +127,6 @@ def resume(
     return _ended(over, study, location, console)
 
 
-def _find(path: Path) -> Path:
-    """Return the file, or the shipped study of that name."""
-    shipped = SHIPPED / f"{path}.yaml"
-    return shipped if not path.exists() and path.suffix == "" and shipped.exists() else path
-
-
 def _run(
     study: "Study", store: "Store", console: "Console", view: "Watch", retry: bool = False
 ) -> bool:
@@ -216,6 +135,8 @@ def _run(
     Raises:
         TroubleError: a disk or a cluster failed; it says how to go on.
     """
+    from importlib.metadata import version
+
     from archloom.studies.engine import Stopped, StopRequest, make_executor, run_study
     from archloom.studies.engine.progress import PublishedWatch
     from archloom.studies.rendering.text import print_line

@@ -1,5 +1,6 @@
 """Before a study begins, it says if most workers would wait."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ def test_workers_that_would_wait(tmp_path: Path, workers: int, logical: int, sai
     config = tiny_config(tmp_path, f"{TINY}logical_workers: {logical}\n")
     assert _advice(config) == [], "inline has one worker"
     choice = ExecutorChoice(name="ray", workers=workers)
-    advice = _advice(config.model_copy(update={"executor": choice}))
+    advice = _advice(replace(config, executor=choice))
     assert bool(advice) == said
     if said:
         assert f"logical_workers: {4 * workers} in the study file" in advice[0]

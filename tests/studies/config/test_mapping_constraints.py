@@ -88,7 +88,7 @@ def test_they_are_part_of_the_identity_and_kept(tmp_path: Path) -> None:
         (LevelConstraints("l2", (("K", 4),), (("P", None), ("Q", None)), keep=("outputs",)),),
     )
     assert header_of(plain).identity != header_of(ruled).identity
-    assert parse_stored(ruled.model_dump(mode="json"), tmp_path / "study.yaml") == ruled
+    assert parse_stored(ruled.to_dict(), tmp_path / "study.yaml") == ruled
 
 
 @pytest.mark.parametrize("mapping", ["random", "local", "exact"])

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -20,10 +21,10 @@ def test_a_method_replaces_its_parts_and_nothing_else(tmp_path: Path) -> None:
             "update_filter": update_filter
         }
         assert found.halving.name == ("msh" if halved else "none")
-        assert found.software == config.software.model_copy(update={"fusion": fusion})
-        kept = {"optimizer", "halving", "software", "name"}
-        assert found.model_dump(exclude=kept) == config.model_dump(exclude=kept)
-        stored = found.model_dump(mode="json")
+        assert found.software == replace(config.software, fusion=fusion)
+        stored, before = found.to_dict(), config.to_dict()
+        changed = {key for key, value in stored.items() if before[key] != value}
+        assert changed <= {"optimizer", "halving", "software", "name"}
         assert parse_stored(stored, tmp_path / "study.yaml") == found
     halving = with_method(config, "casco").halving
     assert halving.options == config.halving.options | {"rank": "edp"}

@@ -131,7 +131,7 @@ def test_defaults_are_written_out(tmp_path: Path) -> None:
     assert config.name == "tiny"
     assert config.halving.options.keys() == {"rounds", "first_budget", "auc_share", "rank"}
     assert config.optimizer.options["initial"] >= 1
-    stored = config.model_dump(mode="json")
+    stored = config.to_dict()
     assert parse_stored(stored, tmp_path / "study.yaml") == config
 
 
@@ -173,7 +173,7 @@ def test_a_tilde_is_the_home_directory(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_software_section_sets_what_the_software_search_has() -> None:
-    assert set(Software.model_fields) == set(SoftwareSettings.__dataclass_fields__)
+    assert set(Software.layout) == set(SoftwareSettings.__dataclass_fields__)
     assert SoftwareSettings(**Software().settings) == SoftwareSettings()
 
 

@@ -9,7 +9,8 @@ from rich.console import Console
 from archloom.search.pareto import hypervolume
 from archloom.studies.analysis.front import read_front
 from archloom.studies.commands.study.pareto import front_csv
-from archloom.studies.commands.study.run import Overrides, read_study, resume, start
+from archloom.studies.commands.study.run import resume, start
+from archloom.studies.commands.study.study_file import Overrides, read_study
 from archloom.studies.config.errors import ConfigError
 from archloom.studies.engine.start_from import WarmStart, warm_start
 from archloom.studies.engine.study import design_problem, header_of

@@ -109,7 +109,11 @@ def test_its_front_comes_with_a_certificate_and_is_shown_everywhere(finished: Pa
     assert "goodput" in said("compare", finished)
     said("report", finished)
     page = (finished / "report.html").read_text()
-    for text in ("goodput (1/s)", "latency / deadline at most 1", "tiny_cnn: share 2, weight 1, deadline 4 ms"):
+    for text in (
+        "goodput (1/s)",
+        "latency / deadline at most 1",
+        "tiny_cnn: share 2, weight 1, deadline 4 ms",
+    ):
         assert text in page
 
 

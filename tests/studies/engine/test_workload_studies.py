@@ -87,7 +87,8 @@ def resume_here(folder: Path) -> None:
     """Go on in this process, which knows the network of these tests."""
     from rich.console import Console
 
-    from archloom.studies.commands.study.run import Overrides, resume
+    from archloom.studies.commands.study.run import resume
+    from archloom.studies.commands.study.study_file import Overrides
 
     with (folder / "log").open("w") as log:
         assert resume(folder, Overrides(), Console(file=log)) == 0

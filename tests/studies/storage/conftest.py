@@ -14,4 +14,4 @@ from ...cases.studies import tiny_config
 def header(tmp_path: Path) -> Header:
     """What a small study is."""
     config = tiny_config(tmp_path)
-    return Header.new(config.model_dump(mode="json"), space_text(config.space))
+    return Header.new(config.to_dict(), space_text(config.space))

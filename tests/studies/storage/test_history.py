@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from archloom.search.software.packing import MOST_BYTES
 from archloom.studies.config.study_config import space_text
 from archloom.studies.errors import UserError
 from archloom.studies.storage.header import Header
-from archloom.studies.storage.history import MOST_BYTES, History, decode
+from archloom.studies.storage.history import History, decode
 from archloom.studies.storage.store import Store
 
 from ...cases.studies import run_here, tiny_config
@@ -20,7 +21,7 @@ from ...cases.studies import run_here, tiny_config
 @pytest.fixture
 def header(tmp_path: Path) -> Header:
     config = tiny_config(tmp_path)
-    return Header.new(config.model_dump(mode="json"), space_text(config.space))
+    return Header.new(config.to_dict(), space_text(config.space))
 
 
 @pytest.mark.parametrize(

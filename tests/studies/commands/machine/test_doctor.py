@@ -8,7 +8,7 @@ import pytest
 
 from archloom.studies.commands.machine import doctor
 from archloom.studies.commands.machine.doctor import Finding, machine_findings, study_findings
-from archloom.studies.commands.study.run import Overrides, read_study
+from archloom.studies.commands.study.study_file import Overrides, read_study
 
 from ....cases.studies import TINY, archloom, write_study
 
