@@ -75,8 +75,8 @@ def main() -> None:
         for name, speed in speeds(pair(both, "memory_centric"), chosen.buffers).items():
             table.setdefault(name, []).append(speed)
     print(f"layers a microsecond of {len(names)} pairs: mean, least")
-    for name, speeds in table.items():
-        print(f"{name:12} {np.mean(speeds):8.2f} {min(speeds):8.2f}")
+    for name, found in table.items():
+        print(f"{name:12} {np.mean(found):8.2f} {min(found):8.2f}")
 
 
 if __name__ == "__main__":
