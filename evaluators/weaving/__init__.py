@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from .metrics import StreamMetrics as StreamMetrics, stream_metrics as stream_metrics
     from .simulator import (
         Order as Order,
-        Stamps as Stamps,
         makespan as makespan,
         simulated as simulated,
     )
