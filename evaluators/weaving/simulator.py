@@ -8,7 +8,17 @@ import numpy as np
 from archloom.evaluators.jit import compiled
 
 from ..arrays import Ints
-from .engines import DONE, FETCHED, LAG, new_engines, run_layer, wait_until
+from .engines import (
+    FETCHED,
+    LAG,
+    Clock,
+    after_layer,
+    new_engines,
+    queue_room,
+    run_layer,
+    wait_until,
+)
+from .spills import may_spill, spilled_stamps
 from .ticks import Ticks
 
 #: what all ticks and bytes of a schedule may add up to, so that no sum leaves int64
@@ -36,11 +46,13 @@ class Stamps:
         part: int64[steps], which part of :class:`Ticks` runs.
         fetched: int64[steps], when its last byte is there.
         done: int64[steps], when it is done.
+        spilled_bytes: feature maps of paused networks that were written out, and read again.
     """
 
     part: Ints
     fetched: Ints
     done: Ints
+    spilled_bytes: int = 0
 
     @property
     def makespan(self) -> int:
@@ -64,7 +76,7 @@ def parts_of(first: Ints, chain: Ints) -> Ints:
 
 @compiled
 def _stamped(work: Ticks, parts: Ints, release: Ints, fetched: Ints, done: Ints) -> None:
-    engines = new_engines(len(parts))
+    engines = new_engines(queue_room(work))
     for step in range(len(parts)):
         part = parts[step]
         if len(release):
@@ -77,16 +89,18 @@ def _stamped(work: Ticks, parts: Ints, release: Ints, fetched: Ints, done: Ints)
 
 @compiled
 def _makespan(work: Ticks, chain: Ints, release: Ints) -> int:
-    engines = new_engines(len(chain))
+    queue, clock = new_engines(queue_room(work)), Clock(0, 0, 0, 0, 0)
     position = work.first[:-1].copy()
     for step in range(len(chain)):
         m = chain[step]
         part = position[m]
         if len(release):
-            wait_until(engines, release[step])
-        run_layer(engines, work.fetch[part], work.maps[part], work.compute[part], work.buffer)
+            lag = max(clock.lag, release[step] - clock.fetched)
+            clock = Clock(lag, clock.done, clock.fetched, clock.head, clock.tail)
+        fetch, maps, compute = work.fetch[part], work.maps[part], work.compute[part]
+        clock = after_layer(clock, queue.places, queue.lags, fetch, maps, compute, work.buffer)
         position[m] = part + 1 if part + 1 < work.first[m + 1] else work.first[m]
-    return engines.state[DONE]
+    return clock.done
 
 
 def simulated(work: Ticks, order: Order) -> Stamps:
@@ -98,6 +112,9 @@ def simulated(work: Ticks, order: Order) -> Stamps:
     _check(work, order)
     parts = parts_of(work.first, order.chain)
     fetched, done = np.empty_like(parts), np.empty_like(parts)
+    if may_spill(work):
+        spilled = spilled_stamps(work, parts, order.chain, order.release, fetched, done)
+        return Stamps(parts, fetched, done, spilled)
     _stamped(work, parts, order.release, fetched, done)
     return Stamps(parts, fetched, done)
 
@@ -108,6 +125,8 @@ def makespan(work: Ticks, order: Order) -> int:
     Raises:
         ValueError: as of :func:`simulated`.
     """
+    if may_spill(work):
+        return simulated(work, order).makespan
     _check(work, order)
     return int(_makespan(work, order.chain, order.release))
 
@@ -118,7 +137,9 @@ def _check(work: Ticks, order: Order) -> None:
         raise ValueError(f"an order of {work.chains} chains has a step of another one")
     if len(release) not in (0, len(chain)):
         raise ValueError(f"an order of {len(chain)} steps has {len(release)} releases")
-    longest = max(int(row.max()) for row in (work.fetch, work.compute, work.maps))
+    longest = max(int(row.max(initial=0)) for row in (work.fetch, work.compute, work.maps))
+    if may_spill(work):
+        longest += work.chains * int(work.live.max())
     latest = int(release.max()) if len(release) else 0
     if 3 * len(chain) * longest + latest > MOST_SCHEDULED:
         raise ValueError(
