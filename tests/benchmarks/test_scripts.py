@@ -94,6 +94,9 @@ RUNS: Final = {
     "studies/start_time": ["--runs 1 --commands help mistake"],
     "studies/torture": ["--runs 3 --kinds full flipped foreign --json figures.json"],
     "studies/two_networks": [INLINE],
+    "weaving/schedule_gaps": ["--pairs 1 --effort 1000"],
+    "weaving/speed": ["--buffers 2"],
+    "weaving/streams": ["--pairs 1"],
     "weaving/serving": ["--requests 60 --seeds 1 --loads 0.7"],
     "weaving/serving_speed": ["--requests 60 --times 1"],
 }
