@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .core_rounds import round_count as round_count, rounds_of as rounds_of
     from .decoupled import (
         DecoupledRounds as DecoupledRounds,
+        Work as Work,
         decoupled_rounds as decoupled_rounds,
     )
     from .group import (

@@ -4,7 +4,7 @@ another.
 Read ``chain.py`` (what a network's layers cost; the engines and buffers), ``ticks.py`` (both in
 whole numbers) and ``engines.py`` (the recursion that all else runs on). ``simulator.py`` gives the
 time stamps of a schedule, ``metrics.py`` what a stream of queries gets; ``bounds.py`` and
-``throughput.py`` say what no schedule is below or above. ``plan_chain.py`` makes chains of
+``throughput.py`` say what no schedule is below or above. ``from_plan.py`` makes chains of
 evaluated plans, on hardware that ``buffer_split.py`` splits; ``timeline.py`` is for pictures.
 """
 
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
         run_layer as run_layer,
         wait_until as wait_until,
     )
+    from .from_plan import plan_chain as plan_chain
     from .map_room import (
         MapPeak as MapPeak,
         map_peak as map_peak,
         unfit_layer as unfit_layer,
     )
     from .metrics import StreamMetrics as StreamMetrics, stream_metrics as stream_metrics
-    from .plan_chain import plan_chain as plan_chain
-    from .query_metrics import QueryMetrics as QueryMetrics, query_metrics as query_metrics
+    from .one_query import QueryMetrics as QueryMetrics, query_metrics as query_metrics
     from .simulator import (
         Order as Order,
         Stamps as Stamps,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from archloom.evaluators.weaving.query_metrics import query_metrics
+from archloom.evaluators.weaving.one_query import query_metrics
 from archloom.evaluators.weaving.simulator import makespan, simulated
 
 from ...cases.woven import order_of, random_order, random_ticks, ticks_of
