@@ -7,13 +7,17 @@ import numpy as np
 from archloom.evaluators import Ints
 from archloom.evaluators.jit import compiled, helper
 from archloom.evaluators.weaving import (
+    DONE,
     FETCHED,
+    HEAD,
     LAG,
+    TAIL,
+    Clock,
     Engines,
     Ticks,
+    after_layer,
     new_engines,
-    run_layer,
-    wait_until,
+    queue_room,
 )
 from archloom.search.weaving.rules import Run
 
@@ -42,7 +46,6 @@ class Conduct(NamedTuple):
         margin: int64[k], ticks that a request of each network is taken to need.
         most_missed: requests that may be missed or shed before the loop ends early.
         most: requests that are taken up in all.
-        room: entries that the engines' queue can have.
     """
 
     rule: int
@@ -51,7 +54,6 @@ class Conduct(NamedTuple):
     margin: Ints
     most_missed: int
     most: int
-    room: int
 
 
 class Queues(NamedTuple):
@@ -112,7 +114,7 @@ def serve(
     counts = np.zeros(3, np.int64)
     queues = Queues(first.copy(), first.copy(), zero, zero.copy(), zero.copy(), counts)
     heads = Heads(zero.copy(), zero.copy())
-    engines = new_engines(conduct.room)
+    engines = new_engines(queue_room(work))
     # of its fields the rules read whose next layer is which, and who has one
     run = Run(work, zero.copy(), work.first[:-1].copy(), _LATER, steps.chain)
     server = Server(run, requests, conduct, facts, outcome, engines, queues, heads)
@@ -122,22 +124,27 @@ def serve(
 @helper
 def _loop(server: Server, steps: Steps) -> int:
     """Run layers until no request is left; apart, so that records are passed on as they are."""
-    engines, counts, most_missed = server.engines, server.queues.counts, server.conduct.most_missed
-    state, next_look, ran = engines.state, 0, 0
+    engines, counts, run = server.engines, server.queues.counts, server.run
+    work, most_missed = run.work, server.conduct.most_missed
+    clock, next_look, ran = Clock(0, 0, 0, 0, 0), 0, 0
     while counts[_MISSED] <= most_missed:
-        now = state[FETCHED] + state[LAG]
+        now = clock.fetched + clock.lag
         if now >= next_look:
             next_look = _look_at_all(server, now)
         if counts[_READY] == 0:
             if next_look == _LATER:
                 break
-            wait_until(engines, next_look)
+            lag = max(clock.lag, next_look - clock.fetched)
+            clock = Clock(lag, clock.done, clock.fetched, clock.head, clock.tail)
             continue
-        m = _chosen(server, now)
+        m = _chosen(server, clock, now)
         if len(steps.chain):
             steps.chain[ran], steps.release[ran] = m, now
         ran += 1
-        if _run(server, m, now):
+        part = run.position[m]
+        fetch, maps, compute = work.fetch[part], work.maps[part], work.compute[part]
+        clock = after_layer(clock, engines.places, engines.lags, fetch, maps, compute, work.buffer)
+        if _advance(server, m, now, clock.done):
             next_look = 0
     return ran
 
@@ -219,9 +226,9 @@ def _turn_away(outcome: Outcome, queues: Queues, r: int, now: int) -> None:
 
 
 @helper
-def _chosen(server: Server, now: int) -> int:
+def _chosen(server: Server, clock: Clock, now: int) -> int:
     """Return the network whose next layer runs."""
-    conduct, run = server.conduct, server.run
+    conduct, run, state = server.conduct, server.run, server.engines.state
     if server.queues.counts[_READY] == 1:
         only = 0
         while not run.queries[only]:
@@ -231,17 +238,19 @@ def _chosen(server: Server, now: int) -> int:
         urgent = least_slack(run, server.heads, server.facts, now, conduct.window)
         if urgent != NOBODY:
             return urgent
+    # the rules look at the engines there
+    state[LAG], state[DONE], state[FETCHED] = clock.lag, clock.done, clock.fetched
+    state[HEAD], state[TAIL] = clock.head, clock.tail
     return choice(conduct.rule, run, server.engines, server.heads, server.facts)
 
 
 @helper
-def _run(server: Server, m: int, now: int) -> bool:
-    """Run the next layer of a network; return whether heads may have changed."""
+def _advance(server: Server, m: int, now: int, done: int) -> bool:
+    """Go on to the layer after one that ran, or end its request; return whether heads may have
+    changed.
+    """
     run, queues, work = server.run, server.queues, server.run.work
     part, r = run.position[m], queues.head[m]
-    done = run_layer(
-        server.engines, work.fetch[part], work.maps[part], work.compute[part], work.buffer
-    )
     changed = False
     if part == work.first[m]:
         changed = _begin(server, m, r, now)

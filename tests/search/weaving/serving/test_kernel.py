@@ -11,7 +11,7 @@ from archloom.evaluators.weaving import Order, Ticks, simulated
 from archloom.search.weaving.serving.arrivals import closed_requests, given_requests
 from archloom.search.weaving.serving.facts import facts_of
 from archloom.search.weaving.serving.kernel import Conduct, serve
-from archloom.search.weaving.serving.policy import RULES, SHED_AT, queue_room
+from archloom.search.weaving.serving.policy import RULES, SHED_AT
 from archloom.search.weaving.serving.requests import NO_DEADLINE, Outcome, Requests, Steps
 
 from ....cases.sweeps import sweep
@@ -79,7 +79,6 @@ def by_kernel(
         np.array(rules.margins, np.int64),
         count,
         most,
-        queue_room(work, most),
     )
     facts = facts_of(work, 0.0, rules.rule == "exact_idle")._replace(target=rules.low)
     ran = serve(work, own, conduct, facts, outcome, steps)
