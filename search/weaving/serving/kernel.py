@@ -126,7 +126,7 @@ def _loop(server: Server, steps: Steps) -> int:
     """Run layers until no request is left; apart, so that records are passed on as they are."""
     engines, counts, run = server.engines, server.queues.counts, server.run
     work, most_missed = run.work, server.conduct.most_missed
-    clock, next_look, ran = Clock(0, 0, 0, 0, 0), 0, 0
+    clock, next_look, ran, m = Clock(0, 0, 0, 0, 0), 0, 0, 0
     while counts[_MISSED] <= most_missed:
         now = clock.fetched + clock.lag
         if now >= next_look:
@@ -137,14 +137,17 @@ def _loop(server: Server, steps: Steps) -> int:
             lag = max(clock.lag, next_look - clock.fetched)
             clock = Clock(lag, clock.done, clock.fetched, clock.head, clock.tail)
             continue
-        m = _chosen(server, clock, now)
+        if counts[_READY] > 1 or not run.queries[m]:
+            m = _chosen(server, clock, now)
         if len(steps.chain):
             steps.chain[ran], steps.release[ran] = m, now
         ran += 1
         part = run.position[m]
         fetch, maps, compute = work.fetch[part], work.maps[part], work.compute[part]
         clock = after_layer(clock, engines.places, engines.lags, fetch, maps, compute, work.buffer)
-        if _advance(server, m, now, clock.done):
+        if work.first[m] < part < work.first[m + 1] - 1:
+            run.position[m] = part + 1
+        elif _advance(server, m, now, clock.done):
             next_look = 0
     return ran
 
