@@ -112,8 +112,15 @@ def result_record(result: Result) -> Details:
             "fit": result.peak.all_bytes <= npu.map_buffer_bytes,
         },
         "chains": [chain_record(chain) for chain in result.chains],
-        "schedule": [result.chains[m].name for m in result.found.order.chain.tolist()],
+        **_schedule(result),
     }
+
+
+def _schedule(result: Result) -> Details:
+    """Return whose layer runs next, step by step; of endless queries that is left to the CSV."""
+    if result.weaving.stream:
+        return {}
+    return {"schedule": [result.chains[m].name for m in result.found.order.chain.tolist()]}
 
 
 def _network(result: Result, m: int) -> Details:
