@@ -22,7 +22,7 @@ from archloom.evaluators.jit import compiled
 
 from ..arrays import Floats
 from .bounds import inherent_idle
-from .engines import DONE, new_engines, run_layer
+from .engines import DONE, new_engines, queue_room, run_layer
 from .ticks import Ticks
 
 #: relative; the value is raised by it, and bases whose determinant is below it are skipped
@@ -86,7 +86,7 @@ def _periods(work: Ticks, buffers: int, queries: int, most_steps: int) -> Floats
         length, weights = first[m + 1] - first[m], work.fetch[first[m] : first[m + 1]].sum()
         count = max(queries, buffers * work.buffer // max(1, weights))
         count = 2 * max(1, min(count, most_steps // length) // 2)
-        engines = new_engines(length * count)
+        engines = new_engines(queue_room(work))
         half = 0
         for query in range(count):
             if query == count // 2:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from archloom.evaluators.jit import compiled
-from archloom.evaluators.weaving import DONE, FETCHED, LAG, lead, new_engines
+from archloom.evaluators.weaving import DONE, FETCHED, LAG, lead, new_engines, queue_room
 
 from .run import Run, goes_on, take
 
@@ -33,7 +33,7 @@ class Thresholds(NamedTuple):
 def ai_mt_steps(run: Run, rule: Thresholds) -> int:
     """Choose by thresholds; return the number of steps."""
     work = run.work
-    engines = new_engines(len(run.chain))
+    engines = new_engines(queue_room(run.work))
     state = engines.state
     # when layers are done and what they have fetched: how much is held at the last fetch
     done, fetched = np.empty_like(run.chain), np.empty_like(run.chain)

@@ -22,6 +22,7 @@ from archloom.evaluators.weaving import (
     lag_after,
     lead,
     new_engines,
+    queue_room,
     wait_until,
 )
 
@@ -77,7 +78,7 @@ def greedy_steps(run: Run, rule: Greedy, release: Ints) -> int:
     queries = run.queries
     largest = largest_of(run.work)
     idle = np.empty((len(queries), 4), np.int64)
-    engines = new_engines(len(run.chain))
+    engines = new_engines(queue_room(run.work))
     resume = 0
     step = 0
     while goes_on(run, engines, step):

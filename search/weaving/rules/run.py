@@ -61,6 +61,13 @@ def take(run: Run, engines: Engines, step: int, m: int) -> None:
     """Run the next layer of a chain."""
     work, part = run.work, run.position[m]
     run_layer(engines, work.fetch[part], work.maps[part], work.compute[part], work.buffer)
+    advance(run, step, m)
+
+
+@helper
+def advance(run: Run, step: int, m: int) -> None:
+    """Write a choice down, and let the chain stand before its next layer."""
+    work, part = run.work, run.position[m]
     run.chain[step] = m
     run.position[m] = part + 1
     if part + 1 == work.first[m + 1]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.jit import compiled
-from archloom.evaluators.weaving import Ticks, demands, new_engines
+from archloom.evaluators.weaving import Ticks, demands, new_engines, queue_room
 
 from .run import Run, goes_on, take
 
@@ -25,7 +25,7 @@ def serial_steps(run: Run, shares: Floats) -> int:
             equal count the first chain is served; a chain with a negative one never is.
     """
     work = run.work
-    engines = new_engines(len(run.chain))
+    engines = new_engines(queue_room(run.work))
     had = np.zeros(len(run.queries))
     step = 0
     while True:

@@ -13,9 +13,17 @@ import numpy as np
 
 from archloom.evaluators import Ints
 from archloom.evaluators.jit import compiled, helper
-from archloom.evaluators.weaving import Engines, Ticks, lead, new_engines
+from archloom.evaluators.weaving import (
+    Clock,
+    Engines,
+    Ticks,
+    after_layer,
+    lead,
+    new_engines,
+    queue_room,
+)
 
-from .run import Run, goes_on, take
+from .run import Run, advance
 
 
 @compiled
@@ -51,8 +59,12 @@ def strings_choice(run: Run, engines: Engines, needs: Ints, target: int) -> int:
     string, the one that fetches most beyond its computing. If there is none of the wanted kind, the
     layer of the other kind that does the least harm.
     """
+    return _chosen(run, needs, lead(engines) <= target)
+
+
+@helper
+def _chosen(run: Run, needs: Ints, low: bool) -> int:
     work = run.work
-    low = lead(engines) <= target
     wanted, other = -1, -1
     wanted_key, other_key = 2**62, 2**62
     for m in range(len(run.queries)):
@@ -63,11 +75,11 @@ def strings_choice(run: Run, engines: Engines, needs: Ints, target: int) -> int:
         need = needs[part]
         if (need >= 0) == low:
             key = need if low else surplus
-            if wanted < 0 or key < wanted_key:
+            if key < wanted_key:
                 wanted, wanted_key = m, key
         else:
             key = -surplus if low else surplus
-            if other < 0 or key < other_key:
+            if key < other_key:
                 other, other_key = m, key
     return wanted if wanted >= 0 else other
 
@@ -75,12 +87,16 @@ def strings_choice(run: Run, engines: Engines, needs: Ints, target: int) -> int:
 @compiled
 def strings_steps(run: Run, needs: Ints, target: int) -> int:
     """Choose by strings up to a lead of ``target`` ticks; return the number of steps."""
-    engines = new_engines(len(run.chain))
+    work = run.work
+    queue, clock = new_engines(queue_room(work)), Clock(0, 0, 0, 0, 0)
     step = 0
-    while goes_on(run, engines, step):
-        m = strings_choice(run, engines, needs, target)
+    while step < len(run.chain) and clock.done < run.horizon:
+        m = _chosen(run, needs, clock.done - clock.fetched - clock.lag <= target)
         if m < 0:
             break
-        take(run, engines, step, m)
+        part = run.position[m]
+        fetch, maps, compute = work.fetch[part], work.maps[part], work.compute[part]
+        clock = after_layer(clock, queue.places, queue.lags, fetch, maps, compute, work.buffer)
+        advance(run, step, m)
         step += 1
     return step
