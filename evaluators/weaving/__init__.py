@@ -22,7 +22,7 @@ if TYPE_CHECKING:
         strides_of as strides_of,
         suffix_bounds as suffix_bounds,
     )
-    from .buffer_split import SplitHardware as SplitHardware, split_hardware as split_hardware
+    from .buffer_split import split_hardware as split_hardware
     from .chain import Chain as Chain, Npu as Npu
     from .engines import (
         DONE as DONE,

@@ -16,6 +16,7 @@ from archloom.evaluators.weaving import (
     weight_stationary_chain,
 )
 from archloom.search import WEAVERS
+from archloom.search.weaving import Stream, Woven
 from archloom.space import Infeasible
 from archloom.studies.engine.progress import ProgressView, Stages
 from archloom.studies.rendering.pictures import check_picture
@@ -190,10 +191,8 @@ def _woven(
     weaver = WEAVERS[weaving.name]()
     stages.begin(f"weaving {work.first[-1]:,} layers with {weaving.name}")
     try:
-        if weaving.stream:
-            found = weaver.stream(work, weaving.seed)
-        else:
-            found = weaver.weave(work, weaving.seed)
+        weave = weaver.stream if weaving.stream else weaver.weave
+        found: Woven | Stream = weave(work, weaving.seed)
     finally:
         stages.end()
     stamps = simulated(work, found.order)
