@@ -185,7 +185,7 @@ def _woven(
     if weaving.maps == "fit":
         _check_maps(chains, chip)
     try:
-        work = ticked(chains, chip.npu)
+        work = ticked(chains, chip.npu, maps_bounded=weaving.maps == "fit")
     except ValueError as error:
         raise UserError(str(error)) from None
     weaver = WEAVERS[weaving.name]()
@@ -196,7 +196,7 @@ def _woven(
     finally:
         stages.end()
     stamps = simulated(work, found.order)
-    peak = map_peak(work, found.order.chain, stamps.part)
+    peak = map_peak(work, found.order.chain, stamps)
     batches = tuple(_batch(source) for source in sources)
     return Result(tuple(chains), batches, chip, work, weaving, found, stamps, peak)
 
