@@ -31,7 +31,7 @@ _COMMON: Final = (
 )
 _OF_QUERY: Final = (
     ("alone_us", "alone us", 1, ",.1f"),
-    ("done_us", "done at us", 1, ",.1f"),
+    ("done_us", "done us", 1, ",.1f"),
     ("slowdown", "slowdown", 1, ".3f"),
 )
 _OF_STREAM: Final = (

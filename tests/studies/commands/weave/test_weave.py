@@ -323,7 +323,7 @@ def test_the_help_has_examples_and_a_mistake_ends_with_2(monkeypatch, capsys):
 
 
 def test_who_stops_it_gets_130(monkeypatch):
-    def interrupted(*_):
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("archloom.studies.commands.weave.command.ticked", interrupted)
