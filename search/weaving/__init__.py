@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .protocol import Weaver as Weaver, WeaverFactory as WeaverFactory
+    from .protocol import WeaverFactory as WeaverFactory
     from .result import (
         Stream as Stream,
-        StreamLimits as StreamLimits,
         Woven as Woven,
         stream_limits as stream_limits,
         streamed as streamed,
