@@ -14,6 +14,7 @@ from archloom.evaluators.weaving import (
     ticked,
 )
 from archloom.search import WEAVERS
+from archloom.search.weaving import Stream, Woven
 from archloom.space import Infeasible
 from archloom.studies.engine.progress import ProgressView, Stages
 from archloom.studies.rendering.pictures import check_picture
@@ -145,20 +146,18 @@ def _woven(
     if weaving.maps == "fit":
         check_maps(chains, chip)
     try:
-        work = ticked(chains, chip.npu)
+        work = ticked(chains, chip.npu, maps_bounded=weaving.maps == "fit")
     except ValueError as error:
         raise UserError(str(error)) from None
     weaver = WEAVERS[weaving.name]()
     stages.begin(f"weaving {work.first[-1]:,} layers with {weaving.name}")
     try:
-        if weaving.stream:
-            found = weaver.stream(work, weaving.seed)
-        else:
-            found = weaver.weave(work, weaving.seed)
+        weave = weaver.stream if weaving.stream else weaver.weave
+        found: Woven | Stream = weave(work, weaving.seed)
     finally:
         stages.end()
     stamps = simulated(work, found.order)
-    peak = map_peak(work, found.order.chain, stamps.part)
+    peak = map_peak(work, found.order.chain, stamps)
     batches = tuple(_batch(source) for source in sources)
     return Result(tuple(chains), batches, chip, work, weaving, found, stamps, peak)
 
