@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from .one_query import QueryMetrics as QueryMetrics, query_metrics as query_metrics
     from .simulator import (
         Order as Order,
+        Stamps as Stamps,
         makespan as makespan,
         simulated as simulated,
     )
