@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from archloom.evaluators.weaving import (
     Chain,
@@ -44,6 +44,12 @@ MAPS: Final = ("fit", "unlimited")
 
 #: steps of a schedule that pictures and traces have at most
 _DRAWN: Final = 20_000
+
+
+class NoRoomError(UserError):
+    """Layers whose feature maps fit in no way on the chip that is asked for."""
+
+    exit_code: ClassVar[int] = UNMAPPED
 
 
 @dataclass(frozen=True)
@@ -212,12 +218,12 @@ def _check_maps(chains: Sequence[Chain], chip: Chip) -> None:
     """Refuse layers whose maps fit in no way.
 
     Raises:
-        UserError: they, with amounts and what would help.
+        NoRoomError: they, with amounts and what would help.
     """
     wrong = [why for chain in chains if (why := unfit_layer(chain, chip.npu)) is not None]
     if wrong:
         hint = "--maps unlimited takes the map buffer to hold whatever networks need"
-        raise UserError("\n".join([*map(str, wrong), hint]))
+        raise NoRoomError("\n".join([*map(str, wrong), hint]))
 
 
 def _draw(result: Result, output: Output, notes: "Console") -> None:

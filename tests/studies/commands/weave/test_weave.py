@@ -48,9 +48,13 @@ def record(*arguments):
 
 def said(*arguments):
     """Return the message that a mistake gets."""
+    return str(mistake(*arguments))
+
+
+def mistake(*arguments):
     done = CliRunner().invoke(app, ["weave", *map(str, arguments)])
     assert isinstance(done.exception, UserError), done.output
-    return str(done.exception)
+    return done.exception
 
 
 def written(path, layers, heads="weight_bytes,cycles"):
@@ -225,7 +229,10 @@ def test_the_timeline_and_the_trace_are_written_and_named(tmp_path, ending):
 
 def test_layers_that_fit_in_no_way_are_named_with_what_would_help():
     pair = ("resnet50", "mobilenetv2", "--hardware", "compute_centric", "--batch", "16")
-    lines = said(*pair).splitlines()
+    error = mistake(*pair)
+    # the chip cannot run them: no mistake of the command line
+    assert error.exit_code == 1
+    lines = str(error).splitlines()
     assert lines[0] == (
         "map_overflow at resnet50, layer stage1.0.shortcut on compute_centric: needs 51380224, has "
         "3984588 bytes; run fewer inferences at a time, or on a chip with a larger map buffer"
@@ -301,7 +308,9 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("arguments", "message"), MISTAKES)
 def test_a_mistake_is_one_message(arguments, message):
-    assert message in said(*arguments)
+    error = mistake(*arguments)
+    assert message in str(error)
+    assert error.exit_code == 2
 
 
 def test_tables_with_faults_are_one_message_with_all_places(tmp_path):
