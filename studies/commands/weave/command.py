@@ -23,7 +23,7 @@ from archloom.studies.rendering.text import known, new_console, print_json, prin
 from archloom.studies.solve import FusionEffort
 
 from ...errors import UserError
-from .chains import chains_of, check_maps
+from .chains import UNMAPPED, chains_of, check_maps
 from .chip import Chip
 from .figures import Result, print_csv, result_record
 from .sources import Source
@@ -32,8 +32,8 @@ from .tables import print_result
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: exit codes: somebody stopped it; a network cannot run there
-STOPPED, UNMAPPED = 130, 1
+#: exit code: somebody stopped it
+STOPPED = 130
 
 #: who schedules, if nobody says
 ONE_QUERY, STREAM = "exact", "strings"

@@ -48,9 +48,13 @@ def record(*arguments):
 
 def said(*arguments):
     """Return the message that a mistake gets."""
+    return str(mistake(*arguments))
+
+
+def mistake(*arguments):
     done = CliRunner().invoke(app, ["weave", *map(str, arguments)])
     assert isinstance(done.exception, UserError), done.output
-    return str(done.exception)
+    return done.exception
 
 
 def written(path, layers, heads="weight_bytes,cycles"):
@@ -225,9 +229,12 @@ def test_the_timeline_and_the_trace_are_written_and_named(tmp_path, ending):
 
 def test_layers_that_fit_in_no_way_are_named_with_what_would_help():
     pair = ("resnet50", "mobilenetv2", "--hardware", "compute_centric", "--batch", "16")
-    lines = said(*pair).splitlines()
+    error = mistake(*pair)
+    # the chip cannot run them: no mistake of the command line
+    assert error.exit_code == 1
+    lines = str(error).splitlines()
     assert lines[0] == (
-        "map_overflow at resnet50, layer stage2.0.conv1 on compute_centric: needs 38535168, has "
+        "map_overflow at resnet50, layer stage1.0.shortcut on compute_centric: needs 51380224, has "
         "3984588 bytes; run fewer inferences at a time, or on a chip with a larger map buffer"
     )
     assert lines[1].startswith("map_overflow at mobilenetv2, layer stage2.0.depthwise on ")
@@ -236,25 +243,34 @@ def test_layers_that_fit_in_no_way_are_named_with_what_would_help():
     assert "the buffer is taken to be as large as that (--maps unlimited)" in " ".join(text.split())
 
 
-def test_maps_of_paused_networks_that_do_not_fit_are_told(tmp_path):
+def test_maps_of_paused_networks_that_do_not_fit_are_written_out_and_told(tmp_path):
+    """Two networks that both keep 40 of 60 MiB; a small weight buffer makes them take turns."""
+    big, layers = 40 << 20, range(10)
     heads = "weight_bytes,cycles,footprint_bytes,live_bytes"
-    big = 40 << 20
-    # the second layer's weights take as long as all the other network's compute
-    table = written(tmp_path / "wide.csv", [(1, 10, big, big), (10**7, 10, big, 0)], heads)
-    other = written(tmp_path / "other.csv", [(1, 10**6, big, 0)], heads)
-    pair = (table, other, *NPU, "--scheduler", "strings")
-    roomy = record(*pair, "--maps", "unlimited")
+    pair = [
+        written(tmp_path / f"{name}.csv", [(*work, big, big * (i < 9)) for i in layers], heads)
+        for name, work in (("fetching", (10**6, 10)), ("computing", (1, 3100)))
+    ]
+    options = (*pair, *NPU, "--buffer-kib", 2000)
+    roomy = record(*options, "--scheduler", "layerweaver", "--maps", "unlimited")
+    assert roomy["maps"]["peak_bytes"] == 80 << 20
     assert not roomy["maps"]["fit"]
     assert roomy["maps"]["spilled_bytes"] == 0
-    text = " ".join(shown(*pair, "--maps", "unlimited").split())
-    assert "Maps: 20 MiB more than the buffer holds while other, layer layer 1 runs and" in text
-    # with the limit that schedule is slower, or another one is chosen
-    tight = record(*pair)
+    tight = record(*options, "--scheduler", "layerweaver")
     assert tight["maps"]["fit"]
-    assert tight["makespan_us"] > roomy["makespan_us"]
-    if tight["maps"]["spilled_bytes"]:
-        text = " ".join(shown(*pair).split())
-        assert "Maps of paused networks did not all fit: 40 MiB are written out" in text
+    # one is written out and read back at each turn
+    assert tight["maps"]["spilled_bytes"] % (40 << 20) == 0
+    moved = sum(n["dram_us"] for n in tight["networks"])
+    spilled = 2 * tight["maps"]["spilled_bytes"] / 225e3
+    assert tight["makespan_us"] >= moved + spilled > 10 * roomy["makespan_us"]
+    assert tight["dram_active"] == pytest.approx((moved + spilled) / tight["makespan_us"])
+    # whoever looks for the least makespan takes fewer turns
+    assert record(*options)["makespan_us"] < tight["makespan_us"] / 10
+    for maps, said in (("unlimited", "Maps: 20 MiB more than"), ("fit", "640 MiB are written")):
+        text = shown(*options, "--scheduler", "layerweaver", "--maps", maps)
+        assert said in " ".join(text.split())
+    rows = shown(*options, "--scheduler", "layerweaver", "--csv")
+    assert sum(int(row["map_bytes"]) for row in csv.DictReader(StringIO(rows))) == 2 * 640 << 20
 
 
 def test_a_network_that_cannot_run_on_the_hardware_ends_with_1(tmp_path):
@@ -292,7 +308,9 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("arguments", "message"), MISTAKES)
 def test_a_mistake_is_one_message(arguments, message):
-    assert message in said(*arguments)
+    error = mistake(*arguments)
+    assert message in str(error)
+    assert error.exit_code == 2
 
 
 def test_tables_with_faults_are_one_message_with_all_places(tmp_path):
