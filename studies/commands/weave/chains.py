@@ -13,7 +13,6 @@ from ...errors import UserError
 from .chip import Chip
 from .sources import Source
 
-
 #: exit code: a network cannot run there
 UNMAPPED: Final = 1
 
