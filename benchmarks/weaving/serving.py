@@ -1,6 +1,7 @@
 """Requests with deadlines on the NPUs of the Layerweaver paper, by policy and load.
 
     python benchmarks/weaving/serving.py [--requests 3000] [--seeds 3] [--loads .7 .85 .95]
+        [--burst 8]
 
 Three pairs at sequence length 16: ResNet-50 + BERT-base and Inception-v3 + BERT-large at batch 1 on
 the memory-centric NPU, MobileNetV2 + BERT-base at batch 16 on the compute-centric one, whose
@@ -79,11 +80,12 @@ STYLES: Final = (".1f", ".1f", ".1f", ".2f")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is served: requests, seeds, loads."""
+    """What is served: requests, seeds, loads, requests of a burst."""
 
     requests: int
     seeds: int
     loads: tuple[float, ...]
+    burst: int
 
 
 def chain(name: str, batch: int, npu: str) -> Chain:
@@ -104,7 +106,7 @@ def figures(
     """Return p50, p99, misses in percent, goodput and the bound on it, as means over the seeds."""
     rows = []
     for seed in range(1, plan.seeds + 1):
-        draws = draws_of(plan.requests, seed, 8 if arrivals == "bursts" else 1)
+        draws = draws_of(plan.requests, seed, plan.burst if arrivals == "bursts" else 1)
         found = served(tenants, policy, open_requests(draws, tenants.rates * load, tenants.within))
         metrics = serving_metrics(found)
         p50, p99 = np.percentile(latencies(found), [50, 99]).tolist()
@@ -153,8 +155,9 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=3000)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--loads", type=float, nargs="+", default=[0.7, 0.85, 0.95])
+    parser.add_argument("--burst", type=int, default=8)
     asked = parser.parse_args()
-    plan = Plan(asked.requests, asked.seeds, tuple(asked.loads))
+    plan = Plan(asked.requests, asked.seeds, tuple(asked.loads), asked.burst)
     for pair in PAIRS:
         for arrivals in ("poisson", "bursts"):
             for line in lines(pair, arrivals, plan):

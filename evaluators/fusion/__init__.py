@@ -14,7 +14,6 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .core_rounds import round_count as round_count, rounds_of as rounds_of
     from .decoupled import (
-        DecoupledRounds as DecoupledRounds,
         Work as Work,
         decoupled_rounds as decoupled_rounds,
     )

@@ -179,12 +179,15 @@ def _copies(sizes: RoundSizes, alike: int, shared: bool) -> Grid:
 def _shares(busy: Grid, cycles: int) -> Ints:
     """Cut cycles into whole shares in proportion to those that layers are busy."""
     parts = busy if busy.sum() else np.ones_like(busy)
-    return np.diff(np.rint(np.append(0, np.cumsum(parts)) / parts.sum() * cycles)).astype(np.int64)
+    ends = np.rint(np.append(0, np.cumsum(parts)) / parts.sum() * cycles)
+    shares: Ints = np.diff(ends).astype(np.int64)
+    return shares
 
 
 def _in_turn(amounts: Grid) -> Ints:
     """Round amounts one after another, so that they add up to the rounded sum."""
-    return np.diff(np.ceil(np.append(0, np.cumsum(amounts)))).astype(np.int64)
+    rounded: Ints = np.diff(np.ceil(np.append(0, np.cumsum(amounts)))).astype(np.int64)
+    return rounded
 
 
 def _whole(figures: Grid) -> Ints:

@@ -8,6 +8,7 @@ from archloom.space import Infeasible
 
 from ..arrays import Ints
 from .chain import Chain, Npu
+from .simulator import Stamps
 from .ticks import Ticks
 
 
@@ -33,8 +34,9 @@ class MapPeak:
 
 def unfit_layer(chain: Chain, npu: Npu) -> Infeasible | None:
     """Return the layer whose maps alone are too many for the map buffer; None if all fit."""
-    widest = int(np.argmax(chain.footprint_bytes))
-    needed = int(chain.footprint_bytes[widest])
+    room = np.maximum(chain.footprint_bytes, chain.live_bytes)
+    widest = int(np.argmax(room))
+    needed = int(room[widest])
     if needed <= npu.map_buffer_bytes:
         return None
     hint = "run fewer inferences at a time, or on a chip with a larger map buffer"
@@ -42,22 +44,27 @@ def unfit_layer(chain: Chain, npu: Npu) -> Infeasible | None:
     return Infeasible("map_overflow", where, needed, npu.map_buffer_bytes, "bytes", hint)
 
 
-def map_peak(work: Ticks, chain: Ints, part: Ints) -> MapPeak:
+def map_peak(work: Ticks, chain: Ints, stamps: Stamps) -> MapPeak:
     """Return when a schedule needs most room for maps.
 
     The running layer takes its footprint; every other network keeps what is live after the last of
-    its layers that ran (docs/weaving.md, "Activations").
+    its layers that ran, unless that is written out meanwhile (``spills.py``).
 
     Args:
         work: the chains.
-        chain, part: int64[steps], of each step of the schedule; one at least.
+        chain: int64[steps], which one each step of the schedule is of; one at least.
+        stamps: of the schedule.
     """
+    part = stamps.part
     paused = np.zeros(len(part), np.int64)
     for m in range(work.chains):
         own = np.flatnonzero(chain == m)
         # live[i]: after i layers of this network
         live = np.append(0, work.live[part[own]])
-        paused += np.where(chain == m, 0, live[np.searchsorted(own, np.arange(len(part)))])
+        kept = live[np.searchsorted(own, np.arange(len(part)))]
+        if len(stamps.moves):
+            kept = np.where(stamps.moves[:, 2 + m] > 0, 0, kept)
+        paused += np.where(chain == m, 0, kept)
     running = np.maximum(work.footprint, work.live)[part]
     step = int(np.argmax(running + paused))
     return MapPeak(step, int(running[step]), int(paused[step]))

@@ -62,7 +62,7 @@ def query_metrics(work: Ticks, order: Order, stamps: Stamps) -> QueryMetrics:
     alone = [makespan(work, Order(np.repeat(m, lengths[m]), _NEVER)) for m in numbers]
     serial = makespan(work, Order(np.repeat(numbers, lengths), _NEVER))
     whole = max(1, stamps.makespan)
-    moved = int(work.fetch.sum()) + int(work.maps.sum())
+    moved = int(work.fetch.sum()) + int(work.maps.sum()) + 2 * stamps.spilled_bytes
     return QueryMetrics(
         np.array(done, np.int64),
         np.array(alone, np.int64),

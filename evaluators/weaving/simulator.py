@@ -1,6 +1,6 @@
 """Time stamps of a schedule: when each layer is fetched and done."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -47,12 +47,16 @@ class Stamps:
         fetched: int64[steps], when its last byte is there.
         done: int64[steps], when it is done.
         spilled_bytes: feature maps of paused networks that were written out, and read again.
+        moves: int64[steps, 2 + chains] where maps may be spilled, else empty: before which tick no
+            map of a step crosses the pins, bytes of all that do, and of each chain whether its maps
+            are off the chip meanwhile.
     """
 
     part: Ints
     fetched: Ints
     done: Ints
     spilled_bytes: int = 0
+    moves: Ints = field(default_factory=lambda: np.zeros((0, 0), np.int64))
 
     @property
     def makespan(self) -> int:
@@ -113,8 +117,10 @@ def simulated(work: Ticks, order: Order) -> Stamps:
     parts = parts_of(work.first, order.chain)
     fetched, done = np.empty_like(parts), np.empty_like(parts)
     if may_spill(work):
-        spilled = spilled_stamps(work, parts, order.chain, order.release, fetched, done)
-        return Stamps(parts, fetched, done, spilled)
+        moves: Ints = np.zeros((len(parts), 2 + work.chains), np.int64)
+        choices = (order.chain, order.release)
+        spilled = spilled_stamps(work, parts, choices, fetched, done, moves)
+        return Stamps(parts, fetched, done, spilled, moves)
     _stamped(work, parts, order.release, fetched, done)
     return Stamps(parts, fetched, done)
 

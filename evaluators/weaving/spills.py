@@ -30,13 +30,14 @@ def may_spill(work: Ticks) -> bool:
 
 @compiled
 def spilled_stamps(
-    work: Ticks, parts: Ints, chain: Ints, release: Ints, fetched: Ints, done: Ints
+    work: Ticks, parts: Ints, order: tuple[Ints, Ints], fetched: Ints, done: Ints, moves: Ints
 ) -> int:
     """Set the time stamps of a schedule; return the bytes that were written out.
 
     Each layer alone fits (:func:`archloom.evaluators.weaving.ticked`). Arguments are those of
-    :class:`archloom.evaluators.weaving.Order` and ``Stamps``.
+    :class:`archloom.evaluators.weaving.Order` (chain and release) and ``Stamps``.
     """
+    chain, release = order
     chains = len(work.first) - 1
     engines = new_engines(queue_room(work))
     # of each chain: the maps that it keeps, whether they are off chip, when its last layer is done
@@ -62,12 +63,17 @@ def spilled_stamps(
             needed -= kept[largest]
             written += kept[largest]
             wait_until(engines, ended[largest])
+            moves[step, 0] = max(moves[step, 0], ended[largest])
             moved += kept[largest]
         if out[m]:
             out[m] = False
             wait_until(engines, ended[chain[step - 1]])
+            moves[step, 0] = max(moves[step, 0], ended[chain[step - 1]])
             moved += kept[m]
         done[step] = run_layer(engines, work.fetch[part], moved, work.compute[part], work.buffer)
         fetched[step] = engines.state[FETCHED] + engines.state[LAG]
         kept[m], ended[m] = work.live[part], done[step]
+        moves[step, 1] = moved
+        for other in range(chains):
+            moves[step, 2 + other] = out[other]
     return written

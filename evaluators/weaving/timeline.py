@@ -69,8 +69,13 @@ def _channel(work: Ticks, order: Order, stamps: Stamps) -> tuple[list[Stretch], 
     done = stamps.done.tolist()
     ends = [0, *accumulate(work.fetch[stamps.part].tolist())]
     release = order.release.tolist() or [0] * len(done)
+    crossing = work.maps[stamps.part].tolist()
+    if len(stamps.moves):
+        # maps of paused networks are written and read with those of a layer
+        crossing = stamps.moves[:, 1].tolist()
+        release = np.maximum(release, stamps.moves[:, 0]).tolist()
     now, waiting = 0, 0
-    for step, maps_bytes in enumerate(work.maps[stamps.part].tolist()):
+    for step, maps_bytes in enumerate(crossing):
         now = max(now, release[step])
         if maps_bytes:
             maps.append((now, now + maps_bytes, step))
@@ -129,8 +134,11 @@ def _maps_held(work: Ticks, order: Order, stamps: Stamps, began: Ints) -> Ints:
     held = [0] * work.chains
     points = [(0, *held)]
     steps = np.stack([order.chain, stamps.part, began, stamps.done], axis=1)
-    for m, part, start, end in steps.tolist():
+    for step, (m, part, start, end) in enumerate(steps.tolist()):
         points.append((start, *held))
+        if len(stamps.moves):
+            # paused networks whose maps are written out hold none
+            held = [0 if out else h for h, out in zip(held, stamps.moves[step, 2:], strict=True)]
         held[m] = int(work.footprint[part])
         points += [(start, *held), (end, *held)]
         held[m] = int(work.live[part])

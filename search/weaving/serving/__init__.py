@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     )
     from .designs import (
         Demand as Demand,
-        DesignValue as DesignValue,
         design_value as design_value,
         value_bound as value_bound,
     )

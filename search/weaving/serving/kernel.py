@@ -7,13 +7,17 @@ import numpy as np
 from archloom.evaluators import Ints
 from archloom.evaluators.jit import compiled, helper
 from archloom.evaluators.weaving import (
+    DONE,
     FETCHED,
+    HEAD,
     LAG,
+    TAIL,
+    Clock,
     Engines,
     Ticks,
+    after_layer,
     new_engines,
-    run_layer,
-    wait_until,
+    queue_room,
 )
 from archloom.search.weaving.rules import Run
 
@@ -42,7 +46,6 @@ class Conduct(NamedTuple):
         margin: int64[k], ticks that a request of each network is taken to need.
         most_missed: requests that may be missed or shed before the loop ends early.
         most: requests that are taken up in all.
-        room: entries that the engines' queue can have.
     """
 
     rule: int
@@ -51,7 +54,6 @@ class Conduct(NamedTuple):
     margin: Ints
     most_missed: int
     most: int
-    room: int
 
 
 class Queues(NamedTuple):
@@ -63,7 +65,7 @@ class Queues(NamedTuple):
         waiting: int64[k], requests that were looked at, not turned away and not begun.
         look: int64[k], tick from which its head may be another one, or may be turned away.
         last: int64[k], when the last of its requests so far ended.
-        count: int64[3], requests taken up in all; those missed or shed; networks whose head has
+        counts: int64[3], requests taken up in all; those missed or shed; networks whose head has
             arrived and is not turned away.
     """
 
@@ -72,7 +74,7 @@ class Queues(NamedTuple):
     waiting: Ints
     look: Ints
     last: Ints
-    count: Ints
+    counts: Ints
 
 
 _TAKEN: Final = 0
@@ -109,10 +111,10 @@ def serve(
     """
     chains = len(work.first) - 1
     first, zero = requests.first[:-1], np.zeros(chains, np.int64)
-    count = np.zeros(3, np.int64)
-    queues = Queues(first.copy(), first.copy(), zero, zero.copy(), zero.copy(), count)
+    counts = np.zeros(3, np.int64)
+    queues = Queues(first.copy(), first.copy(), zero, zero.copy(), zero.copy(), counts)
     heads = Heads(zero.copy(), zero.copy())
-    engines = new_engines(conduct.room)
+    engines = new_engines(queue_room(work))
     # of its fields the rules read whose next layer is which, and who has one
     run = Run(work, zero.copy(), work.first[:-1].copy(), _LATER, steps.chain)
     server = Server(run, requests, conduct, facts, outcome, engines, queues, heads)
@@ -122,23 +124,31 @@ def serve(
 @helper
 def _loop(server: Server, steps: Steps) -> int:
     """Run layers until no request is left; apart, so that records are passed on as they are."""
-    engines, count, most_missed = server.engines, server.queues.count, server.conduct.most_missed
-    state, next_look, ran = engines.state, np.int64(0), 0
-    while count[_MISSED] <= most_missed:
-        now = state[FETCHED] + state[LAG]
+    engines, counts, run = server.engines, server.queues.counts, server.run
+    work, most_missed = run.work, server.conduct.most_missed
+    clock, next_look, ran, m = Clock(0, 0, 0, 0, 0), 0, 0, 0
+    while counts[_MISSED] <= most_missed:
+        now = clock.fetched + clock.lag
         if now >= next_look:
             next_look = _look_at_all(server, now)
-        if count[_READY] == 0:
+        if counts[_READY] == 0:
             if next_look == _LATER:
                 break
-            wait_until(engines, next_look)
+            lag = max(clock.lag, next_look - clock.fetched)
+            clock = Clock(lag, clock.done, clock.fetched, clock.head, clock.tail)
             continue
-        m = _chosen(server, now)
+        if counts[_READY] > 1 or not run.queries[m]:
+            m = _chosen(server, clock, now)
         if len(steps.chain):
             steps.chain[ran], steps.release[ran] = m, now
         ran += 1
-        if _run(server, m, now):
-            next_look = np.int64(0)
+        part = run.position[m]
+        fetch, maps, compute = work.fetch[part], work.maps[part], work.compute[part]
+        clock = after_layer(clock, engines.places, engines.lags, fetch, maps, compute, work.buffer)
+        if work.first[m] < part < work.first[m + 1] - 1:
+            run.position[m] = part + 1
+        elif _advance(server, m, now, clock.done):
+            next_look = 0
     return ran
 
 
@@ -146,7 +156,7 @@ def _loop(server: Server, steps: Steps) -> int:
 def _look_at_all(server: Server, now: int) -> int:
     """Look at the networks whose time has come; return when the next one's comes."""
     look = server.queues.look
-    next_look = np.int64(_LATER)
+    next_look = _LATER
     for m in range(len(look)):
         if now >= look[m]:
             _look(server, m, now)
@@ -163,7 +173,7 @@ def _look(server: Server, m: int, now: int) -> None:
     if run.queries[m] and not begun:
         # a head that waits is looked at again
         run.queries[m] = 0
-        queues.count[_READY] -= 1
+        queues.counts[_READY] -= 1
     while True:
         if shed == AT_ARRIVAL:
             _admit(server, m, now)
@@ -173,7 +183,7 @@ def _look(server: Server, m: int, now: int) -> None:
         if outcome.shed[r]:
             _close(requests, queues, m, outcome.ended[r])
             continue
-        if queues.count[_TAKEN] == server.conduct.most:
+        if queues.counts[_TAKEN] == server.conduct.most:
             return
         arrival, deadline = requests.arrival[r], requests.arrival[r] + requests.within[r]
         if arrival > now:
@@ -187,7 +197,7 @@ def _look(server: Server, m: int, now: int) -> None:
             queues.look[m] = latest + 1
         server.heads.arrival[m], server.heads.deadline[m] = arrival, deadline
         run.queries[m] = 1
-        queues.count[_READY] += 1
+        queues.counts[_READY] += 1
         return
 
 
@@ -196,7 +206,7 @@ def _admit(server: Server, m: int, now: int) -> None:
     """Turn away those that have arrived and are expected to be late behind their own queue."""
     requests, queues, rest = server.requests, server.queues, server.facts.rest
     begin, part = server.run.work.first[m], server.run.position[m]
-    while queues.seen[m] < requests.first[m + 1] and queues.count[_TAKEN] < server.conduct.most:
+    while queues.seen[m] < requests.first[m + 1] and queues.counts[_TAKEN] < server.conduct.most:
         r = queues.seen[m]
         # of a closed loop, the next batch has no arrivals yet
         if requests.arrival[r] > now:
@@ -215,14 +225,14 @@ def _admit(server: Server, m: int, now: int) -> None:
 @helper
 def _turn_away(outcome: Outcome, queues: Queues, r: int, now: int) -> None:
     outcome.begun[r], outcome.ended[r], outcome.shed[r] = now, now, 1
-    queues.count[_MISSED] += 1
+    queues.counts[_MISSED] += 1
 
 
 @helper
-def _chosen(server: Server, now: int) -> int:
+def _chosen(server: Server, clock: Clock, now: int) -> int:
     """Return the network whose next layer runs."""
-    conduct, run = server.conduct, server.run
-    if server.queues.count[_READY] == 1:
+    conduct, run, state = server.conduct, server.run, server.engines.state
+    if server.queues.counts[_READY] == 1:
         only = 0
         while not run.queries[only]:
             only += 1
@@ -231,17 +241,19 @@ def _chosen(server: Server, now: int) -> int:
         urgent = least_slack(run, server.heads, server.facts, now, conduct.window)
         if urgent != NOBODY:
             return urgent
+    # the rules look at the engines there
+    state[LAG], state[DONE], state[FETCHED] = clock.lag, clock.done, clock.fetched
+    state[HEAD], state[TAIL] = clock.head, clock.tail
     return choice(conduct.rule, run, server.engines, server.heads, server.facts)
 
 
 @helper
-def _run(server: Server, m: int, now: int) -> bool:
-    """Run the next layer of a network; return whether heads may have changed."""
+def _advance(server: Server, m: int, now: int, done: int) -> bool:
+    """Go on to the layer after one that ran, or end its request; return whether heads may have
+    changed.
+    """
     run, queues, work = server.run, server.queues, server.run.work
     part, r = run.position[m], queues.head[m]
-    done = run_layer(
-        server.engines, work.fetch[part], work.maps[part], work.compute[part], work.buffer
-    )
     changed = False
     if part == work.first[m]:
         changed = _begin(server, m, r, now)
@@ -250,8 +262,8 @@ def _run(server: Server, m: int, now: int) -> bool:
         return changed
     requests = server.requests
     server.outcome.ended[r] = done
-    queues.count[_MISSED] += done - requests.arrival[r] > requests.within[r]
-    queues.count[_READY] -= 1
+    queues.counts[_MISSED] += done - requests.arrival[r] > requests.within[r]
+    queues.counts[_READY] -= 1
     run.position[m], run.queries[m], queues.look[m] = work.first[m], 0, 0
     _close(requests, queues, m, done)
     return True
@@ -263,10 +275,10 @@ def _begin(server: Server, m: int, r: int, now: int) -> bool:
     queues = server.queues
     server.outcome.begun[r] = now
     queues.waiting[m] -= 1
-    queues.count[_TAKEN] += 1
+    queues.counts[_TAKEN] += 1
     if server.conduct.shed == AT_START:
         queues.look[m] = _LATER
-    if queues.count[_TAKEN] < server.conduct.most:
+    if queues.counts[_TAKEN] < server.conduct.most:
         return False
     queues.look[:] = 0
     return True

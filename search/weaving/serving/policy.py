@@ -84,11 +84,10 @@ class Policy:
         """Return what the rule knows of chains."""
         return facts_of(work, self.lead_target, self.rule == "exact_idle")
 
-    def conduct(self, work: Ticks, isolated: Floats, most: int, most_missed: int) -> Conduct:
+    def conduct(self, isolated: Floats, most: int, most_missed: int) -> Conduct:
         """Return it as the kernel reads it.
 
         Args:
-            work: the chains.
             isolated: float64[k], isolated times in ticks.
             most: requests in all.
             most_missed: requests that may be missed or shed before serving ends early.
@@ -102,17 +101,4 @@ class Policy:
             np.minimum(margin, _MOST).astype(np.int64),
             most_missed,
             most,
-            queue_room(work, most),
         )
-
-
-def queue_room(work: Ticks, requests: int) -> int:
-    """Return how many entries the queue of the engines can have.
-
-    Their positions differ, and all lie in a window as long as the buffer; so there are no more than
-    layers with weights that fit into it one after another.
-    """
-    weights = work.fetch[work.fetch > 0]
-    fitting = work.buffer // int(weights.min()) if len(weights) else 0
-    longest = int(np.diff(work.first).max())
-    return int(min(fitting, requests * longest)) + 2

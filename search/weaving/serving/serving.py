@@ -96,7 +96,7 @@ def served(
     network = networks_of(requests)
     room = int(lengths[network].sum()) if log else 0
     steps = Steps(np.empty(room, np.int64), np.empty(room, np.int64)) if log else _NO_STEPS
-    conduct = policy.conduct(tenants.work, tenants.isolated, most or count, count)
+    conduct = policy.conduct(tenants.isolated, most or count, count)
     facts = policy.facts(tenants.work)
     ran = serve(tenants.work, requests, conduct, facts, outcome, steps)
     order = Order(steps.chain[:ran], steps.release[:ran]) if log else None
@@ -110,7 +110,7 @@ def few_missed(
     of the requests. It ends early if more are.
     """
     work = tenants.work
-    conduct = policy.conduct(work, tenants.isolated, count, most_missed)
+    conduct = policy.conduct(tenants.isolated, count, most_missed)
     facts = policy.facts(work)
 
     def few(requests: Requests) -> bool:

@@ -65,7 +65,7 @@ def _map_peak(found: Served) -> int | None:
     if found.order is None or not len(found.order.chain):
         return None
     work = found.tenants.work
-    peak = map_peak(work, found.order.chain, simulated(work, found.order).part)
+    peak = map_peak(work, found.order.chain, simulated(work, found.order))
     return peak.all_bytes
 
 

@@ -83,10 +83,10 @@ def read_chain_table(path: Path) -> Chain:
         faults.append("holds no layers; a chain needs one at least")
     if faults:
         raise _refusal(path, faults)
-    columns = np.array(amounts, np.int64).T
+    weights, cycles, maps, footprints, live = np.array(amounts, np.int64).T
     names = tuple(str(r.values.get("layer") or f"layer {i}") for i, r in enumerate(rows, start=1))
     try:
-        return Chain(name, *columns, names)
+        return Chain(name, weights, cycles, maps, footprints, live, names)
     except ValueError as error:
         raise UserError(f"{path}: {error}") from None
 

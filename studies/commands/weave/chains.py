@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import ClassVar, Final
 
 from archloom.evaluators.weaving import Chain, unfit_layer, weight_stationary_chain
 from archloom.space import Infeasible
@@ -11,6 +12,15 @@ from archloom.studies.solve import FusionEffort, network_chain
 from ...errors import UserError
 from .chip import Chip
 from .sources import Source
+
+#: exit code: a network cannot run there
+UNMAPPED: Final = 1
+
+
+class NoRoomError(UserError):
+    """Layers whose feature maps fit in no way on the chip that is asked for."""
+
+    exit_code: ClassVar[int] = UNMAPPED
 
 
 def chains_of(
@@ -55,9 +65,9 @@ def check_maps(chains: Sequence[Chain], chip: Chip) -> None:
     """Refuse layers whose maps fit in no way.
 
     Raises:
-        UserError: they, with amounts and what would help.
+        NoRoomError: they, with amounts and what would help.
     """
     wrong = [why for chain in chains if (why := unfit_layer(chain, chip.npu)) is not None]
     if wrong:
         hint = "--maps unlimited takes the map buffer to hold whatever networks need"
-        raise UserError("\n".join([*map(str, wrong), hint]))
+        raise NoRoomError("\n".join([*map(str, wrong), hint]))

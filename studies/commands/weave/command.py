@@ -14,6 +14,7 @@ from archloom.evaluators.weaving import (
     ticked,
 )
 from archloom.search import WEAVERS
+from archloom.search.weaving import Stream, Woven
 from archloom.space import Infeasible
 from archloom.studies.engine.progress import ProgressView, Stages
 from archloom.studies.rendering.pictures import check_picture
@@ -22,7 +23,7 @@ from archloom.studies.rendering.text import known, new_console, print_json, prin
 from archloom.studies.solve import FusionEffort
 
 from ...errors import UserError
-from .chains import chains_of, check_maps
+from .chains import UNMAPPED, chains_of, check_maps
 from .chip import Chip
 from .figures import Result, print_csv, result_record
 from .sources import Source
@@ -31,8 +32,8 @@ from .tables import print_result
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: exit codes: somebody stopped it; a network cannot run there
-STOPPED, UNMAPPED = 130, 1
+#: exit code: somebody stopped it
+STOPPED = 130
 
 #: who schedules, if nobody says
 ONE_QUERY, STREAM = "exact", "strings"
@@ -145,20 +146,18 @@ def _woven(
     if weaving.maps == "fit":
         check_maps(chains, chip)
     try:
-        work = ticked(chains, chip.npu)
+        work = ticked(chains, chip.npu, maps_bounded=weaving.maps == "fit")
     except ValueError as error:
         raise UserError(str(error)) from None
     weaver = WEAVERS[weaving.name]()
     stages.begin(f"weaving {work.first[-1]:,} layers with {weaving.name}")
     try:
-        if weaving.stream:
-            found = weaver.stream(work, weaving.seed)
-        else:
-            found = weaver.weave(work, weaving.seed)
+        weave = weaver.stream if weaving.stream else weaver.weave
+        found: Woven | Stream = weave(work, weaving.seed)
     finally:
         stages.end()
     stamps = simulated(work, found.order)
-    peak = map_peak(work, found.order.chain, stamps.part)
+    peak = map_peak(work, found.order.chain, stamps)
     batches = tuple(_batch(source) for source in sources)
     return Result(tuple(chains), batches, chip, work, weaving, found, stamps, peak)
 

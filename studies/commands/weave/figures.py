@@ -110,10 +110,18 @@ def result_record(result: Result) -> Details:
             "peak_bytes": result.peak.all_bytes,
             "peak_paused_bytes": result.peak.paused_bytes,
             "fit": result.peak.all_bytes <= npu.map_buffer_bytes,
+            "spilled_bytes": result.stamps.spilled_bytes,
         },
         "chains": [chain_record(chain) for chain in result.chains],
-        "schedule": [result.chains[m].name for m in result.found.order.chain.tolist()],
+        **_schedule(result),
     }
+
+
+def _schedule(result: Result) -> Details:
+    """Return whose layer runs next, step by step; of endless queries that is left to the CSV."""
+    if result.weaving.stream:
+        return {}
+    return {"schedule": [result.chains[m].name for m in result.found.order.chain.tolist()]}
 
 
 def _network(result: Result, m: int) -> Details:
@@ -192,6 +200,7 @@ def print_csv(result: Result) -> None:
 def csv_rows(result: Result) -> Iterator[tuple[Any, ...]]:
     """Yield the lines of the schedule, without their heading."""
     work, stamps = result.work, result.stamps
+    moved = stamps.moves[:, 1] if len(stamps.moves) else work.maps[stamps.part]
     began = np.maximum(np.append(0, stamps.done[:-1]), stamps.fetched)
     earlier = np.append(True, work.layer[1:] != work.layer[:-1])
     earlier[work.first[:-1]] = True
@@ -208,6 +217,6 @@ def csv_rows(result: Result) -> Iterator[tuple[Any, ...]]:
             result.chains[m].layers[int(work.layer[part])],
             int(place[part]) + 1,
             int(work.fetch[part]),
-            int(work.maps[part]),
+            int(moved[step]),
             *(f"{result.us(t):.4f}" for t in times),
         )

@@ -31,7 +31,7 @@ _COMMON: Final = (
 )
 _OF_QUERY: Final = (
     ("alone_us", "alone us", 1, ",.1f"),
-    ("done_us", "done at us", 1, ",.1f"),
+    ("done_us", "done us", 1, ",.1f"),
     ("slowdown", "slowdown", 1, ".3f"),
 )
 _OF_STREAM: Final = (
@@ -138,17 +138,19 @@ def _prices(record: Details) -> Iterator[str]:
 
 def _maps(result: Result, record: Details) -> Iterator[str]:
     maps, npu = record["maps"], result.chip.npu
+    if maps["spilled_bytes"]:
+        yield (
+            f"Maps of paused networks did not all fit: {_mib(maps['spilled_bytes'])} are written "
+            "out and read back, which is in these figures (--maps unlimited leaves it out)"
+        )
     if maps["fit"]:
         return
     short = maps["peak_bytes"] - npu.map_buffer_bytes
     part = int(result.stamps.part[result.peak.step])
     m = int(result.found.order.chain[result.peak.step])
     layer = result.chains[m].layers[int(result.work.layer[part])]
-    text = (
+    yield (
         f"Maps: {_mib(short)} more than the buffer holds while {result.chains[m].name}, layer "
-        f"{layer} runs and other networks keep {_mib(maps['peak_paused_bytes'])}"
+        f"{layer} runs and other networks keep {_mib(maps['peak_paused_bytes'])}; the buffer is "
+        "taken to be as large as that (--maps unlimited)"
     )
-    if maps["assumed"] == "unlimited":
-        yield f"{text}; the buffer is taken to be as large as that (--maps unlimited)"
-    else:
-        yield f"{text}; what spilling them would take is not in these figures"

@@ -76,7 +76,7 @@ def _draw(path: Path, found: Served, curves: Curves) -> None:
 
     # without pyplot: no global state, no window, and nothing to close
     panels = 3 if curves else 1
-    figure = Figure(figsize=(5.4 * panels + 1.2, 4.4), layout="constrained", dpi=150)
+    figure = Figure(figsize=(5.4 * panels + 1.2, 4.8), layout="constrained", dpi=150)
     figure.suptitle(_title(found), fontsize=11, parse_math=False)
     axes = figure.subplots(1, panels, squeeze=False)[0].tolist()
     _latencies(axes[0], found)
@@ -86,7 +86,9 @@ def _draw(path: Path, found: Served, curves: Curves) -> None:
     for each in axes:
         each.grid(alpha=0.3)
         each.set_axisbelow(True)
-        each.legend(fontsize=8.5, frameon=False)
+        # below, where no line is
+        each.legend(fontsize=8.5, frameon=False, ncols=2, loc="upper center",
+                    bbox_to_anchor=(0.5, -0.14))  # fmt: skip
     figure.savefig(path)
 
 

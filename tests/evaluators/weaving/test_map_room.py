@@ -31,7 +31,7 @@ def test_the_fullest_moment_is_that_of_the_timeline(seed):
     work = plain._replace(compute=plain.compute + 1, footprint=rooms[0], live=rooms[1])
     order = random_order(rng, work, queries=2)
     stamps = simulated(work, order)
-    found = map_peak(work, order.chain, stamps.part)
+    found = map_peak(work, order.chain, stamps)
     held = schedule_timeline(work, order, stamps).on_chip_maps[:, 1:].sum(axis=1)
     assert found.all_bytes == held.max()
     part = stamps.part[found.step]

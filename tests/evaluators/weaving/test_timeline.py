@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from archloom.evaluators.weaving.map_room import map_peak
 from archloom.evaluators.weaving.simulator import Order, simulated
 from archloom.evaluators.weaving.ticks import Ticks
 from archloom.evaluators.weaving.timeline import schedule_timeline
@@ -130,3 +131,29 @@ def test_the_map_buffer_holds_what_runs_and_what_paused_networks_keep():
         *([0, 0, 0], [1, 0, 0], [1, 10, 0], [5, 10, 0], [5, 7, 0], [5, 7, 5], [9, 7, 5]),
         *([9, 7, 0], [9, 20, 0], [13, 20, 0], [13, 0, 0]),
     ]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_where_maps_are_spilled_stretches_and_buffers_keep_to_the_time_stamps(seed):
+    rng = np.random.default_rng(seed)
+    plain = random_ticks(rng, [6, 9], maps=True)
+    room = rng.integers(5, 20, (2, 15))
+    room[1, plain.first[1:] - 1] = 0
+    work = plain._replace(
+        compute=plain.compute + 1,
+        footprint=room[0],
+        live=np.minimum(*room),
+        map_buffer=24,
+        maps_bounded=True,
+    )
+    order = random_order(rng, work, queries=2)
+    stamps = simulated(work, order)
+    assert stamps.spilled_bytes > 0
+    found = schedule_timeline(work, order, stamps)
+    last = {step: end for _, end, step in (*found.maps, *found.fetches)}
+    assert all(stamps.fetched[step] == end for step, end in last.items())
+    moved = sum(b - a for a, b, _ in found.maps)
+    assert moved == work.maps[stamps.part].sum() + 2 * stamps.spilled_bytes
+    marked((*found.maps, *found.fetches), stamps.makespan)
+    assert found.on_chip_maps[:, 1:].sum(axis=1).max() <= 24
+    assert map_peak(work, order.chain, stamps).all_bytes <= 24

@@ -165,8 +165,9 @@ def test_networks_are_on_hardware_as_weave_has_them(tables: list[str]) -> None:
     assert larger["networks"][0]["isolated_ms"] > 1.5 * plain["networks"][0]["isolated_ms"]
     small = record(*PAIR, *FEW, "--buffer-kib", "6144", "--load", "0.9")
     assert small["goodput_stp"] != record(*PAIR, *FEW, "--load", "0.9")["goodput_stp"]
-    point = {"pe_x": 8, "pe_y": 8, "weight_spad_bytes": 256, "input_spad_bytes": 64,
-             "output_spad_bytes": 64, "l2_kib": 128, "dram_channels": 1, "clock_mhz": 200}  # fmt: skip
+    sizes = {"pe_x": 8, "pe_y": 8, "l2_kib": 128, "dram_channels": 1, "clock_mhz": 200}
+    spads = {"weight_spad_bytes": 256, "input_spad_bytes": 64, "output_spad_bytes": 64}
+    point = sizes | spads
     settings = [part for name, value in point.items() for part in ("--set", f"{name}={value}")]
     planned = ("--hardware", "casco_edge", *settings, "--technology", "n7", "--word-bits", "16",
                "--plan", "none", "--evaluations", "1", "--mapping", "local",

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _SIZE: Final = (14.0, 5.6)
 _DPI: Final = 150
+#: fewer bars have edges
+_EDGED: Final = 1200
 #: of each lane the middle and the height of its bars
 _PLACES: Final = {"array": (1.0, 0.8), "weights": (0.0, 0.8), "maps": (0.0, 0.8)}
 
@@ -57,7 +59,10 @@ def _save(run: WovenRun, path: Path) -> None:
 
 
 def _engines(axes: "Axes", run: WovenRun) -> None:
-    for bars in bars_of(run):
+    found = bars_of(run)
+    # between bars thinner than a dot, edges would be all that is seen
+    edge = 0.3 if sum(len(bars.labels) for bars in found) < _EDGED else 0.0
+    for bars in found:
         middle, height = _PLACES[bars.lane]
         hatched: dict[str, Any] = {"hatch": "////"} if bars.lane == "maps" else {}
         axes.broken_barh(
@@ -65,7 +70,7 @@ def _engines(axes: "Axes", run: WovenRun) -> None:
             (middle - height / 2, height),
             facecolors=run.colour(bars.chain),
             edgecolors="white",
-            linewidth=0.3,
+            linewidth=edge,
             rasterized=len(bars.labels) > 500,
             **hatched,
         )

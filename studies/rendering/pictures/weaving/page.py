@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _LANES: Final[dict[Lane, str]] = {"array": "array", "weights": "DRAM", "maps": "DRAM"}
+_EDGED: Final = 1200
+"""Fewer bars have edges."""
 _HEIGHTS: Final = {2: [0.4, 0.6], 3: [0.3, 0.4, 0.3]}
 
 
@@ -89,7 +91,10 @@ def _buffer(figure: "Figure", run: WovenRun, content: Content, row: int) -> None
 
 def _engines(figure: "Figure", run: WovenRun) -> None:
     named: set[int] = set()
-    for bars in bars_of(run):
+    found = bars_of(run)
+    # between bars thinner than a pixel, edges would be all that is seen
+    edge = 0.4 if sum(len(bars.labels) for bars in found) < _EDGED else 0.0
+    for bars in found:
         figure.add_bar(
             orientation="h",
             y=[_LANES[bars.lane]] * len(bars.labels),
@@ -97,7 +102,7 @@ def _engines(figure: "Figure", run: WovenRun) -> None:
             base=bars.start_us,
             marker={
                 "color": run.colour(bars.chain),
-                "line": {"color": "white", "width": 0.4},
+                "line": {"color": "white", "width": edge},
                 "pattern": {"shape": "/" if bars.lane == "maps" else "", "fgcolor": "white"},
             },
             name=escape(run.names[bars.chain]),

@@ -114,10 +114,16 @@ def test_at_a_load_that_is_easy_all_is_served() -> None:
     assert found.stable_qps is not None
 
 
-def test_without_deadlines_there_is_no_stable_load() -> None:
+def test_without_deadlines_or_unasked_there_is_no_stable_load() -> None:
     demand = Demand((1.0, 1.0), (1.0, 1.0), (None, None), requests=50)
     found = design_value(opposed(), PLAIN, demand)
     assert found.stable_qps is found.stable_bound_qps is None
+    due = replace(demand, deadlines_s=(1e-3, 1e-3))
+    asked, quick = (
+        design_value(opposed(), PLAIN, replace(due, missed_share=share)) for share in (0.01, None)
+    )
+    assert asked.stable_qps is not None
+    assert quick == replace(asked, stable_qps=None, stable_bound_qps=None)
 
 
 @pytest.mark.parametrize(

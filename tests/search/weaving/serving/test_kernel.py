@@ -11,9 +11,10 @@ from archloom.evaluators.weaving import Order, Ticks, simulated
 from archloom.search.weaving.serving.arrivals import closed_requests, given_requests
 from archloom.search.weaving.serving.facts import facts_of
 from archloom.search.weaving.serving.kernel import Conduct, serve
-from archloom.search.weaving.serving.policy import RULES, SHED_AT, queue_room
+from archloom.search.weaving.serving.policy import RULES, SHED_AT
 from archloom.search.weaving.serving.requests import NO_DEADLINE, Outcome, Requests, Steps
 
+from ....cases.sweeps import sweep
 from ....cases.woven import random_ticks
 from ....oracles.serving_events import Account, Request, Rules
 
@@ -78,7 +79,6 @@ def by_kernel(
         np.array(rules.margins, np.int64),
         count,
         most,
-        queue_room(work, most),
     )
     facts = facts_of(work, 0.0, rules.rule == "exact_idle")._replace(target=rules.low)
     ran = serve(work, own, conduct, facts, outcome, steps)
@@ -116,8 +116,9 @@ def hold_against_the_simulator(
         ].tolist() or (work.first[m + 1] - work.first[m] == 0)
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("rule", NAMES)
+@pytest.mark.parametrize(
+    ("rule", "seed"), sweep([(rule, seed) for seed in range(40) for rule in NAMES], 40)
+)
 def test_every_time_stamp_is_that_of_the_account(rule: str, seed: int) -> None:
     rng = np.random.default_rng([seed, NAMES.index(rule)])
     for _ in range(100):
