@@ -173,4 +173,5 @@ def stream_order(work: Ticks, mix: Mix, room: int, order: Ints) -> int:
             progress.part[m], progress.live[m] = work.first[m], 0
         else:
             progress.part[m], progress.live[m] = part + 1, work.live[part]
-    return engines.state[DONE]
+    done: int = engines.state[DONE]
+    return done
