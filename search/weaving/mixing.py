@@ -29,6 +29,9 @@ _AHEAD: Final = 2
 _LAYERS: Final = 200_000
 _TRIED: Final = 20_000
 
+#: what all ticks of a stream may add up to
+_MOST_TICKS: Final = 2**61
+
 #: relative; demands are sums of whole numbers
 _ROUNDING: Final = 1e-12
 
@@ -110,6 +113,9 @@ def _queries(work: Ticks, mix: Floats, layers: int) -> Ints:
 
     Of all sums between half as many and as many, the one in which the least is wasted.
     """
+    # as far as sums of ticks stay exact
+    longest = max(1, *(int(row.max()) for row in (work.fetch, work.compute, work.maps)))
+    layers = min(layers, _MOST_TICKS // (3 * longest))
     most = max(1, int(layers / float(mix @ np.diff(work.first))))
     sums = np.arange(max(1, most // 2), most + 1)
     counts = np.maximum(1, np.rint(np.outer(sums, mix))).astype(np.int64)

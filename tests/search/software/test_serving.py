@@ -107,8 +107,7 @@ def test_requests_are_woven_only_if_all_maps_fit() -> None:
     assert fits == [False, True]
     # layers of the other network hide fetches; one after another they do so as well, but less
     rates = [
-        stable_rate(pair, npu_of(CHIP, 60, room), (0.5, 0.5), (1e-3, 1e-3), 1)
-        for room in (99, 100)
+        stable_rate(pair, npu_of(CHIP, 60, room), (0.5, 0.5), (1e-3, 1e-3), 1) for room in (99, 100)
     ]
     assert 0 < rates[0] <= rates[1]
 
