@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .arrays import Bools as Bools, Flags as Flags, Floats as Floats, Ints as Ints, Words as Words
+    from .arrays import (
+        Bools as Bools,
+        Flags as Flags,
+        Floats as Floats,
+        Ints as Ints,
+        Words as Words,
+    )
     from .conformance import (
         Agreement as Agreement,
         EvaluatedCase as EvaluatedCase,

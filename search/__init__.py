@@ -2,8 +2,9 @@
 
 :mod:`.hardware` proposes designs and :mod:`.budget` shares effort out among them; :mod:`.software`
 finds the best plan of a design with :mod:`.fusion`, which asks :mod:`.mapping` for the mappings.
-Imports point from software to fusion to mapping. :mod:`.objectives` and ``pareto.py`` say what is
-best, ``seeds.py`` derives all randomness, ``registry.py`` knows every search by its name.
+Imports point from software to fusion to mapping. :mod:`.weaving` orders the layers of several
+networks. :mod:`.objectives` and ``pareto.py`` say what is best, ``seeds.py`` derives all randomness,
+:mod:`.registry` knows every search by its name.
 """
 
 from typing import TYPE_CHECKING
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         HARDWARE_OPTIMIZERS as HARDWARE_OPTIMIZERS,
         MAPPING_SEARCHES as MAPPING_SEARCHES,
         RENAMED as RENAMED,
+        WEAVERS as WEAVERS,
         Family as Family,
         first_name as first_name,
         renamed as renamed,

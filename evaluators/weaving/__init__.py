@@ -28,10 +28,13 @@ if TYPE_CHECKING:
         HEAD as HEAD,
         LAG as LAG,
         TAIL as TAIL,
+        Clock as Clock,
         Engines as Engines,
+        after_layer as after_layer,
         lag_after as lag_after,
         lead as lead,
         new_engines as new_engines,
+        queue_room as queue_room,
         run_layer as run_layer,
         wait_until as wait_until,
     )

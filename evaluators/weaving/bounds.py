@@ -9,8 +9,9 @@ from typing import Final
 
 import numpy as np
 
+from archloom.evaluators.jit import allocating, compiled, helper
+
 from ..arrays import Ints
-from ..jit import allocating, compiled, helper
 from .engines import DONE, new_engines, run_layer
 from .ticks import Ticks
 
@@ -97,7 +98,7 @@ def suffix_bounds(work: Ticks) -> Ints:
                 m -= 1
             left[m] += 1
             compute_left += work.compute[first[m + 1] - left[m]]
-            best = np.int64(2**62)
+            best = 2**62
             for m in range(chains):
                 if left[m]:
                     part = first[m + 1] - left[m]
@@ -122,7 +123,7 @@ def _plain_bounds(work: Ticks) -> tuple[int, int, int]:
         compute += work.compute[part]
         idle += inherent_idle(work, part)
         least += min(work.fetch[part], work.compute[part])
-    begin, end, end_idle = np.int64(2**62), np.int64(2**62), np.int64(2**62)
+    begin, end, end_idle = 2**62, 2**62, 2**62
     chain = 0
     for m in range(len(first) - 1):
         if first[m] == first[m + 1]:

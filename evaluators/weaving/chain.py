@@ -49,8 +49,9 @@ class Chain:
         for column in COLUMNS:
             values = self._whole(column)
             if values.shape != (count,):
+                many = f" in {values.ndim} dimensions" if values.ndim > 1 else ""
                 raise ValueError(
-                    f"chain {self.name}: {column} has {values.size} values for {count} layers"
+                    f"chain {self.name}: {column} has {values.size} values for {count} layers{many}"
                 )
             wrong = np.flatnonzero((values < 0) | (values > MOST))
             if wrong.size:
@@ -74,13 +75,11 @@ class Chain:
     def _whole(self, column: str) -> Ints:
         given = np.asarray(getattr(self, column))
         if given.dtype.kind not in "iu":
-            values = given.tolist()
-            odd = next((v for v in np.ravel(values) if int(v) != v), None) if given.size else None
-            if given.dtype.kind != "f" or odd is not None:
-                raise ValueError(
-                    f"chain {self.name}: {column} must be whole numbers, got {odd or given.dtype}"
-                )
-        return np.array(given, np.int64)
+            real = given.dtype.kind == "f"
+            odd = next((v for v in given.ravel().tolist() if not real or v % 1 != 0), None)
+            if odd is not None:
+                raise ValueError(f"chain {self.name}: {column} must be whole numbers, got {odd!r}")
+        return given.astype(np.int64)
 
     def __len__(self) -> int:
         """Return the number of layers."""

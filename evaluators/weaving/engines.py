@@ -20,8 +20,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from archloom.evaluators.jit import allocating, helper
+
 from ..arrays import Ints
-from ..jit import allocating, helper
+from .ticks import Ticks
 
 LAG: Final = 0
 DONE: Final = 1
@@ -43,6 +45,35 @@ class Engines(NamedTuple):
     state: Ints
     places: Ints
     lags: Ints
+
+
+class Clock(NamedTuple):
+    """The words of :class:`Engines` by value, which loops over many layers keep in registers."""
+
+    lag: int
+    done: int
+    fetched: int
+    head: int
+    tail: int
+
+
+@helper
+def queue_room(work: Ticks) -> int:
+    """Return the room that a queue of any order of chains needs, twice over.
+
+    Entries have distinct positions within a buffer's length, and of layers without weights one
+    position at most, so there is one for each layer that the buffer holds: of a chain of n layers
+    and W bytes no more than n (bytes / W + 1), and one. Twice that, it seldom has to be moved.
+    """
+    first, most, layers = work.first, 0, 0
+    for m in range(len(first) - 1):
+        length, weights = first[m + 1] - first[m], 0
+        for part in range(first[m], first[m + 1]):
+            weights += work.fetch[part]
+        layers += length
+        if weights > 0:
+            most = max(most, work.buffer // weights * length + length)
+    return 2 * (layers + most + 1)
 
 
 @allocating
@@ -74,16 +105,27 @@ def lag_after(engines: Engines, fetch: int, maps: int) -> int:
 @helper
 def run_layer(engines: Engines, fetch: int, maps: int, compute: int, buffer: int) -> int:
     """Run a layer; return when it is done."""
-    state, places, lags = engines.state, engines.places, engines.lags
-    before = state[FETCHED]
-    after = before + fetch
-    lag = state[LAG] + maps
-    head, tail = state[HEAD], state[TAIL]
+    state = engines.state
+    clock = Clock(state[LAG], state[DONE], state[FETCHED], state[HEAD], state[TAIL])
+    clock = after_layer(clock, engines.places, engines.lags, fetch, maps, compute, buffer)
+    state[LAG], state[DONE], state[FETCHED] = clock.lag, clock.done, clock.fetched
+    state[HEAD], state[TAIL] = clock.head, clock.tail
+    return clock.done
+
+
+@helper
+def after_layer(
+    clock: Clock, places: Ints, lags: Ints, fetch: int, maps: int, compute: int, buffer: int
+) -> Clock:
+    """Return the state after a layer; the queue changes in place."""
+    after = clock.fetched + fetch
+    lag = clock.lag + maps
+    head, tail = clock.head, clock.tail
     while head < tail and places[head] < after:
         lag = max(lag, lags[head])
         head += 1
-    done = max(state[DONE], after + lag) + compute
-    place = before + buffer
+    done = max(clock.done, after + lag) + compute
+    place = clock.fetched + buffer
     least = done - place
     if least > lag and (head == tail or least > lags[tail - 1]):
         if head < tail and places[tail - 1] == place:
@@ -95,9 +137,7 @@ def run_layer(engines: Engines, fetch: int, maps: int, compute: int, buffer: int
             head, tail = 0, tail - head
         places[tail], lags[tail] = place, least
         tail += 1
-    state[LAG], state[DONE], state[FETCHED] = lag, done, after
-    state[HEAD], state[TAIL] = head, tail
-    return done
+    return Clock(lag, done, after, head, tail)
 
 
 @helper

@@ -10,8 +10,9 @@ from math import inf
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled
+
 from ..arrays import Floats, Ints
-from ..jit import compiled
 from .bounds import inherent_idle
 from .simulator import Order, simulated
 from .throughput import demands
@@ -111,4 +112,3 @@ def stream_metrics(
         float(spent[:, 0].sum() / elapsed),
         float(spent[:, 1].sum() / elapsed),
     )
-

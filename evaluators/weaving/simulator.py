@@ -5,9 +5,19 @@ from typing import Final
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled
+
 from ..arrays import Ints
-from ..jit import compiled
-from .engines import DONE, FETCHED, LAG, new_engines, run_layer, wait_until
+from .engines import (
+    FETCHED,
+    LAG,
+    Clock,
+    after_layer,
+    new_engines,
+    queue_room,
+    run_layer,
+    wait_until,
+)
 from .ticks import Ticks
 
 #: what all ticks and bytes of a schedule may add up to, so that no sum leaves int64
@@ -63,7 +73,7 @@ def parts_of(first: Ints, chain: Ints) -> Ints:
 
 @compiled
 def _stamped(work: Ticks, parts: Ints, release: Ints, fetched: Ints, done: Ints) -> None:
-    engines = new_engines(len(parts))
+    engines = new_engines(queue_room(work))
     for step in range(len(parts)):
         part = parts[step]
         if len(release):
@@ -76,16 +86,18 @@ def _stamped(work: Ticks, parts: Ints, release: Ints, fetched: Ints, done: Ints)
 
 @compiled
 def _makespan(work: Ticks, chain: Ints, release: Ints) -> int:
-    engines = new_engines(len(chain))
+    queue, clock = new_engines(queue_room(work)), Clock(0, 0, 0, 0, 0)
     position = work.first[:-1].copy()
     for step in range(len(chain)):
         m = chain[step]
         part = position[m]
         if len(release):
-            wait_until(engines, release[step])
-        run_layer(engines, work.fetch[part], work.maps[part], work.compute[part], work.buffer)
+            lag = max(clock.lag, release[step] - clock.fetched)
+            clock = Clock(lag, clock.done, clock.fetched, clock.head, clock.tail)
+        fetch, maps, compute = work.fetch[part], work.maps[part], work.compute[part]
+        clock = after_layer(clock, queue.places, queue.lags, fetch, maps, compute, work.buffer)
         position[m] = part + 1 if part + 1 < work.first[m + 1] else work.first[m]
-    return engines.state[DONE]
+    return clock.done
 
 
 def simulated(work: Ticks, order: Order) -> Stamps:

@@ -14,17 +14,22 @@ duality whatever rounding does to the rates.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Final
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled
+
 from ..arrays import Floats
-from ..jit import compiled
 from .bounds import inherent_idle
-from .engines import DONE, new_engines, run_layer
+from .engines import DONE, new_engines, queue_room, run_layer
 from .ticks import Ticks
 
-#: relative; prices are raised by it, and rates below it count as zero
-ROUNDING = 1e-12
+#: relative; the value is raised by it, and bases whose determinant is below it are skipped
+ROUNDING: Final = 1e-12
+
+#: relative; rates below it are zero
+_NEGATIVE: Final = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +86,7 @@ def _periods(work: Ticks, buffers: int, queries: int, most_steps: int) -> Floats
         length, weights = first[m + 1] - first[m], work.fetch[first[m] : first[m + 1]].sum()
         count = max(queries, buffers * work.buffer // max(1, weights))
         count = 2 * max(1, min(count, most_steps // length) // 2)
-        engines = new_engines(length * count)
+        engines = new_engines(queue_room(work))
         half = 0
         for query in range(count):
             if query == count // 2:
@@ -124,25 +129,30 @@ def throughput_bound(work: Ticks, weights: Sequence[float] | Floats) -> Throughp
     left = np.vstack([np.eye(3), rows / worth[:, None]])
     right = np.concatenate([np.zeros(3), np.ones(len(rows))])
     best: tuple[float, Floats, Floats] | None = None
+    attained = False
     for basis in combinations(range(len(left)), 3):
         chosen = left[list(basis)]
         if abs(np.linalg.det(chosen / np.abs(chosen).max(axis=1)[:, None])) < ROUNDING:
             continue
-        prices = np.linalg.solve(chosen, right[list(basis)])
-        prices = np.maximum(prices, 0.0)
+        vertex = np.linalg.solve(chosen, right[list(basis)])
+        prices = np.maximum(vertex, 0.0)
         paid = (left[3:] @ prices).min()
         if paid <= 0.0:
             continue
         # raised until every chain is paid for: then weak duality holds as it stands
         prices /= min(paid, 1.0)
         value = float(prices.sum())
-        if best is None or value < best[0] * (1 - ROUNDING):
+        shares = np.linalg.solve(chosen.T, np.ones(3))
+        # of several bases of the optimum, one that neither prices nor rates violate attains it
+        whole = min(vertex.min() / prices.max(), shares.min()) > -_NEGATIVE
+        attains = bool(whole and paid > 1 - _NEGATIVE)
+        better = best is None or value < best[0] * (1 - _NEGATIVE)
+        if better or (best and value <= best[0] * (1 + _NEGATIVE) and attains > attained):
             rates = np.zeros(len(rows))
-            shares = np.linalg.solve(chosen.T, np.ones(3))
             for row, share in zip(basis, shares, strict=True):
-                if row >= 3 and share > ROUNDING:
+                if row >= 3 and share > _NEGATIVE:
                     rates[row - 3] = share / worth[row - 3]
-            best = (value, prices, rates)
+            best, attained = (value, prices, rates), attains
     assert best is not None  # the price of the scarcest row alone pays for all chains
     value, prices, rates = best
     return ThroughputBound(

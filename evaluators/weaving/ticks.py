@@ -68,19 +68,27 @@ def ticked(chains: Sequence[Chain], npu: Npu) -> Ticks:
             f"{', '.join(chain.name for chain in chains)} on NPU {npu.name}: bytes and cycles add "
             f"up to {total} ticks of one fetched byte; at most 2**50 can be woven exactly"
         )
-    columns = [np.concatenate([p[row] for p in parts]) for row in range(6)]
+    rows = [np.concatenate([p[row] for p in parts]) for row in range(6)]
     first = np.concatenate([[0], np.cumsum([len(p[0]) for p in parts])]).astype(np.int64)
-    return Ticks(first, *columns, npu.weight_buffer_bytes, npu.map_buffer_bytes)
+    buffers = npu.weight_buffer_bytes, npu.map_buffer_bytes
+    return Ticks(first, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], *buffers)
 
 
 def repeated(work: Ticks, queries: Sequence[int]) -> Ticks:
-    """Return chains of so many queries each, one behind the other."""
+    """Return chains of so many queries each, one behind the other; those of none are left out."""
     spans = zip(work.first[:-1].tolist(), work.first[1:].tolist(), queries, strict=True)
-    rows = np.concatenate([np.tile(np.arange(a, b, dtype=np.int64), n) for a, b, n in spans])
-    lengths = np.diff(work.first) * np.asarray(queries, np.int64)
-    first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-    columns = (work.fetch, work.compute, work.maps, work.footprint, work.live, work.layer)
-    return Ticks(first, *(column[rows] for column in columns), work.buffer, work.map_buffer)
+    wanted = [np.tile(np.arange(a, b, dtype=np.int64), n) for a, b, n in spans if n]
+    rows = np.concatenate(wanted)
+    first = np.concatenate([[0], np.cumsum([len(part) for part in wanted])]).astype(np.int64)
+    return work._replace(
+        first=first,
+        fetch=work.fetch[rows],
+        compute=work.compute[rows],
+        maps=work.maps[rows],
+        footprint=work.footprint[rows],
+        live=work.live[rows],
+        layer=work.layer[rows],
+    )
 
 
 def _parts(chain: Chain, ratio: Fraction, npu: Npu) -> list[Ints]:

@@ -50,8 +50,10 @@ def weight_stationary_chain(network: Network, array: WeightStationary, batch: in
     """Return the chain of a network's MAC layers on weight-stationary arrays.
 
     Cycles are ceil(C R S / rows) ceil(K / columns) ceil(positions x batch / arrays). Groups stand
-    block-diagonally: as many as fit along rows and columns share a pass; heads are groups. A product
-    of two maps has no weights: its second map stands in the array, and comes from the chip. Vector operators cost nothing here. Maps stay on chip; footprints count inputs and outputs.
+    block-diagonally: as many as fit along rows and columns share a pass; heads are groups. A
+    product of two maps has no weights: its second map stands in the array, and comes from the
+    chip. Vector operators cost nothing here. Maps stay on chip; footprints count inputs and
+    outputs.
 
     Raises:
         ValueError: a network without MACs, or a batch below 1.
@@ -59,7 +61,7 @@ def weight_stationary_chain(network: Network, array: WeightStationary, batch: in
     if batch < 1:
         raise ValueError(f"batch must be at least 1, got {batch}")
     live = _live_words(network)
-    rows = []
+    names, rows = [], []
     for number, layer in enumerate(network.layers):
         if not layer.uses_macs:
             continue
@@ -69,19 +71,17 @@ def weight_stationary_chain(network: Network, array: WeightStationary, batch: in
         packed = max(1, min(g, array.rows // depth, array.columns // width))
         passes = -(-g // packed) * -(-depth // array.rows) * -(-width // array.columns)
         cycles = passes * -(-(p * q * n * batch) // array.arrays)
-        weights = 0 if layer.multiplies_maps else layer.weight_words
-        maps = sum(layer.map_words) + layer.output_words
-        rows.append((layer.name, weights, cycles, maps * batch, live[number] * batch))
+        maps = (sum(layer.map_words) + layer.output_words) * batch
+        names.append(layer.name)
+        rows.append((layer.weight_words, cycles, maps, live[number] * batch))
     if not rows:
         raise ValueError(f"network {network.name} has no layer that runs on MACs: nothing to weave")
-    names, weights, cycles, maps, alive = zip(*rows, strict=True)
-    word = array.word_bytes
-    alive = np.array([*alive[:-1], 0]) * word
-    zero = np.zeros(len(rows), np.int64)
-    return Chain(
-        network.name, np.array(weights) * word, np.array(cycles), zero, np.array(maps) * word,
-        alive, names,
-    )
+    weights, cycle_counts, footprints, alive = np.array(rows, np.int64).T
+    none, word = np.zeros(len(rows), np.int64), array.word_bytes
+    # what vector operators make of the last product leaves the chip
+    alive = np.append(alive[:-1], 0)
+    columns = (weights * word, cycle_counts, none, footprints * word, alive * word)
+    return Chain(network.name, *columns, tuple(names))
 
 
 def _live_words(network: Network) -> Sequence[int]:

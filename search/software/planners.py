@@ -5,10 +5,9 @@ from typing import Any
 
 from archloom.evaluators.bounds import Plans
 from archloom.search.fusion import Abilities, FusionSearch, PlanEvaluator
+from archloom.search.registry import FUSION_SEARCHES
 from archloom.space import Infeasible
 from archloom.space.hardware import Hardware, fusion_cores
-
-from ..registry import FUSION_SEARCHES
 
 
 def fusion_search(

@@ -13,13 +13,13 @@ from archloom.evaluators.fusion import NetworkCost
 from archloom.search.budget import Curve
 from archloom.search.fusion import FusionSearch, FusionState, MemoizedPlanEvaluator
 from archloom.search.mapping import FACTORS, Mapper, RecordedMapper
+from archloom.search.registry import FUSION_SEARCHES, MAPPING_SEARCHES, RENAMED, renamed
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionPlan, layer_by_layer
 from archloom.space.hardware import Hardware, pass_batch
 from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 from archloom.space.workload import Network
 
-from ..registry import FUSION_SEARCHES, MAPPING_SEARCHES, RENAMED, renamed
 from ..seeds import derived_seed
 from .planners import fusion_search
 from .result import NetworkResult, SoftwareResult

@@ -1,4 +1,11 @@
-"""Weaving schedulers."""
+"""Weaving: in which order the layers of several networks run on the two engines of one chip.
+
+``protocol.py`` is the seam, ``result.py`` what comes back: every schedule with a bound that no
+schedule beats. :mod:`.rules` choose layer by layer, ``applied.py`` runs them with their settings.
+:mod:`.diagrams` search all orders; ``certify.py`` takes turns between them until schedule and bound
+meet. ``plan.py`` weaves a period and repeats it. The weavers by name are in ``online.py`` and
+``offline.py``.
+"""
 
 from typing import TYPE_CHECKING
 
@@ -9,6 +16,15 @@ if TYPE_CHECKING:
         MixedStream as MixedStream,
         alone_ticks as alone_ticks,
         mixed_stream as mixed_stream,
+    )
+    from .protocol import Weaver as Weaver, WeaverFactory as WeaverFactory
+    from .result import (
+        Stream as Stream,
+        StreamLimits as StreamLimits,
+        Woven as Woven,
+        stream_limits as stream_limits,
+        streamed as streamed,
+        woven as woven,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

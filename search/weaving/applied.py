@@ -1,43 +1,97 @@
-"""Rules applied: orders of one query of each chain, and of endless queries."""
+"""Rules applied: each makes an order of one query of each chain, or of endless queries."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import product
 from typing import Final, TypeAlias
 
 import numpy as np
 
-from archloom.evaluators import Bools, Floats
+from archloom.evaluators import Bools
 from archloom.evaluators.weaving import Order, Ticks, demands
 
-from .rules.ai_mt import Thresholds, ai_mt
-from .rules.layerweaver import Greedy, layerweaver
-from .rules.run import Run, endless, finite
-from .rules.serial import serial, serial_orders
-from .rules.strings import deficits, strings
+from .rules import (
+    Greedy,
+    Run,
+    Thresholds,
+    ai_mt_steps,
+    deficits,
+    endless,
+    finite,
+    greedy_steps,
+    serial_orders,
+    strings_steps,
+)
+
+#: makes a named order of one query of each chain, or of endless ones up to a horizon other than 0
+Rule: TypeAlias = Callable[[Ticks, int], tuple[str, Order]]
 
 #: shares of the buffer that targets of strings are swept over; the first is the usual one
 TARGETS: Final = (0.5, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8)
 
-#: shares of the buffer that thresholds of ``ai_mt`` are swept over, both (25 settings)
-THRESHOLDS: Final = tuple(product((0.02, 0.05, 0.1, 0.2, 0.4), (0.02, 0.05, 0.1, 0.25, 0.5)))
-
-Named: TypeAlias = Iterator[tuple[str, Order]]
+#: shares of the buffer that the thresholds of ``ai_mt`` are swept over: free buffer and lead
+FREE: Final = (0.0, 0.02, 0.1, 0.2, 0.4)
+LEAD: Final = (0.01, 0.05, 0.1, 0.3, 0.6)
 
 _NEVER: Final = np.zeros(0, np.int64)
 
 
 def _new(work: Ticks, horizon: int) -> Run:
-    """Return a run of one query of each chain, or of endless ones if there is a horizon."""
     return endless(work, horizon) if horizon else finite(work, np.ones(work.chains, np.int64))
 
 
-def by_strings(work: Ticks, horizon: int = 0, targets: tuple[float, ...] = TARGETS) -> Named:
-    """Yield orders by strings, one for each target."""
-    needs = deficits(work, horizon > 0)
-    for share in targets:
+@dataclass(frozen=True)
+class ByStrings:
+    """Strings up to a lead, a share of the buffer."""
+
+    target: float
+
+    def __call__(self, work: Ticks, horizon: int) -> tuple[str, Order]:
+        """Return the order and its name."""
+        run, needs = _new(work, horizon), deficits(work, horizon > 0)
+        steps = strings_steps(run, needs, int(self.target * work.buffer))
+        return f"strings, target {self.target:g}", Order(run.chain[:steps], _NEVER)
+
+
+@dataclass(frozen=True)
+class ByIdleTime:
+    """The greedy of Layerweaver; see :class:`archloom.search.weaving.rules.Greedy`."""
+
+    additional: bool = False
+    pause: bool = False
+
+    def __call__(self, work: Ticks, horizon: int) -> tuple[str, Order]:
+        """Return the order and its name."""
         run = _new(work, horizon)
-        steps = strings(run, needs, int(share * work.buffer))
-        yield f"strings, target {share:g}", Order(run.chain[:steps], _NEVER)
+        release = np.zeros(len(run.chain) if self.pause else 0, np.int64)
+        rule = Greedy(computes_longer(work), self.additional, self.pause)
+        steps = greedy_steps(run, rule, release)
+        name = "layerweaver"
+        name += ", additional idle time alone" if self.additional else ""
+        name += ", with pauses" if self.pause else ""
+        return name, Order(run.chain[:steps], release[:steps])
+
+
+@dataclass(frozen=True)
+class ByThresholds:
+    """Thresholds after AI-MT, shares of the buffer."""
+
+    free: float
+    lead: float
+    seed: int
+
+    def __call__(self, work: Ticks, horizon: int) -> tuple[str, Order]:
+        """Return the order and its name."""
+        run = _new(work, horizon)
+        rule = Thresholds(int(self.free * work.buffer), int(self.lead * work.buffer), self.seed)
+        steps = ai_mt_steps(run, rule)
+        name = f"ai_mt, free {self.free:g}, lead {self.lead:g}"
+        return name, Order(run.chain[:steps], _NEVER)
+
+
+def thresholds(seed: int) -> list[ByThresholds]:
+    """Return all 25 settings of the thresholds."""
+    return [ByThresholds(free, lead, seed) for free, lead in product(FREE, LEAD)]
 
 
 def computes_longer(work: Ticks) -> Bools:
@@ -47,40 +101,7 @@ def computes_longer(work: Ticks) -> Bools:
     return longer
 
 
-def by_greedy(
-    work: Ticks, horizon: int = 0, *, additional: bool = False, pause: bool = False
-) -> tuple[str, Order]:
-    """Return an order by least idle time."""
-    run = _new(work, horizon)
-    rule = Greedy(computes_longer(work), additional, pause)
-    release = np.zeros(len(run.chain) if pause else 0, np.int64)
-    steps = layerweaver(run, rule, release)
-    names = ["layerweaver"]
-    if additional:
-        names.append("additional idle time alone")
-    if pause:
-        names.append("with pauses")
-    return ", ".join(names), Order(run.chain[:steps], release[:steps])
-
-
-def by_ai_mt(
-    work: Ticks, seed: int, horizon: int = 0, settings: tuple[tuple[float, float], ...] = THRESHOLDS
-) -> Named:
-    """Yield orders by thresholds, one for each setting."""
-    for free, ahead in settings:
-        rule = Thresholds(int(free * work.buffer), int(ahead * work.buffer), seed)
-        run = _new(work, horizon)
-        name = f"ai_mt, free {free:g}, lead {ahead:g}"
-        yield name, Order(run.chain[: ai_mt(run, rule)], _NEVER)
-
-
-def by_queries(work: Ticks, shares: Floats, horizon: int) -> Order:
-    """Return an order of endless whole queries; see :func:`serial`."""
-    run = _new(work, horizon)
-    return Order(run.chain[: serial(run, shares)], _NEVER)
-
-
-def one_after_another(work: Ticks) -> Named:
-    """Yield orders of one chain after another."""
+def one_after_another(work: Ticks) -> Iterator[tuple[str, Order]]:
+    """Yield orders of one query of each chain, one chain after another."""
     for chain in serial_orders(work):
         yield "one chain after another", Order(chain, _NEVER)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Final
 
 import numpy as np
@@ -18,13 +17,12 @@ from archloom.evaluators.weaving import (
     suffix_bounds,
 )
 
-from .applied import by_ai_mt, by_greedy, by_strings, one_after_another
-from .diagrams.diagram import Limits, Outcome, diagram, problem_of
-from .diagrams.expansion import Problem
+from .applied import TARGETS, ByIdleTime, ByStrings, one_after_another, thresholds
+from .diagrams import Limits, Outcome, Problem, diagram, problem_of
 from .result import Woven, woven
 
-#: states and comparisons after which a proof is given up: about 5 CPU-seconds
-EFFORT: Final = 20_000_000
+#: states and comparisons after which a proof is given up: 2 to 4 CPU-seconds
+EFFORT: Final = 100_000_000
 
 #: how much wider the next diagram is
 _WIDER: Final = 4
@@ -32,11 +30,13 @@ _WIDER: Final = 4
 
 def rules(work: Ticks, seed: int) -> Iterator[tuple[str, Order]]:
     """Yield orders of one query of each chain by all rules, the most promising first."""
-    yield from by_strings(work)
-    yield by_greedy(work)
-    yield by_greedy(work, additional=True)
+    for target in TARGETS:
+        yield ByStrings(target)(work, 0)
+    yield ByIdleTime()(work, 0)
+    yield ByIdleTime(additional=True)(work, 0)
     yield from one_after_another(work)
-    yield from by_ai_mt(work, seed)
+    for rule in thresholds(seed):
+        yield rule(work, 0)
 
 
 @dataclass(eq=False)
@@ -82,7 +82,7 @@ def begun(work: Ticks, seed: int) -> Certificate:
     bounds = makespan_bounds(work, table if len(table) else None)
     offers = rules(work, seed)
     rule, order = next(offers)
-    held = Certificate(work, problem_of(work, table), woven(rule, work, order, bounds))
+    held = Certificate(work, problem_of(work, table), woven(rule, order, work, bounds))
     for rule, order in offers:
         if held.best.proven:
             break
@@ -94,8 +94,8 @@ def certified(work: Ticks, seed: int = 0, effort: int = EFFORT) -> Woven:
     """Return the best schedule of one query of each chain that is found, and its bound.
 
     Beams of growing width and relaxed diagrams of growing size take turns until the bound meets the
-    schedule; a diagram in which nothing had to be merged is exact. The result depends on ``effort``,
-    not on time.
+    schedule; a diagram in which nothing had to be merged is exact. The result depends on
+    ``effort``, not on time.
     """
     held = begun(work, seed)
     width, merge = 1, 1

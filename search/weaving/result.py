@@ -72,7 +72,7 @@ class Stream:
         return self.metrics.stp / self.bound.value
 
 
-def woven(rule: str, work: Ticks, order: Order, bounds: MakespanBounds | None = None) -> Woven:
+def woven(rule: str, order: Order, work: Ticks, bounds: MakespanBounds | None = None) -> Woven:
     """Return a schedule with its makespan and its bounds."""
     bounds = bounds or makespan_bounds(work)
     return Woven(rule, order, makespan(work, order), bounds.best, bounds)
@@ -101,7 +101,7 @@ def stream_limits(work: Ticks) -> StreamLimits:
     return StreamLimits(isolated, throughput_bound(work, isolated), horizon)
 
 
-def streamed(rule: str, work: Ticks, order: Order, limits: StreamLimits) -> Stream:
+def streamed(rule: str, order: Order, work: Ticks, limits: StreamLimits) -> Stream:
     """Return a schedule of endless queries with its figures."""
     isolated, bound = limits.isolated_ticks, limits.bound
     metrics = stream_metrics(work, order, isolated, bound.prices)

@@ -94,6 +94,9 @@ RUNS: Final = {
     "studies/start_time": ["--runs 1 --commands help mistake"],
     "studies/torture": ["--runs 3 --kinds full flipped foreign --json figures.json"],
     "studies/two_networks": [INLINE],
+    "weaving/schedule_gaps": ["--pairs 1 --effort 1000"],
+    "weaving/speed": ["--buffers 2"],
+    "weaving/streams": ["--pairs 1"],
 }
 
 #: exit codes or messages other than success that say nothing of whether a script runs

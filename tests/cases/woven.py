@@ -49,3 +49,10 @@ def random_order(rng: np.random.Generator, work: Ticks, queries: int = 1) -> Ord
 def order_of(chain: Sequence[int] | Ints) -> Order:
     """Return an order in which nothing waits."""
     return Order(np.array(chain, np.int64), NO_RELEASE)
+
+
+def layers_of(work: Ticks) -> list[list[tuple[int, int, int]]]:
+    """Return chains of (maps, fetch, compute) layers."""
+    rows = list(zip(work.maps.tolist(), work.fetch.tolist(), work.compute.tolist(), strict=True))
+    spans = zip(work.first[:-1], work.first[1:], strict=True)
+    return [rows[begin:end] for begin, end in spans]

@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
 from archloom.evaluators import Ints
 from archloom.evaluators.jit import helper
 from archloom.evaluators.weaving import Ticks, inherent_idle
@@ -53,7 +51,7 @@ def expand(problem: Problem, upper: int, old: States, s: int, step: int, new: St
         step: its number, which its successors name as their parent.
         new: gets the successors; has room for them.
     """
-    work, strides, table = problem.work, problem.strides, problem.table
+    work, strides = problem.work, problem.strides
     chains = len(strides)
     pruned = 0
     for m in range(chains):
@@ -105,8 +103,8 @@ def _set_bound(problem: Problem, states: States, s: int) -> None:
     """Set bound and rank of a state (docs/weaving.md, "Bounds of a state")."""
     work, strides, left = problem.work, problem.strides, problem.left
     cell, lag, done = states.cell[s], states.lag[s], states.done[s]
-    compute, weights, maps, idle = np.int64(0), np.int64(0), np.int64(0), np.int64(0)
-    last, last_idle = np.int64(2**62), np.int64(2**62)
+    compute, weights, maps, idle = 0, 0, 0, 0
+    last, last_idle = 2**62, 2**62
     for m in range(len(strides)):
         length = work.first[m + 1] - work.first[m]
         position = cell // strides[m] % (length + 1)

@@ -112,7 +112,10 @@ def _joined(states: States, a: int, b: int, again: bool) -> int:
     begin, at = states.begin[a], states.begin[into]
     count = states.end[into] - at
     for i in range(count):
-        states.places[begin + i], states.lags[begin + i] = states.places[at + i], states.lags[at + i]
+        states.places[begin + i], states.lags[begin + i] = (
+            states.places[at + i],
+            states.lags[at + i],
+        )
     states.lag[a], states.done[a] = states.lag[into], states.done[into]
     states.bound[a], states.rank[a] = states.bound[into], states.rank[into]
     states.end[a] = begin + count

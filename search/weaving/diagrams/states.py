@@ -1,4 +1,4 @@
-"""States of partial schedules: what later layers depend on, and when one state makes another needless.
+"""States of partial schedules: what later layers depend on, and which states are needless.
 
 In a cell (so many layers done of each chain) the bytes fetched are the same for all orders. What
 differs is when the last layer is done, C, and the least lag of the stream of weights beyond each

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from archloom.evaluators.jit import compiled
-from archloom.evaluators.weaving import DONE, FETCHED, LAG, lead, new_engines
+from archloom.evaluators.weaving import DONE, FETCHED, LAG, lead, new_engines, queue_room
 
 from .run import Run, goes_on, take
 
@@ -30,10 +30,10 @@ class Thresholds(NamedTuple):
 
 
 @compiled
-def ai_mt(run: Run, rule: Thresholds) -> int:
+def ai_mt_steps(run: Run, rule: Thresholds) -> int:
     """Choose by thresholds; return the number of steps."""
     work = run.work
-    engines = new_engines(len(run.chain))
+    engines = new_engines(queue_room(run.work))
     state = engines.state
     # when layers are done and what they have fetched: how much is held at the last fetch
     done, fetched = np.empty_like(run.chain), np.empty_like(run.chain)
@@ -44,7 +44,7 @@ def ai_mt(run: Run, rule: Thresholds) -> int:
             freed += 1
         held = state[FETCHED] - (fetched[freed - 1] if freed else 0)
         kind = 0 if work.buffer - held < rule.free else 1 if lead(engines) < rule.lead else 2
-        best, key, counted, only_memory = -1, np.int64(0), 0, True
+        best, key, counted, only_memory = -1, 0, 0, True
         for m in range(len(run.queries)):
             if run.queries[m] == 0:
                 continue

@@ -22,6 +22,7 @@ from archloom.evaluators.weaving import (
     lag_after,
     lead,
     new_engines,
+    queue_room,
     wait_until,
 )
 
@@ -68,7 +69,7 @@ def fetchable(engines: Engines, after: int, lag: int, most: int) -> int:
 
 
 @compiled
-def layerweaver(run: Run, rule: Greedy, release: Ints) -> int:
+def greedy_steps(run: Run, rule: Greedy, release: Ints) -> int:
     """Choose by least idle time; return the number of steps.
 
     ``release`` gets the tick before which nothing is fetched for each step, where scheduling
@@ -77,8 +78,8 @@ def layerweaver(run: Run, rule: Greedy, release: Ints) -> int:
     queries = run.queries
     largest = largest_of(run.work)
     idle = np.empty((len(queries), 4), np.int64)
-    engines = new_engines(len(run.chain))
-    resume = np.int64(0)
+    engines = new_engines(queue_room(run.work))
+    resume = 0
     step = 0
     while goes_on(run, engines, step):
         if rule.pause:
@@ -117,7 +118,7 @@ def greedy_choice(run: Run, engines: Engines, rule: Greedy, largest: Ints, idle:
         idle: int64[k, 4], written over.
     """
     queries = run.queries
-    most = np.int64(0)
+    most = 0
     for m in range(len(queries)):
         if queries[m] > 0:
             most = max(most, largest[m])
@@ -137,9 +138,7 @@ def greedy_choice(run: Run, engines: Engines, rule: Greedy, largest: Ints, idle:
 
 
 @helper
-def _idle_times(
-    run: Run, rule: Greedy, engines: Engines, m: int, most: int, idle: Ints
-) -> None:
+def _idle_times(run: Run, rule: Greedy, engines: Engines, m: int, most: int, idle: Ints) -> None:
     """Set what the next layer of a chain costs.
 
     ``idle`` gets the total, the tie breaker (less the lead afterwards, and more than any lead if

@@ -6,7 +6,7 @@ import numpy as np
 
 from archloom.evaluators import Ints
 from archloom.evaluators.jit import helper
-from archloom.evaluators.weaving import DONE, Engines, Ticks, run_layer
+from archloom.evaluators.weaving import DONE, Engines, Ticks, demands, run_layer
 
 #: queries of an endless stream
 ENDLESS: Final = 2**62
@@ -42,8 +42,7 @@ def finite(work: Ticks, queries: Ints) -> Run:
 
 def endless(work: Ticks, horizon: int) -> Run:
     """Return a run of endless queries up to a tick."""
-    moved = np.add.reduceat(work.fetch + work.maps, work.first[:-1])
-    longest = np.maximum(np.maximum(moved, np.add.reduceat(work.compute, work.first[:-1])), 1)
+    longest = np.maximum(demands(work).max(axis=1), 1)
     # both engines are busy for no longer than the horizon, and the buffer is full at its end
     steps = 2 * (horizon + work.buffer) * float((np.diff(work.first) / longest).max())
     most = int(min(MOST_STEPS, steps + 2 * work.first[-1]))
@@ -62,6 +61,13 @@ def take(run: Run, engines: Engines, step: int, m: int) -> None:
     """Run the next layer of a chain."""
     work, part = run.work, run.position[m]
     run_layer(engines, work.fetch[part], work.maps[part], work.compute[part], work.buffer)
+    advance(run, step, m)
+
+
+@helper
+def advance(run: Run, step: int, m: int) -> None:
+    """Write a choice down, and let the chain stand before its next layer."""
+    work, part = run.work, run.position[m]
     run.chain[step] = m
     run.position[m] = part + 1
     if part + 1 == work.first[m + 1]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.jit import compiled
-from archloom.evaluators.weaving import Ticks, new_engines
+from archloom.evaluators.weaving import Ticks, demands, new_engines, queue_room
 
 from .run import Run, goes_on, take
 
@@ -16,7 +16,7 @@ _MOST_PERMUTED: Final = 5
 
 
 @compiled
-def serial(run: Run, shares: Floats) -> int:
+def serial_steps(run: Run, shares: Floats) -> int:
     """Serve whole queries, each time of the chain that had least; return the number of steps.
 
     Args:
@@ -25,7 +25,7 @@ def serial(run: Run, shares: Floats) -> int:
             equal count the first chain is served; a chain with a negative one never is.
     """
     work = run.work
-    engines = new_engines(len(run.chain))
+    engines = new_engines(queue_room(run.work))
     had = np.zeros(len(run.queries))
     step = 0
     while True:
@@ -51,7 +51,7 @@ def serial_orders(work: Ticks) -> list[Ints]:
     if len(lengths) <= _MOST_PERMUTED:
         found = [np.array(p, np.int64) for p in permutations(range(len(lengths)))]
     else:
-        sums = [np.add.reduceat(row, work.first[:-1]) for row in (work.compute, work.fetch)]
-        by_surplus = np.argsort(sums[0] - sums[1], kind="stable")
+        needed = demands(work)
+        by_surplus = np.argsort(needed[:, 0] - needed[:, 1], kind="stable")
         found = [by_surplus, by_surplus[::-1]]
     return [np.repeat(order, lengths[order]) for order in found]

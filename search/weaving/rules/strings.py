@@ -1,8 +1,8 @@
 """Strings: an online rule that spends the lead of the array on layers that fetch much.
 
 Without a limit to the buffer, least makespan is Johnson's two-machine flow shop for chains
-(S. M. Johnson, Naval Research Logistics Quarterly 1(1), 1954; J. B. Sidney, Management Science 22(3),
-1975): a chain falls into strings, shortest stretches of layers that compute longer than they
+(S. M. Johnson, Naval Research Logistics Quarterly 1(1), 1954; J. B. Sidney, Management Science
+22(3), 1975): a chain falls into strings, shortest stretches of layers that compute longer than they
 fetch, and the string that needs the least lead to hide its fetches goes first. Here strings are
 taken while the lead is at most a target, a share of the buffer; above it, layers that fetch longer
 than they compute, the largest difference first. What a rule looks through: a layer that only
@@ -13,9 +13,17 @@ import numpy as np
 
 from archloom.evaluators import Ints
 from archloom.evaluators.jit import compiled, helper
-from archloom.evaluators.weaving import Engines, Ticks, lead, new_engines
+from archloom.evaluators.weaving import (
+    Clock,
+    Engines,
+    Ticks,
+    after_layer,
+    lead,
+    new_engines,
+    queue_room,
+)
 
-from .run import Run, goes_on, take
+from .run import Run, advance
 
 
 @compiled
@@ -30,7 +38,7 @@ def deficits(work: Ticks, cyclic: bool) -> Ints:
     for m in range(len(work.first) - 1):
         begin, end = work.first[m], work.first[m + 1]
         for at in range(begin, end):
-            fetches, computes, need = np.int64(0), np.int64(0), np.int64(0)
+            fetches, computes, need = 0, 0, 0
             part = at
             for _ in range(end - begin if cyclic else end - at):
                 fetches += work.fetch[part] + work.maps[part]
@@ -51,10 +59,14 @@ def strings_choice(run: Run, engines: Engines, needs: Ints, target: int) -> int:
     string, the one that fetches most beyond its computing. If there is none of the wanted kind, the
     layer of the other kind that does the least harm.
     """
+    return _chosen(run, needs, lead(engines) <= target)
+
+
+@helper
+def _chosen(run: Run, needs: Ints, low: bool) -> int:
     work = run.work
-    low = lead(engines) <= target
     wanted, other = -1, -1
-    wanted_key, other_key = np.int64(2**62), np.int64(2**62)
+    wanted_key, other_key = 2**62, 2**62
     for m in range(len(run.queries)):
         if run.queries[m] == 0:
             continue
@@ -63,24 +75,28 @@ def strings_choice(run: Run, engines: Engines, needs: Ints, target: int) -> int:
         need = needs[part]
         if (need >= 0) == low:
             key = need if low else surplus
-            if wanted < 0 or key < wanted_key:
+            if key < wanted_key:
                 wanted, wanted_key = m, key
         else:
             key = -surplus if low else surplus
-            if other < 0 or key < other_key:
+            if key < other_key:
                 other, other_key = m, key
     return wanted if wanted >= 0 else other
 
 
 @compiled
-def strings(run: Run, needs: Ints, target: int) -> int:
+def strings_steps(run: Run, needs: Ints, target: int) -> int:
     """Choose by strings up to a lead of ``target`` ticks; return the number of steps."""
-    engines = new_engines(len(run.chain))
+    work = run.work
+    queue, clock = new_engines(queue_room(work)), Clock(0, 0, 0, 0, 0)
     step = 0
-    while goes_on(run, engines, step):
-        m = strings_choice(run, engines, needs, target)
+    while step < len(run.chain) and clock.done < run.horizon:
+        m = _chosen(run, needs, clock.done - clock.fetched - clock.lag <= target)
         if m < 0:
             break
-        take(run, engines, step, m)
+        part = run.position[m]
+        fetch, maps, compute = work.fetch[part], work.maps[part], work.compute[part]
+        clock = after_layer(clock, queue.places, queue.lags, fetch, maps, compute, work.buffer)
+        advance(run, step, m)
         step += 1
     return step

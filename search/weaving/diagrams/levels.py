@@ -78,9 +78,7 @@ def _start() -> States:
 
 
 @allocating
-def _expanded(
-    problem: Problem, limits: Limits, old: States, kept: Ints, numbers: Ints
-) -> States:
+def _expanded(problem: Problem, limits: Limits, old: States, kept: Ints, numbers: Ints) -> States:
     """Return the states of the next level, before selection."""
     chains, room = len(problem.strides), 0
     for s in kept:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
-from archloom.search import registry
 from archloom.search.budget.successive_halving import NoHalving, SuccessiveHalving
 from archloom.search.fusion.protocol import Abilities
 from archloom.search.hardware.bayesian.mobo import Mobo
@@ -22,27 +21,35 @@ from archloom.search.registry import (
     HARDWARE_OPTIMIZERS,
     MAPPING_SEARCHES,
     RENAMED,
+    WEAVERS,
     Family,
+    families,
     first_name,
     renamed,
 )
+from archloom.search.registry.source_parameters import source_parameters
 from archloom.search.software.planners import (
     abilities_of,
     fusion_search,
     nothing_fused,
     suited_budgets,
 )
-from archloom.search.source_parameters import source_parameters
 from archloom.space.design_space.presets import preset
 
-from ..cases.small_designs import casco_edge, chain, cheap_evaluator
+from ...cases.small_designs import casco_edge, chain, cheap_evaluator
 
 if TYPE_CHECKING:
     from archloom.search.hardware.problem import DesignProblem
 
 FAMILIES: dict[str, Family[Any]] = {
     family.kind: family
-    for family in (HARDWARE_OPTIMIZERS, BUDGET_ALLOCATORS, FUSION_SEARCHES, MAPPING_SEARCHES)
+    for family in (
+        HARDWARE_OPTIMIZERS,
+        BUDGET_ALLOCATORS,
+        FUSION_SEARCHES,
+        MAPPING_SEARCHES,
+        WEAVERS,
+    )
 }
 
 
@@ -204,9 +211,9 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[EntryPoint]]:
         return EntryPoints(added).select(**query)
 
     monkeypatch.setattr("importlib.metadata.entry_points", entry_points)
-    registry._installed.cache_clear()
+    families._installed.cache_clear()
     yield added
-    registry._installed.cache_clear()
+    families._installed.cache_clear()
 
 
 def test_an_installed_package_can_add_a_part(installed: list[EntryPoint]) -> None:

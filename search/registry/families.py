@@ -1,12 +1,12 @@
-"""Registry of the interchangeable parts of a search, by the names that study files use.
+"""Families of interchangeable parts of a search, by the names that study files use.
 
-There are four families: hardware optimizers, budget allocators, fusion searches and mapping
-searches. Each part is an entry point: a name, and ``module:attribute`` of its factory. Packages
-register theirs in the family's group (docs/extending.md). The built-in ones are written down here
-in the same form and loaded by the same function, but are not taken from the metadata of the
-installed package: that of an editable installation is as old as the installation, so that a part
-which was added since would be missing. And reading it takes 30 ms, which a study of built-in parts
-is spared.
+There are five: hardware optimizers, budget allocators, fusion searches, mapping searches and
+weaving schedulers. Each part is an entry point: a name, and ``module:attribute`` of its factory.
+Packages register theirs in the family's group (docs/extending.md). The built-in ones are written
+down here in the same form and loaded by the same function, but are not taken from the metadata of
+the installed package: that of an editable installation is as old as the installation, so that a
+part which was added since would be missing. And reading it takes 30 ms, which a study of built-in
+parts is spared.
 
 A list of names imports nothing; a factory is imported when it is asked for.
 """
@@ -23,10 +23,14 @@ from .source_parameters import source_parameters
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-    from .budget import AllocatorFactory
-    from .fusion import FusionFactory
-    from .hardware import OptimizerFactory
-    from .mapping import MappingFactory
+    from archloom.search.budget import AllocatorFactory
+    from archloom.search.fusion import FusionFactory
+    from archloom.search.hardware import OptimizerFactory
+    from archloom.search.mapping import MappingFactory
+    from archloom.search.weaving import WeaverFactory
+
+#: the package that names of built-in parts are relative to
+_SEARCH: Final = "archloom.search"
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -62,7 +66,7 @@ class Family(Collection[str], Generic[F]):
         kind: the word for one of them.
         group: entry points of this group are parts of the family.
         given: how many arguments a factory always gets, before its options.
-        built_in: ``module:attribute`` by name; a module's name is relative to this package.
+        built_in: ``module:attribute`` by name; a module's name is relative to ``archloom.search``.
         key: of ``software`` in study files, where it has one.
     """
 
@@ -81,7 +85,7 @@ class Family(Collection[str], Generic[F]):
         from importlib.metadata import EntryPoint
 
         return {
-            name: EntryPoint(name, f"{__package__}.{value}", self.group)
+            name: EntryPoint(name, f"{_SEARCH}.{value}", self.group)
             for name, value in self._built_in.items()
         }
 
@@ -136,7 +140,7 @@ class Family(Collection[str], Generic[F]):
         built_in = self._built_in.get(self.today(name))
         if built_in:
             module, attribute = built_in.split(":")
-            plain = source_parameters(f"{__package__}.{module}", attribute)
+            plain = source_parameters(f"{_SEARCH}.{module}", attribute)
             if plain is not None:
                 return plain
         return list(inspect.signature(self[name]).parameters.values())
@@ -239,5 +243,21 @@ MAPPING_SEARCHES: Final["Family[MappingFactory]"] = Family(
         "genetic": "mapping.simd.searches:GeneticMapping",
         "local": "mapping.simd.searches:LocalMapping",
         "random": "mapping.random_sampling:RandomMapping",
+    },
+)
+
+WEAVERS: Final["Family[WeaverFactory]"] = Family(
+    "weaving scheduler",
+    "archloom.weavers",
+    0,
+    {
+        "ai_mt": "weaving.online:AiMt",
+        "beam": "weaving.offline:Beam",
+        "compute_only": "weaving.online:compute_only",
+        "exact": "weaving.offline:Exact",
+        "fair": "weaving.online:Fair",
+        "layerweaver": "weaving.online:Layerweaver",
+        "memory_only": "weaving.online:memory_only",
+        "strings": "weaving.online:Strings",
     },
 )
