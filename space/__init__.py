@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         did_you_mean as did_you_mean,
         is_amount as is_amount,
         is_whole as is_whole,
+        whole_fault as whole_fault,
     )
     from .yaml_reader import (
         Document as Document,

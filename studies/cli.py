@@ -37,6 +37,7 @@ from .commands.study import (
     resume_,
     run_,
 )
+from .commands.weave import WEAVE_EXAMPLES, weave
 from .config import file_of
 from .errors import TroubleError, UserError, faults, reason
 from .rendering.text import new_console
@@ -233,6 +234,7 @@ def validate(
 
 app.add(map_, MAP_EXAMPLES, "map")
 app.add(schedule, SCHEDULE_EXAMPLES)
+app.add(weave, WEAVE_EXAMPLES)
 app.add(compare, COMPARE_EXAMPLES)
 app.add(copy, COPY_EXAMPLES)
 

@@ -2,9 +2,9 @@
 
 Read ``plan.py`` (a network), ``group.py`` (a group) and ``tile.py`` (a layer of a group).
 :mod:`.tiling` has the geometry of tiles, :mod:`.buffer` what they take of the shared buffer,
-``core_rounds.py`` tiles that run side by side. ``timeline.py`` is for pictures, ``decoupled.py`` for
-schedules that time DRAM transfers themselves. :mod:`.optimus` is the cost that Optimus' planner
-minimises.
+``core_rounds.py`` tiles that run side by side. ``timeline.py`` is for pictures, and
+``decoupled.py`` for schedules that time DRAM transfers themselves. :mod:`.optimus` is the cost that
+Optimus' planner minimises.
 """
 
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .core_rounds import round_count as round_count, rounds_of as rounds_of
     from .decoupled import (
         DecoupledRounds as DecoupledRounds,
+        Work as Work,
         decoupled_rounds as decoupled_rounds,
     )
     from .group import (

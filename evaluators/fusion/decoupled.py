@@ -26,43 +26,64 @@ _BYTE_BITS = 8
 
 
 @dataclass(frozen=True)
+class Work:
+    """Cycles of the chip, and bytes over its pins.
+
+    Attributes:
+        cycles: int64[n], with DRAM infinitely fast: arrays, vector lanes and the ports of on-chip
+            memories, nothing else.
+        weight_bytes: int64[n], weights read from DRAM. Resident ones come with the first round that
+            needs them.
+        map_bytes: int64[n], feature maps read from DRAM and written to it.
+    """
+
+    cycles: Ints
+    weight_bytes: Ints
+    map_bytes: Ints
+
+
+@dataclass(frozen=True)
 class DecoupledRounds:
     """What the R rounds of a group do over a whole pass, in running order.
 
     A round is a tile, or one tile for each core; a group that streams has one round.
 
     Attributes:
-        cycles: int64[R], with DRAM infinitely fast: arrays, vector lanes and the ports of on-chip
-            memories, nothing else.
-        weight_bytes: int64[R], weights read from DRAM for the round. Resident ones come with the
-            first round that needs them.
-        map_bytes: int64[R], feature maps read from DRAM and written to it.
+        rounds: of each round.
+        first: the first round once more, by layer of the group. Of a round that waits for the ports
+            of a memory, layers share the cycles in proportion to those of their own.
         resident_bytes: weights that stay in the buffer for all rounds, a copy in each core.
     """
 
-    cycles: Ints
-    weight_bytes: Ints
-    map_bytes: Ints
+    rounds: Work
+    first: Work
     resident_bytes: int
 
 
 def decoupled_rounds(network: Network, hardware: Hardware, cost: GroupCost) -> DecoupledRounds:
     """Return the rounds of an evaluated group of ``network`` on ``hardware``."""
     if streams(cost.group):
-        return _streamed(network, hardware, cost)
+        alone = _streamed(network, hardware, cost)
+        return DecoupledRounds(alone, alone, 0)
     cores = fusion_cores(hardware)
     tiles = tiles_of(network, cost.group, hardware, cost.residents)
     assert isinstance(cores, Cores), "the group was evaluated there"
     assert isinstance(tiles, Tiles), "the group was evaluated there"
     rounds = rounds_of(tiles, cores.count)
     loads = resident_loads(network, cost.group)
-    cycles, weights = _work(rounds, replace(cores, one=_instant(cores.one)), cost, loads)
-    maps = np.tile(rounds.moved(tiles.fetched + tiles.stored), rounds.repeats)
     size = hardware.word_bits / _BYTE_BITS
+    work = _Members(rounds, replace(cores, one=_instant(cores.one)), cost, loads)
+    cycles, weights = work.cycles, np.tile(work.streamed.sum(axis=0), rounds.repeats)
+    weights[: len(rounds.at)] += work.resident.sum(axis=0)
+    maps = np.tile(rounds.moved(tiles.fetched + tiles.stored), rounds.repeats)
+    first = Work(
+        _shares(work.busy[:, 0], int(cycles[0])),
+        _in_turn((work.streamed + work.resident)[:, 0] * size),
+        _in_turn(_first_maps(rounds) * size),
+    )
     return DecoupledRounds(
-        cycles,
-        _whole(weights * size),
-        _whole(maps * size),
+        Work(cycles, _whole(weights * size), _whole(maps * size)),
+        first,
         ceil(sum(loads.values()) * size),
     )
 
@@ -73,7 +94,7 @@ def _instant(hardware: Hardware) -> Hardware:
     return replace(hardware, levels=(*hardware.levels[:-1], dram))
 
 
-def _streamed(network: Network, hardware: Hardware, cost: GroupCost) -> DecoupledRounds:
+def _streamed(network: Network, hardware: Hardware, cost: GroupCost) -> Work:
     share = cost.layers[0]
     alone = share.evaluations[0][1]
     moved = share.words[-1]
@@ -89,37 +110,54 @@ def _streamed(network: Network, hardware: Hardware, cost: GroupCost) -> Decouple
     of_maps = network.layers[share.layer].multiplies_maps
     weights = 0 if of_maps else size[WEIGHTS]
     maps = size[INPUTS] + size[OUTPUTS] + (size[WEIGHTS] if of_maps else 0)
-    return DecoupledRounds(
+    return Work(
         np.array([max(alone.chip_cycles, ceil(ports))], np.int64),
         np.array([-(-weights // _BYTE_BITS)], np.int64),
         np.array([-(-maps // _BYTE_BITS)], np.int64),
-        0,
     )
 
 
-def _work(
-    rounds: Rounds, cores: Cores, cost: GroupCost, loads: dict[int, int]
-) -> tuple[Ints, Grid]:
-    """Return cycles and words of weights of all rounds of all repeats."""
-    work = no_work(rounds)
-    streamed = np.zeros(len(rounds.at))
-    resident = np.zeros(len(rounds.at))
-    for m, share in enumerate(cost.layers):
-        sizes, costs = rounds.sizes(m), [one for _, one in share.evaluations]
-        instant = [replace(one, dram_cycles=0) for one in costs]
-        activity = layer_activity(sizes, instant, rounds.alike, cores.shared_weights)
-        load = weight_load(loads.get(share.layer, 0), rounds, cores)
-        work.add(activity, load, cores.one)
-        streamed += _weights(sizes, costs) * _copies(sizes, rounds.alike, cores.shared_weights)
-        if load.words:
-            # as work.add has it: with the first round in which the layer runs
-            resident[int(np.argmax(activity.chip_cycles > 0))] += load.words * load.reads
-    time = round_cycles(rounds, cores.one, True, work)
-    middle = [time[len(time) // 2]] * max(0, rounds.repeats - len(time))
-    ordered = np.concatenate([time[0], *middle, *time[1:]])
-    weights = np.tile(streamed, rounds.repeats)
-    weights[: len(resident)] += resident
-    return _whole(ordered), weights
+class _Members:
+    """What the m layers of a group do in the R rounds of a repeat, and all rounds' cycles.
+
+    Attributes:
+        busy: float64[m, R], cycles of each layer.
+        streamed, resident: float64[m, R], words of weights; resident ones in the first repeat.
+        cycles: int64[R x repeats], of rounds.
+    """
+
+    def __init__(
+        self, rounds: Rounds, cores: Cores, cost: GroupCost, loads: dict[int, int]
+    ) -> None:
+        work, count = no_work(rounds), (len(cost.layers), len(rounds.at))
+        self.busy, self.streamed, self.resident = (np.zeros(count) for _ in range(3))
+        for m, share in enumerate(cost.layers):
+            sizes, costs = rounds.sizes(m), [one for _, one in share.evaluations]
+            instant = [replace(one, dram_cycles=0) for one in costs]
+            activity = layer_activity(sizes, instant, rounds.alike, cores.shared_weights)
+            load = weight_load(loads.get(share.layer, 0), rounds, cores)
+            work.add(activity, load, cores.one)
+            self.busy[m] = activity.busy
+            copies = _copies(sizes, rounds.alike, cores.shared_weights)
+            self.streamed[m] = _weights(sizes, costs) * copies
+            if load.words:
+                # as work.add has it: with the first round in which the layer runs
+                self.resident[m, int(np.argmax(activity.chip_cycles > 0))] = load.words * load.reads
+        time = round_cycles(rounds, cores.one, True, work)
+        middle = [time[len(time) // 2]] * max(0, rounds.repeats - len(time))
+        self.cycles = _whole(np.concatenate([time[0], *middle, *time[1:]]))
+
+
+def _first_maps(rounds: Rounds) -> Grid:
+    """float64[m], words of maps in the first round, as fusion model section 4 charges them."""
+    tiles, shape = rounds.tiles, rounds.tiles.shape
+    words = np.zeros(shape.members)
+    for t in shape.arriving:
+        reader = min(edge.reader for edge in shape.edges if edge.source == t)
+        words[reader] += rounds.moved(tiles.made(t))[0]
+    for m in shape.departing:
+        words[m] += rounds.moved(tiles.written(m))[0]
+    return words
 
 
 def _weights(sizes: RoundSizes, costs: Sequence[LayerCost]) -> Grid:
@@ -136,6 +174,17 @@ def _copies(sizes: RoundSizes, alike: int, shared: bool) -> Grid:
         return np.ones(len(sizes.at))
     copies: Grid = sizes.busy.sum(axis=1) * float(alike)
     return copies
+
+
+def _shares(busy: Grid, cycles: int) -> Ints:
+    """Cut cycles into whole shares in proportion to those that layers are busy."""
+    parts = busy if busy.sum() else np.ones_like(busy)
+    return np.diff(np.rint(np.append(0, np.cumsum(parts)) / parts.sum() * cycles)).astype(np.int64)
+
+
+def _in_turn(amounts: Grid) -> Ints:
+    """Round amounts one after another, so that they add up to the rounded sum."""
+    return np.diff(np.ceil(np.append(0, np.cumsum(amounts)))).astype(np.int64)
 
 
 def _whole(figures: Grid) -> Ints:

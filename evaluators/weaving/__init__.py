@@ -4,7 +4,8 @@ another.
 Read ``chain.py`` (what a network's layers cost; the engines and buffers), ``ticks.py`` (both in
 whole numbers) and ``engines.py`` (the recursion that all else runs on). ``simulator.py`` gives the
 time stamps of a schedule, ``metrics.py`` what a stream of queries gets; ``bounds.py`` and
-``throughput.py`` say what no schedule is below or above.
+``throughput.py`` say what no schedule is below or above. ``from_plan.py`` makes chains of
+evaluated plans, on hardware that ``buffer_split.py`` splits; ``timeline.py`` is for pictures.
 """
 
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
         strides_of as strides_of,
         suffix_bounds as suffix_bounds,
     )
+    from .buffer_split import SplitHardware as SplitHardware, split_hardware as split_hardware
     from .chain import Chain as Chain, Npu as Npu
     from .engines import (
         DONE as DONE,
@@ -38,8 +40,14 @@ if TYPE_CHECKING:
         run_layer as run_layer,
         wait_until as wait_until,
     )
+    from .from_plan import plan_chain as plan_chain
+    from .map_room import (
+        MapPeak as MapPeak,
+        map_peak as map_peak,
+        unfit_layer as unfit_layer,
+    )
     from .metrics import StreamMetrics as StreamMetrics, stream_metrics as stream_metrics
-    from .plan_chain import plan_chain as plan_chain
+    from .one_query import QueryMetrics as QueryMetrics, query_metrics as query_metrics
     from .rooms import Rooms as Rooms, npu_of as npu_of, rooms_of as rooms_of
     from .simulator import (
         Order as Order,
@@ -54,6 +62,11 @@ if TYPE_CHECKING:
         throughput_bound as throughput_bound,
     )
     from .ticks import Ticks as Ticks, repeated as repeated, ticked as ticked
+    from .timeline import (
+        Stretch as Stretch,
+        Timeline as Timeline,
+        schedule_timeline as schedule_timeline,
+    )
     from .weight_stationary import (
         NPUS as NPUS,
         WeightStationary as WeightStationary,

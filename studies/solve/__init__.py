@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .chains import network_chain as network_chain
     from .fusion import (
         FusionEffort as FusionEffort,
         FusionProgress as FusionProgress,

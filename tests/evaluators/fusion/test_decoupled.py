@@ -46,7 +46,8 @@ def without_dram(network, group, hardware, mapper, residents=ALONE):
 
 def agrees(network, cost, hardware, mapper):
     """Check one evaluated group."""
-    rounds = decoupled_rounds(network, hardware, cost)
+    found = decoupled_rounds(network, hardware, cost)
+    rounds, first = found.rounds, found.first
     size = hardware.word_bits / 8
     words = sum(int(share.words[-1].sum()) for share in cost.layers)
     assert words == cost.dram_reads + cost.dram_writes
@@ -60,7 +61,13 @@ def agrees(network, cost, hardware, mapper):
     expected = without_dram(network, cost.group, hardware, mapper, cost.residents)
     assert rounds.cycles.sum() == expected <= cost.latency_cycles
     assert len(rounds.cycles) == len(rounds.weight_bytes) == len(rounds.map_bytes)
-    return rounds
+    # the layers of the first round make up what it is
+    assert len(first.cycles) == len(first.weight_bytes) == len(first.map_bytes) == len(cost.layers)
+    for layers, whole in ((first.cycles, rounds.cycles), (first.map_bytes, rounds.map_bytes)):
+        assert (layers >= 0).all()
+        assert layers.sum() == whole[0]
+    assert first.weight_bytes.sum() == rounds.weight_bytes[0]
+    return found
 
 
 @pytest.mark.parametrize(
@@ -98,13 +105,17 @@ def test_the_rounds_of_two_convolutions_by_hand():
     hardware = replace(hardware, levels=(*fast, hardware.levels[2]))
     group = FusionGroup((0, 1), (4, 4), "keep_all", (0,))
     cost = group_cost(network, group, hardware, BufferMapper())
-    rounds = agrees(network, cost, hardware, BufferMapper())
-    size = hardware.word_bits // 8
+    found = agrees(network, cost, hardware, BufferMapper())
+    rounds, size = found.rounds, hardware.word_bits // 8
     # two images of four tiles; layer b reads its 144 weights for each of them
     assert rounds.weight_bytes.tolist() == [(144 + 144) * size, *[144 * size] * 7]
     # every word of the input is fetched once, 4 channels of 8x8, and every result is stored
     assert rounds.map_bytes.sum() == 2 * (256 + 256) * size
-    assert rounds.resident_bytes == 144 * size
+    assert found.resident_bytes == 144 * size
+    assert found.first.weight_bytes.tolist() == [144 * size, 144 * size]
+    assert found.first.cycles.tolist() == [25 * 144, 16 * 144]
+    # the first tile fetches 6x6 words of 4 channels, and stores 4x4
+    assert found.first.map_bytes.tolist() == [144 * size, 64 * size]
     # both images are alike, word by word: 4 x 4 x 9 steps for each of the positions of a layer
     of_image = rounds.cycles.reshape(2, 4)
     assert np.array_equal(of_image[0], of_image[1])
@@ -121,7 +132,8 @@ def test_cores_that_get_no_weights_together_read_them_each():
         for resident, held in (((0, 1), 288), ((), 0)):
             group = FusionGroup((0, 1), (4, 4), "recompute", resident)
             cost = group_cost(network, group, hardware, BufferMapper())
-            rounds = decoupled_rounds(network, hardware, cost)
+            found = decoupled_rounds(network, hardware, cost)
             size = hardware.word_bits // 8
-            assert rounds.weight_bytes.tolist() == [288 * copies * size]
-            assert rounds.resident_bytes == held * size
+            assert found.rounds.weight_bytes.tolist() == [288 * copies * size]
+            assert found.first.weight_bytes.tolist() == [144 * copies * size] * 2
+            assert found.resident_bytes == held * size

@@ -13,9 +13,9 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators.fusion import (
-    DecoupledRounds,
     GroupCost,
     NetworkCost,
+    Work,
     decoupled_rounds,
     kept_words,
 )
@@ -33,9 +33,7 @@ MOST_ROWS: Final = 64
 class _Rows:
     """Rows of one group: columns of a chain, and a name for each."""
 
-    weights: Ints
-    cycles: Ints
-    maps: Ints
+    work: Work
     footprint: int
     names: tuple[str, ...]
 
@@ -43,15 +41,17 @@ class _Rows:
 def plan_chain(cost: NetworkCost, most_rows: int = MOST_ROWS) -> Chain:
     """Return the chain of one pass of a network under an evaluated plan.
 
-    A group whose weights come from DRAM once is one row: all its weights are held until it ends.
-    One whose weights come again with each tile is a row for each tile, so that layers of other
-    networks can run between two of them; its maps stay meanwhile, and so do its resident weights,
-    in the map buffer. A layer whose mapping reads its weights t times is t equal rows.
+    A layer by itself is a row; if its mapping reads its weights t times, t equal rows. The first
+    tile of a fused group is a row for each of its layers, for each waits for its own weights alone;
+    every other tile is a row with the weights that come again for it. So layers of other networks
+    can run between two of them. Between its rows the group's maps stay on chip, and so do its
+    resident weights, which later tiles need: in the map buffer, where the plan has them.
 
     Args:
         cost: of the plan.
-        most_rows: of a group; beyond, neighbouring tiles become one row that holds the weights of
-            all of them at once, which takes more room than a chip needs.
+        most_rows: of a layer by itself, and of a group's other tiles; beyond, neighbours become one
+            row that holds the weights of all of them at once, which takes more room than a chip
+            needs.
 
     Raises:
         ValueError: the plan keeps weights on the chip for ever (steady ones), where those of other
@@ -69,9 +69,9 @@ def plan_chain(cost: NetworkCost, most_rows: int = MOST_ROWS) -> Chain:
     live = [[r.footprint] * (len(r.names) - 1) + [a] for r, a in zip(rows, after, strict=True)]
     return Chain(
         network.name,
-        np.concatenate([r.weights for r in rows]),
-        np.concatenate([r.cycles for r in rows]),
-        np.concatenate([r.maps for r in rows]),
+        np.concatenate([r.work.weight_bytes for r in rows]),
+        np.concatenate([r.work.cycles for r in rows]),
+        np.concatenate([r.work.map_bytes for r in rows]),
         np.repeat([r.footprint for r in rows], [len(r.names) for r in rows]).astype(np.int64),
         np.concatenate(live).astype(np.int64),
         tuple(name for r in rows for name in r.names),
@@ -79,38 +79,38 @@ def plan_chain(cost: NetworkCost, most_rows: int = MOST_ROWS) -> Chain:
 
 
 def _rows(cost: NetworkCost, group: GroupCost, most: int) -> _Rows:
-    network, name = cost.network, group_name(cost.network, group.group.layers)
-    if len(group.group.layers) == 1:
-        name = network.layers[group.group.layers[0]].name
-    rounds = decoupled_rounds(network, cost.hardware, group)
+    network = cost.network
+    members = [network.layers[i].name for i in group.group.layers]
+    found = decoupled_rounds(network, cost.hardware, group)
     footprint = _footprint_words(cost, group)
     if streams(group.group):
-        count = max(1, min(most, _times_read(cost, group, rounds)))
-        columns = [_even(figure, count) for figure in _sums(rounds)]
-    else:
-        again = len(rounds.cycles) > 1 and bool(rounds.weight_bytes[1:].any())
-        count = min(most, len(rounds.cycles)) if again else 1
-        columns = [_folded(figure, count) for figure in _columns(rounds)]
-        if not again:
-            # the weight buffer holds them
-            footprint -= int(rounds.resident_bytes * 8 // cost.hardware.word_bits)
-    return _Rows(*columns, _bytes(cost, footprint), tuple(_named(name, count)))
+        count = max(1, min(most, _times_read(cost, group, found.rounds)))
+        even = Work(*(_even(int(column.sum()), count) for column in _columns(found.rounds)))
+        return _Rows(even, _bytes(cost, footprint), tuple(_named(members[0], count)))
+    rest = [column[1:] for column in _columns(found.rounds)]
+    if not len(rest[0]):
+        # no other tile needs them: the weight buffer holds what is resident
+        footprint -= int(found.resident_bytes * 8 // cost.hardware.word_bits)
+        return _Rows(found.first, _bytes(cost, footprint), tuple(members))
+    count = min(most, len(rest[0]))
+    columns = zip(_columns(found.first), rest, strict=True)
+    work = Work(*(np.concatenate([first, _folded(other, count)]) for first, other in columns))
+    name = group_name(network, group.group.layers)
+    first = (f"{member}, first tile" for member in members)
+    others = _named(f"{name}, other tiles", count)
+    return _Rows(work, _bytes(cost, footprint), (*first, *others))
 
 
-def _columns(rounds: DecoupledRounds) -> tuple[Ints, Ints, Ints]:
-    return rounds.weight_bytes, rounds.cycles, rounds.map_bytes
+def _columns(work: Work) -> tuple[Ints, Ints, Ints]:
+    return work.cycles, work.weight_bytes, work.map_bytes
 
 
-def _sums(rounds: DecoupledRounds) -> list[int]:
-    return [int(figure.sum()) for figure in _columns(rounds)]
-
-
-def _times_read(cost: NetworkCost, group: GroupCost, rounds: DecoupledRounds) -> int:
+def _times_read(cost: NetworkCost, group: GroupCost, work: Work) -> int:
     """How often DRAM reads the weights of a layer by itself; 0 if it has none."""
     words = cost.network.layers[group.layers[0].layer].weight_words
     bits = cost.hardware.bits(len(cost.hardware.levels) - 1, "weights")
     once = -(-words * bits // 8)
-    return -(-int(rounds.weight_bytes.sum()) // once) if once else 0
+    return -(-int(work.weight_bytes.sum()) // once) if once else 0
 
 
 def _even(total: int, count: int) -> Ints:

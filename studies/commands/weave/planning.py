@@ -1,0 +1,64 @@
+"""Options of the plans that chains are made of, where anything is planned at all."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from archloom.evaluators.weaving import Chain
+from archloom.search import FUSION_SEARCHES, MAPPING_SEARCHES
+from archloom.search.software import SoftwareSettings
+from archloom.studies.rendering.text import known
+from archloom.studies.solve import FusionEffort
+
+from ...errors import UserError
+from .chip import Chip
+from .sources import Source
+
+_PLANNER: Final = "joint"
+_PLANS: Final = 200
+_MAPPING: Final = "auto"
+
+
+@dataclass(frozen=True)
+class Planning:
+    """What a command line says of plans; None for what it does not say."""
+
+    planner: str | None = None
+    evaluations: int | None = None
+    mapping: str | None = None
+    mapping_evaluations: int | None = None
+
+    @property
+    def said(self) -> list[str]:
+        """The options that are given."""
+        options = {
+            "--plan": self.planner,
+            "--evaluations": self.evaluations,
+            "--mapping": self.mapping,
+            "--mapping-evaluations": self.mapping_evaluations,
+        }
+        return [option for option, value in options.items() if value is not None]
+
+
+def effort_for(
+    planning: Planning, chip: Chip, sources: Sequence[Source], seed: int
+) -> FusionEffort:
+    """Return how the plans of all networks are searched.
+
+    Raises:
+        UserError: an unknown planner or mapping search, or options of plans where there are none.
+    """
+    planner, mapping = planning.planner or _PLANNER, planning.mapping or _MAPPING
+    known(FUSION_SEARCHES.today(planner), "--plan", list(FUSION_SEARCHES))
+    known(mapping, "--mapping", list(MAPPING_SEARCHES))
+    nothing = "tables hold their layers" if all(isinstance(s.what, Chain) for s in sources) else ""
+    if chip.array is not None:
+        nothing = f"layers of NPU {chip.npu.name} are weight-stationary and by themselves"
+    if planning.said and nothing:
+        raise UserError(f"{', '.join(planning.said)}: {nothing}; nothing is planned")
+    settings = SoftwareSettings(fusion=planner, mapping=mapping)
+    if planning.mapping_evaluations is not None:
+        settings = SoftwareSettings(
+            fusion=planner, mapping=mapping, mapping_evaluations=planning.mapping_evaluations
+        )
+    return FusionEffort(settings, planning.evaluations or _PLANS, seed)
