@@ -29,6 +29,7 @@ from .commands import (
 from .commands.compare import COMPARE_EXAMPLES, compare
 from .commands.map import MAP_EXAMPLES, map_
 from .commands.schedule import SCHEDULE_EXAMPLES, schedule
+from .commands.serve import SERVE_EXAMPLES, serve
 from .commands.study import (
     COPY_EXAMPLES,
     RESUME_EXAMPLE,
@@ -236,6 +237,7 @@ app.add(map_, MAP_EXAMPLES, "map")
 app.add(schedule, SCHEDULE_EXAMPLES)
 app.add(weave, WEAVE_EXAMPLES)
 app.add(compare, COMPARE_EXAMPLES)
+app.add(serve, SERVE_EXAMPLES)
 app.add(copy, COPY_EXAMPLES)
 
 

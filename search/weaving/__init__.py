@@ -4,7 +4,7 @@
 schedule beats. :mod:`.rules` choose layer by layer, ``applied.py`` runs them with their settings.
 :mod:`.diagrams` search all orders; ``certify.py`` takes turns between them until schedule and bound
 meet. ``plan.py`` weaves a period and repeats it. The weavers by name are in ``online.py`` and
-``offline.py``.
+``offline.py``. :mod:`.serving` asks the rules while requests arrive.
 """
 
 from typing import TYPE_CHECKING

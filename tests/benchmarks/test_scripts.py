@@ -97,6 +97,8 @@ RUNS: Final = {
     "weaving/schedule_gaps": ["--pairs 1 --effort 1000"],
     "weaving/speed": ["--buffers 2"],
     "weaving/streams": ["--pairs 1"],
+    "weaving/serving": ["--requests 60 --seeds 1 --loads 0.7"],
+    "weaving/serving_speed": ["--requests 60 --times 1"],
 }
 
 #: exit codes or messages other than success that say nothing of whether a script runs

@@ -10,9 +10,17 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .ai_mt import Thresholds as Thresholds, ai_mt_steps as ai_mt_steps
-    from .layerweaver import Greedy as Greedy, greedy_steps as greedy_steps
+    from .layerweaver import (
+        Greedy as Greedy,
+        greedy_choice as greedy_choice,
+        greedy_steps as greedy_steps,
+    )
     from .run import Run as Run, endless as endless, finite as finite
     from .serial import serial_orders as serial_orders, serial_steps as serial_steps
-    from .strings import deficits as deficits, strings_steps as strings_steps
+    from .strings import (
+        deficits as deficits,
+        strings_choice as strings_choice,
+        strings_steps as strings_steps,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -2,9 +2,9 @@
 
 ``tenants.py`` says who shares what, ``arrivals.py`` when requests come, ``policy.py`` how they are
 served. ``serving.py`` runs the event loop of ``kernel.py``, which asks ``rules.py`` whose layer is
-next. ``metrics.py`` has the figures of a run, ``stable_load.py`` and ``load_curve.py`` those of many
-on common random numbers, ``design_value.py`` those that a search of hardware asks for, and
-``goodput_bound.py`` what no policy gets above.
+next. ``metrics.py`` has the figures of a run, ``stability.py`` and ``loads.py`` those of
+many on common random numbers, ``designs.py`` those that a search of hardware asks for, and
+``upper_bounds.py`` what no policy gets above.
 """
 
 from typing import TYPE_CHECKING
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
         given_requests as given_requests,
         open_requests as open_requests,
     )
-    from .design_value import (
+    from .designs import (
         Demand as Demand,
         DesignValue as DesignValue,
         design_value as design_value,
         value_bound as value_bound,
     )
-    from .load_curve import LoadPoint as LoadPoint, load_curve as load_curve
+    from .loads import LoadPoint as LoadPoint, load_curve as load_curve
     from .metrics import (
         ServingMetrics as ServingMetrics,
         TenantMetrics as TenantMetrics,
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
         missed_at_most as missed_at_most,
         served as served,
     )
-    from .stable_load import StableLoad as StableLoad, stable_load as stable_load
+    from .stability import StableLoad as StableLoad, stable_load as stable_load
     from .tenants import Deadline as Deadline, Tenants as Tenants
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from archloom.evaluators import Floats, Ints
-from archloom.search import derived_seed
 
+from ...seeds import derived_seed
 from .requests import Requests
 
 #: an arrival that is not known yet
@@ -58,12 +58,17 @@ def open_requests(draws: Draws, rates: Floats, within: Ints) -> Requests:
     # the last network gets what rounding leaves
     bounds = np.cumsum(rates)[:-1] / total
     network = np.searchsorted(bounds, draws.points, side="right").astype(np.int64)
-    return given_requests((draws.times / total).astype(np.int64), network, within)
+    arrival = (draws.times / total).astype(np.int64)
+    # they are in order of time
+    return _by_network(arrival, network, np.argsort(network, kind="stable"), within)
 
 
 def given_requests(arrival: Ints, network: Ints, within: Ints) -> Requests:
     """Return requests that come at given ticks, each for a network."""
-    order = np.lexsort((arrival, network))
+    return _by_network(arrival, network, np.lexsort((arrival, network)), within)
+
+
+def _by_network(arrival: Ints, network: Ints, order: Ints, within: Ints) -> Requests:
     first = np.searchsorted(network[order], np.arange(len(within) + 1)).astype(np.int64)
     return Requests(first, arrival[order], within[network[order]], np.zeros(len(within), np.int64))
 

@@ -5,9 +5,8 @@ import numpy as np
 from archloom.evaluators import Ints
 from archloom.evaluators.jit import compiled
 from archloom.evaluators.weaving import Ticks
+from archloom.search.weaving.rules import Greedy, deficits
 
-from ..rules.layerweaver import Greedy
-from ..rules.strings import deficits
 from .rules import Facts
 
 
@@ -18,7 +17,7 @@ def facts_of(work: Ticks, lead_target: float = 0.5, additional: bool = False) ->
         work: the chains.
         lead_target: share of the weight buffer; below that much lead ``strings`` builds up more.
         additional: whether only idle time counts that a choice adds; see
-            :class:`~archloom.search.weaving.rules.layerweaver.Greedy`.
+            :class:`~archloom.search.weaving.rules.Greedy`.
     """
     begin = work.first[:-1]
     moved = work.fetch + work.maps

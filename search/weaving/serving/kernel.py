@@ -15,8 +15,8 @@ from archloom.evaluators.weaving import (
     run_layer,
     wait_until,
 )
+from archloom.search.weaving.rules import Run
 
-from ..rules.run import Run
 from .requests import Outcome, Requests, Steps
 from .rules import NOBODY, Facts, Heads, choice, least_slack
 
@@ -63,7 +63,7 @@ class Queues(NamedTuple):
         waiting: int64[k], requests that were looked at, not turned away and not begun.
         look: int64[k], tick from which its head may be another one, or may be turned away.
         last: int64[k], when the last of its requests so far ended.
-        count: int64[3], requests taken up in all; those missed or shed; networks whose head has
+        counts: int64[3], requests taken up in all; those missed or shed; networks whose head has
             arrived and is not turned away.
     """
 
@@ -72,7 +72,7 @@ class Queues(NamedTuple):
     waiting: Ints
     look: Ints
     last: Ints
-    count: Ints
+    counts: Ints
 
 
 _TAKEN: Final = 0
@@ -109,8 +109,8 @@ def serve(
     """
     chains = len(work.first) - 1
     first, zero = requests.first[:-1], np.zeros(chains, np.int64)
-    count = np.zeros(3, np.int64)
-    queues = Queues(first.copy(), first.copy(), zero, zero.copy(), zero.copy(), count)
+    counts = np.zeros(3, np.int64)
+    queues = Queues(first.copy(), first.copy(), zero, zero.copy(), zero.copy(), counts)
     heads = Heads(zero.copy(), zero.copy())
     engines = new_engines(conduct.room)
     # of its fields the rules read whose next layer is which, and who has one
@@ -122,13 +122,13 @@ def serve(
 @helper
 def _loop(server: Server, steps: Steps) -> int:
     """Run layers until no request is left; apart, so that records are passed on as they are."""
-    engines, count, most_missed = server.engines, server.queues.count, server.conduct.most_missed
-    state, next_look, ran = engines.state, np.int64(0), 0
-    while count[_MISSED] <= most_missed:
+    engines, counts, most_missed = server.engines, server.queues.counts, server.conduct.most_missed
+    state, next_look, ran = engines.state, 0, 0
+    while counts[_MISSED] <= most_missed:
         now = state[FETCHED] + state[LAG]
         if now >= next_look:
             next_look = _look_at_all(server, now)
-        if count[_READY] == 0:
+        if counts[_READY] == 0:
             if next_look == _LATER:
                 break
             wait_until(engines, next_look)
@@ -138,7 +138,7 @@ def _loop(server: Server, steps: Steps) -> int:
             steps.chain[ran], steps.release[ran] = m, now
         ran += 1
         if _run(server, m, now):
-            next_look = np.int64(0)
+            next_look = 0
     return ran
 
 
@@ -146,7 +146,7 @@ def _loop(server: Server, steps: Steps) -> int:
 def _look_at_all(server: Server, now: int) -> int:
     """Look at the networks whose time has come; return when the next one's comes."""
     look = server.queues.look
-    next_look = np.int64(_LATER)
+    next_look = _LATER
     for m in range(len(look)):
         if now >= look[m]:
             _look(server, m, now)
@@ -163,7 +163,7 @@ def _look(server: Server, m: int, now: int) -> None:
     if run.queries[m] and not begun:
         # a head that waits is looked at again
         run.queries[m] = 0
-        queues.count[_READY] -= 1
+        queues.counts[_READY] -= 1
     while True:
         if shed == AT_ARRIVAL:
             _admit(server, m, now)
@@ -173,7 +173,7 @@ def _look(server: Server, m: int, now: int) -> None:
         if outcome.shed[r]:
             _close(requests, queues, m, outcome.ended[r])
             continue
-        if queues.count[_TAKEN] == server.conduct.most:
+        if queues.counts[_TAKEN] == server.conduct.most:
             return
         arrival, deadline = requests.arrival[r], requests.arrival[r] + requests.within[r]
         if arrival > now:
@@ -187,7 +187,7 @@ def _look(server: Server, m: int, now: int) -> None:
             queues.look[m] = latest + 1
         server.heads.arrival[m], server.heads.deadline[m] = arrival, deadline
         run.queries[m] = 1
-        queues.count[_READY] += 1
+        queues.counts[_READY] += 1
         return
 
 
@@ -196,7 +196,7 @@ def _admit(server: Server, m: int, now: int) -> None:
     """Turn away those that have arrived and are expected to be late behind their own queue."""
     requests, queues, rest = server.requests, server.queues, server.facts.rest
     begin, part = server.run.work.first[m], server.run.position[m]
-    while queues.seen[m] < requests.first[m + 1] and queues.count[_TAKEN] < server.conduct.most:
+    while queues.seen[m] < requests.first[m + 1] and queues.counts[_TAKEN] < server.conduct.most:
         r = queues.seen[m]
         # of a closed loop, the next batch has no arrivals yet
         if requests.arrival[r] > now:
@@ -215,14 +215,14 @@ def _admit(server: Server, m: int, now: int) -> None:
 @helper
 def _turn_away(outcome: Outcome, queues: Queues, r: int, now: int) -> None:
     outcome.begun[r], outcome.ended[r], outcome.shed[r] = now, now, 1
-    queues.count[_MISSED] += 1
+    queues.counts[_MISSED] += 1
 
 
 @helper
 def _chosen(server: Server, now: int) -> int:
     """Return the network whose next layer runs."""
     conduct, run = server.conduct, server.run
-    if server.queues.count[_READY] == 1:
+    if server.queues.counts[_READY] == 1:
         only = 0
         while not run.queries[only]:
             only += 1
@@ -250,8 +250,8 @@ def _run(server: Server, m: int, now: int) -> bool:
         return changed
     requests = server.requests
     server.outcome.ended[r] = done
-    queues.count[_MISSED] += done - requests.arrival[r] > requests.within[r]
-    queues.count[_READY] -= 1
+    queues.counts[_MISSED] += done - requests.arrival[r] > requests.within[r]
+    queues.counts[_READY] -= 1
     run.position[m], run.queries[m], queues.look[m] = work.first[m], 0, 0
     _close(requests, queues, m, done)
     return True
@@ -263,10 +263,10 @@ def _begin(server: Server, m: int, r: int, now: int) -> bool:
     queues = server.queues
     server.outcome.begun[r] = now
     queues.waiting[m] -= 1
-    queues.count[_TAKEN] += 1
+    queues.counts[_TAKEN] += 1
     if server.conduct.shed == AT_START:
         queues.look[m] = _LATER
-    if queues.count[_TAKEN] < server.conduct.most:
+    if queues.counts[_TAKEN] < server.conduct.most:
         return False
     queues.look[:] = 0
     return True

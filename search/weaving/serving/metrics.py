@@ -7,8 +7,8 @@ import numpy as np
 
 from archloom.evaluators import Floats
 
-from .goodput_bound import goodput_bound
 from .serving import Served
+from .upper_bounds import goodput_bound
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ def serving_metrics(found: Served) -> ServingMetrics:
     return ServingMetrics(
         tuple(_of_tenant(found, m) for m in range(len(tenants.chains))),
         horizon / per_s,
-        1.0 - int(useful.sum()) / count,
+        (count - int(useful.sum())) / count,
         shed / count,
         float(each @ tenants.isolated) / horizon,
         float(useful @ tenants.isolated) / horizon,

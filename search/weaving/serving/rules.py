@@ -10,10 +10,7 @@ from typing import Final, NamedTuple
 from archloom.evaluators import Ints
 from archloom.evaluators.jit import helper
 from archloom.evaluators.weaving import Engines
-
-from ..rules.layerweaver import Greedy, greedy_choice
-from ..rules.run import Run
-from ..rules.strings import strings_choice
+from archloom.search.weaving.rules import Greedy, Run, greedy_choice, strings_choice
 
 FCFS: Final = 0
 EDF: Final = 1
@@ -40,7 +37,7 @@ class Facts(NamedTuple):
     """What rules know of the networks before any request comes.
 
     Attributes:
-        needs: int64[parts], :func:`~archloom.search.weaving.rules.strings.deficits`.
+        needs: int64[parts], :func:`~archloom.search.weaving.rules.deficits`.
         rest: int64[parts], ticks of the busier engine for this layer and those after it.
         largest: int64[k], ticks of the longest fetch of each network.
         greedy: how idle time counts.

@@ -1,5 +1,6 @@
 """Requests served under a policy, and the time stamps of each."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -102,17 +103,25 @@ def served(
     return Served(tenants, policy, requests, outcome, network, order)
 
 
-def missed_at_most(tenants: Tenants, policy: Policy, requests: Requests, most_missed: int) -> bool:
-    """Return whether no more than so many requests are missed or shed; ends early if not."""
-    count = len(requests.arrival)
-    _check(tenants, requests, count)
-    outcome = _blank(count)
-    conduct = policy.conduct(tenants.work, tenants.isolated, count, most_missed)
-    facts = policy.facts(tenants.work)
-    serve(tenants.work, requests, conduct, facts, outcome, _NO_STEPS)
-    late = outcome.ended - requests.arrival > requests.within
-    gone = (outcome.begun < 0) | (outcome.ended < 0)
-    return int(np.count_nonzero(late | gone | (outcome.shed == 1))) <= most_missed
+def few_missed(
+    tenants: Tenants, policy: Policy, count: int, most_missed: int
+) -> Callable[[Requests], bool]:
+    """Return whether no more than so many of ``count`` requests are missed or shed, as a function
+    of the requests. It ends early if more are.
+    """
+    work = tenants.work
+    conduct = policy.conduct(work, tenants.isolated, count, most_missed)
+    facts = policy.facts(work)
+
+    def few(requests: Requests) -> bool:
+        _check(tenants, requests, count)
+        outcome = _blank(count)
+        serve(work, requests, conduct, facts, outcome, _NO_STEPS)
+        late = outcome.ended - requests.arrival > requests.within
+        missed = late | (outcome.ended < 0) | (outcome.shed == 1)
+        return int(np.count_nonzero(missed)) <= most_missed
+
+    return few
 
 
 def _blank(count: int) -> Outcome:

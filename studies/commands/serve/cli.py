@@ -3,16 +3,34 @@
 from pathlib import Path
 from typing import Annotated, Final
 
+from archloom.studies.commands.weave import (
+    Batch,
+    BufferKib,
+    Chosen,
+    Evaluations,
+    MappingEvaluations,
+    MappingSearch,
+    Maps,
+    Plan,
+)
 from archloom.studies.rendering.text import new_console
 
-from ..options import Argument, AsJson, Option, Seed
+from ..options import (
+    Argument,
+    AsJson,
+    Exit,
+    HardwareSettings,
+    Option,
+    Seed,
+    Technology,
+    WordBits,
+)
 
 SERVE_EXAMPLES: Final = (
     "Example: archloom serve resnet50 bert_base --hardware memory_centric --load 0.7 "
     "--deadline 4x --shed 1.3; "
-    "archloom serve resnet50 bert_base --hardware memory_centric --network-set "
-    "bert_base.sequence_length=16 --qps 1500 --deadline resnet50=2ms --deadline bert_base=3ms "
-    "--stable --plot latency.html; "
+    "archloom serve resnet50 bert_base:sequence_length=16 --hardware memory_centric --qps 1500 "
+    "--deadline resnet50=2ms --deadline bert_base=3ms --stable --plot latency.html; "
     "archloom serve resnet50 bert_base --hardware memory_centric --trace requests.csv --csv; "
     "archloom serve resnet50 bert_base --hardware memory_centric --arrivals single"
 )
@@ -21,12 +39,13 @@ SERVE_EXAMPLES: Final = (
 def serve(
     sources: Annotated[
         list[str],
-        Argument("NETWORK...", "Networks that share the chip, as for archloom networks."),
+        Argument(
+            "NETWORK...",
+            "A name or a file as for archloom networks, or a table of layers (.csv, .json). "
+            "Options stand behind a colon: bert_base:sequence_length=16,batch=4.",
+        ),
     ],
-    hardware: Annotated[
-        str,
-        Option("--hardware", metavar="HARDWARE", help="What they share."),
-    ],
+    hardware: Chosen,
     arrivals: Annotated[
         str,
         Option(
@@ -111,17 +130,16 @@ def serve(
         float | None,
         Option("--missed", help="Of --stable: the share that may be missed; 0.01 unless said."),
     ] = None,
-    batch: Annotated[
-        int | None, Option("--batch", least=1, help="Images or sequences of a request; else 1.")
-    ] = None,
-    network_settings: Annotated[
-        list[str] | None,
-        Option(
-            "--network-set",
-            metavar="[NETWORK.]NAME=VALUE",
-            help="An option of a network, or of all that have it; repeat.",
-        ),
-    ] = None,
+    batch: Batch = None,
+    plan: Plan = None,
+    evaluations: Evaluations = None,
+    mapping: MappingSearch = None,
+    mapping_evaluations: MappingEvaluations = None,
+    buffer_kib: BufferKib = None,
+    maps: Maps = "fit",
+    settings: HardwareSettings = None,
+    technology: Technology = None,
+    word_bits: WordBits = None,
     plot: Annotated[
         Path | None,
         Option(
@@ -140,17 +158,21 @@ def serve(
     Prints latencies, misses and goodput beside the bound that no policy gets above.
     docs/serving.md explains what is printed.
     """
-    from .command import Answer, Stream, Tenancy, policy_of, serve_requests
+    from archloom.studies.commands.weave import Asked, Planning
 
+    from .command import Answer, Tenancy, policy_of, serve_requests
+    from .streams import Stream
+
+    answer = Answer(as_json, as_csv, plot, stable, missed)
     stream = Stream(arrivals, load, qps, size, trace, requests, seed)
     conduct = policy_of(policy, slack, shed, shed_at)
-    answer = Answer(as_json, as_csv, plot, stable, missed)
     tenancy = Tenancy(
         tuple(sources),
-        hardware,
+        Asked(hardware, settings or (), technology, word_bits, buffer_kib),
+        Planning(plan, evaluations, mapping, mapping_evaluations),
         batch,
-        tuple(network_settings or ()),
+        maps,
         tuple(shares or ()),
         tuple(deadlines or ()),
     )
-    serve_requests(tenancy, stream, conduct, answer, new_console())
+    raise Exit(serve_requests(tenancy, stream, conduct, answer, new_console()))

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from archloom.search.weaving.serving import (
     RULES,
     SHED_AT,
     LoadPoint,
     Policy,
-    Served,
+    Requests,
     StableLoad,
     Tenants,
     load_curve,
@@ -18,11 +20,21 @@ from archloom.search.weaving.serving import (
     serving_metrics,
     stable_load,
 )
+from archloom.space import Infeasible
+from archloom.studies.commands.weave import (
+    Asked,
+    Planning,
+    chains_of,
+    check_maps,
+    effort_for,
+    find_chip,
+    read_sources,
+)
+from archloom.studies.engine.progress import ProgressView, Stages
 from archloom.studies.rendering.pictures import ENDINGS, check_picture, save_serving
-from archloom.studies.rendering.text import known, print_json, print_line
+from archloom.studies.rendering.text import known, new_console, print_json, print_line
 
 from ...errors import UserError
-from .chains import chains_on
 from .streams import Stream, requests_of
 from .tables import print_serving, requests_csv, serving_record
 from .wishes import read_deadlines, read_shares
@@ -30,10 +42,19 @@ from .wishes import read_deadlines, read_shares
 if TYPE_CHECKING:
     from rich.console import Console
 
+#: exit codes: somebody stopped it; a network cannot run there
+STOPPED, UNMAPPED = 130, 1
+
+#: whether maps have to fit on the chip
+MAPS: Final = ("fit", "unlimited")
+
 #: loads of a picture
 LOADS: Final = tuple(round(0.1 * i, 1) for i in range(1, 13))
 
 _MISSED: Final = 0.01
+
+#: layers of a schedule that is kept
+_MOST_STEPS: Final = 5_000_000
 
 
 @dataclass(frozen=True)
@@ -42,19 +63,27 @@ class Tenancy:
 
     Attributes:
         sources: networks.
-        hardware: what they share.
-        batch: images of a request.
-        network_settings: options of networks.
+        chip: what they share.
+        planning: how chains are made of networks.
+        batch: inferences of a request.
+        maps: ``fit``, if maps have to fit on the chip, or ``unlimited``.
         shares: of the requests.
         deadlines: of networks.
+
+    Raises:
+        UserError: no such word for maps.
     """
 
     sources: tuple[str, ...]
-    hardware: str
-    batch: int | None = None
-    network_settings: tuple[str, ...] = ()
-    shares: tuple[str, ...] = ()
-    deadlines: tuple[str, ...] = ()
+    chip: Asked
+    planning: Planning
+    batch: int | None
+    maps: str
+    shares: tuple[str, ...]
+    deadlines: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        known(self.maps, "--maps", MAPS)
 
 
 @dataclass(frozen=True)
@@ -105,39 +134,56 @@ def policy_of(rule: str, slack: float | None, shed: float | None, shed_at: str |
     return Policy(rule, slack, shed, shed_at or "start")
 
 
-def tenants_of(tenancy: Tenancy) -> Tenants:
-    """Return the networks of a command line on what they share.
+def tenants_of(tenancy: Tenancy, seed: int, stages: Stages) -> Tenants | Infeasible | None:
+    """Return the networks of a command line on what they share; why one cannot run there; or None
+    if somebody stopped the search of a plan.
 
     Raises:
-        UserError: a network, hardware, share or deadline that there is none of.
+        UserError: a network, hardware, share or deadline that there is none of, or maps that do not
+            fit.
     """
-    chains, npu = chains_on(
-        tenancy.sources, tenancy.hardware, tenancy.batch, tenancy.network_settings
-    )
-    names = [chain.name for chain in chains]
-    if twice := [name for name in names if names.count(name) > 1]:
-        raise UserError(f"{twice[0]} is named twice; each network is served once")
+    chip = find_chip(tenancy.chip)
+    sources = read_sources(tenancy.sources, tenancy.batch, 1)
+    names = [source.label for source in sources]
+    # before anything is planned
     deadlines = read_deadlines(tenancy.deadlines, names)
-    return Tenants(tuple(chains), npu, deadlines, read_shares(tenancy.shares, names))
+    shares = read_shares(tenancy.shares, names)
+    effort = effort_for(tenancy.planning, chip, sources, seed)
+    chains = chains_of(sources, chip, effort, stages)
+    if chains is None or isinstance(chains, Infeasible):
+        return chains
+    if tenancy.maps == "fit":
+        check_maps(chains, chip)
+    return Tenants(tuple(chains), chip.npu, deadlines, shares)
 
 
 def serve_requests(
     tenancy: Tenancy, stream: Stream, policy: Policy, answer: Answer, console: "Console"
-) -> None:
-    """Serve requests, print and draw what became of them.
+) -> int:
+    """Serve requests, print and draw what became of them; return the exit code.
 
     Raises:
         UserError: anything that users wrote wrongly.
     """
-    from rich.console import Console
-
-    tenants = tenants_of(tenancy)
-    _check(tenants, stream, policy, answer)
+    notes = new_console(stderr=True)
     try:
-        found = served(tenants, policy, requests_of(stream, tenants), stream.count)
+        with ProgressView(notes) as view:
+            tenants = tenants_of(tenancy, stream.seed, view)
+            if tenants is None or isinstance(tenants, Infeasible):
+                print_line(str(tenants or "stopped before all networks had a plan"), notes)
+                return STOPPED if tenants is None else UNMAPPED
+            _check(tenants, stream, policy, answer)
+            view.begin("serving")
+            requests = requests_of(stream, tenants)
+            found = served(tenants, policy, requests, _most(stream), log=_logged(tenants, requests))
+            stable = _stable(tenants, stream, policy, answer)
+            curves = _curves(tenants, stream, policy) if answer.plot is not None else {}
+            view.end()
     except ValueError as error:
         raise UserError(str(error)) from None
-    stable = _stable(tenants, stream, policy, answer)
+    except KeyboardInterrupt:
+        print_line("stopped before all requests were served", notes)
+        return STOPPED
     record = serving_record(found, serving_metrics(found), stream, stable)
     if answer.as_csv:
         console.file.write(requests_csv(found))
@@ -146,8 +192,19 @@ def serve_requests(
     else:
         print_serving(record, console)
     if answer.plot is not None:
-        save_serving(answer.plot, found, curves(tenants, stream, policy))
-        print_line(f"{answer.plot}: what requests got", Console(stderr=True))
+        save_serving(answer.plot, found, curves)
+        print_line(f"{answer.plot}: what requests got", notes)
+    return 0
+
+
+def _most(stream: Stream) -> int | None:
+    """Requests in all; None for as many as a trace has."""
+    return None if stream.trace is not None else stream.count
+
+
+def _logged(tenants: Tenants, requests: Requests) -> bool:
+    """Whether the order of layers is kept, which says how much room maps take."""
+    return len(requests.arrival) * int(np.diff(tenants.work.first).max()) <= _MOST_STEPS
 
 
 def _check(tenants: Tenants, stream: Stream, policy: Policy, answer: Answer) -> None:
@@ -170,18 +227,14 @@ def _check(tenants: Tenants, stream: Stream, policy: Policy, answer: Answer) -> 
         raise UserError("--stable scales random arrivals; say --arrivals poisson or bursts")
 
 
-def _stable(
-    tenants: Tenants, stream: Stream, policy: Policy, answer: Answer
-) -> StableLoad | None:
+def _stable(tenants: Tenants, stream: Stream, policy: Policy, answer: Answer) -> StableLoad | None:
     if not answer.stable:
         return None
     missed = _MISSED if answer.missed is None else answer.missed
     return stable_load(tenants, policy, stream.draws(), missed)
 
 
-def curves(
-    tenants: Tenants, stream: Stream, policy: Policy
-) -> dict[str, Sequence[LoadPoint]]:
+def _curves(tenants: Tenants, stream: Stream, policy: Policy) -> dict[str, Sequence[LoadPoint]]:
     """Return figures over the load: of the policy, and of one request after another."""
     if not stream.open:
         return {}

@@ -76,8 +76,8 @@ class Stream:
                 continue
             if not self.open:
                 raise UserError(
-                    f"{option} is for poisson and bursts; in --arrivals {self.kind} a request comes "
-                    "when one has ended"
+                    f"{option} is for poisson and bursts; in --arrivals {self.kind} a request "
+                    "comes when one has ended"
                 )
             if not (isfinite(value) and 0 < value <= 1e9):
                 raise UserError(f"{option} must be above 0 and at most 1e9, got {value:g}")

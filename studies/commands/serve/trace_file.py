@@ -14,6 +14,7 @@ from archloom.evaluators import Floats, Ints
 from archloom.space import did_you_mean
 
 from ...errors import UserError
+from .wishes import place_of
 
 #: columns of times, each with the seconds of its unit
 TIMES: Final = {"time_s": 1.0, "time_ms": 1e-3, "time_us": 1e-6}
@@ -77,7 +78,7 @@ def read_trace(path: Path, names: Sequence[str]) -> Trace:
             faults.append(f"--trace {path}: line {line}: {fault}")
             continue
         seconds.append(float(row[at]) * unit)
-        network.append(names.index(row[heads.index(NETWORK)]))
+        network.append(place_of(row[heads.index(NETWORK)], names))
     if faults:
         raise UserError("\n".join(faults))
     return Trace(np.array(seconds), np.array(network, np.int64))
@@ -112,7 +113,8 @@ def _row_fault(row: Sequence[str], heads: Sequence[str], at: int, names: Sequenc
     else:
         if not (isfinite(time) and time >= 0):
             faults.append(f"{heads[at]} must be a number from 0 up, got {row[at]!r}")
-    name = row[heads.index(NETWORK)]
-    if name not in names:
-        faults.append(f"no network {name!r} is served; {did_you_mean(name, names)}")
+    try:
+        place_of(row[heads.index(NETWORK)], names)
+    except ValueError as error:
+        faults.append(str(error))
     return "; ".join(faults)

@@ -25,11 +25,13 @@ def read_deadlines(texts: Sequence[str], names: Sequence[str]) -> tuple[Deadline
     """
     faults: list[str] = []
     general: Deadline | None = None
-    named: dict[str, Deadline] = {}
+    named: dict[int, Deadline] = {}
     for text in texts:
         name, sign, amount = text.rpartition("=")
         try:
             deadline = _deadline(amount)
+            if sign:
+                named[_new_place(name, names, named)] = deadline
         except ValueError as error:
             faults.append(f"--deadline {text}: {error}")
             continue
@@ -37,13 +39,9 @@ def read_deadlines(texts: Sequence[str], names: Sequence[str]) -> tuple[Deadline
             if general is not None:
                 faults.append(f"--deadline {text}: all networks have one already; name a network")
             general = deadline
-        elif fault := _name_fault(name, names, named):
-            faults.append(f"--deadline {text}: {fault}")
-        else:
-            named[name] = deadline
     if faults:
         raise UserError("\n".join(faults))
-    return tuple(named.get(name, general) for name in names)
+    return tuple(named.get(place, general) for place in range(len(names)))
 
 
 def _deadline(text: str) -> Deadline:
@@ -65,31 +63,51 @@ def read_shares(texts: Sequence[str], names: Sequence[str]) -> tuple[float, ...]
     if not texts:
         return None
     faults: list[str] = []
-    shares: dict[str, float] = {}
+    shares: dict[int, float] = {}
     for text in texts:
         name, sign, amount = text.rpartition("=")
-        fault = _name_fault(name, names, shares) if sign else "must be NETWORK=NUMBER"
-        if fault:
-            faults.append(f"--share {text}: {fault}")
-            continue
         try:
-            shares[name] = float(amount)
-        except ValueError:
-            faults.append(f"--share {text}: {amount!r} is no number")
-            continue
-        if not 1e-6 <= shares[name] <= 1e6:
-            faults.append(f"--share {text}: must be from 1e-06 up to 1e+06")
-    missing = [name for name in names if name not in shares]
+            if not sign:
+                raise ValueError("must be NETWORK=NUMBER")
+            shares[_new_place(name, names, shares)] = _share(amount)
+        except ValueError as error:
+            faults.append(f"--share {text}: {error}")
+    missing = [name for place, name in enumerate(names) if place not in shares]
     if missing and not faults:
         faults.append(f"--share: {', '.join(missing)} has none; give all networks one, or none")
     if faults:
         raise UserError("\n".join(faults))
-    return tuple(shares[name] for name in names)
+    return tuple(shares[place] for place in range(len(names)))
 
 
-def _name_fault(name: str, names: Sequence[str], there: Collection[str]) -> str:
-    if name not in names:
-        return f"no network {name!r} is served; {did_you_mean(name, names)}"
-    if name in there:
-        return f"{name} has one already"
-    return ""
+def _share(text: str) -> float:
+    try:
+        share = float(text)
+    except ValueError:
+        raise ValueError(f"{text!r} is no number") from None
+    if not 1e-6 <= share <= 1e6:
+        raise ValueError("must be from 1e-06 up to 1e+06")
+    return share
+
+
+def place_of(name: str, names: Sequence[str]) -> int:
+    """Return which network a name means; its options may be left out where that is clear.
+
+    Raises:
+        ValueError: none, or several.
+    """
+    if name in names:
+        return names.index(name)
+    short = [place for place, label in enumerate(names) if label.split("(")[0] == name]
+    if len(short) == 1:
+        return short[0]
+    if short:
+        raise ValueError(f"{name!r} means several: {', '.join(names[place] for place in short)}")
+    raise ValueError(f"no network {name!r} is served; {did_you_mean(name, names)}")
+
+
+def _new_place(name: str, names: Sequence[str], there: Collection[int]) -> int:
+    place = place_of(name, names)
+    if place in there:
+        raise ValueError(f"{names[place]} has one already")
+    return place

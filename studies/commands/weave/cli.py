@@ -15,6 +15,16 @@ from ..options import (
     Technology,
     WordBits,
 )
+from .options import (
+    Batch,
+    BufferKib,
+    Chosen,
+    Evaluations,
+    MappingEvaluations,
+    MappingSearch,
+    Maps,
+    Plan,
+)
 
 WEAVE_EXAMPLES: Final = (
     "Example: archloom weave resnet50 bert_base:sequence_length=16 --hardware memory_centric; "
@@ -32,19 +42,8 @@ def weave(
             "(.csv, .json). Options stand behind a colon: bert_base:sequence_length=16,batch=4.",
         ),
     ],
-    hardware: Annotated[
-        str,
-        Option(
-            "--hardware",
-            metavar="HARDWARE",
-            help="An NPU of the Layerweaver paper (memory_centric, compute_centric), a preset, a "
-            "template, or a file.",
-        ),
-    ],
-    batch: Annotated[
-        int | None,
-        Option("--batch", least=1, help="Inferences of a query; else the network's own, mostly 1."),
-    ] = None,
+    hardware: Chosen,
+    batch: Batch = None,
     scheduler: Annotated[
         str | None,
         Option(
@@ -56,48 +55,12 @@ def weave(
     stream: Annotated[
         bool, Option("--stream", help="Endless queries of each network, not one.")
     ] = False,
-    plan: Annotated[
-        str | None,
-        Option(
-            "--plan",
-            metavar="PLANNER",
-            help="Who chooses what of a network runs fused: joint unless said, none for layers.",
-        ),
-    ] = None,
-    evaluations: Annotated[
-        int | None,
-        Option("--evaluations", metavar="N", least=1, help="Plans of each network; 200 at most."),
-    ] = None,
-    mapping: Annotated[
-        str | None,
-        Option("--mapping", metavar="SEARCH", help="Of mappings; an unknown one lists all."),
-    ] = None,
-    mapping_evaluations: Annotated[
-        int | None,
-        Option(
-            "--mapping-evaluations",
-            metavar="N",
-            least=1,
-            help="For each layer, tile and residency.",
-        ),
-    ] = None,
-    buffer_kib: Annotated[
-        int | None,
-        Option(
-            "--buffer-kib",
-            metavar="KIB",
-            least=1,
-            help="Memory for weights; else the NPU's, or half of the outermost on-chip memory.",
-        ),
-    ] = None,
-    maps: Annotated[
-        str,
-        Option(
-            "--maps",
-            metavar="fit|unlimited",
-            help="unlimited: feature maps have all the room that they need, as in the paper.",
-        ),
-    ] = "fit",
+    plan: Plan = None,
+    evaluations: Evaluations = None,
+    mapping: MappingSearch = None,
+    mapping_evaluations: MappingEvaluations = None,
+    buffer_kib: BufferKib = None,
+    maps: Maps = "fit",
     settings: HardwareSettings = None,
     technology: Technology = None,
     word_bits: WordBits = None,

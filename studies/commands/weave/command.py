@@ -1,7 +1,7 @@
 """``archloom weave``: layers of several networks on one chip, woven, bounded, printed and drawn."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -12,8 +12,6 @@ from archloom.evaluators.weaving import (
     schedule_timeline,
     simulated,
     ticked,
-    unfit_layer,
-    weight_stationary_chain,
 )
 from archloom.search import WEAVERS
 from archloom.space import Infeasible
@@ -21,9 +19,10 @@ from archloom.studies.engine.progress import ProgressView, Stages
 from archloom.studies.rendering.pictures import check_picture
 from archloom.studies.rendering.pictures.weaving import WovenRun, save_trace, save_woven
 from archloom.studies.rendering.text import known, new_console, print_json, print_line
-from archloom.studies.solve import FusionEffort, network_chain
+from archloom.studies.solve import FusionEffort
 
 from ...errors import UserError
+from .chains import chains_of, check_maps
 from .chip import Chip
 from .figures import Result, print_csv, result_record
 from .sources import Source
@@ -136,44 +135,6 @@ def weave_networks(
     return 0
 
 
-def chains_of(
-    sources: Sequence[Source], chip: Chip, effort: FusionEffort, stages: Stages
-) -> list[Chain] | Infeasible | None:
-    """Return the chain of each source; why one cannot run; or None if somebody stopped it.
-
-    Raises:
-        UserError: a plan that cannot share the chip.
-    """
-    found: list[Chain] = []
-    for source in sources:
-        if isinstance(source.what, Chain):
-            found.append(replace(source.what, name=source.label))
-            continue
-        try:
-            chain = _chain(source, chip, effort, stages)
-        except ValueError as error:
-            raise UserError(str(error)) from None
-        if chain is None:
-            return None
-        if isinstance(chain, Infeasible):
-            return replace(chain, where=f"{source.label} on {chip.npu.name}: {chain.where}")
-        found.append(replace(chain, name=source.label))
-    return found
-
-
-def _chain(
-    source: Source, chip: Chip, effort: FusionEffort, stages: Stages
-) -> Chain | Infeasible | None:
-    network = source.what
-    assert not isinstance(network, Chain), "the caller has those"
-    if chip.array is not None:
-        return weight_stationary_chain(network, chip.array, source.batch or 1)
-    assert chip.planned is not None, "a chip is one or the other"
-    if source.batch is not None:
-        network = network.with_batch(source.batch)
-    return network_chain(network, chip.planned, effort, stages)
-
-
 def _woven(
     chains: Sequence[Chain],
     sources: Sequence[Source],
@@ -182,7 +143,7 @@ def _woven(
     stages: Stages,
 ) -> Result:
     if weaving.maps == "fit":
-        _check_maps(chains, chip)
+        check_maps(chains, chip)
     try:
         work = ticked(chains, chip.npu)
     except ValueError as error:
@@ -207,18 +168,6 @@ def _batch(source: Source) -> int | None:
     if isinstance(source.what, Chain):
         return None
     return source.batch or source.what.batch
-
-
-def _check_maps(chains: Sequence[Chain], chip: Chip) -> None:
-    """Refuse layers whose maps fit in no way.
-
-    Raises:
-        UserError: they, with amounts and what would help.
-    """
-    wrong = [why for chain in chains if (why := unfit_layer(chain, chip.npu)) is not None]
-    if wrong:
-        hint = "--maps unlimited takes the map buffer to hold whatever networks need"
-        raise UserError("\n".join([*map(str, wrong), hint]))
 
 
 def _draw(result: Result, output: Output, notes: "Console") -> None:

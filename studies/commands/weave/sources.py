@@ -30,7 +30,7 @@ class Source:
     batch: int | None = None
 
 
-def read_sources(texts: Sequence[str], batch: int | None) -> list[Source]:
+def read_sources(texts: Sequence[str], batch: int | None, least: int = 2) -> list[Source]:
     """Return what the words of a command line mean.
 
     A word is ``NAME`` or ``NAME:option=value,option=value``; ``batch`` is an option of each.
@@ -38,9 +38,10 @@ def read_sources(texts: Sequence[str], batch: int | None) -> list[Source]:
     Args:
         texts: words.
         batch: of those that say none.
+        least: networks; one alone has nobody to be woven with.
 
     Raises:
-        UserError: fewer than two words, a network or option that there is none of, a table with
+        UserError: fewer words than that, a network or option that there is none of, a table with
             faults, a network without MACs; of all words at once.
     """
     found: list[Source] = []
@@ -50,7 +51,7 @@ def read_sources(texts: Sequence[str], batch: int | None) -> list[Source]:
             found.append(_read(text, batch))
         except UserError as error:
             faults.append(str(error))
-    if not faults and len(texts) < 2:
+    if not faults and len(texts) < least:
         faults.append(
             f"{texts[0]} is alone: name two networks at least, to be woven with each other; "
             "archloom schedule shows what one does"

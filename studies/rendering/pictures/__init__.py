@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         save_picture as save_picture,
     )
     from .plots import stacked_bars as stacked_bars
+    from .serving import save_serving as save_serving
     from .summary import draw_summary as draw_summary
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

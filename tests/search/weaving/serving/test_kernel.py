@@ -14,6 +14,7 @@ from archloom.search.weaving.serving.kernel import Conduct, serve
 from archloom.search.weaving.serving.policy import RULES, SHED_AT, queue_room
 from archloom.search.weaving.serving.requests import NO_DEADLINE, Outcome, Requests, Steps
 
+from ....cases.sweeps import sweep
 from ....cases.woven import random_ticks
 from ....oracles.serving_events import Account, Request, Rules
 
@@ -116,8 +117,9 @@ def hold_against_the_simulator(
         ].tolist() or (work.first[m + 1] - work.first[m] == 0)
 
 
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("rule", NAMES)
+@pytest.mark.parametrize(
+    ("rule", "seed"), sweep([(rule, seed) for seed in range(40) for rule in NAMES], 40)
+)
 def test_every_time_stamp_is_that_of_the_account(rule: str, seed: int) -> None:
     rng = np.random.default_rng([seed, NAMES.index(rule)])
     for _ in range(100):

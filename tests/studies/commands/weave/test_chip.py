@@ -7,7 +7,6 @@ from archloom.space.design_space.presets import preset
 from archloom.studies.commands.weave.chip import Asked, find_chip
 from archloom.studies.errors import UserError
 
-
 REST = (
     *("pe_x=16", "pe_y=16", "weight_spad_bytes=64", "input_spad_bytes=32"),
     *("output_spad_bytes=32", "dram_channels=1", "clock_mhz=400"),

@@ -15,11 +15,11 @@ from archloom.evaluators.weaving import Chain, Npu
 from archloom.space import is_amount, is_whole
 
 from .arrivals import Draws, draws_of, networks_of, open_requests
-from .goodput_bound import goodput_bound
 from .policy import Policy
 from .serving import served
-from .stable_load import stable_load
+from .stability import stable_load
 from .tenants import Deadline, Tenants
+from .upper_bounds import goodput_bound
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,8 @@ class Demand:
             design busy all the time.
         requests: that are served in a run.
         seed: of a study; all designs get the same draws.
-        missed_share: of a stable load, the share of requests that may be missed.
+        missed_share: of a stable load, the share of requests that may be missed; None if nobody
+            asks for one, which saves most of the time.
         policy: how requests are served.
 
     Raises:
@@ -47,7 +48,7 @@ class Demand:
     offered_qps: float | None = None
     requests: int = 500
     seed: int = 0
-    missed_share: float = 0.01
+    missed_share: float | None = 0.01
     policy: Policy = field(default_factory=lambda: Policy("strings", shed=1.3))
 
     def __post_init__(self) -> None:
@@ -68,8 +69,9 @@ class Demand:
             )
         if not is_whole(self.requests, 1, 10**7):
             raise ValueError(f"requests must be a whole number up to 10**7, got {self.requests!r}")
-        if not (is_amount(self.missed_share, 0.0, 1.0) and self.missed_share < 1.0):
-            raise ValueError(f"missed_share must be from 0 and below 1, got {self.missed_share!r}")
+        share = self.missed_share
+        if share is not None and not (is_amount(share, 0.0, 1.0) and share < 1.0):
+            raise ValueError(f"missed_share must be from 0 and below 1, got {share!r}")
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ class DesignValue:
     Attributes:
         bound_per_s: no policy gets more worth a second out of these requests.
         goodput_per_s: worth of the requests in time, per second.
-        stable_qps: most requests a second with few misses; None if no network has a deadline.
+        stable_qps: most requests a second with few misses; None if nobody asks, or no network has a
+            deadline.
         stable_bound_qps: no policy has a higher one; None as before.
     """
 
@@ -127,11 +130,9 @@ def design_value(chains: Sequence[Chain], npu: Npu, demand: Demand) -> DesignVal
         tenants, demand.policy, open_requests(draws, tenants.rates * load, tenants.within)
     )
     worth = float(np.array(demand.weights)[found.network[found.in_time]].sum())
-    stable = (
-        None
-        if all(deadline is None for deadline in deadlines)
-        else stable_load(tenants, demand.policy, draws, demand.missed_share, 0.004)
-    )
+    stable = None
+    if demand.missed_share is not None and any(deadline is not None for deadline in deadlines):
+        stable = stable_load(tenants, demand.policy, draws, demand.missed_share, 0.004)
     return DesignValue(
         value_bound(chains, npu, demand),
         worth / found.horizon * tenants.ticks_per_s,

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from math import inf
 
 from .arrivals import Draws, networks_of, open_requests
-from .goodput_bound import load_bound
 from .policy import Policy
-from .serving import missed_at_most
+from .serving import few_missed
 from .tenants import Tenants
+from .upper_bounds import load_bound
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,8 @@ def stable_load(
     if not 0.0 <= missed_share < 1.0:
         raise ValueError(f"a share of misses must be from 0 and below 1, got {missed_share!r}")
     count = len(draws.times)
-    missed = int(missed_share * count)
+    # 0.29 x 100 is a hair below 29
+    missed = int(missed_share * count + 1e-9)
     total = float(tenants.rates.sum())
     at_one = open_requests(draws, tenants.rates, tenants.within)
     bound = load_bound(
@@ -72,17 +73,14 @@ def stable_load(
         int(tenants.within.max()),
         missed,
     )
-    runs = 0
-
-    def few(load: float) -> bool:
-        nonlocal runs
-        runs += 1
-        requests = open_requests(draws, tenants.rates * load, tenants.within)
-        return missed_at_most(tenants, policy, requests, missed)
-
+    few = few_missed(tenants, policy, count, missed)
     # beyond load 1 a resource is overloaded; a short run may still get there
-    low, high = 0.0, min(bound, 2.0)
+    low, high, runs = 0.0, min(bound, 2.0), 0
     while high - low > tolerance:
         middle = (low + high) / 2
-        low, high = (middle, high) if few(middle) else (low, middle)
+        runs += 1
+        if few(open_requests(draws, tenants.rates * middle, tenants.within)):
+            low = middle
+        else:
+            high = middle
     return StableLoad(low, low * total * tenants.ticks_per_s, bound, missed_share, runs)

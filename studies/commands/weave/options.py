@@ -1,0 +1,68 @@
+"""Options of commands that run several networks on one chip."""
+
+from typing import Annotated
+
+from ..options import Option
+
+Chosen = Annotated[
+    str,
+    Option(
+        "--hardware",
+        metavar="HARDWARE",
+        help="An NPU of the Layerweaver paper (memory_centric, compute_centric), a preset, a "
+        "template, or a file.",
+    ),
+]
+
+Batch = Annotated[
+    int | None,
+    Option("--batch", least=1, help="Inferences of a query; else the network's own, mostly 1."),
+]
+
+Plan = Annotated[
+    str | None,
+    Option(
+        "--plan",
+        metavar="PLANNER",
+        help="Who chooses what of a network runs fused: joint unless said, none for layers.",
+    ),
+]
+
+Evaluations = Annotated[
+    int | None,
+    Option("--evaluations", metavar="N", least=1, help="Plans of each network; 200 at most."),
+]
+
+MappingSearch = Annotated[
+    str | None,
+    Option("--mapping", metavar="SEARCH", help="Of mappings; an unknown one lists all."),
+]
+
+MappingEvaluations = Annotated[
+    int | None,
+    Option(
+        "--mapping-evaluations",
+        metavar="N",
+        least=1,
+        help="For each layer, tile and residency.",
+    ),
+]
+
+BufferKib = Annotated[
+    int | None,
+    Option(
+        "--buffer-kib",
+        metavar="KIB",
+        least=1,
+        help="Memory for weights; else the NPU's, or half of the outermost on-chip memory.",
+    ),
+]
+
+Maps = Annotated[
+    str,
+    Option(
+        "--maps",
+        metavar="fit|unlimited",
+        help="unlimited: feature maps have all the room that they need, as in the paper.",
+    ),
+]
