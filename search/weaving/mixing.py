@@ -83,7 +83,7 @@ def mixed_order(work: Ticks, shares: Sequence[float], target: float | None, laye
     queries = _queries(work, np.asarray(shares, np.float64), layers)
     at = SERIAL if target is None else int(target * work.buffer)
     order = _blank(work, queries)
-    stream_order(work, Mix(queries, _AHEAD, deficits(work, True), at), len(order), order)
+    stream_order(work, Mix(queries, _AHEAD, deficits(work, True), at), order)
     return Order(order, np.empty(0, np.int64))
 
 
@@ -101,7 +101,7 @@ def alone_ticks(work: Ticks) -> Ints:
 
 def _done(work: Ticks, queries: Ints, needs: Ints, target: int) -> int:
     order = _blank(work, queries)
-    return int(stream_order(work, Mix(queries, _AHEAD, needs, target), len(order), order))
+    return int(stream_order(work, Mix(queries, _AHEAD, needs, target), order))
 
 
 def _blank(work: Ticks, queries: Ints) -> Ints:

@@ -5,7 +5,7 @@ import pytest
 
 from archloom.evaluators.bounds.two_engines import engine_demand, tight_engine_demand
 from archloom.evaluators.fusion.plan import NetworkCost
-from archloom.evaluators.weaving.plan_chain import plan_chain
+from archloom.evaluators.weaving.from_plan import plan_chain
 from archloom.search.software.planners import plans_of
 from archloom.search.software.search import (
     SoftwareSettings,
