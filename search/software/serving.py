@@ -23,11 +23,11 @@ from archloom.evaluators.weaving import (
     rooms_of,
     ticked,
 )
+from archloom.search.objectives import Tenant, mean_worth, shares
 from archloom.search.weaving import MixedStream, alone_ticks, mixed_stream
 from archloom.space import Infeasible
 from archloom.space.hardware import Hardware
 
-from ..objectives import Tenant, mean_worth, shares
 from .request_load import stable_rate
 
 #: of a memory for weights and maps, what maps get of that which the largest plan leaves free

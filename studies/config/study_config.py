@@ -15,10 +15,8 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    SerializerFunctionWrapHandler,
     ValidationError,
     ValidationInfo,
-    model_serializer,
     model_validator,
 )
 
@@ -30,7 +28,6 @@ from archloom.search import (
     HARDWARE_OPTIMIZERS,
     MAPPING_SEARCHES,
     TDP,
-    Limit,
     ObjectiveSet,
 )
 from archloom.space import Fault, Faults, Place, did_you_mean
@@ -41,12 +38,18 @@ from .component_choice import Choice, choice_faults, complete, frozen_options, n
 from .errors import ConfigError, faults_of, read_document, refusal
 from .location import STUDY_NAME, Database, Location, SharedStudy, given_database, location_of
 from .mapping_constraints import Readable, unfit
-from .objectives import LIMITED, Limits, Objectives
-from .objectives_check import OF_KNOWN_LIMITS, OF_KNOWN_OBJECTIVES
-from .quantities import AreaMm2, PowerW, RoundLimits, TimeS
+from .objectives import (
+    OF_KNOWN_LIMITS,
+    OF_KNOWN_OBJECTIVES,
+    Constraints,
+    Objectives,
+    Tenants,
+    for_tenants,
+    with_deadlines,
+)
+from .quantities import RoundLimits, TimeS
 from .selection import Pick
 from .start_from import StartSource
-from .tenants import Tenants, with_deadlines
 from .workload_reference import absolute
 from .workloads import HeldOut, Searched
 
@@ -112,18 +115,6 @@ def _obeyable(software: "Software", info: ValidationInfo) -> "Software":
     return software
 
 
-def _for_tenants(software: "Software", info: ValidationInfo) -> "Software":
-    """Refuse plans that fill the buffer with weights of one network for ever."""
-    from archloom.search.software import plans_of
-
-    if info.data.get("tenants") and plans_of(software.fusion) == "steady":
-        raise ValueError(
-            f"fusion {software.fusion!r} keeps weights of one network on the chip for ever, and "
-            "tenants share it: choose joint, fast or another planner"
-        )
-    return software
-
-
 def _to_the_end(halving: Choice, info: ValidationInfo) -> Choice:
     """Refuse to stop trials early where their results have to prove something."""
     if info.data.get("mode") == "exact" and halving.name != "none":
@@ -140,38 +131,6 @@ Share = Annotated[float, Field(gt=0, le=1)]
 
 class _Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class Constraints(_Section):
-    """Caps of a design, and limits of what its software reaches.
-
-    A design above a cap, or whose bound is beyond a limit, is never proposed; one that breaks a
-    limit in spite of its bound is no member of the front.
-    """
-
-    area_mm2: AreaMm2 | None = None
-    tdp_w: PowerW | None = None
-    edp_js: Limits = ()
-    energy_j: Limits = ()
-    latency_s: Limits = ()
-    throughput_per_s: Limits = ()
-    perf_per_tdp_per_s_w: Limits = ()
-    utilisation: Limits = ()
-    goodput_per_s: Limits = ()
-    stable_load_per_s: Limits = ()
-    stp: Limits = ()
-    deadline_ratio: Limits = ()
-
-    @property
-    def limits(self) -> tuple[Limit, ...]:
-        """All limits, in the order of the fields."""
-        return tuple(limit for key in LIMITED for limit in getattr(self, key))
-
-    @model_serializer(mode="wrap")
-    def _given(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Leave out the limits that there are none of."""
-        dumped: dict[str, Any] = handler(self)
-        return {key: value for key, value in dumped.items() if key not in LIMITED or value != []}
 
 
 class Software(_Section):
@@ -296,7 +255,7 @@ class StudyConfig(_Section):
     trials: Count
     batch_size: Count = 8
     logical_workers: Count = 1
-    software: Annotated[Software, AfterValidator(_obeyable), AfterValidator(_for_tenants)] = (
+    software: Annotated[Software, AfterValidator(_obeyable), AfterValidator(for_tenants)] = (
         Software()
     )
     executor: ExecutorChoice = ExecutorChoice()

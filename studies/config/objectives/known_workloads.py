@@ -10,8 +10,8 @@ from archloom.search import Tenant
 from archloom.space import Fault, KeyPath, Place
 from archloom.space.workload import Network
 
-from .errors import error_details
-from .objectives import LIMITED, listed, sound_limit, sound_objective
+from ..errors import error_details
+from .entries import LIMITED, listed, sound_limit, sound_objective
 
 Handler = Callable[[Any], Any]
 _FaultsOf = Callable[[Any, Sequence[Network], Sequence[Tenant]], Iterable[Fault]]

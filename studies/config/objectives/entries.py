@@ -14,8 +14,8 @@ from pydantic import PlainSerializer, PlainValidator, ValidationInfo
 from archloom.search import METRICS, Aggregate, Limit, Objective, ObjectiveSet
 from archloom.space import Faults, KeyPath, Place, did_you_mean
 
-from .errors import EntryError, collecting, entry_error, refusal
-from .quantities import positive
+from ..errors import EntryError, collecting, entry_error, refusal
+from ..quantities import positive
 from .tenants import stored_deadlines, with_deadlines
 
 if TYPE_CHECKING:

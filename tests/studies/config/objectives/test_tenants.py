@@ -8,14 +8,14 @@ import yaml
 from archloom.search.objectives.limits import Limit
 from archloom.search.objectives.objective import Objective
 from archloom.search.objectives.tenants import Tenant
-from archloom.studies.config.objectives import held_out_objectives, stored_objective_set
+from archloom.studies.config.objectives.entries import held_out_objectives, stored_objective_set
 from archloom.studies.config.study_config import load_config, parse_stored
 from archloom.studies.engine.study import header_of
 from archloom.studies.storage.header import LATER, differences
 from archloom.studies.storage.parts import STUDY
 
-from ...cases.studies import TINY, tiny_config, write_study
-from .test_study_config import errors_of
+from ....cases.studies import TINY, tiny_config, write_study
+from ..test_study_config import errors_of
 
 TWO = TINY.replace("[tiny_cnn]", "[tiny_cnn, {network: tiny_mlp, batch: 4}]")
 MLP = "'tiny_mlp(batch=4)'"

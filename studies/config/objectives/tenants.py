@@ -8,11 +8,12 @@ from pydantic import PlainSerializer, PlainValidator, ValidationInfo
 from archloom.search import Limit, Objective, Tenant
 from archloom.space import Faults, Place, did_you_mean
 
-from .errors import EntryError, collecting, entry_error, refusal
-from .quantities import positive
+from ..errors import EntryError, collecting, entry_error, refusal
+from ..quantities import positive
 
 if TYPE_CHECKING:
-    from .workloads import Workload
+    from ..study_config import Software
+    from ..workloads import Workload
 
 _KEYS: Final = ("workload", "share", "weight", "deadline_ms")
 
@@ -109,3 +110,15 @@ def with_deadlines(limits: Sequence[Limit], deadlines: bool) -> tuple[Limit, ...
 def stored_deadlines(config: Mapping[str, Any]) -> bool:
     """Return whether a tenant of a study's directory has a deadline."""
     return any("deadline_ms" in tenant for tenant in config.get("tenants", ()))
+
+
+def for_tenants(software: "Software", info: ValidationInfo) -> "Software":
+    """Refuse plans that fill the buffer with weights of one network for ever."""
+    from archloom.search.software import plans_of
+
+    if info.data.get("tenants") and plans_of(software.fusion) == "steady":
+        raise ValueError(
+            f"fusion {software.fusion!r} keeps weights of one network on the chip for ever, and "
+            "tenants share it: choose joint, fast or another planner"
+        )
+    return software
