@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from .constraints import Constraints as Constraints
     from .entries import (
         Objectives as Objectives,
-        held_out_objectives as held_out_objectives,
         stored_objective_set as stored_objective_set,
     )
     from .known_workloads import (
