@@ -108,7 +108,7 @@ def servers(front: Iterable[Trial]) -> list[Server]:
 
 def compare(options: argparse.Namespace) -> None:
     """Print the most goodput of each way within some areas."""
-    config = load_config(STUDY, lambda study: study.model_copy(update=changed(options)))
+    config = load_config(options.study, lambda study: study.model_copy(update=changed(options)))
     study, front = ran(config, options.out / "together")
     ways = {"searched for both": servers(front), "for one, shared": [], "two chips": []}
     fronts = []
@@ -132,7 +132,8 @@ def most(found: Iterable[Server], area_mm2: float) -> float:
 
 def bounds(options: argparse.Namespace) -> None:
     """Print how far random designs are above both bounds of goodput."""
-    study = prepare(load_config(STUDY), load_config(STUDY).space)
+    config = load_config(options.study)
+    study = prepare(config, config.space)
     problem, rng = study.problem, np.random.default_rng(options.seed)
     loose, tight = [], []
     for candidate in problem.sample(rng, options.designs, (), 10_000):
@@ -159,6 +160,7 @@ def main() -> None:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=("compare", "bounds"))
+    parser.add_argument("--study", type=Path, default=STUDY)
     parser.add_argument("--trials", type=int, default=24)
     parser.add_argument("--designs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=1)
