@@ -38,10 +38,10 @@ def drawn(space: HardwareSpace, rng: np.random.Generator) -> Hardware:
         [
             (template, fusion, seed)
             for seed in range(20)
-            for template in ("casco_edge", "fast")
+            for template in ("casco_edge", "fast", "serving")
             for fusion in ("joint", "none", "casco")
         ],
-        12,
+        18,
     ),
 )
 def test_no_chain_takes_less_of_an_engine(template: str, fusion: str, seed: int) -> None:
