@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 _KEYS: Final = ("workload", "share", "weight", "deadline_ms")
 
+#: shares differ by so much at the most; a stream has some requests of each tenant
+MOST_RATIO: Final = 1000.0
+
 #: what a deadline asks of a design: that a request alone keeps it
 _IN_TIME: Final = Limit(Objective("deadline"), 1.0)
 
@@ -39,6 +42,13 @@ def _read_tenants(entries: Any, info: ValidationInfo) -> tuple[Tenant, ...]:
             if tenant.workload in [other.workload for other in tenants]:
                 raise entry_error(f"{tenant.workload} is a tenant already", *_where(entry))
             tenants.append(tenant)
+    given = [tenant.share for tenant in tenants]
+    if not faults and tenants and max(given) > MOST_RATIO * min(given):
+        faults.add(
+            Place(),
+            f"shares are from {min(given):g} to {max(given):g}; the largest may be {MOST_RATIO:g} "
+            "times the least: leave out who hardly ever comes",
+        )
     if faults:
         raise refusal(faults, entries)
     return tuple(tenants)

@@ -128,3 +128,9 @@ def test_plans_that_keep_weights_for_ever_are_refused(tmp_path: Path) -> None:
     text = TINY.replace("fusion: casco", "fusion: fast_printed") + "tenants: [tiny_cnn]\n"
     (found,) = errors_of(tmp_path, text)
     assert "software: fusion 'fast_printed' keeps weights of one network on the chip" in found
+
+
+def test_shares_that_differ_too_much_are_refused(tmp_path: Path) -> None:
+    tenants = f"tenants: [{{workload: tiny_cnn, share: 2000}}, {{workload: {MLP}}}]\n"
+    (found,) = errors_of(tmp_path, TWO + tenants)
+    assert "tenants: shares are from 1 to 2000; the largest may be 1000 times the least" in found
