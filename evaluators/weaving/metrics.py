@@ -32,6 +32,7 @@ class StreamMetrics:
         mean_slowdown, worst_slowdown: float64[k], turnaround over isolated time; infinite where
             no query ended.
         compute_active, memory_active: shares of the time in which the engines worked.
+        spilled_bytes: maps of paused networks that were written out, and read again.
     """
 
     elapsed_ticks: int
@@ -42,6 +43,7 @@ class StreamMetrics:
     worst_slowdown: Floats
     compute_active: float
     memory_active: float
+    spilled_bytes: int
 
     @property
     def antt(self) -> float:
@@ -110,5 +112,6 @@ def stream_metrics(
         mean,
         np.where(completed > 0, longest / isolated, inf),
         float(spent[:, 0].sum() / elapsed),
-        float(spent[:, 1].sum() / elapsed),
+        float((spent[:, 1].sum() + 2 * stamps.spilled_bytes) / elapsed),
+        stamps.spilled_bytes,
     )

@@ -18,6 +18,7 @@ from .engines import (
     run_layer,
     wait_until,
 )
+from .spills import may_spill, spilled_stamps
 from .ticks import Ticks
 
 #: what all ticks and bytes of a schedule may add up to, so that no sum leaves int64
@@ -45,11 +46,13 @@ class Stamps:
         part: int64[steps], which part of :class:`Ticks` runs.
         fetched: int64[steps], when its last byte is there.
         done: int64[steps], when it is done.
+        spilled_bytes: feature maps of paused networks that were written out, and read again.
     """
 
     part: Ints
     fetched: Ints
     done: Ints
+    spilled_bytes: int = 0
 
     @property
     def makespan(self) -> int:
@@ -109,6 +112,9 @@ def simulated(work: Ticks, order: Order) -> Stamps:
     _check(work, order)
     parts = parts_of(work.first, order.chain)
     fetched, done = np.empty_like(parts), np.empty_like(parts)
+    if may_spill(work):
+        spilled = spilled_stamps(work, parts, order.chain, order.release, fetched, done)
+        return Stamps(parts, fetched, done, spilled)
     _stamped(work, parts, order.release, fetched, done)
     return Stamps(parts, fetched, done)
 
@@ -119,6 +125,8 @@ def makespan(work: Ticks, order: Order) -> int:
     Raises:
         ValueError: as of :func:`simulated`.
     """
+    if may_spill(work):
+        return simulated(work, order).makespan
     _check(work, order)
     return int(_makespan(work, order.chain, order.release))
 
@@ -129,7 +137,9 @@ def _check(work: Ticks, order: Order) -> None:
         raise ValueError(f"an order of {work.chains} chains has a step of another one")
     if len(release) not in (0, len(chain)):
         raise ValueError(f"an order of {len(chain)} steps has {len(release)} releases")
-    longest = max(int(row.max()) for row in (work.fetch, work.compute, work.maps))
+    longest = max(int(row.max(initial=0)) for row in (work.fetch, work.compute, work.maps))
+    if may_spill(work):
+        longest += work.chains * int(work.live.max())
     latest = int(release.max()) if len(release) else 0
     if 3 * len(chain) * longest + latest > MOST_SCHEDULED:
         raise ValueError(

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from archloom.space import Infeasible, InfeasibleError
+
 from ..arrays import Ints
 from .chain import Chain, Npu
 
@@ -30,6 +32,7 @@ class Ticks(NamedTuple):
         layer: int64[n], which layer of its chain a part belongs to.
         buffer: bytes of weights that fit.
         map_buffer: bytes of feature maps that fit.
+        maps_bounded: whether that is a limit. If not, the buffer is taken to grow with what runs.
     """
 
     first: Ints
@@ -41,6 +44,7 @@ class Ticks(NamedTuple):
     layer: Ints
     buffer: int
     map_buffer: int
+    maps_bounded: bool = False
 
     @property
     def chains(self) -> int:
@@ -48,18 +52,28 @@ class Ticks(NamedTuple):
         return len(self.first) - 1
 
 
-def ticked(chains: Sequence[Chain], npu: Npu) -> Ticks:
+def ticked(chains: Sequence[Chain], npu: Npu, *, maps_bounded: bool = False) -> Ticks:
     """Return chains in ticks of an NPU.
 
     Cycles become ticks once, rounded up, so that all that follows is exact in integers. A layer of
     w bytes comes in p = ceil(w / buffer) parts, part i with w (i + 1) // p - w i // p of them; the
     same of its cycles and maps. Between two parts all maps of the layer live.
 
+    Args:
+        chains: at least one.
+        npu: what they share.
+        maps_bounded: whether the map buffer is a limit: maps of paused networks are then written
+            out where they do not fit. Otherwise it is taken to grow with the networks and their
+            batch, as Layerweaver's authors do ("Context Switch Overhead" in Section III-E).
+
     Raises:
         ValueError: no chains, or ticks that add up to more than 2**50.
+        InfeasibleError: a layer whose maps alone exceed a map buffer that is a limit.
     """
     if not chains:
         raise ValueError("there are no chains to weave; name at least one network")
+    if maps_bounded:
+        _check_maps(chains, npu)
     ratio = Fraction(npu.dram_bytes_per_s) / npu.clock_hz
     parts = [_parts(chain, ratio, npu) for chain in chains]
     total = sum(sum(int(v) for v in p[row]) for p in parts for row in range(3))
@@ -70,8 +84,8 @@ def ticked(chains: Sequence[Chain], npu: Npu) -> Ticks:
         )
     rows = [np.concatenate([p[row] for p in parts]) for row in range(6)]
     first = np.concatenate([[0], np.cumsum([len(p[0]) for p in parts])]).astype(np.int64)
-    buffers = npu.weight_buffer_bytes, npu.map_buffer_bytes
-    return Ticks(first, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], *buffers)
+    room = npu.weight_buffer_bytes, npu.map_buffer_bytes, maps_bounded
+    return Ticks(first, rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], *room)
 
 
 def repeated(work: Ticks, queries: Sequence[int]) -> Ticks:
@@ -89,6 +103,23 @@ def repeated(work: Ticks, queries: Sequence[int]) -> Ticks:
         live=work.live[rows],
         layer=work.layer[rows],
     )
+
+
+def _check_maps(chains: Sequence[Chain], npu: Npu) -> None:
+    for chain in chains:
+        needed = np.maximum(chain.footprint_bytes, chain.live_bytes)
+        largest = int(needed.argmax())
+        if needed[largest] > npu.map_buffer_bytes:
+            raise InfeasibleError(
+                Infeasible(
+                    "map_overflow",
+                    f"{chain.name}, layer {chain.layers[largest]} on {npu.name}",
+                    float(needed[largest]),
+                    float(npu.map_buffer_bytes),
+                    "bytes",
+                    "take a smaller batch or a larger map buffer",
+                )
+            )
 
 
 def _parts(chain: Chain, ratio: Fraction, npu: Npu) -> list[Ints]:

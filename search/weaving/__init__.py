@@ -17,10 +17,9 @@ if TYPE_CHECKING:
         alone_ticks as alone_ticks,
         mixed_stream as mixed_stream,
     )
-    from .protocol import Weaver as Weaver, WeaverFactory as WeaverFactory
+    from .protocol import WeaverFactory as WeaverFactory
     from .result import (
         Stream as Stream,
-        StreamLimits as StreamLimits,
         Woven as Woven,
         stream_limits as stream_limits,
         streamed as streamed,

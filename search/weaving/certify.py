@@ -101,12 +101,14 @@ def certified(work: Ticks, seed: int = 0, effort: int = EFFORT) -> Woven:
     width, merge = 1, 1
     while not held.best.proven and held.best.effort < effort:
         left = effort - held.best.effort
-        held.search(f"beam of {width}", width, 0, left)
+        beam = held.search(f"beam of {width}", width, 0, left)
         width *= _WIDER
-        if held.best.proven or held.best.effort >= effort:
+        if beam.exact or held.best.proven or held.best.effort >= effort:
             break
         left = effort - held.best.effort
-        held.search(f"diagram of {merge} states a cell", 0, merge, left)
+        # what is exact and yet above its bound spills maps, which diagrams do not see
+        if held.search(f"diagram of {merge} states a cell", 0, merge, left).exact:
+            break
         merge *= _WIDER
     return held.best
 
