@@ -5,8 +5,9 @@ Read ``chain.py`` (what a network's layers cost; the engines and buffers), ``tic
 whole numbers) and ``engines.py`` (the recursion that all else runs on). ``simulator.py`` gives the
 time stamps of a schedule, with ``spills.py`` where maps do not fit, ``metrics.py`` what a stream of
 queries gets; ``bounds.py`` and ``throughput.py`` say what no schedule is below or above.
-``weight_stationary.py`` is a layer model without a search of mappings; ``from_plan.py`` makes chains
-of evaluated plans, on hardware that ``buffer_split.py`` splits. ``timeline.py`` is for pictures.
+``weight_stationary.py`` is a layer model without a search of mappings; ``from_plan.py`` makes
+chains of evaluated plans, on hardware that ``buffer_split.py`` splits. ``timeline.py`` is for
+pictures.
 """
 
 from typing import TYPE_CHECKING
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     )
     from .metrics import StreamMetrics as StreamMetrics, stream_metrics as stream_metrics
     from .one_query import QueryMetrics as QueryMetrics, query_metrics as query_metrics
-    from .rooms import Rooms as Rooms, npu_of as npu_of, rooms_of as rooms_of
     from .simulator import (
         Order as Order,
         makespan as makespan,

@@ -21,7 +21,6 @@ from archloom.evaluators.bounds import (
     tight_engine_demand,
     tight_pass_bounds,
 )
-from archloom.evaluators.weaving import rooms_of
 from archloom.search.objectives import (
     METRICS,
     EngineTimes,
@@ -33,7 +32,7 @@ from archloom.search.objectives import (
 )
 from archloom.space import Infeasible
 from archloom.space.design_space import HardwareSpace, Point
-from archloom.space.hardware import Hardware, pass_batch
+from archloom.space.hardware import Hardware, pass_batch, rooms_of
 from archloom.space.workload import Network
 from archloom.surrogates import domain_features
 
