@@ -3,8 +3,8 @@
 :mod:`.hardware` proposes designs and :mod:`.budget` shares effort out among them; :mod:`.software`
 finds the best plan of a design with :mod:`.fusion`, which asks :mod:`.mapping` for the mappings.
 Imports point from software to fusion to mapping. :mod:`.weaving` orders the layers of several
-networks. :mod:`.objectives` and ``pareto.py`` say what is best, ``seeds.py`` derives all randomness,
-:mod:`.registry` knows every search by its name.
+networks. :mod:`.objectives` and ``pareto.py`` say what is best, ``seeds.py`` derives all
+randomness, :mod:`.registry` knows every search by its name.
 """
 
 from typing import TYPE_CHECKING

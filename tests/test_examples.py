@@ -1,4 +1,4 @@
-"""Files for clusters in examples/: as far as that can be seen without Slurm and Kubernetes."""
+"""Files in examples/; those for clusters as far as is seen without Slurm and Kubernetes."""
 
 import re
 import subprocess
@@ -10,6 +10,8 @@ import yaml
 from click.testing import CliRunner
 
 from archloom.studies.cli import app
+from archloom.studies.config.study_config import load_config
+from archloom.studies.engine.study import prepare
 
 from .source_tree import ROOT
 
@@ -74,3 +76,10 @@ def test_all_files_mean_the_ray_of_the_constraints() -> None:
     _, cluster = yaml.safe_load_all((FOLDER / "kuberay.yaml").read_text())
     assert cluster["spec"]["rayVersion"] == ray
     assert f"FROM rayproject/ray:{ray}-" in (FOLDER / "Dockerfile").read_text()
+
+
+def test_the_serving_study_begins() -> None:
+    config = load_config(ROOT / "examples" / "serving.yaml")
+    assert [tenant.workload for tenant in config.tenants] == [w.label for w in config.workloads]
+    problem = prepare(config, config.space).problem
+    assert 1000 < len(problem.feasible()) < problem.space.cardinality

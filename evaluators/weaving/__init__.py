@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     )
     from .metrics import StreamMetrics as StreamMetrics, stream_metrics as stream_metrics
     from .one_query import QueryMetrics as QueryMetrics, query_metrics as query_metrics
-    from .rooms import Rooms as Rooms, npu_of as npu_of, rooms_of as rooms_of
     from .simulator import (
         Order as Order,
         Stamps as Stamps,

@@ -21,14 +21,7 @@ from archloom.evaluators.bounds import (
     tight_engine_demand,
     tight_pass_bounds,
 )
-from archloom.evaluators.weaving import rooms_of
-from archloom.space import Infeasible
-from archloom.space.design_space import HardwareSpace, Point
-from archloom.space.hardware import Hardware, pass_batch
-from archloom.space.workload import Network
-from archloom.surrogates import domain_features
-
-from ..objectives import (
+from archloom.search.objectives import (
     METRICS,
     EngineTimes,
     ObjectiveSet,
@@ -37,6 +30,12 @@ from ..objectives import (
     least_together,
     limit_reason,
 )
+from archloom.space import Infeasible
+from archloom.space.design_space import HardwareSpace, Point
+from archloom.space.hardware import Hardware, pass_batch, rooms_of
+from archloom.space.workload import Network
+from archloom.surrogates import domain_features
+
 from ..seeds import derived_seed
 
 #: EDP, area and TDP, without limits.

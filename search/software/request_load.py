@@ -15,7 +15,7 @@ from archloom.search.weaving.serving import (
     Policy,
     Tenants,
     draws_of,
-    missed_at_most,
+    few_missed,
     open_requests,
 )
 
@@ -58,10 +58,11 @@ def stable_rate(
     tenants = Tenants(tuple(chains), npu, tuple(map(Deadline, deadlines_s)), tuple(shares))
     draws = draws_of(REQUESTS, seed)
     policies = _WOVEN if all_fit(tenants.work) else (_ONE_BY_ONE,)
+    few = [few_missed(tenants, policy, REQUESTS, _LATE) for policy in policies]
 
     def stable(load: float) -> bool:
         requests = open_requests(draws, tenants.rates * load, tenants.within)
-        return any(missed_at_most(tenants, policy, requests, _LATE) for policy in policies)
+        return any(kept(requests) for kept in few)
 
     most = float(tenants.rates.sum()) * tenants.ticks_per_s
     if stable(1.0):

@@ -7,6 +7,7 @@ they are reached, not promised; the stable load is that of requests which come a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -15,19 +16,16 @@ from archloom.evaluators.fusion import NetworkCost
 from archloom.evaluators.weaving import (
     Chain,
     Npu,
-    Rooms,
     Ticks,
     isolated_ticks,
-    npu_of,
     plan_chain,
-    rooms_of,
     ticked,
 )
+from archloom.search.objectives import Tenant, mean_worth, shares
 from archloom.search.weaving import MixedStream, alone_ticks, mixed_stream
 from archloom.space import Infeasible
-from archloom.space.hardware import Hardware
+from archloom.space.hardware import Hardware, Rooms, rooms_of
 
-from ..objectives import Tenant, mean_worth, shares
 from .request_load import stable_rate
 
 #: of a memory for weights and maps, what maps get of that which the largest plan leaves free
@@ -144,6 +142,18 @@ def _woven(
     work = ticked(chains, npu)
     stream = mixed_stream(work, (passes / passes.sum()).tolist())
     return _Woven(chains, npu, work, passes, stream)
+
+
+def npu_of(hardware: Hardware, weight_buffer_bytes: int, map_buffer_bytes: int) -> Npu:
+    """Return both engines of a chip with such buffers.
+
+    A clock that is not whole in Hz counts as the next lower whole one.
+    """
+    clock_hz = int(Fraction(hardware.frequency_mhz) * 10**6)
+    bytes_per_cycle = Fraction(hardware.levels[-1].bandwidth_words) * hardware.word_bits / 8
+    return Npu(
+        hardware.name, bytes_per_cycle * clock_hz, clock_hz, weight_buffer_bytes, map_buffer_bytes
+    )
 
 
 def _stable_load(woven: _Woven, sharing: Sharing) -> float:

@@ -12,7 +12,15 @@ import numpy as np
 
 from archloom.evaluators import Ints
 from archloom.evaluators.jit import allocating, compiled, helper
-from archloom.evaluators.weaving import DONE, Engines, Ticks, lead, new_engines, run_layer
+from archloom.evaluators.weaving import (
+    DONE,
+    Engines,
+    Ticks,
+    lead,
+    new_engines,
+    queue_room,
+    run_layer,
+)
 
 #: target of a stream that runs one query after another
 SERIAL = -1
@@ -152,16 +160,15 @@ def _chosen(work: Ticks, mix: Mix, progress: Progress, engines: Engines) -> int:
 
 
 @compiled
-def stream_order(work: Ticks, mix: Mix, room: int, order: Ints) -> int:
+def stream_order(work: Ticks, mix: Mix, order: Ints) -> int:
     """Write the order of a stream of all queries of a mix; return when the last of them is done.
 
     Args:
         work: the chains.
         mix: what is asked for.
-        room: entries that the engines' queue can have.
         order: int64[steps], whose layer runs at each step.
     """
-    progress, engines = _start(work), new_engines(room)
+    progress, engines = _start(work), new_engines(queue_room(work))
     for step in range(len(order)):
         m = _chosen(work, mix, progress, engines)
         order[step] = m
@@ -173,4 +180,5 @@ def stream_order(work: Ticks, mix: Mix, room: int, order: Ints) -> int:
             progress.part[m], progress.live[m] = work.first[m], 0
         else:
             progress.part[m], progress.live[m] = part + 1, work.live[part]
-    return engines.state[DONE]
+    done: int = engines.state[DONE]
+    return done

@@ -29,6 +29,13 @@ _AHEAD: Final = 2
 _LAYERS: Final = 200_000
 _TRIED: Final = 20_000
 
+#: queries of the rarest chain, as far as there are no more layers than that
+_QUERIES: Final = 8
+_MOST_LAYERS: Final = 4_000_000
+
+#: what all ticks of a stream may add up to
+_MOST_TICKS: Final = 2**61
+
 #: relative; demands are sums of whole numbers
 _ROUNDING: Final = 1e-12
 
@@ -80,7 +87,7 @@ def mixed_order(work: Ticks, shares: Sequence[float], target: float | None, laye
     queries = _queries(work, np.asarray(shares, np.float64), layers)
     at = SERIAL if target is None else int(target * work.buffer)
     order = _blank(work, queries)
-    stream_order(work, Mix(queries, _AHEAD, deficits(work, True), at), len(order), order)
+    stream_order(work, Mix(queries, _AHEAD, deficits(work, True), at), order)
     return Order(order, np.empty(0, np.int64))
 
 
@@ -98,7 +105,7 @@ def alone_ticks(work: Ticks) -> Ints:
 
 def _done(work: Ticks, queries: Ints, needs: Ints, target: int) -> int:
     order = _blank(work, queries)
-    return int(stream_order(work, Mix(queries, _AHEAD, needs, target), len(order), order))
+    return int(stream_order(work, Mix(queries, _AHEAD, needs, target), order))
 
 
 def _blank(work: Ticks, queries: Ints) -> Ints:
@@ -108,9 +115,15 @@ def _blank(work: Ticks, queries: Ints) -> Ints:
 def _queries(work: Ticks, mix: Floats, layers: int) -> Ints:
     """Return whole numbers of queries in nearly these shares, of about so many layers.
 
-    Of all sums between half as many and as many, the one in which the least is wasted.
+    More where the rarest chain would have but a few. Of all sums between half as many and as many,
+    the one in which the least is wasted.
     """
-    most = max(1, int(layers / float(mix @ np.diff(work.first))))
+    mean = float(mix @ np.diff(work.first))
+    layers = max(layers, min(_MOST_LAYERS, int(_QUERIES * mean / float(mix.min()))))
+    # as far as sums of ticks stay exact
+    longest = max(1, *(int(row.max()) for row in (work.fetch, work.compute, work.maps)))
+    layers = min(layers, _MOST_TICKS // (3 * longest))
+    most = max(1, int(layers / mean))
     sums = np.arange(max(1, most // 2), most + 1)
     counts = np.maximum(1, np.rint(np.outer(sums, mix))).astype(np.int64)
     ratios = counts / mix

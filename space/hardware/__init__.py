@@ -1,7 +1,8 @@
 """One concrete accelerator: storage levels, meshes, clock, and the effects that are modelled.
 
 Read ``hardware.py``; ``effects.py`` has the switches that are off by default, ``cores.py`` finds
-the parts of a chip that run tiles side by side, ``validation.py`` says what is wrong with one.
+the parts of a chip that run tiles side by side, ``rooms.py`` where weights of several networks
+wait, ``validation.py`` says what is wrong with one.
 """
 
 from typing import TYPE_CHECKING
@@ -23,5 +24,6 @@ if TYPE_CHECKING:
         StorageLevel as StorageLevel,
         pass_batch as pass_batch,
     )
+    from .rooms import Rooms as Rooms, rooms_of as rooms_of
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

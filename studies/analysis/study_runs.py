@@ -128,8 +128,10 @@ def _only_label(group: Sequence[Run]) -> str:
 def _check_comparable(runs: Sequence[Run]) -> None:
     """Objectives of different networks, or different objectives, have no common front."""
     first = runs[0]
+    of_tenants = any(g.facts.of_tenants for g in first.objective_set.objectives)
+    keys = ("workloads", "density", "objectives", *(("tenants",) if of_tenants else ()))
     for run in runs[1:]:
-        for key in ("workloads", "density", "objectives"):
+        for key in keys:
             here, there = (r.header.result_settings.get(key, LATER.get(key)) for r in (first, run))
             if here != there:
                 raise UserError(

@@ -26,10 +26,8 @@ if TYPE_CHECKING:
     )
     from .mapping_constraints import read_constraints_file as read_constraints_file
     from .methods import with_method as with_method
-    from .objectives import (
-        held_out_objectives as held_out_objectives,
-        stored_objective_set as stored_objective_set,
-    )
+    from .objectives import stored_objective_set as stored_objective_set
+    from .objectives.entries import held_out_objectives as held_out_objectives
     from .selection import PICKED as PICKED, pick_rule as pick_rule, stored_pick as stored_pick
     from .start_from import StartSource as StartSource
     from .study_config import (

@@ -18,7 +18,6 @@ from archloom.search import (
     HARDWARE_OPTIMIZERS,
     MAPPING_SEARCHES,
     TDP,
-    Limit,
     Objective,
     ObjectiveSet,
     Tenant,
@@ -31,8 +30,15 @@ from .component_choice import CHOICE, Choice, choice_faults, complete, frozen_op
 from .errors import ConfigError, EntryError, collecting, read_document
 from .location import STUDY_NAME, Database, Location, SharedStudy, given_database, location_of
 from .mapping_constraints import CONSTRAINTS, unfit
-from .objectives import LIMITED, LIMITS, OBJECTIVES, with_sound_limits
-from .quantities import AREA_MM2, POWER_W, TIME_S, RoundLimits
+from .objectives import (
+    OBJECTIVES,
+    TENANTS,
+    Constraints,
+    for_tenants,
+    with_deadlines,
+    with_sound_limits,
+)
+from .quantities import TIME_S, RoundLimits
 from .sections import (
     Key,
     Reading,
@@ -48,7 +54,6 @@ from .sections import (
 )
 from .selection import PICK
 from .start_from import StartSource, preset_names
-from .tenants import TENANTS, with_deadlines
 from .workload_reference import absolute
 from .workloads import HELD_OUT, SEARCHED, Workload
 
@@ -60,6 +65,7 @@ _STORAGE: Final = Key(lambda url, _: given_database(url)).silent_if(lambda _: Tr
 _MOBO: Final = Choice("mobo")
 _MSH: Final = Choice("msh")
 _LIMITS: Final = RoundLimits()
+_CONSTRAINTS: Final = Constraints()
 
 
 def _readable_space(value: str, beside: Reading) -> str:
@@ -106,18 +112,6 @@ def _obeyable(software: "Software", beside: Reading) -> "Software":
     return software
 
 
-def _for_tenants(software: "Software", beside: Reading) -> "Software":
-    """Refuse plans that fill the buffer with weights of one network for ever."""
-    from archloom.search.software import plans_of
-
-    if beside.before.get("tenants") and plans_of(software.fusion) == "steady":
-        raise ValueError(
-            f"fusion {software.fusion!r} keeps weights of one network on the chip for ever, and "
-            "tenants share it: choose joint, fast or another planner"
-        )
-    return software
-
-
 def _to_the_end(halving: Choice, beside: Reading) -> Choice:
     """Refuse to stop trials early where their results have to prove something."""
     if beside.before.get("mode") == "exact" and halving.name != "none":
@@ -126,33 +120,6 @@ def _to_the_end(halving: Choice, beside: Reading) -> Choice:
             "choose none, or leave halving out"
         )
     return halving
-
-
-@dataclass(frozen=True, kw_only=True)
-class Constraints(Section):
-    """Caps of a design, and limits of what its software reaches.
-
-    A design above a cap, or whose bound is beyond a limit, is never proposed; one that breaks a
-    limit in spite of its bound is no member of the front.
-    """
-
-    area_mm2: Annotated[float | None, AREA_MM2.or_none()] = None
-    tdp_w: Annotated[float | None, POWER_W.or_none()] = None
-    edp_js: Annotated[tuple[Limit, ...], LIMITS] = ()
-    energy_j: Annotated[tuple[Limit, ...], LIMITS] = ()
-    latency_s: Annotated[tuple[Limit, ...], LIMITS] = ()
-    throughput_per_s: Annotated[tuple[Limit, ...], LIMITS] = ()
-    perf_per_tdp_per_s_w: Annotated[tuple[Limit, ...], LIMITS] = ()
-    utilisation: Annotated[tuple[Limit, ...], LIMITS] = ()
-    goodput_per_s: Annotated[tuple[Limit, ...], LIMITS] = ()
-    stable_load_per_s: Annotated[tuple[Limit, ...], LIMITS] = ()
-    stp: Annotated[tuple[Limit, ...], LIMITS] = ()
-    deadline_ratio: Annotated[tuple[Limit, ...], LIMITS] = ()
-
-    @property
-    def limits(self) -> tuple[Limit, ...]:
-        """All limits, in the order of the fields."""
-        return tuple(limit for key in LIMITED for limit in getattr(self, key))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -226,7 +193,7 @@ class ExecutorChoice(Section):
     stall_s: Annotated[float, TIME_S] = 120.0
 
 
-_SOFTWARE: Final = section(Software).prepared(named_parts).checked(_obeyable).checked(_for_tenants)
+_SOFTWARE: Final = section(Software).prepared(named_parts).checked(_obeyable).checked(for_tenants)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,7 +238,7 @@ class StudyConfig(Section):
     space: Annotated[str, text().checked(_readable_space)]
     objectives: Annotated[tuple[Objective, ...], OBJECTIVES] = (EDP, AREA, TDP)
     pick: Annotated[dict[str, Any], PICK] = field(default_factory=lambda: {"name": "ideal"})
-    constraints: Annotated[Constraints, with_sound_limits(section(Constraints))] = Constraints()
+    constraints: Annotated[Constraints, with_sound_limits(section(Constraints))] = _CONSTRAINTS
     start_from: Annotated[tuple[StartSource, ...], each(StartSource)] = ()
     # left out of the identity of studies that do without, which are older than the choice
     enumerate: Annotated[int | None, _COUNT.or_none().silent_if(lambda n: n is None)] = None

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from archloom.studies.config import StartSource, StudyConfig
 
 #: Settings in which two studies have to agree for one's results to be the other's too.
-RULER = ("workloads", "density", "objectives", "constraints", "space_sha256", "software")
+RULER = (
+    *("workloads", "density", "tenants", "objectives", "constraints", "space_sha256", "software"),
+)
 
 #: designs of another study's front that are tried anew, if nobody says how many
 MOST = 8

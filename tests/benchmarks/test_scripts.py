@@ -31,6 +31,11 @@ batch_size: 2
 software: {fusion: casco, population: 4, mapping: local, mapping_evaluations: 60}
 """
 
+SERVING = (
+    STUDY.replace("[tiny_cnn]", "[tiny_cnn, tiny_mobile]").replace("validation: [tiny_mlp]\n", "")
+    + "tenants: [tiny_cnn, {workload: tiny_mobile, share: 2}]\nobjectives: [goodput, area]\n"
+)
+
 INLINE = "--study smallest.yaml --seeds 1 --trials 2 --executor inline --out runs"
 
 #: script: the runs of its smallest size, one after another
@@ -98,6 +103,10 @@ RUNS: Final = {
     "weaving/speed": ["--buffers 2"],
     "weaving/streams": ["--pairs 1"],
     "weaving/serving": ["--requests 60 --seeds 1 --loads 0.7"],
+    "weaving/serving_hardware": [
+        "compare --study smallest_serving.yaml --trials 2 --out runs",
+        "bounds --study smallest_serving.yaml --designs 2",
+    ],
     "weaving/serving_speed": ["--requests 60 --times 1"],
 }
 
@@ -135,6 +144,7 @@ def scripts() -> set[str]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The working directory: a study, a small space, a case and measurements of some designs."""
     (tmp_path / "smallest.yaml").write_text(STUDY)
+    (tmp_path / "smallest_serving.yaml").write_text(SERVING)
     space = (FOLDER / "data" / "casco_edge_coarse.yaml").read_text()
     # 64 points: one number of PEs, one clock
     space = space.replace("values: [4, 8, 14, 16, 28, 32]", "values: [8]")

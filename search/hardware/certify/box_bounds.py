@@ -19,10 +19,10 @@ from archloom.evaluators.bounds import (
     tight_engine_demand,
     tight_pass_bounds,
 )
+from archloom.search.objectives import DesignCosts, design_costs
 from archloom.space import Infeasible
 from archloom.space.design_space import Box, BoxStructure, size
 
-from ...objectives import DesignCosts, design_costs
 from ..problem import Candidate, DesignProblem
 
 

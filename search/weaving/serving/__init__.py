@@ -33,11 +33,7 @@ if TYPE_CHECKING:
     )
     from .policy import RULES as RULES, SHED_AT as SHED_AT, Policy as Policy
     from .requests import NO_DEADLINE as NO_DEADLINE, Requests as Requests
-    from .serving import (
-        Served as Served,
-        missed_at_most as missed_at_most,
-        served as served,
-    )
+    from .serving import Served as Served, few_missed as few_missed, served as served
     from .stability import StableLoad as StableLoad, stable_load as stable_load
     from .tenants import Deadline as Deadline, Tenants as Tenants
 else:

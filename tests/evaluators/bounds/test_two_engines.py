@@ -5,7 +5,7 @@ import pytest
 
 from archloom.evaluators.bounds.two_engines import engine_demand, tight_engine_demand
 from archloom.evaluators.fusion.plan import NetworkCost
-from archloom.evaluators.weaving.plan_chain import plan_chain
+from archloom.evaluators.weaving.from_plan import plan_chain
 from archloom.search.software.planners import plans_of
 from archloom.search.software.search import (
     SoftwareSettings,
@@ -38,10 +38,10 @@ def drawn(space: HardwareSpace, rng: np.random.Generator) -> Hardware:
         [
             (template, fusion, seed)
             for seed in range(20)
-            for template in ("casco_edge", "fast")
+            for template in ("casco_edge", "fast", "serving")
             for fusion in ("joint", "none", "casco")
         ],
-        12,
+        18,
     ),
 )
 def test_no_chain_takes_less_of_an_engine(template: str, fusion: str, seed: int) -> None:

@@ -1,6 +1,7 @@
 """What tenants get together from the software that was found: closed forms, and what decides it."""
 
 from dataclasses import replace
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -8,7 +9,6 @@ import pytest
 
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.evaluators.weaving.chain import Chain
-from archloom.evaluators.weaving.rooms import npu_of
 from archloom.evaluators.weaving.ticks import ticked
 from archloom.search.objectives.tenants import Tenant
 from archloom.search.software.request_load import all_fit, stable_rate
@@ -18,7 +18,7 @@ from archloom.search.software.search import (
     advance,
     recorded_evaluator,
 )
-from archloom.search.software.serving import Sharing, together_costs
+from archloom.search.software.serving import Sharing, npu_of, together_costs
 from archloom.space.fusion.plan import FusionPlan
 from archloom.space.networks.registry import network
 
@@ -118,3 +118,13 @@ def test_a_deadline_that_no_request_keeps_leaves_next_to_no_load() -> None:
     assert stable_rate(pair, npu, (0.5, 0.5), (1e-9, 1.0), 1) < 1e-5 * stable_rate(
         pair, npu, (0.5, 0.5), (1.0, 1.0), 1
     )
+
+
+def test_engines_are_exact_to_the_byte() -> None:
+    chip = CHIP
+    npu = npu_of(chip, 7, 8)
+    per_cycle = Fraction(chip.levels[-1].bandwidth_words) * chip.word_bits / 8
+    assert Fraction(npu.dram_bytes_per_s) / npu.clock_hz == per_cycle
+    assert npu.clock_hz == chip.frequency_mhz * 10**6
+    assert (npu.weight_buffer_bytes, npu.map_buffer_bytes) == (7, 8)
+    assert npu_of(replace(chip, frequency_mhz=100.0000005), 7, 8).clock_hz == 100_000_000

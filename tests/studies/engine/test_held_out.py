@@ -19,7 +19,7 @@ from archloom.space.hardware.hardware import Hardware
 from archloom.studies.analysis.front import read_front
 from archloom.studies.commands.show import show_trial
 from archloom.studies.commands.study.pareto import comparison, front_csv, front_json
-from archloom.studies.config.objectives import held_out_objectives
+from archloom.studies.config.objectives.entries import held_out_objectives
 from archloom.studies.config.study_config import parse_stored
 from archloom.studies.engine.progress.watch import Status
 from archloom.studies.engine.study import header_of, prepare

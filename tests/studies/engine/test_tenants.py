@@ -8,9 +8,11 @@ from pathlib import Path
 from shutil import copytree
 
 import pytest
+from click.testing import CliRunner
 
 from archloom.search.objectives.objective import Objective
 from archloom.studies.analysis.front import read_front
+from archloom.studies.cli import app
 from archloom.studies.config.study_config import load_config
 from archloom.studies.engine.study import prepare
 from archloom.studies.storage.history import decode, encode
@@ -68,7 +70,7 @@ def test_every_trial_has_figures_of_all_tenants(finished: Path) -> None:
     for trial in trials:
         assert sorted(trial.values) == sorted(NAMES)
         figures = trial.values
-        assert 0 < figures["stable_load_per_s"]
+        assert figures["stable_load_per_s"] > 0
         # an inference of the mix is worth (2 x 1 + 1 x 3) / 3
         assert figures["stable_load_per_s"] * 5 / 3 <= figures["goodput_per_s"] * 1.01
         assert 0.99 < figures["stp"] <= 2
@@ -109,12 +111,20 @@ def test_its_front_comes_with_a_certificate_and_is_shown_everywhere(finished: Pa
     assert "goodput" in said("compare", finished)
     said("report", finished)
     page = (finished / "report.html").read_text()
-    for text in (
-        "goodput (1/s)",
-        "latency / deadline at most 1",
-        "tiny_cnn: share 2, weight 1, deadline 4 ms",
-    ):
+    tenant = "tiny_cnn: share 2, weight 1, deadline 4 ms"
+    for text in ("goodput (1/s)", "latency / deadline at most 1", tenant):
         assert text in page
+
+
+def test_other_tenants_are_another_ruler(finished: Path, tmp_path: Path) -> None:
+    """Goodput in other shares is not the same figure: nothing is learned from it, or compared."""
+    text = SERVING.replace("share: 2", "share: 4").replace("trials: 16", "trials: 1")
+    text += f"start_from: [{{study: {finished}, most: 1}}]\n"
+    out = said("run", serving_study(tmp_path, text), "--out", tmp_path / "other")
+    assert "0 results learned from, since tenants differ" in out
+    done = CliRunner().invoke(app, ["compare", str(finished), str(tmp_path / "other")])
+    assert done.exit_code == 1
+    assert "tenants differ" in str(done.exception)
 
 
 def test_held_out_networks_have_no_figures_of_tenants(finished: Path) -> None:

@@ -67,6 +67,7 @@ def around(boxed: BoxedSpace, boxes: list[Box], point: Point, rng: np.random.Gen
         ("casco_edge", "fast_printed"),
         ("fast", "none"),
         ("fast", "joint"),
+        ("serving", "joint"),
     ],
 )
 def test_no_measured_design_is_below_its_box(name: str, fusion: str) -> None:

@@ -17,7 +17,7 @@ from archloom.studies.analysis.study_view import load_view
 from archloom.studies.commands.show import show_trial
 from archloom.studies.commands.study.pareto import front_csv, front_json, front_table
 from archloom.studies.commands.study.summary import limit_lines
-from archloom.studies.config.objectives import stored_objective_set
+from archloom.studies.config.objectives.entries import stored_objective_set
 from archloom.studies.config.study_config import load_config, parse_stored
 from archloom.studies.engine.study import header_of
 from archloom.studies.errors import UserError
@@ -26,8 +26,8 @@ from archloom.studies.storage.header import LATER, differences, read_header
 from archloom.studies.storage.parts import STUDY
 from archloom.studies.storage.records import read_trials
 
-from ...cases.studies import TINY, run_here, tiny_config, write_study
-from .test_study_config import errors_of
+from ....cases.studies import TINY, run_here, tiny_config, write_study
+from ..test_study_config import errors_of
 
 TWO = TINY.replace("[tiny_cnn]", "[tiny_cnn, tiny_mlp]")
 OTHER = (

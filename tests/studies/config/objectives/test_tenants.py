@@ -8,14 +8,14 @@ import yaml
 from archloom.search.objectives.limits import Limit
 from archloom.search.objectives.objective import Objective
 from archloom.search.objectives.tenants import Tenant
-from archloom.studies.config.objectives import held_out_objectives, stored_objective_set
+from archloom.studies.config.objectives.entries import held_out_objectives, stored_objective_set
 from archloom.studies.config.study_config import load_config, parse_stored
 from archloom.studies.engine.study import header_of
 from archloom.studies.storage.header import LATER, differences
 from archloom.studies.storage.parts import STUDY
 
-from ...cases.studies import TINY, tiny_config, write_study
-from .test_study_config import errors_of
+from ....cases.studies import TINY, tiny_config, write_study
+from ..test_study_config import errors_of
 
 TWO = TINY.replace("[tiny_cnn]", "[tiny_cnn, {network: tiny_mlp, batch: 4}]")
 MLP = "'tiny_mlp(batch=4)'"
@@ -82,7 +82,7 @@ def test_held_out_networks_run_one_at_a_time() -> None:
         ("tenants: [{workload: tiny_cnn, shar: 1}]", "tenants[0].shar: is an unknown key; did you"),
         ("tenants: [{workload: tiny_cnn, share: 0}]", "tenants[0].share: 0 must be greater than 0"),
         ("tenants: [{workload: tiny_cnn, weight: x}]", "tenants[0].weight: 'x' must be a plain"),
-        ("tenants: [{workload: tiny_cnn, deadline_ms: 2 s}]", "must be a plain number in ms: write 2000"),
+        ("tenants: [{workload: tiny_cnn, deadline_ms: 2 s}]", "number in ms: write 2000"),
         ("objectives: [goodput]", "objectives[0]: goodput is of networks that share the chip"),
         ("constraints: {stp: 1.2}", "constraints.stp: stp is of networks that share the chip"),
         ("objectives: [{metric: goodput, aggregate: max}]", "goodput is of all tenants together"),
@@ -128,3 +128,9 @@ def test_plans_that_keep_weights_for_ever_are_refused(tmp_path: Path) -> None:
     text = TINY.replace("fusion: casco", "fusion: fast_printed") + "tenants: [tiny_cnn]\n"
     (found,) = errors_of(tmp_path, text)
     assert "software: fusion 'fast_printed' keeps weights of one network on the chip" in found
+
+
+def test_shares_that_differ_too_much_are_refused(tmp_path: Path) -> None:
+    tenants = f"tenants: [{{workload: tiny_cnn, share: 2000}}, {{workload: {MLP}}}]\n"
+    (found,) = errors_of(tmp_path, TWO + tenants)
+    assert "tenants: shares are from 1 to 2000; the largest may be 1000 times the least" in found

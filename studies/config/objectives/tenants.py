@@ -6,14 +6,18 @@ from typing import TYPE_CHECKING, Any, Final
 from archloom.search import Limit, Objective, Tenant
 from archloom.space import Faults, Place, did_you_mean
 
-from .errors import EntryError, collecting, entry_error
-from .quantities import positive
-from .sections import Key, Reading
+from ..errors import EntryError, collecting, entry_error
+from ..quantities import positive
+from ..sections import Key, Reading
 
 if TYPE_CHECKING:
-    from .workloads import Workload
+    from ..study_config import Software
+    from ..workloads import Workload
 
 _KEYS: Final = ("workload", "share", "weight", "deadline_ms")
+
+#: shares differ by so much at the most; a stream has some requests of each tenant
+MOST_RATIO: Final = 1000.0
 
 #: what a deadline asks of a design: that a request alone keeps it
 _IN_TIME: Final = Limit(Objective("deadline"), 1.0)
@@ -38,6 +42,13 @@ def _read_tenants(entries: Any, beside: Reading) -> tuple[Tenant, ...]:
             if tenant.workload in [other.workload for other in tenants]:
                 raise entry_error(f"{tenant.workload} is a tenant already", *_where(entry))
             tenants.append(tenant)
+    given = [tenant.share for tenant in tenants]
+    if not faults and tenants and max(given) > MOST_RATIO * min(given):
+        faults.add(
+            Place(),
+            f"shares are from {min(given):g} to {max(given):g}; the largest may be {MOST_RATIO:g} "
+            "times the least: leave out who hardly ever comes",
+        )
     if faults:
         raise EntryError(faults)
     return tuple(tenants)
@@ -108,3 +119,15 @@ def with_deadlines(limits: Sequence[Limit], deadlines: bool) -> tuple[Limit, ...
 def stored_deadlines(config: Mapping[str, Any]) -> bool:
     """Return whether a tenant of a study's directory has a deadline."""
     return any("deadline_ms" in tenant for tenant in config.get("tenants", ()))
+
+
+def for_tenants(software: "Software", beside: Reading) -> "Software":
+    """Refuse plans that fill the buffer with weights of one network for ever."""
+    from archloom.search.software import plans_of
+
+    if beside.before.get("tenants") and plans_of(software.fusion) == "steady":
+        raise ValueError(
+            f"fusion {software.fusion!r} keeps weights of one network on the chip for ever, and "
+            "tenants share it: choose joint, fast or another planner"
+        )
+    return software

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 from archloom.search import METRICS, Aggregate, Limit, Objective, ObjectiveSet, Tenant
 from archloom.space import Fault, Faults, KeyPath, Place, did_you_mean
 
-from .errors import EntryError, collecting, entry_error
-from .quantities import positive
-from .sections import Key, Reading
+from ..errors import EntryError, collecting, entry_error
+from ..quantities import positive
+from ..sections import Key, Reading
 from .tenants import stored_deadlines, with_deadlines
 
 if TYPE_CHECKING:

@@ -8,12 +8,10 @@ to be spread over all of them, unless the instances are cores that all need the 
 """
 
 from dataclasses import dataclass
-from fractions import Fraction
 
-from archloom.space import Infeasible
-from archloom.space.hardware import Hardware, StorageLevel, fusion_cores
-
-from .chain import Npu
+from ..errors import Infeasible
+from .cores import fusion_cores
+from .hardware import Hardware, StorageLevel
 
 
 @dataclass(frozen=True)
@@ -44,18 +42,6 @@ def rooms_of(hardware: Hardware) -> Rooms | Infeasible:
         return Rooms(int(waiting), int(_bytes(maps, "inputs")), True)
     lying = _bytes(maps, "inputs") + (_bytes(maps, "outputs") if maps.private else 0)
     return Rooms(max(1, int(waiting)), int(lying), False)
-
-
-def npu_of(hardware: Hardware, weight_buffer_bytes: int, map_buffer_bytes: int) -> Npu:
-    """Return both engines of a chip with such buffers.
-
-    A clock that is not whole in Hz counts as the next lower whole one.
-    """
-    clock_hz = int(Fraction(hardware.frequency_mhz) * 10**6)
-    bytes_per_cycle = Fraction(hardware.levels[-1].bandwidth_words) * hardware.word_bits / 8
-    return Npu(
-        hardware.name, bytes_per_cycle * clock_hz, clock_hz, weight_buffer_bytes, map_buffer_bytes
-    )
 
 
 def _outermost(hardware: Hardware, *tensors: str) -> StorageLevel | None:

@@ -1,13 +1,12 @@
 """Memories of published chips in which weights wait and maps lie."""
 
 from dataclasses import replace
-from fractions import Fraction
 
 import pytest
 
-from archloom.evaluators.weaving.rooms import Rooms, npu_of, rooms_of
 from archloom.space.design_space.presets import preset
 from archloom.space.errors import Infeasible
+from archloom.space.hardware.rooms import Rooms, rooms_of
 
 from ...cases.designs import edge
 
@@ -44,13 +43,3 @@ def test_a_chip_without_memory_has_no_room() -> None:
     found = rooms_of(replace(chip, levels=chip.levels[-1:]))
     assert isinstance(found, Infeasible)
     assert found.reason == "no_weight_buffer"
-
-
-def test_engines_are_exact_to_the_byte() -> None:
-    chip = edge()
-    npu = npu_of(chip, 7, 8)
-    per_cycle = Fraction(chip.levels[-1].bandwidth_words) * chip.word_bits / 8
-    assert Fraction(npu.dram_bytes_per_s) / npu.clock_hz == per_cycle
-    assert npu.clock_hz == chip.frequency_mhz * 10**6
-    assert (npu.weight_buffer_bytes, npu.map_buffer_bytes) == (7, 8)
-    assert npu_of(replace(chip, frequency_mhz=100.0000005), 7, 8).clock_hz == 100_000_000

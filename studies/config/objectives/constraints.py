@@ -1,0 +1,37 @@
+"""Caps and limits of a study file."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from archloom.search import Limit
+
+from ..quantities import AREA_MM2, POWER_W
+from ..sections import Section
+from .entries import LIMITED, LIMITS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Constraints(Section):
+    """Caps of a design, and limits of what its software reaches.
+
+    A design above a cap, or whose bound is beyond a limit, is never proposed; one that breaks a
+    limit in spite of its bound is no member of the front.
+    """
+
+    area_mm2: Annotated[float | None, AREA_MM2.or_none()] = None
+    tdp_w: Annotated[float | None, POWER_W.or_none()] = None
+    edp_js: Annotated[tuple[Limit, ...], LIMITS] = ()
+    energy_j: Annotated[tuple[Limit, ...], LIMITS] = ()
+    latency_s: Annotated[tuple[Limit, ...], LIMITS] = ()
+    throughput_per_s: Annotated[tuple[Limit, ...], LIMITS] = ()
+    perf_per_tdp_per_s_w: Annotated[tuple[Limit, ...], LIMITS] = ()
+    utilisation: Annotated[tuple[Limit, ...], LIMITS] = ()
+    goodput_per_s: Annotated[tuple[Limit, ...], LIMITS] = ()
+    stable_load_per_s: Annotated[tuple[Limit, ...], LIMITS] = ()
+    stp: Annotated[tuple[Limit, ...], LIMITS] = ()
+    deadline_ratio: Annotated[tuple[Limit, ...], LIMITS] = ()
+
+    @property
+    def limits(self) -> tuple[Limit, ...]:
+        """All limits, in the order of the fields."""
+        return tuple(limit for key in LIMITED for limit in getattr(self, key))
