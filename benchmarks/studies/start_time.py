@@ -163,7 +163,8 @@ def run_studies(folder: Path, names: list[str]) -> None:
                 area = trial["area_mm2"] * (2 - number % 41 / 41)
                 values = trial["values"] | {"edp_js": edp, "area_mm2": area}
                 changed = {"trial": number, "edp_js": edp, "area_mm2": area, "values": values}
-                lines.write(json.dumps(trial | changed) + "\n")
+                line = json.dumps(trial | changed, separators=(",", ":"))
+                lines.write(f"{line}\n")
 
 
 def start_times(names: list[str], runs: int) -> list[str]:
