@@ -64,7 +64,7 @@ class NetworkResult:
         return {name: value for name, value in values.items() if name not in absent}
 
     def costs(self) -> dict[str, Any] | None:
-        """Return the breakdown; None if there is none that can be read, or it is of another plan."""
+        """Return the breakdown; None if none can be read, or if it is of another plan."""
         try:
             found: dict[str, Any] = unpack(self.breakdown)
             whole = found["plan"]["energy_pj"], found["plan"]["latency_cycles"]
