@@ -19,11 +19,18 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
-# The same examples on every machine, and no verdict that depends on how busy it is.
+# The same examples on every machine, and no verdict that depends on how busy it is. Of a property
+# that does not say how many, half of hypothesis' own run always, and all with `make test-all`.
 settings.register_profile(
-    "archloom", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    "every case", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.load_profile("archloom")
+settings.register_profile("sample", settings.get_profile("every case"), max_examples=50)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples of properties run, before any test is read."""
+    settings.load_profile("sample" if config.option.markexpr else "every case")
+
 
 SMALL_STUDY = """\
 name: small

@@ -65,12 +65,13 @@ class NetworkResult:
         return {name: value for name, value in values.items() if name not in absent}
 
     def costs(self) -> dict[str, Any] | None:
-        """Return the breakdown; None if there is none that can be read."""
+        """Return the breakdown; None if none can be read, or if it is of another plan."""
         try:
             found: dict[str, Any] = unpack(self.breakdown)
-        except (ValueError, TypeError, RecursionError, zlib.error):
+            whole = found["plan"]["energy_pj"], found["plan"]["latency_cycles"]
+        except (ValueError, TypeError, LookupError, RecursionError, zlib.error):
             return None
-        return found
+        return found if whole == (self.energy_pj, self.latency_cycles) else None
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "NetworkResult":

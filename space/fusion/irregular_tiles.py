@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import astuple, dataclass
 
-import numpy as np
-
 from archloom.space.workload import Network
 
 from ..errors import Infeasible
@@ -49,6 +47,9 @@ def bad_cuts(
     """Return where ``faces`` do not cover the group's anchor feature map exactly once, or None."""
     anchor = network.layers[anchor_layer(network, layers)]
     size = (anchor.p, anchor.q)
+    # plans without such tiles, most of those that are shown, need none
+    import numpy as np
+
     covers = np.zeros((0, 4), np.int64) if not faces else np.array([astuple(f) for f in faces])
     edges = [
         np.unique(np.concatenate([[0, size[a]], covers[:, a], covers[:, a] + covers[:, a + 2]]))

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from operator import le
+from typing import TYPE_CHECKING, Final
 
 from archloom.search import Objective, ObjectiveSet
 from archloom.search.hardware.certify import Certificate
@@ -18,6 +19,9 @@ from archloom.studies.storage import (
 
 if TYPE_CHECKING:
     from archloom.search import PickRule
+
+#: a cost for each objective
+Costs = tuple[float, ...]
 
 #: figures that the rows of a front have had from the start
 FIELD_NAMES = ("edp_js", "area_mm2", "tdp_w")
@@ -69,15 +73,33 @@ def front_of(trials: Sequence[Trial], objective_set: ObjectiveSet) -> list[Trial
     A trial that halving stopped counts too: its figures were found, more search would only have
     improved them.
     """
-    from archloom.search import non_dominated
-
     kept = [trial for trial in trials if trial.keeps_limits(objective_set)]
     if not kept:
         return []
     costs = [trial.costs(objective_set) for trial in kept]
-    best = zip(kept, costs, non_dominated(costs), strict=True)
+    best = zip(kept, costs, _non_dominated(costs), strict=True)
     front = [(cost[0], trial.number, trial) for trial, cost, keep in best if keep]
     return [trial for *_, trial in sorted(front, key=lambda row: row[:2])]
+
+
+#: designs of a front that each design is compared with one by one
+FEW: Final = 100
+
+
+def _non_dominated(costs: Sequence[Costs]) -> Sequence[bool]:
+    """Return for each design whether no other one dominates it; equal ones stay."""
+    front: list[Costs] = []
+    # what dominates a design comes before it
+    for mine in sorted(set(costs)):
+        if not any(all(map(le, other, mine)) for other in front):
+            front.append(mine)
+        if len(front) > FEW:
+            # its import takes longer than to compare a few
+            from archloom.search import non_dominated
+
+            return [bool(keep) for keep in non_dominated(costs)]
+    stay = set(front)
+    return [mine in stay for mine in costs]
 
 
 def read_front(location: Location, pick: str | None = None) -> Front:

@@ -271,7 +271,6 @@ def _mappings(network: Details) -> Iterator[str]:
 
 
 def _table(title: str) -> "Table":
-    from rich.box import SIMPLE_HEAD
-    from rich.table import Table
+    from archloom.studies.rendering.text import FittingTable
 
-    return Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    return FittingTable(title)

@@ -1,9 +1,11 @@
 """Small real studies, and the command line as a process of its own."""
 
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from shutil import copytree
 from typing import TYPE_CHECKING
 
 from archloom.studies.config.study_config import StudyConfig, load_config
@@ -11,6 +13,7 @@ from archloom.studies.engine.executors.executor import InlineExecutor
 from archloom.studies.engine.loop import run_study
 from archloom.studies.engine.progress.watch import Status, Unwatched
 from archloom.studies.engine.study import header_of, prepare
+from archloom.studies.storage.parts import BASELINE_FILE, TRIALS
 from archloom.studies.storage.records import read_trials
 from archloom.studies.storage.store import Store
 from archloom.studies.storage.trial import Trial
@@ -71,6 +74,19 @@ def run_here(
     ):
         run_study(study, store, executor, Noted(seen), retry)
     return read_trials(folder)
+
+
+def without_breakdowns(study: Path, copy: Path) -> Path:
+    """Return a copy of a study as older versions would have left it: plans and mappings alone."""
+    copytree(study, copy)
+    for name in (TRIALS, BASELINE_FILE):
+        lines = (study / name).read_text().splitlines() if (study / name).exists() else []
+        records = [json.loads(line) for line in lines]
+        for network in (found for record in records for found in record["networks"].values()):
+            assert network.pop("breakdown")
+        if records:
+            (copy / name).write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    return copy
 
 
 def archloom(*arguments: str | Path, cwd: Path) -> subprocess.CompletedProcess[str]:

@@ -178,3 +178,23 @@ def test_help_imports_nothing_heavy() -> None:
     command = [sys.executable, "-c", "import sys, archloom.studies.cli; print(*sys.modules)"]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert heavy & set(loaded.split()) == set()
+
+
+def test_mistakes_in_a_study_file_import_nothing_heavy(tmp_path: Path) -> None:
+    """Wrong options of searches too, whose modules need all of it."""
+    text = (
+        "workloads: [resnt18]\nspace: casco_edge\ntrials: 0\n"
+        "optimizer: {name: mobo, initial: x, acquisition: ehv}\n"
+        "software: {fusion: {name: casco, size: 3}, mapping: {name: local, effort: 1}}\n"
+    )
+    (tmp_path / "wrong.yaml").write_text(text)
+    code = (
+        "import sys; from archloom.studies.cli import main\n"
+        "try: main()\nfinally: print(*sys.modules)"
+    )
+    command = [sys.executable, "-c", code, "run", str(tmp_path / "wrong.yaml")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "6 errors" in done.stderr
+    heavy = {"torch", "ray", "numba", "numpy", "scipy", "rich", "pydantic", "importlib.metadata"}
+    assert heavy & set(done.stdout.split()) == set()

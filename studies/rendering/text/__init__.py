@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         kept_columns as kept_columns,
         tiling_text as tiling_text,
     )
+    from .fitting_table import FittingTable as FittingTable
     from .gaps import (
         fused_text as fused_text,
         gap_text as gap_text,

@@ -21,6 +21,7 @@ from ...cases.designs import edge
 from ...cases.mappers import BufferMapper
 from ...cases.pinned_plans import random_plan
 from ...cases.small_designs import chain
+from ...cases.sweeps import sweep
 
 REAL = network("mobilenetv2")
 SIZES = (2048, 8192)
@@ -45,8 +46,13 @@ def one_by_one(plan: FusionPlan, evaluator: MemoizedPlanEvaluator) -> NetworkCos
     )
 
 
-@pytest.mark.parametrize("kib", SIZES)
-@pytest.mark.parametrize("plan", PLANS)
+#: each plan with one size first, sizes taking turns
+PRICED = [
+    (SIZES[(number + turn) % 2], plan) for turn in range(2) for number, plan in enumerate(PLANS)
+]
+
+
+@pytest.mark.parametrize(("kib", "plan"), sweep(PRICED, len(PLANS)))
 def test_a_plan_with_pins_costs_what_its_groups_cost_one_by_one(kib: int, plan: FusionPlan) -> None:
     assert plan_violations(REAL, plan) == []
     found, slow = PRICERS[kib].plan(plan), one_by_one(plan, PRICERS[kib])

@@ -1,6 +1,8 @@
 """``archloom show``: every figure adds up, and is the one that the study recorded."""
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from io import StringIO
 from math import prod
@@ -30,6 +32,7 @@ from archloom.studies.rendering.text.design import group_layers, kept_columns, t
 from archloom.studies.storage.records import read_baseline, read_trials
 
 from ...cases.small_designs import casco_edge, chain
+from ...cases.studies import without_breakdowns
 
 ALL = ("weights", "inputs", "outputs")
 
@@ -126,6 +129,27 @@ def test_the_command_prints_json(finished_study: Path) -> None:
     done = CliRunner().invoke(app, ["show", str(finished_study), "3", "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.output) == json.loads(json.dumps(trial_details(finished_study, 3)))
+
+
+def test_what_is_recorded_is_what_a_new_evaluation_gives(
+    finished_study: Path, tmp_path: Path
+) -> None:
+    old = without_breakdowns(finished_study, tmp_path / "old")
+    for number in (*range(6), None):
+        recorded, again = (trial_details(folder, number) for folder in (finished_study, old))
+        # to the last digit, and in this order
+        assert json.dumps(recorded) == json.dumps(again)
+
+
+def test_showing_a_trial_loads_nothing_that_prices(finished_study: Path) -> None:
+    code = (
+        "import sys; from archloom.studies.cli import app;"
+        f"app(['show', {str(finished_study)!r}, '3'], standalone_mode=False);"
+        "sys.exit(bool({'numba', 'numpy', 'pydantic', 'scipy', 'torch'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert b"Energy by level" in done.stdout
 
 
 def test_figures_that_another_version_recorded_are_refused(
