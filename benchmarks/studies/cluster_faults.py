@@ -16,6 +16,7 @@ import argparse
 import json
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -77,6 +78,19 @@ def node_replaced(run: Run) -> None:
     run.cluster.start(4, cpus=2)
 
 
+def node_still(run: Run) -> None:
+    """All that runs on a node stands still for a while: it may have been missed by then."""
+    number = run.rng.choice([2, 3])
+    run.cluster.signal(number, signal.SIGSTOP)
+    time.sleep(run.rng.uniform(0.2, 8))
+    run.cluster.signal(number, signal.SIGCONT)
+
+
+def node_stopped(run: Run) -> None:
+    """All that runs on a node stands still for good; the other one goes on."""
+    run.cluster.signal(run.rng.choice([2, 3]), signal.SIGSTOP)
+
+
 def worker_killed(run: Run) -> None:
     """Something kills the workers of a node."""
     run.cluster.crash(run.rng.choice([2, 3]), "ray::Worker")
@@ -117,6 +131,8 @@ FAULTS: Final[dict[str, Callable[[Run], None]]] = {
         undisturbed,
         node_killed,
         node_replaced,
+        node_still,
+        node_stopped,
         worker_killed,
         short_cut,
         partition,
@@ -126,8 +142,16 @@ FAULTS: Final[dict[str, Callable[[Run], None]]] = {
 }
 
 
-def one_run(kind: str, folder: Path, rng: random.Random) -> tuple[int, float, Run]:
+def one_run(
+    kind: str, folder: Path, rng: random.Random, most_rounds: int = 40
+) -> tuple[int, float, Run]:
     """Run the study with a fault; return the exit code, the seconds since its first round, and it.
+
+    Args:
+        kind: of the fault.
+        folder: with the study file.
+        rng: decides on the fault's moment and place.
+        most_rounds: before the fault.
 
     Raises:
         TimeoutError: it does not end.
@@ -141,7 +165,7 @@ def one_run(kind: str, folder: Path, rng: random.Random) -> tuple[int, float, Ru
             run = Run(cluster, folder, rng, cluster.command(1, words, folder, said))
             run.after(1)
             began = time.monotonic()
-            run.after(rng.randrange(40))
+            run.after(rng.randrange(most_rounds))
             FAULTS[kind](run)
             try:
                 code = run.process.wait(PATIENCE_S)
