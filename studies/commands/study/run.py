@@ -18,7 +18,7 @@ from archloom.studies.config import (
 )
 from archloom.studies.storage import tell
 
-from ...errors import TroubleError, UserError
+from ...errors import INTERRUPTED, TroubleError, UserError
 from .telling import Telling
 
 if TYPE_CHECKING:
@@ -248,6 +248,7 @@ def _run(
             watch.workers = executor.workers
             trials = run_study(study, store, executor, watch, retry)
     except Stopped:
+        stop.end()
         tell("stopped")
         return False
     except TroubleError as error:
@@ -293,7 +294,7 @@ def _ended(over: bool, study: "Study", location: Location, console: "Console") -
         console.print(
             f"stopped; resume with: archloom resume {argument(location)}", highlight=False
         )
-        return 130
+        return INTERRUPTED
     from archloom.studies.storage import read_trials
 
     from .summary import summarize
