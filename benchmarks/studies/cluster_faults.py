@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.studies.faults.clock import Clock
 from tests.cases.ray_cluster import RayCluster, unable, until
 from tests.cases.studies import COMMAND, TINY, archloom
 
@@ -44,6 +45,7 @@ class Run:
     folder: Path
     rng: random.Random
     process: "subprocess.Popen[str]"
+    clock: Clock | None = None
     skipped: str = ""
 
     def events(self, *names: str) -> list[dict[str, Any]]:
@@ -91,6 +93,13 @@ def node_stopped(run: Run) -> None:
     run.cluster.signal(run.rng.choice([2, 3]), signal.SIGSTOP)
 
 
+def node_clock(run: Run) -> None:
+    """The wall clock of a node jumps, forwards and backwards, until the study has ended."""
+    assert run.clock is not None
+    with run.clock.jumping(run.rng):
+        run.process.wait(PATIENCE_S)
+
+
 def worker_killed(run: Run) -> None:
     """Something kills the workers of a node."""
     run.cluster.crash(run.rng.choice([2, 3]), "ray::Worker")
@@ -133,6 +142,7 @@ FAULTS: Final[dict[str, Callable[[Run], None]]] = {
         node_replaced,
         node_still,
         node_stopped,
+        node_clock,
         worker_killed,
         short_cut,
         partition,
@@ -157,12 +167,13 @@ def one_run(
         TimeoutError: it does not end.
     """
     run_it = ("run", "study.yaml", "--out", "run", "--log", "log")
+    clock = Clock(folder, "clock") if kind == "node_clock" else None
     with RayCluster() as cluster:
         for number, cpus in ((1, 0), (2, 1), (3, 1)):
-            cluster.start(number, cpus)
+            cluster.start(number, cpus, **(clock.environment if clock and number == 2 else {}))
         words = [*COMMAND, *run_it, "--address", cluster.address]
         with (folder / "said").open("w") as said:
-            run = Run(cluster, folder, rng, cluster.command(1, words, folder, said))
+            run = Run(cluster, folder, rng, cluster.command(1, words, folder, said), clock)
             run.after(1)
             began = time.monotonic()
             run.after(rng.randrange(most_rounds))

@@ -6,6 +6,7 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -114,7 +115,7 @@ class Run:
     def begin(self, *options: str, most_bytes: int | None = None) -> Process:
         """Start, or go on with, the study; perhaps where no file may grow beyond some bytes."""
         words = ["run", "study.yaml", "--out", self.place, *options]
-        if not self.cold and self.clock is None:
+        if not self.cold and self.clock is None and threading.active_count() == 1:
             self._processes += 1
             output = self.folder.with_name(f"{self.folder.name}.{self._processes}")
             return Fork(words, self.folder, output, lambda: _limit(most_bytes))
