@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 
+#: errors of a file that are said in words
+_SHOWN: Final = 100
+
+
 class ConfigError(UserError):
     """Everything that is wrong in a study file, all at once.
 
@@ -29,7 +33,9 @@ class ConfigError(UserError):
         self.faults = sorted(faults, key=lambda f: (f.place.line or 0, f.place.path))
         count = len(self.faults)
         head = f"{path}: {count} error{'s' if count > 1 else ''}"
-        super().__init__("\n".join([head, *(f"  {fault}" for fault in self.faults)]))
+        rest = [f"  and {count - _SHOWN} more"] if count > _SHOWN else []
+        shown = [f"  {fault}" for fault in self.faults[:_SHOWN]]
+        super().__init__("\n".join([head, *shown, *rest]))
 
 
 class EntryError(UserError):
@@ -97,8 +103,10 @@ def faults_of(
     errors: Iterable["ErrorDetails"], document: Document, model: "type[BaseModel]"
 ) -> Iterator[Fault]:
     """Translate pydantic's errors into faults of the document."""
-    for error in errors:
-        yield Fault(document.place(error["loc"]), _message(error, model))
+    for number, error in enumerate(errors):
+        # a word for each of thousands that nobody reads would take minutes to find
+        message = _message(error, model) if number < _SHOWN else "is wrong"
+        yield Fault(document.place(error["loc"]), message)
 
 
 def _message(error: "ErrorDetails", model: "type[BaseModel]") -> str:

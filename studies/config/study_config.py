@@ -33,7 +33,7 @@ from archloom.search import (
     Limit,
     ObjectiveSet,
 )
-from archloom.space import Fault, Faults, Place, did_you_mean
+from archloom.space import Fault, Faults, Place, bounded_text, did_you_mean
 from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 
 from ..errors import UserError
@@ -121,7 +121,7 @@ def _to_the_end(halving: Choice, info: ValidationInfo) -> Choice:
     return halving
 
 
-Count = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=1, le=10**9)]
 Share = Annotated[float, Field(gt=0, le=1)]
 
 
@@ -163,7 +163,7 @@ class Software(_Section):
     fusion: Annotated[str, AfterValidator(_known("fusion search", lambda: [*FUSION_SEARCHES]))] = (
         "joint"
     )
-    population: Annotated[int, Field(ge=2)] = 8
+    population: Annotated[int, Field(ge=2, le=100_000)] = 8
     mapping: Annotated[
         str, AfterValidator(_known("mapping search", lambda: [*MAPPING_SEARCHES]))
     ] = "auto"
@@ -258,7 +258,7 @@ class StudyConfig(_Section):
         baseline: preset that is evaluated like a trial that wins every round, for comparison.
     """
 
-    name: Annotated[str, Field(pattern=STUDY_NAME)]
+    name: Annotated[str, Field(pattern=STUDY_NAME, max_length=255)]
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     workloads: Searched
     validation: Annotated[Validation, BeforeValidator(_with_key)] = Validation()
@@ -274,7 +274,7 @@ class StudyConfig(_Section):
     optimizer: Choice = Choice(name="mobo")
     halving: Annotated[Choice, AfterValidator(_to_the_end)] = Choice(name="msh")
     trials: Count
-    batch_size: Count = 8
+    batch_size: Annotated[int, Field(ge=1, le=10_000)] = 8
     logical_workers: Count = 1
     software: Annotated[Software, AfterValidator(_obeyable)] = Software()
     executor: ExecutorChoice = ExecutorChoice()
@@ -314,11 +314,13 @@ def load_config(
         UserError: it cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = bounded_text(path)
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such study file{_nearby(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read as text: {error}") from None
+    except ValueError as error:
+        raise UserError(f"{path}: {error}; no study file is that long") from None
     faults = Faults()
     document = read_document(path, text, faults)
     data = {"name": path.stem, **document.data}

@@ -27,7 +27,7 @@ from typing import Any, Final
 
 from archloom.search.budget import Curve
 from archloom.search.software import NetworkResult, SoftwareResult
-from archloom.space import Infeasible
+from archloom.space import Infeasible, bounded_json
 from archloom.space.design_space import Point
 from archloom.studies.config import named
 
@@ -84,7 +84,7 @@ def unpack(text: str) -> Any:
     plain = expander.decompress(b85decode(text), MOST_BYTES)
     if expander.unconsumed_tail:
         raise ValueError(f"it expands to more than {MOST_BYTES // 2**20} MiB")
-    return json.loads(plain)
+    return bounded_json(plain)
 
 
 def encode(result: SoftwareResult) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from archloom.search.hardware.certify import Certificate
+from archloom.space import bounded_json
 from archloom.studies.config import Location, argument, named
 
 from ..errors import UserError
@@ -44,7 +45,7 @@ def _records(
         if not line.endswith(b"\n"):
             break
         try:
-            found.append(from_dict(json.loads(line)))
+            found.append(from_dict(bounded_json(line)))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise UserError(
                 f"{named(location, name)}: line {number} is damaged; the journal has what it held, "
@@ -59,7 +60,7 @@ def read_certificate(location: Location) -> Certificate | None:
     if data is None:
         return None
     try:
-        return Certificate.from_dict(json.loads(data))
+        return Certificate.from_dict(bounded_json(data))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UserError(
             f"{named(location, CERTIFICATE)} is damaged; 'archloom resume {argument(location)}' "
