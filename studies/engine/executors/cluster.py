@@ -100,7 +100,7 @@ def _own_signals() -> Iterator[None]:
     def kept(number: int, handler: Any) -> Any:
         return signal.getsignal(number) if number == signal.SIGTERM else real(number, handler)
 
-    signal.signal = kept
+    signal.signal = kept  # type: ignore[assignment]
     try:
         yield
     finally:
