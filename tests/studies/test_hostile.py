@@ -94,7 +94,8 @@ def test_networks_and_plans(tmp_path: Path) -> None:
     text = to_text(network("tiny_cnn"))
     (tmp_path / "net.json").write_text(text[:1] + f'"x": {empty_lists(MANY)}, ' + text[1:])
     refused("networks", "net.json", cwd=tmp_path, says="it has over 2000000 values")
-    for plan, says in ((empty_lists(MANY - 9), "999991 groups; tiny_cnn has"), ("[" * 10**6, "is not JSON")):
+    many = (empty_lists(MANY - 9), "999991 groups; tiny_cnn has")
+    for plan, says in (many, ("[" * 10**6, "is not JSON")):
         (tmp_path / "plan.json").write_text(plan)
         words = ("schedule", "tiny_cnn", "--hardware", "eyeriss", "--plan", "plan.json")
         refused(*words, cwd=tmp_path, says=says)
