@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         Faults as Faults,
         KeyPath as KeyPath,
         Place as Place,
+        bounded_json as bounded_json,
+        bounded_text as bounded_text,
         parse_yaml as parse_yaml,
         read_yaml as read_yaml,
         shown as shown,

@@ -1,9 +1,10 @@
-"""Reader of all YAML that users write: values, the lines they stand on, and everything wrong.
+"""Reader of all YAML and JSON of others: values, the lines they stand on, everything wrong.
 
 :func:`parse_yaml` never raises. It collects what is wrong in :class:`Faults`, to which the caller
 adds what is wrong with the values, so that a user reads everything at once.
 """
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -15,9 +16,22 @@ import yaml
 #: keys of sections and positions in lists that lead to a value
 KeyPath = tuple[str | int, ...]
 
-_MOST_VALUES: Final = 200_000
+_MOST_VALUES: Final = 100_000
 _DEEPEST: Final = 60
 """A file larger or deeper than these is refused; aliases count wherever they stand."""
+
+_TOO_LARGE: Final = f"has over {_MOST_VALUES} values, or nests deeper than {_DEEPEST}"
+
+#: characters of a file; what people write by hand, or tools write for people, has a thousandth
+_MOST_CHARACTERS: Final = 4 * 2**20
+
+#: values of a piece of JSON; results of ten networks, or a network of 10,000 layers, have a tenth
+_MOST_JSON_VALUES: Final = 2_000_000
+
+_TOO_LONG: Final = f"has over {_MOST_CHARACTERS} characters"
+
+#: characters of a number; larger ones take time that grows with their square to read, and are none
+_LONGEST_NUMBER: Final = 100
 
 _MERGE: Final = "tag:yaml.org,2002:merge"
 
@@ -125,6 +139,10 @@ class Document:
         return Place(self.file, keys, self.lines.get(found))
 
 
+class _TooLargeError(yaml.YAMLError):
+    """A file has more values than any that is read."""
+
+
 class PlainLoader(yaml.SafeLoader):
     """YAML for values that are made, printed and stored: a tree of numbers and text.
 
@@ -136,10 +154,14 @@ class PlainLoader(yaml.SafeLoader):
     def __init__(self, stream: Any) -> None:
         super().__init__(stream)
         self._around: list[str] = []
+        self._count = 0
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """Compose the next node; see ``yaml.composer.Composer``."""
         event: Any = self.peek_event()  # type: ignore[no-untyped-call]
+        self._count += 1
+        if self._count > _MOST_VALUES:
+            raise _TooLargeError(_TOO_LARGE)
         if isinstance(event, yaml.AliasEvent):
             if event.anchor in self._around:
                 raise yaml_error(event, f"*{event.anchor} stands inside &{event.anchor}")
@@ -153,10 +175,12 @@ class PlainLoader(yaml.SafeLoader):
 
     def construct_object(self, node: yaml.Node, deep: bool = False) -> Any:
         """Construct the value of a node; see ``yaml.constructor.BaseConstructor``."""
+        kind = node.tag.rpartition(":")[2]
         try:
+            if kind in ("int", "float") and len(node.value) > _LONGEST_NUMBER:
+                raise ValueError
             return super().construct_object(node, deep)
         except (ValueError, AttributeError, LookupError, ArithmeticError):
-            kind = node.tag.rpartition(":")[2]
             message = f"{shown(node.value, 42)} is no {kind}; put it in quotes if it is a text"
             raise yaml_error(node, message) from None
 
@@ -179,12 +203,42 @@ def read_text(path: Path, faults: Faults, file: str | None = None) -> str | None
     """Return the text of a file; None after a fault. Messages name it by its path, or ``file``."""
     place = Place(str(path) if file is None else file)
     try:
-        return path.read_text("utf-8")
+        return bounded_text(path)
     except OSError as error:
         faults.add(place, f"cannot be read: {error.strerror or error}")
     except UnicodeDecodeError as error:
         faults.add(place, f"is not text in UTF-8: {error}")
+    except ValueError as error:
+        faults.add(place, str(error))
     return None
+
+
+def bounded_text(path: Path) -> str:
+    """Return the text of a file, of which no more is read than any has that people write.
+
+    Raises:
+        OSError: it cannot be read.
+        UnicodeDecodeError: it is not text in UTF-8.
+        ValueError: it is longer.
+    """
+    with path.open(encoding="utf-8") as file:
+        text = file.read(_MOST_CHARACTERS + 1)
+    if len(text) > _MOST_CHARACTERS:
+        raise ValueError(_TOO_LONG)
+    return text
+
+
+def bounded_json(data: bytes | str, most_values: int = _MOST_JSON_VALUES) -> Any:
+    """Return the content of JSON that anybody may have written.
+
+    Raises:
+        ValueError, RecursionError: it is no JSON, is nested too deeply, or has so many values that
+            they would take many times its own memory.
+    """
+    text = data.decode() if isinstance(data, bytes) else data
+    if sum(map(text.count, ",:[{")) > most_values:
+        raise ValueError(f"it has over {most_values} values")
+    return json.loads(text)
 
 
 def read_yaml(path: Path, faults: Faults, file: str | None = None) -> Document:
@@ -205,6 +259,9 @@ def parse_yaml(
         dialect: resolves and constructs values.
     """
     document = Document(file, None, {})
+    if len(text) > _MOST_CHARACTERS:
+        faults.add(Place(file), _TOO_LONG)
+        return document
     try:
         loader = dialect(text)
         node = loader.get_single_node()
@@ -213,6 +270,8 @@ def parse_yaml(
         return Document(file, loader.construct_document(node), document.lines)
     except RecursionError:
         faults.add(Place(file), "is nested too deeply")
+    except _TooLargeError as error:
+        faults.add(Place(file), str(error))
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else None
         what = ", ".join(part for part in (error.context, error.problem) if part)
@@ -227,8 +286,7 @@ def _index(root: yaml.Node, document: Document, faults: Faults) -> bool:
     """Note the line of every key and item, and keys that stand twice; False if it is too large."""
     for count, (keys, line, earlier) in enumerate(_places(root, ()), start=1):
         if count > _MOST_VALUES or len(keys) > _DEEPEST:
-            message = f"has over {_MOST_VALUES} values, or nests deeper than {_DEEPEST}"
-            faults.add(Place(document.file), message)
+            faults.add(Place(document.file), _TOO_LARGE)
             return False
         if earlier:
             faults.add(Place(document.file, keys, line), f"stands on line {earlier} already")

@@ -14,6 +14,9 @@ NOTHING_FOUND: Final = 1
 #: a study ended, but machines failed some of its trials, which ``resume --retry-failed`` takes up
 SET_ASIDE: Final = 3
 
+#: the user ended it, with Ctrl-C for instance
+INTERRUPTED: Final = 130
+
 #: archloom itself is wrong: a traceback says where
 FAULT: Final = 70
 

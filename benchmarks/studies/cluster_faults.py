@@ -16,6 +16,7 @@ import argparse
 import json
 import random
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from benchmarks.studies.faults.clock import Clock
 from tests.cases.ray_cluster import RayCluster, unable, until
 from tests.cases.studies import COMMAND, TINY, archloom
 
@@ -43,6 +45,7 @@ class Run:
     folder: Path
     rng: random.Random
     process: "subprocess.Popen[str]"
+    clock: Clock | None = None
     skipped: str = ""
 
     def events(self, *names: str) -> list[dict[str, Any]]:
@@ -75,6 +78,26 @@ def node_replaced(run: Run) -> None:
     run.after(run.rng.randrange(5))
     run.cluster.kill(3)
     run.cluster.start(4, cpus=2)
+
+
+def node_still(run: Run) -> None:
+    """All that runs on a node stands still for a while: it may have been missed by then."""
+    number = run.rng.choice([2, 3])
+    run.cluster.signal(number, signal.SIGSTOP)
+    time.sleep(run.rng.uniform(0.2, 8))
+    run.cluster.signal(number, signal.SIGCONT)
+
+
+def node_stopped(run: Run) -> None:
+    """All that runs on a node stands still for good; the other one goes on."""
+    run.cluster.signal(run.rng.choice([2, 3]), signal.SIGSTOP)
+
+
+def node_clock(run: Run) -> None:
+    """The wall clock of a node jumps, forwards and backwards, until the study has ended."""
+    assert run.clock is not None
+    with run.clock.jumping(run.rng):
+        run.process.wait(PATIENCE_S)
 
 
 def worker_killed(run: Run) -> None:
@@ -117,6 +140,9 @@ FAULTS: Final[dict[str, Callable[[Run], None]]] = {
         undisturbed,
         node_killed,
         node_replaced,
+        node_still,
+        node_stopped,
+        node_clock,
         worker_killed,
         short_cut,
         partition,
@@ -126,22 +152,31 @@ FAULTS: Final[dict[str, Callable[[Run], None]]] = {
 }
 
 
-def one_run(kind: str, folder: Path, rng: random.Random) -> tuple[int, float, Run]:
+def one_run(
+    kind: str, folder: Path, rng: random.Random, most_rounds: int = 40
+) -> tuple[int, float, Run]:
     """Run the study with a fault; return the exit code, the seconds since its first round, and it.
+
+    Args:
+        kind: of the fault.
+        folder: with the study file.
+        rng: decides on the fault's moment and place.
+        most_rounds: before the fault.
 
     Raises:
         TimeoutError: it does not end.
     """
     run_it = ("run", "study.yaml", "--out", "run", "--log", "log")
+    clock = Clock(folder, "clock") if kind == "node_clock" else None
     with RayCluster() as cluster:
         for number, cpus in ((1, 0), (2, 1), (3, 1)):
-            cluster.start(number, cpus)
+            cluster.start(number, cpus, **(clock.environment if clock and number == 2 else {}))
         words = [*COMMAND, *run_it, "--address", cluster.address]
         with (folder / "said").open("w") as said:
-            run = Run(cluster, folder, rng, cluster.command(1, words, folder, said))
+            run = Run(cluster, folder, rng, cluster.command(1, words, folder, said), clock)
             run.after(1)
             began = time.monotonic()
-            run.after(rng.randrange(40))
+            run.after(rng.randrange(most_rounds))
             FAULTS[kind](run)
             try:
                 code = run.process.wait(PATIENCE_S)

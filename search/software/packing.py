@@ -5,6 +5,8 @@ import zlib
 from base64 import b85decode, b85encode
 from typing import Any, Final
 
+from archloom.space import bounded_json
+
 #: most bytes that a string is unpacked to; results of ten networks take a few hundred thousand
 MOST_BYTES: Final = 64 * 2**20
 
@@ -25,4 +27,4 @@ def unpack(text: str) -> Any:
     plain = expander.decompress(b85decode(text), MOST_BYTES)
     if expander.unconsumed_tail:
         raise ValueError(f"it expands to more than {MOST_BYTES // 2**20} MiB")
-    return json.loads(plain)
+    return bounded_json(plain)

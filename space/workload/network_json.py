@@ -15,6 +15,7 @@ from types import NoneType
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 from ..errors import did_you_mean
+from ..yaml_reader import bounded_json
 from .layer import Layer
 from .network import Network
 
@@ -95,7 +96,7 @@ def from_text(text: str) -> Network:
         ValueError: the text is no JSON, or as :func:`from_dict`.
     """
     try:
-        data = json.loads(text)
+        data = bounded_json(text)
     except json.JSONDecodeError as error:
         raise ValueError(f"line {error.lineno} is no JSON: {error.msg}") from None
     except (ValueError, RecursionError) as error:

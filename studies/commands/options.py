@@ -18,6 +18,8 @@ from click.exceptions import Exit
 
 from archloom.studies.config import Location, location_of
 
+from ..errors import INTERRUPTED
+
 __all__ = ["App", "Argument", "Exit", "Option", "echo"]
 
 #: columns of help, where the terminal has as many
@@ -93,6 +95,14 @@ class App(click.Group):
         super().__init__(help=help, epilog=epilog, context_settings=settings)
         self._functions: dict[str, Callable[..., None]] = {}
         self._epilogs: dict[str, str] = {}
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; Ctrl-C before it listens for that ends it like any other program."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            echo("stopped", err=True)
+            raise Exit(INTERRUPTED) from None
 
     def add(
         self, function: Callable[..., None], epilog: str, name: str | None = None

@@ -3,11 +3,15 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Final
 
 from archloom.space import Document, Fault, Faults, Place, parse_yaml
 
 from ..errors import UserError
 from .location import Location
+
+#: errors of a file that are said in words
+SHOWN: Final = 100
 
 
 class ConfigError(UserError):
@@ -21,7 +25,9 @@ class ConfigError(UserError):
         self.faults = sorted(faults, key=lambda f: (f.place.line or 0, f.place.path))
         count = len(self.faults)
         head = f"{path}: {count} error{'s' if count > 1 else ''}"
-        super().__init__("\n".join([head, *(f"  {fault}" for fault in self.faults)]))
+        rest = [f"  and {count - SHOWN} more"] if count > SHOWN else []
+        shown = [f"  {fault}" for fault in self.faults[:SHOWN]]
+        super().__init__("\n".join([head, *shown, *rest]))
 
 
 class EntryError(UserError):

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Final, Self
 
 from archloom.space import Faults, Place, did_you_mean
 
-from .errors import EntryError, collecting
+from .errors import SHOWN, EntryError, collecting
 
 #: a function that makes of an entry what it means; raises ValueError or EntryError
 Reader = Callable[[Any, "Reading"], Any]
@@ -117,10 +117,12 @@ class Section:
                     found[name] = key.read(entry[name], replace(beside, key=name, before=found))
             elif name not in found:
                 faults.add(Place(keys=(name,)), "is missing")
-        for name in entry:
+        for number, name in enumerate(entry):
             if name not in cls.layout:
-                hint = did_you_mean(str(name), list(cls.layout))
-                faults.add(Place().key(name), f"is an unknown key; {hint}")
+                # a hint for each of thousands that nobody reads would take minutes to find
+                near = did_you_mean(str(name), list(cls.layout)) if number < SHOWN else ""
+                hint = f"; {near}" if near else ""
+                faults.add(Place().key(name), f"is an unknown key{hint}")
         if faults:
             raise EntryError(faults)
         return cls(**found)
@@ -153,7 +155,7 @@ def section(kind: type[Section]) -> Key:
     return Key(kind.read)
 
 
-def whole(least: int, below: float = float("inf")) -> Key:
+def whole(least: int, most: float = float("inf")) -> Key:
     """Return a key that holds a whole number, from ``least`` on."""
 
     def read(entry: Any, _: Reading) -> int:
@@ -161,8 +163,8 @@ def whole(least: int, below: float = float("inf")) -> Key:
             raise ValueError(f"{shown(entry)} must be a valid integer{number_hint(entry)}")
         if entry < least:
             raise ValueError(f"{shown(entry)} must be greater than or equal to {least}")
-        if entry >= below:
-            raise ValueError(f"{shown(entry)} must be less than {below}")
+        if entry > most:
+            raise ValueError(f"{shown(entry)} must be less than or equal to {most}")
         return entry
 
     return Key(read)
@@ -189,14 +191,16 @@ def number(above: float, most: float | None = None) -> Key:
     return Key(read)
 
 
-def text(pattern: str = "") -> Key:
-    """Return a key that holds a text of a form."""
+def text(pattern: str = "", most: float = float("inf")) -> Key:
+    """Return a key that holds a text of a form, of so many characters at the most."""
 
     def read(entry: Any, _: Reading) -> str:
         if not isinstance(entry, str):
             raise ValueError(f"{shown(entry)} must be a valid string")
         if not match(pattern, entry):
             raise ValueError(f"{shown(entry)} must match pattern '{pattern}'")
+        if len(entry) > most:
+            raise ValueError(f"{shown(entry)} must have at most {most} characters")
         return entry
 
     return Key(read)

@@ -22,7 +22,7 @@ from archloom.search import (
     ObjectiveSet,
     Tenant,
 )
-from archloom.space import Faults
+from archloom.space import Faults, bounded_text
 from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 
 from ..errors import UserError
@@ -57,7 +57,7 @@ from .start_from import StartSource, preset_names
 from .workload_reference import absolute
 from .workloads import HELD_OUT, SEARCHED, Workload
 
-_COUNT: Final = whole(1)
+_COUNT: Final = whole(1, most=10**9)
 _SHARE: Final = number(above=0, most=1)
 _STORAGE: Final = Key(lambda url, _: given_database(url)).silent_if(lambda _: True)
 
@@ -127,7 +127,7 @@ class Software(Section):
     """How the software of one design is searched; see ``archloom.search.software.search``."""
 
     fusion: Annotated[str, named_one("fusion search", lambda: FUSION_SEARCHES)] = "joint"
-    population: Annotated[int, whole(2)] = 8
+    population: Annotated[int, whole(2, most=100_000)] = 8
     mapping: Annotated[str, named_one("mapping search", lambda: MAPPING_SEARCHES)] = "auto"
     mapping_evaluations: Annotated[int, _COUNT] = 100_000
     factors: Annotated[str, word("exact", "padded", "imperfect")] = "exact"
@@ -229,8 +229,8 @@ class StudyConfig(Section):
         baseline: preset that is evaluated like a trial that wins every round, for comparison.
     """
 
-    name: Annotated[str, text(STUDY_NAME)]
-    seed: Annotated[int, whole(0, below=2**63)] = 0
+    name: Annotated[str, text(STUDY_NAME, most=255)]
+    seed: Annotated[int, whole(0, most=2**63 - 1)] = 0
     workloads: Annotated[tuple[Workload, ...], SEARCHED]
     tenants: Annotated[tuple[Tenant, ...], TENANTS] = ()
     validation: Annotated[Validation, section(Validation).prepared(_with_key)] = Validation()
@@ -246,7 +246,7 @@ class StudyConfig(Section):
     optimizer: Annotated[Choice, CHOICE] = _MOBO
     halving: Annotated[Choice, CHOICE.checked(_to_the_end)] = _MSH
     trials: Annotated[int, _COUNT]
-    batch_size: Annotated[int, _COUNT] = 8
+    batch_size: Annotated[int, whole(1, most=10_000)] = 8
     logical_workers: Annotated[int, _COUNT] = 1
     software: Annotated[Software, _SOFTWARE] = Software()
     executor: Annotated[ExecutorChoice, section(ExecutorChoice)] = ExecutorChoice()
@@ -287,11 +287,13 @@ def load_config(
         UserError: it cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = bounded_text(path)
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such study file{_nearby(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"{path}: cannot be read as text: {error}") from None
+    except ValueError as error:
+        raise UserError(f"{path}: {error}; no study file is that long") from None
     faults = Faults()
     document = read_document(path, text, faults)
     data = {"name": path.stem, **document.data}

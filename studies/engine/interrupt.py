@@ -41,6 +41,12 @@ class StopRequest:
         for number in _SIGNALS:
             signal.signal(number, self._hear)
 
+    @staticmethod
+    def end() -> None:
+        """Let each further signal end this process at once and in silence."""
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+
     def check(self) -> None:
         """Raise :class:`Stopped` if a signal has arrived; else go on listening.
 

@@ -9,14 +9,14 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from archloom.search import hypervolume
 from archloom.search.hardware import Observation
-from archloom.space import Infeasible
+from archloom.space import Infeasible, bounded_json
 from archloom.studies.analysis import read_front
 from archloom.studies.config import baseline_hardware
-from archloom.studies.storage import Header, read_header, read_trials
+from archloom.studies.storage import START, Header, read_header, read_trials
 
 from ..errors import UserError
 
@@ -32,6 +32,9 @@ RULER = (
 
 #: designs of another study's front that are tried anew, if nobody says how many
 MOST = 8
+
+#: designs of a CSV file at the most
+_MOST_ROWS: Final = 100_000
 
 
 @dataclass(frozen=True)
@@ -56,10 +59,21 @@ class WarmStart:
 
     @classmethod
     def from_text(cls, text: str) -> "WarmStart":
-        """Return what :meth:`to_text` was called on."""
-        content = json.loads(text)
-        observations = (_observation(one) for one in content["told"])
-        return cls(tuple(content["first"]), tuple(observations))
+        """Return what :meth:`to_text` was called on.
+
+        Raises:
+            UserError: it is another text.
+        """
+        try:
+            content = bounded_json(text)
+            observations = tuple(_observation(one) for one in content["told"])
+            first = tuple({**point} for point in content["first"])
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
+            raise UserError(
+                f"what the study began with is nothing that archloom wrote ({error}); restore "
+                f"{START} from a copy, or begin a study in another place"
+            ) from None
+        return cls(first, observations)
 
 
 def _observation(content: dict[str, Any]) -> Observation:
@@ -142,7 +156,7 @@ def _from_csv(path: Path, problem: "DesignProblem") -> WarmStart:
             if missing:
                 raise UserError(f"{path}: there is no column {', '.join(missing)}")
             first = tuple(_points(path, rows, problem.space.parameters))
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise UserError(f"{path}: cannot be read as text: {error}") from None
     return WarmStart(first, notes=(f"{path}: {_count(len(first), 'design')}",))
 
@@ -150,7 +164,9 @@ def _from_csv(path: Path, problem: "DesignProblem") -> WarmStart:
 def _points(
     path: Path, rows: "csv.DictReader[str]", parameters: "Sequence[Parameter]"
 ) -> "Iterator[Point]":
-    for row in rows:
+    for number, row in enumerate(rows, 1):
+        if number > _MOST_ROWS:
+            raise UserError(f"{path}: has over {_MOST_ROWS} designs, more than a study begins with")
         try:
             yield {p.name: _value(p, row[p.name]) for p in parameters}
         except ValueError as error:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         stored_networks as stored_networks,
         template_file as template_file,
     )
-    from .parts import STUDY as STUDY, TRIALS as TRIALS
+    from .parts import START as START, STUDY as STUDY, TRIALS as TRIALS
     from .reading import (
         bring_up_to_date as bring_up_to_date,
         journal_size as journal_size,

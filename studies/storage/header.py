@@ -11,10 +11,11 @@ from typing import Any, Final
 import yaml
 
 from archloom.search import RENAMED, first_name, renamed
-from archloom.space import did_you_mean
+from archloom.space import Faults, did_you_mean, parse_yaml
 from archloom.studies.config import Location, SharedStudy, is_file, shown
 
 from ..errors import UserError
+from .directory import refuse_links
 from .parts import NETWORKS, SPACE, START, STUDY
 from .reading import names_in, read_part
 
@@ -116,10 +117,12 @@ def read_header(location: Location) -> Header:
     if isinstance(location, SharedStudy) and location.name not in (there := names_in(location)):
         hint = did_you_mean(location.name, there) if there else "it has none"
         raise UserError(f"{location}: there is no such study, 'archloom run' begins one; {hint}")
+    if isinstance(location, Path):
+        refuse_links(location)
     try:
-        data = yaml.safe_load(_text(location, STUDY))
+        data = parse_yaml(_text(location, STUDY), STUDY, Faults()).data
         found = data["format"]
-    except (OSError, yaml.YAMLError, TypeError, KeyError, UnicodeDecodeError):
+    except (OSError, TypeError, KeyError, UnicodeDecodeError):
         raise UserError(
             f"{location} is no study: it has no readable {STUDY} with a format"
         ) from None

@@ -13,6 +13,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from archloom.space import bounded_json
+
 from ..errors import TroubleError, UserError, reason, writing
 
 Event = dict[str, Any]
@@ -195,7 +197,7 @@ def _event(line: bytes) -> Event | None:
     if not sound:
         return None
     try:
-        event = json.loads(body)
+        event = bounded_json(body)
     except (ValueError, RecursionError):
         return None
     return event if isinstance(event, dict) else None

@@ -1,12 +1,12 @@
 """What is read of a study, by anybody and at any time, wherever it is kept."""
 
-import json
 from pathlib import Path
 from typing import Any
 
+from archloom.space import bounded_json
 from archloom.studies.config import Location, SharedStudy, named
 
-from .directory import works_on
+from .directory import read_file, works_on
 from .holder import Holder
 from .journal import Event, parse_events, read_events
 from .parts import JOURNAL, LIVE
@@ -16,11 +16,11 @@ def read_part(location: Location, name: str | Path) -> bytes | None:
     """Return a part of a study as it is now; None if there is none.
 
     Raises:
+        UserError: it is larger than any.
         TroubleError: a database does not answer.
     """
     if isinstance(location, Path):
-        path = location / name
-        return path.read_bytes() if path.exists() else None
+        return read_file(location, name)
     from .database import read_shared
 
     return read_shared(location, str(name))
@@ -70,7 +70,7 @@ def read_journal(location: Location) -> list[Event]:
 def read_live(location: Location) -> dict[str, Any]:
     """Return what the study said last of what it does; nothing if that cannot be read."""
     try:
-        found = json.loads(read_part(location, LIVE) or b"")
+        found = bounded_json(read_part(location, LIVE) or b"")
     except (OSError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -8,6 +8,7 @@ from typing import Final, TypeVar
 
 from archloom.search.hardware.certify import Certificate
 from archloom.search.software import NetworkResult
+from archloom.space import bounded_json
 from archloom.studies.config import Location, argument, named
 
 from ..errors import UserError
@@ -34,7 +35,7 @@ def read_baseline(location: Location) -> Trial | None:
 
 def read_validation(location: Location) -> list[HeldOutTrial]:
     """Return what designs do on held-out networks; nothing before that was searched."""
-    return _records(location, VALIDATION, lambda line: HeldOutTrial.from_dict(json.loads(line)))
+    return _records(location, VALIDATION, lambda line: HeldOutTrial.from_dict(bounded_json(line)))
 
 
 def _trial_of(line: bytes) -> Trial:
@@ -45,8 +46,8 @@ def _trial_of(line: bytes) -> Trial:
     software, curve, tail = rest.rpartition(_CURVE)
     # quotes inside texts are escaped, so no text looks like a key; what opens here ends there
     if not (networks and curve and software.endswith(b"}")):
-        return Trial.from_dict(json.loads(line))
-    found = Trial.from_dict(json.loads(head + b',"networks":{}' + curve + tail))
+        return Trial.from_dict(bounded_json(line))
+    found = Trial.from_dict(bounded_json(head + b',"networks":{}' + curve + tail))
     return replace(found, networks=KeptNetworks(software))
 
 
@@ -64,7 +65,7 @@ class KeptNetworks(Mapping[str, NetworkResult]):
     @cached_property
     def _found(self) -> dict[str, NetworkResult]:
         try:
-            data = json.loads(self._text)
+            data = bounded_json(self._text)
             return {name: NetworkResult.from_dict(found) for name, found in data.items()}
         except (ValueError, TypeError, AttributeError, RecursionError):
             raise UserError(
@@ -105,7 +106,7 @@ def read_certificate(location: Location) -> Certificate | None:
     if data is None:
         return None
     try:
-        return Certificate.from_dict(json.loads(data))
+        return Certificate.from_dict(bounded_json(data))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UserError(
             f"{named(location, CERTIFICATE)} is damaged; 'archloom resume {argument(location)}' "

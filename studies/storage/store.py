@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from archloom.search.hardware.certify import Certificate
+from archloom.space import bounded_json
 from archloom.studies.config import Location, named
 
 from ..errors import UserError
@@ -32,8 +33,9 @@ from .reading import bring_up_to_date, read_part
 from .records import read_trials, record_line
 from .trial import HeldOutTrial, Trial
 
-#: most bytes that a snapshot is unpacked to; that of 100,000 boxes takes a tenth of it
-MOST_LEARNED_BYTES: Final = 256 * 2**20
+#: most bytes, and values, that a snapshot is unpacked to; that of 100,000 boxes has about half
+MOST_LEARNED_BYTES: Final = 64 * 2**20
+MOST_LEARNED_VALUES: Final = 4_000_000
 
 
 class Store:
@@ -192,7 +194,8 @@ class Store:
         expander = zlib.decompressobj()
         try:
             plain = expander.decompress(data, MOST_LEARNED_BYTES)
-            content = None if expander.unconsumed_tail else json.loads(plain)
+            large = bool(expander.unconsumed_tail)
+            content = None if large else bounded_json(plain, MOST_LEARNED_VALUES)
         except (ValueError, RecursionError, zlib.error):
             return None
         return content if isinstance(content, dict) else None

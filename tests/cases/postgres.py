@@ -8,7 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -30,11 +30,15 @@ def programs() -> Path | None:
 class Server:
     """A server in a directory of its own, which is gone when it is stopped.
 
+    Args:
+        environment: of its processes, besides that of this one.
+
     Attributes:
         port: on 127.0.0.1.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+        self._environment = {**os.environ, **(environment or {})}
         found = programs()
         assert found is not None
         self._programs = found
@@ -95,6 +99,7 @@ class Server:
                 stdout=subprocess.DEVNULL,
                 stderr=log,
                 cwd=self._folder,
+                env=self._environment,
                 start_new_session=True,
                 **self._user,
             )

@@ -176,6 +176,14 @@ class RayCluster:
             if name in Path(f"/proc/{process}/cmdline").read_text().split("\0")[0]:
                 os.kill(process, signal.SIGKILL)
 
+    def signal(self, number: int, what: signal.Signals) -> None:
+        """Send a signal to all that runs on a node."""
+        for process in self._processes(self._space_of(number)):
+            try:
+                os.kill(process, what)
+            except ProcessLookupError:
+                continue
+
     def plug(self, number: int, connected: bool) -> None:
         """Pull a node's cable out, or put it in again."""
         state = "up" if connected else "down"

@@ -1,6 +1,8 @@
 import csv
 import io
 import json
+import os
+import signal
 import subprocess
 import sys
 from importlib.metadata import version
@@ -41,6 +43,16 @@ def test_a_run_shows_progress_front_and_baseline(home: Path) -> None:
     assert "not dominated: trial 0 (round 1/3): EDP " in output
     assert "Pareto front:" in output
     assert "against eyeriss, on the same cost model: EDP x " in output
+
+
+def test_a_study_that_is_stopped_while_it_is_read_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where = "archloom.studies.commands.study.run.read_study"
+    monkeypatch.setattr(where, lambda *_: os.kill(os.getpid(), signal.SIGINT))
+    study = write_study(tmp_path)
+    done = CliRunner().invoke(app, ["run", str(study), "--out", str(tmp_path / "run")])
+    assert (done.exit_code, done.output) == (130, f"reading {study}\nstopped\n")
 
 
 def test_json_is_the_promised_form(home: Path) -> None:

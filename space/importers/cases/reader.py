@@ -11,6 +11,7 @@ from archloom.space.hardware import AccessEnergy, Effects, Hardware, StorageLeve
 from archloom.space.mapping import Mapping
 from archloom.space.workload import TENSORS, Layer
 
+from ...yaml_reader import bounded_json
 from .mapping import case_mapping
 from .problem import CASE_TENSORS, case_layer
 from .record import Architecture, Level, Record, RecordError, parse_record
@@ -73,7 +74,7 @@ def read_cases(path: Path, technology: str = DEFAULT_TECHNOLOGY) -> Iterator[Cas
 def _case_of_line(line: str, number: int, technology: str) -> Case | BadCase:
     where = f"line {number}"
     try:
-        data = json.loads(line)
+        data = bounded_json(line)
     except json.JSONDecodeError as error:
         return BadCase(where, (f"is not JSON: {error.msg}, column {error.colno}",), number)
     except (ValueError, RecursionError) as error:  # a number of too many digits, or too deep

@@ -1,13 +1,12 @@
 """A fusion plan in a file: groups as ``archloom schedule --json`` prints them."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, PositiveInt, TypeAdapter, ValidationError
 
-from archloom.space import did_you_mean
+from archloom.space import bounded_json, did_you_mean
 from archloom.space.fusion import (
     FusionGroup,
     FusionPlan,
@@ -56,12 +55,15 @@ def read_plan(path: Path, network: Network) -> FusionPlan:
         UserError: the file cannot be read, or all that is wrong with the plan.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = bounded_json(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise UserError(f"--plan {path}: {error.strerror}") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"--plan {path}: is not JSON: {error}") from None
     groups = data.get("groups") if isinstance(data, dict) else data
+    if isinstance(groups, list) and len(groups) > len(network.layers):
+        count, most = len(groups), len(network.layers)
+        raise _wrong(path, [f"has {count} groups; {network.name} has {most} layers"])
     try:
         found = TypeAdapter(list[_Group]).validate_python(groups)
     except ValidationError as error:

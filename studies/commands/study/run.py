@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from archloom.studies.config import Location, StudyConfig, argument
 from archloom.studies.storage import tell
 
-from ...errors import TroubleError
+from ...errors import INTERRUPTED, TroubleError
 from .study_file import Overrides
 from .telling import Telling
 
@@ -169,6 +169,7 @@ def _run(
             watch.workers = executor.workers
             trials = run_study(study, store, executor, watch, retry)
     except Stopped:
+        stop.end()
         tell("stopped")
         return False
     except TroubleError as error:
@@ -214,7 +215,7 @@ def _ended(over: bool, study: "Study", location: Location, console: "Console") -
         console.print(
             f"stopped; resume with: archloom resume {argument(location)}", highlight=False
         )
-        return 130
+        return INTERRUPTED
     from archloom.studies.storage import read_trials
 
     from .summary import summarize

@@ -3,7 +3,10 @@
 import logging
 import os
 import re
+import signal
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -77,12 +80,31 @@ def connect(address: str | None, workers: int) -> None:
             "include_dashboard": False,
         }
     try:
-        ray.init(**options)
+        with _own_signals():
+            ray.init(**options)
     except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
         text = " ".join(str(error).split())
         if address is None:
             raise TroubleError(f"Ray does not start on this machine: {text}") from None
         raise TroubleError(refusal(address, text)) from None
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Keep Ray from handling SIGTERM: it would end this process wherever that is just then.
+
+    It has no option for that.
+    """
+    real = signal.signal
+
+    def kept(number: int, handler: Any) -> Any:
+        return signal.getsignal(number) if number == signal.SIGTERM else real(number, handler)
+
+    signal.signal = kept  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        signal.signal = real
 
 
 def refusal(address: str, text: str) -> str:

@@ -13,6 +13,7 @@ from archloom.studies.storage import tell
 from ...errors import TroubleError
 from .limited_process import ProcessLimits
 from .nodes import Nodes
+from .outcomes import machine_errors
 from .worker import CONCURRENCY, Worker
 
 #: workers in a row that may die before they have started
@@ -201,7 +202,7 @@ class Crew:
             number = self._starting.pop(reference)
             try:
                 yield number, ray.get(reference)
-            except (ray.exceptions.RayActorError, ray.exceptions.OutOfMemoryError) as error:
+            except machine_errors() as error:
                 yield number, error
 
     def _born_dead(self, number: int, error: Any) -> None:
@@ -225,7 +226,9 @@ class Crew:
         self.nodes.look(now=True)
         member = self._members[number]
         gone = self._gone(member) if member.key else self.nodes.left > member.left
-        return gone or isinstance(error, ray.exceptions.ActorUnavailableError)
+        # the nodes that it was made for had gone before it was placed
+        away = (ray.exceptions.ActorUnavailableError, ray.exceptions.ActorUnschedulableError)
+        return gone or isinstance(error, away)
 
     def dismiss(self, number: int, why: str) -> None:
         """Let go of a worker; another one takes its place, if there is room.

@@ -25,6 +25,23 @@ class Gone(Lost):
         return Lost(self.error, text, self.traceback)
 
 
+def machine_errors() -> tuple[type[Exception], ...]:
+    """Return what Ray raises for an answer that a machine has failed to give.
+
+    The worker is gone, it was never placed, or its node went with the answer in its memory.
+    """
+    from ray import exceptions as of_ray
+
+    return (
+        of_ray.RayActorError,
+        of_ray.ActorUnschedulableError,
+        of_ray.OutOfMemoryError,
+        of_ray.OutOfDiskError,
+        of_ray.ObjectLostError,
+        of_ray.NodeDiedError,
+    )
+
+
 def outcome_of(answer: bytes | Ended) -> Outcome:
     """Return what a task came to, from the answer of the process that did it."""
     if isinstance(answer, bytes):

@@ -22,7 +22,7 @@ from .crew import Crew
 from .executor import Executor, InlineExecutor, Key, Started, nothing
 from .limited_process import ProcessLimits
 from .nodes import Nodes
-from .outcomes import Gone, Outcome, outcome_of
+from .outcomes import Gone, Outcome, machine_errors, outcome_of
 from .placement import Placed, Placement
 from .pulse import Pulse
 
@@ -197,7 +197,7 @@ class RayExecutor(Executor):
             departed = False
             try:
                 result = outcome_of(ray.get(reference))
-            except (ray.exceptions.RayActorError, ray.exceptions.OutOfMemoryError) as error:
+            except machine_errors() as error:
                 departed, name = crew.machine_left(worker, error), type(error).__name__
                 how = "lost its machine" if departed else f"was ended ({name})"
                 result = Gone(name, how, f"{name}: no traceback")

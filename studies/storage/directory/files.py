@@ -9,6 +9,7 @@ from uuid import uuid4
 from ...errors import UserError, reason, writing
 from ..journal import Event, Journal, copy_of, write_at
 from ..parts import BEYOND, JOURNAL, LIVE, NETWORKS, SPACE, START, STUDY, TRIALS
+from .links import read_file, refuse_links
 from .lock import LOCK, lock
 from .lock_files import PREFIX
 
@@ -20,11 +21,12 @@ class Files:
         notes: what was mended on opening, for people.
 
     Raises:
-        UserError: another process writes to it.
+        UserError: another process writes to it, or something in it is a link.
         TroubleError: it cannot be written.
     """
 
     def __init__(self, folder: Path) -> None:
+        refuse_links(folder)
         self.notes: list[str] = []
         self._folder = folder
         self._lock = lock(folder)
@@ -84,8 +86,7 @@ class Files:
 
     def read(self, name: str) -> bytes | None:
         """Return a file; None if there is none."""
-        path = self._folder / name
-        return path.read_bytes() if path.exists() else None
+        return read_file(self._folder, name)
 
     def put(self, name: str, data: bytes) -> None:
         """Write a file as a whole."""
@@ -125,6 +126,7 @@ def begin_directory(folder: Path, parts: Mapping[str, bytes]) -> None:
         UserError: it holds other files; nothing was changed.
     """
     _check_vacant(folder)
+    refuse_links(folder)
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     held = lock(folder)
