@@ -2,7 +2,7 @@
 
 ``receptive_field.py`` first, then ``sweep.py`` (one axis), ``geometry.py`` (regular tiles) and
 ``irregular.py`` (tiles of any sizes). ``tile_words.py`` has the sums that searches compare,
-``least_words.py`` a bound of them.
+``least_words.py`` an estimate of them.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Least words of weights that tiles of a group fetch: a bound that looks at the first tiles alone.
+"""About the least words of weights that tiles of a group fetch, from its first tiles alone.
 
 What a group moves besides is known without its tiles. So planners can tell most groups apart before
 they work out any tiling.
@@ -54,7 +54,7 @@ class _Axis(NamedTuple):
 
     Attributes:
         corners, totals: as of :class:`.tile_words.AxisTiles`, as far as peaks depend on them.
-        loads: int64[m], tiles at least in which each member makes anything.
+        loads: int64[m], tiles in which each member makes anything, if later ones are like the first.
     """
 
     corners: Ints
@@ -65,10 +65,12 @@ class _Axis(NamedTuple):
 def least_weight_words(
     group: TiledGroup, tiles: Sequence[tuple[int, int]], weights: WeightPlaces
 ) -> int:
-    """Return the least words of weights that come for a pass, over the largest tiles that fit.
+    """Return about the least words of weights that come for a pass, over the largest tiles that
+    fit.
 
     All halos are kept, or none where that fits nowhere. What fits is judged by the first tiles, so
-    that more may seem to fit than does. -1 if nothing fits, else words for all images.
+    that more may seem to fit than does; so is in how many tiles a layer runs. -1 if nothing fits,
+    else words for all images.
 
     Args:
         group: what is cut.
@@ -77,13 +79,13 @@ def least_weight_words(
     """
     if not tiles:
         return -1
-    return int(_least_weight_words(group.record, np.array(tiles, np.int64), group.whole, weights))
+    sizes = np.array([group.whole, *tiles], np.int64)
+    return int(_least_weight_words(group.record, sizes, weights))
 
 
 @compiled
-def _least_weight_words(
-    group: GroupRecord, tiles: Ints, whole: tuple[int, int], weights: WeightPlaces
-) -> int:
+def _least_weight_words(group: GroupRecord, sizes: Ints, weights: WeightPlaces) -> int:
+    whole, tiles = sizes[0], sizes[1:]
     for keep in (True, False):
         least, seen = -1, 0
         low, high = 0, len(tiles)
@@ -105,7 +107,7 @@ def _least_weight_words(
 
 @allocating
 def _words_of(
-    group: GroupRecord, tile: Ints, whole: tuple[int, int], weights: WeightPlaces, keep: bool
+    group: GroupRecord, tile: Ints, whole: Ints, weights: WeightPlaces, keep: bool
 ) -> int:
     """Return words of weights for tiles of one size; -1 if their maps do not fit."""
     rows = _first_tiles(group, 0, Cuts(whole[0], tile[0], keep or tile[0] == whole[0], _SEEN + 1))

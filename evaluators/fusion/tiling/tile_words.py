@@ -281,7 +281,12 @@ def _held(
 
 @compiled
 def tile_words(
-    group: GroupRecord, rows: Ints, row_totals: Ints, columns: Ints, column_totals: Ints, policy: int
+    group: GroupRecord,
+    rows: Ints,
+    row_totals: Ints,
+    columns: Ints,
+    column_totals: Ints,
+    policy: int,
 ) -> tuple[int, int, int, int]:
     """Return the figures of :class:`TileWords`."""
     maps, members, end = group.maps, group.members, column_totals[END]

@@ -40,6 +40,9 @@ _OPTIMISM: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 #: for soon (ours)
 _NEAR: Final = 1e-4
 
+#: relative difference of estimates that does not tell paths apart: sums in another order differ more
+_EQUAL: Final = 1e-9
+
 #: kinds up to which a path asks for little, so that others are worked out with them; and what share
 #: of those known so far they are (ours)
 _FEW: Final = 4
@@ -147,6 +150,7 @@ class _LazyPathSearch:
         A plan comes as soon as it is evaluated, and again when no tiling of its groups seems
         better.
         """
+        fresh = tied = False
         while True:
             found = self._best(optimism)
             if found is None:
@@ -154,10 +158,29 @@ class _LazyPathSearch:
             rows = list(dict.fromkeys(found.rows))
             if self._list_first_options(rows, found):
                 continue
-            fresh = [row for row in rows if not self._table.evaluated[row]]
-            evaluated = [self._evaluate(row) for row in fresh]
-            if all(evaluated) and (fresh or not self._list_all_options(rows)):
+            unknown = [row for row in rows if not self._table.evaluated[row]]
+            fresh |= bool(unknown)
+            if not all([self._evaluate(row) for row in unknown]):
+                continue
+            if not fresh and self._list_all_options(rows):
+                continue
+            if tied or not self._evaluate_tied(found, optimism):
                 return self._plan(found)
+            tied = True
+
+    def _evaluate_tied(self, path: Path, optimism: float) -> bool:
+        """Evaluate the options of all paths whose estimates equal those of one but for rounding, so
+        that costs decide between them and not the order of sums; whether there were any."""
+        figures, tied = self._table.figures(optimism), list[int]()
+        for kind in self._paths.near(path, _EQUAL):
+            rows = self._paths.rows(kind)
+            row = rows[int((figures[rows] @ (path.latency, path.energy)).argmin())]
+            # what stands for a whole kind of edge is no option yet
+            if self._table.ways[row] is not None and not self._table.evaluated[row]:
+                tied.append(row)
+        for row in tied:
+            self._evaluate(row)
+        return bool(tied)
 
     def _best(self, optimism: float) -> Path | None:
         """Return the path that is estimated best."""
