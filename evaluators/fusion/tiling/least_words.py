@@ -54,7 +54,7 @@ class _Axis(NamedTuple):
 
     Attributes:
         corners, totals: as of :class:`.tile_words.AxisTiles`, as far as peaks depend on them.
-        loads: int64[m], tiles in which each member makes anything, if later ones are like the first.
+        loads: int64[m], tiles in which each member makes anything, if all are like the first.
     """
 
     corners: Ints

@@ -40,7 +40,7 @@ _OPTIMISM: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 #: for soon (ours)
 _NEAR: Final = 1e-4
 
-#: relative difference of estimates that does not tell paths apart: sums in another order differ more
+#: relative difference of estimates that does not tell paths apart: the order of a sum makes as much
 _EQUAL: Final = 1e-9
 
 #: kinds up to which a path asks for little, so that others are worked out with them; and what share
@@ -160,7 +160,8 @@ class _LazyPathSearch:
                 continue
             unknown = [row for row in rows if not self._table.evaluated[row]]
             fresh |= bool(unknown)
-            if not all([self._evaluate(row) for row in unknown]):
+            evaluated = [self._evaluate(row) for row in unknown]
+            if not all(evaluated):
                 continue
             if not fresh and self._list_all_options(rows):
                 continue
