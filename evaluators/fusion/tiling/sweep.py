@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,9 @@ from ..group_graph import Edge, GroupShape
 #: padding of the window and how far it reaches past its start, and how the map is read: its
 #: length, the patch of one position and the start of what is read
 SOURCE, READER, WHOLE, STRIDE, PADDING, REACH, LENGTH, PATCH, START = range(9)
+
+#: as many tiles as there are
+ALL_TILES: Final = 2**40
 
 _NONE: Final = 2**40  # start of an empty interval; its end is -1, so that hulls ignore it
 
@@ -104,6 +107,22 @@ class AxisSweep:
         return corners
 
 
+class Cuts(NamedTuple):
+    """How one axis is cut.
+
+    Attributes:
+        length: of the anchor.
+        tile: length of a tile there, the remainder last.
+        keep: whether what tiles share on this axis is kept rather than made again.
+        most: tiles from the first on that are looked at. After the last one of them nothing stays.
+    """
+
+    length: int
+    tile: int
+    keep: bool
+    most: int
+
+
 def axis_sweep(
     shape: GroupShape, layers: list[Layer], axis: int, tile: int, keep: bool
 ) -> AxisSweep:
@@ -118,7 +137,8 @@ def axis_sweep(
     order = np.array([*reversed(range(shape.members)), *shape.externals], np.int64)
     edges, first = sorted_reads(shape, layers, (axis,))
     length = shape.sizes[shape.anchor][axis]
-    return AxisSweep(*swept(edges[0], first, sizes, exported, order, length, tile, keep))
+    figures = swept(edges[0], first, sizes, exported, order, Cuts(length, tile, keep, ALL_TILES))
+    return AxisSweep(*figures)
 
 
 def sorted_reads(
@@ -163,15 +183,14 @@ def swept(
     sizes: Ints,
     exported: NDArray[np.bool_],
     order: Ints,
-    length: int,
-    tile: int,
-    keep: bool,
+    cuts: Cuts,
 ) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Return new, need, have, gone and share of :class:`AxisSweep`, from sinks to sources.
 
     Edges are sorted by source; those from map ``u`` begin at ``first[u]``.
     """
-    maps, tiles = len(sizes), (length + tile - 1) // tile
+    length, tile, keep = cuts.length, cuts.tile, cuts.keep
+    maps, tiles = len(sizes), min(cuts.most, (length + tile - 1) // tile)
     new_lo, new_hi = np.full((maps, tiles), _NONE), np.full((maps, tiles), -1)
     new, need = np.zeros((maps, tiles), np.int64), np.zeros((maps, tiles), np.int64)
     have, gone, share = np.zeros_like(new), np.zeros_like(new), np.zeros_like(new)

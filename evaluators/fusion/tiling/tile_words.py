@@ -17,7 +17,7 @@ from archloom.space.workload import Layer
 from ...arrays import Ints
 from ..group_graph import GroupShape
 from .corner_tiles import alike, leave_out_twins
-from .sweep import sorted_reads, swept
+from .sweep import ALL_TILES, Cuts, sorted_reads, swept
 
 #: lengths of each map at the corner tiles of an axis: as in :class:`.sweep.AxisSweep`, in the tile
 #: itself, before it, and after it
@@ -37,7 +37,7 @@ RECOMPUTE, KEEP_INNER, KEEP_ALL = range(3)
 _Maps: TypeAlias = tuple[int, ...]
 
 
-class _Group(NamedTuple):
+class GroupRecord(NamedTuple):
     """A group as the kernels have it.
 
     Attributes:
@@ -101,7 +101,7 @@ class TiledGroup:
     """
 
     # searches remember thousands
-    __slots__ = ("_group", "_whole")
+    __slots__ = ("record", "whole")
 
     def __init__(self, shape: GroupShape, layers: tuple[Layer, ...]) -> None:
         edges, first = sorted_reads(shape, layers, (0, 1))
@@ -114,8 +114,8 @@ class TiledGroup:
         last = np.array(readers, np.int64)
         last[exported] = shape.members - 1
         order = np.array([*reversed(range(shape.members)), *shape.externals], np.int64)
-        self._whole = shape.sizes[shape.anchor]
-        self._group = _Group(
+        self.whole = shape.sizes[shape.anchor]
+        self.record = GroupRecord(
             edges,
             first,
             np.array(shape.sizes, np.int64).T.copy(),
@@ -132,14 +132,14 @@ class TiledGroup:
         Args:
             held, kept, unwritten: as of a :class:`GroupShape`.
         """
-        other, maps = copy(self), self._group.maps.copy()
+        other, maps = copy(self), self.record.maps.copy()
         for t in held:
             maps[OWN, t] = maps[ARRIVING, t] = 0
         for t in kept:
             maps[OWN, t] = 0
         for t in unwritten:
             maps[DEPARTING, t] = 0
-        other._group = self._group._replace(maps=maps)
+        other.record = self.record._replace(maps=maps)
         return other
 
     def axis(self, axis: int, tile: int, keep: bool) -> AxisTiles:
@@ -147,17 +147,17 @@ class TiledGroup:
 
         ``keep`` says whether what tiles share on this axis is kept rather than made again.
         """
-        length = self._whole[axis]
-        return AxisTiles(-(-length // tile), *_axis_tiles(self._group, axis, length, tile, keep))
+        length = self.whole[axis]
+        return AxisTiles(-(-length // tile), *_axis_tiles(self.record, axis, length, tile, keep))
 
     def words(self, rows: AxisTiles, columns: AxisTiles, halo: HaloPolicy) -> TileWords:
         """Return the words of the tiles of both axes, under a halo policy."""
         one, other = (rows.corners, rows.totals), (columns.corners, columns.totals)
-        return TileWords(*_tile_words(self._group, *one, *other, _POLICIES.index(halo)))
+        return TileWords(*tile_words(self.record, *one, *other, _POLICIES.index(halo)))
 
 
 def _maps(shape: GroupShape, last: Ints) -> Ints:
-    """Return maps of a :class:`_Group`, given the last step at which each is held in full."""
+    """Return maps of a :class:`GroupRecord`, given the last step at which each is held in full."""
     maps = np.zeros((4, len(last)), np.int64)
     maps[OWN], maps[LAST] = shape.own_channels, last
     for kind, some in ((ARRIVING, shape.arriving), (DEPARTING, shape.departing)):
@@ -188,7 +188,7 @@ def tile_sizes(rows: Ints, columns: Ints) -> Ints:
 
 @compiled
 def _axis_tiles(
-    group: _Group, axis: int, length: int, tile: int, keep: bool
+    group: GroupRecord, axis: int, length: int, tile: int, keep: bool
 ) -> tuple[Ints, Ints, Ints]:
     """Return corners, totals and lengths of :class:`AxisTiles`."""
     figures = swept(
@@ -197,9 +197,7 @@ def _axis_tiles(
         group.sizes[axis],
         group.exported,
         group.order,
-        length,
-        tile,
-        keep,
+        Cuts(length, tile, keep, ALL_TILES),
     )
     new, need, have, gone, share = figures
     maps, tiles = new.shape
@@ -282,8 +280,13 @@ def _held(
 
 
 @compiled
-def _tile_words(
-    group: _Group, rows: Ints, row_totals: Ints, columns: Ints, column_totals: Ints, policy: int
+def tile_words(
+    group: GroupRecord,
+    rows: Ints,
+    row_totals: Ints,
+    columns: Ints,
+    column_totals: Ints,
+    policy: int,
 ) -> tuple[int, int, int, int]:
     """Return the figures of :class:`TileWords`."""
     maps, members, end = group.maps, group.members, column_totals[END]

@@ -12,6 +12,7 @@ import numpy as np
 
 from archloom.evaluators import Ints
 from archloom.evaluators.fusion.buffer import without_second_map
+from archloom.evaluators.fusion.tiling import WeightPlaces
 from archloom.search.fusion.tiling import Tile, WeightUsers, staying_weights, weight_users
 from archloom.space.fusion import FusionGroup, HaloPolicy, Pin, Residents
 from archloom.space.workload import Network
@@ -194,6 +195,26 @@ class BufferTilings:
                 found = self._largest_of(place, place.tiling.tilings.even(sides))
             self._even[kind, sides] = tuple(found)
         return self._even[kind, sides]
+
+    def least_weight_words(self, kind: int, sides: tuple[int, ...]) -> int:
+        """Return words of weights that come for a pass, at the least, for the largest tiles of a
+        kind that fit; -1 if none does.
+
+        Args:
+            kind: of edges, with several layers.
+            sides: of tiles as in :meth:`even`; none for bands as in :meth:`first`.
+        """
+        if self.blocked(kind):
+            return -1
+        place = self._place(kind)
+        tilings, weights = place.tiling.tilings, place.weights
+        shared = int(weights.each.sum()) > weights.words
+        # what layers share is taken to come once
+        each = weights.none_stays if shared else weights.each
+        places = WeightPlaces(each, place.free, self._buffer.keeps_weights)
+        tiles = tilings.even(sides) if sides else tilings.bands
+        words = place.tiling.least_weight_words(tiles, places)
+        return weights.words if shared and words >= 0 else words
 
     def all(self, kind: int) -> list[PlacedTiling]:
         """Return the tilings of a kind, but for those of :meth:`even`."""

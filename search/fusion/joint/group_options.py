@@ -69,6 +69,11 @@ class GroupOptions(ABC):
         """
 
     @abstractmethod
+    def moved(self, kinds: Sequence[int]) -> Floats:
+        """Return float64[n, 2], nearer estimates of energy and cycles of what moves for kinds of
+        edges, those of :meth:`rough` where it knows no better; infinite where nothing fits."""
+
+    @abstractmethod
     def first_options(self, kinds: Sequence[int]) -> tuple[OptionBatch, list[int]]:
         """Return the few options to look at first, and how many each kind of edge has; those that
         fit nowhere have none."""

@@ -3,6 +3,7 @@
 All of it follows from the network, so that it is worked out once for all designs.
 """
 
+from collections.abc import Sequence
 from copy import copy
 from typing import NamedTuple
 
@@ -10,7 +11,12 @@ import numpy as np
 
 from archloom.evaluators import Ints
 from archloom.evaluators.fusion.buffer import shape_of
-from archloom.evaluators.fusion.tiling import TileWords, tile_sizes
+from archloom.evaluators.fusion.tiling import (
+    TileWords,
+    WeightPlaces,
+    least_weight_words,
+    tile_sizes,
+)
 from archloom.search.fusion.tiling import GroupTilings, SizeNumbers, Tile
 from archloom.space.fusion import HaloPolicy
 from archloom.space.workload import Network
@@ -79,6 +85,10 @@ class GroupTiling:
         if key not in self._words:
             self._words[key] = self._tiled.words(*self.tilings.axes(tile, halo), halo)
         return self._words[key]
+
+    def least_weight_words(self, tiles: Sequence[Tile], weights: WeightPlaces) -> int:
+        """As :func:`archloom.evaluators.fusion.tiling.least_weight_words`."""
+        return least_weight_words(self._tiled, tiles, weights)
 
     def runs(self, tile: Tile, halo: HaloPolicy) -> TiledLayers:
         """Return what runs in the tiles."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping as Dict, Sequence
 
 import numpy as np
 
-from archloom.evaluators import Ints
+from archloom.evaluators import Floats, Ints
 from archloom.evaluators.bounds import layer_bound
 from archloom.evaluators.fusion import rounds_of
 from archloom.evaluators.fusion.buffer import buffer_words, fusion_blocked, shape_of
@@ -75,7 +75,7 @@ class MulticoreOptions(GroupOptions):
         moved_pj = fetched * self._fetch_pj + words * self._weight_pj + stored * self._store_pj
         moved_cycles = (words + (fetched + stored)) / self._rate
         several = whole.members > 1
-        return RoughOptions(
+        self._rough = RoughOptions(
             whole.kinds,
             whole.layers,
             whole.members,
@@ -84,6 +84,11 @@ class MulticoreOptions(GroupOptions):
             np.where(several, moved_pj, 0.0),
             np.where(several, moved_cycles, 0.0),
         )
+        return self._rough
+
+    def moved(self, kinds: Sequence[int]) -> Floats:
+        """Return what :meth:`rough` says: nothing nearer is known."""
+        return np.stack([self._rough.moved_pj, self._rough.moved_cycles], axis=1)[list(kinds)]
 
     def _weights(self, whole: WholeGroups) -> Ints:
         """Words of weights that DRAM sends, in as many rounds of bands as serve each group best."""

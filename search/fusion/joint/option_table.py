@@ -154,6 +154,18 @@ class OptionTable:
         if row < len(self._figures.now):
             self._figures.now[row] = np.inf
 
+    def set_moved(self, rows: Sequence[int], moved: Floats) -> bool:
+        """Put nearer estimates of what moves, float64[n, 2], in the place of those of some rows;
+        whether energy or cycles of any become less."""
+        known, less = len(self._figures.now), False
+        for row, estimate in zip(rows, moved, strict=True):
+            self._moved.now[row, :2] = estimate
+            if row < known:
+                now = self._worked_out(row, row + 1)[0]
+                less |= bool((now < self._figures.now[row]).any())
+                self._figures.now[row] = now
+        return less
+
     def alone(self, row: int) -> None:
         """Mark a row as one that stands for its own option only."""
         self._rough.now[row] = 0.0

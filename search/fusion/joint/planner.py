@@ -40,6 +40,9 @@ _OPTIMISM: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 #: for soon (ours)
 _NEAR: Final = 1e-4
 
+#: relative difference of estimates that does not tell paths apart: the order of a sum makes as much
+_EQUAL: Final = 1e-9
+
 #: kinds up to which a path asks for little, so that others are worked out with them; and what share
 #: of those known so far they are (ours)
 _FEW: Final = 4
@@ -122,9 +125,11 @@ class _LazyPathSearch:
         self._table.add_rough(self._options.rough())
         kinds = self._kinds
         self._unlisted = np.ones(len(kinds.firsts), np.bool_)
+        # of groups of several layers what moves is estimated more nearly first
+        self._rough = kinds.members > 1
+        self._nearer = 0
         # rows of the first options of kinds, in the table before the search comes to them
         self._first_rows: dict[int, list[int]] = {}
-        self._ahead: set[int] = set()
         # rows of edges of which only some tilings are listed, with the kind and all its rows
         self._partly_listed: dict[int, tuple[int, tuple[int, ...]]] = {}
         self._paths = LeastProductPaths(
@@ -145,6 +150,7 @@ class _LazyPathSearch:
         A plan comes as soon as it is evaluated, and again when no tiling of its groups seems
         better.
         """
+        fresh = tied = False
         while True:
             found = self._best(optimism)
             if found is None:
@@ -152,18 +158,36 @@ class _LazyPathSearch:
             rows = list(dict.fromkeys(found.rows))
             if self._list_first_options(rows, found):
                 continue
-            fresh = [row for row in rows if not self._table.evaluated[row]]
-            evaluated = [self._evaluate(row) for row in fresh]
-            if all(evaluated) and (fresh or not self._list_all_options(rows)):
+            unknown = [row for row in rows if not self._table.evaluated[row]]
+            fresh |= bool(unknown)
+            evaluated = [self._evaluate(row) for row in unknown]
+            if not all(evaluated):
+                continue
+            if not fresh and self._list_all_options(rows):
+                continue
+            if tied or not self._evaluate_tied(found, optimism):
                 return self._plan(found)
+            tied = True
+
+    def _evaluate_tied(self, path: Path, optimism: float) -> bool:
+        """Evaluate the options of all paths whose estimates equal those of one but for rounding, so
+        that costs decide between them and not the order of sums; whether there were any."""
+        figures, tied = self._table.figures(optimism), list[int]()
+        for kind in self._paths.near(path, _EQUAL):
+            rows = self._paths.rows(kind)
+            row = rows[int((figures[rows] @ (path.latency, path.energy)).argmin())]
+            # what stands for a whole kind of edge is no option yet
+            if self._table.ways[row] is not None and not self._table.evaluated[row]:
+                tied.append(row)
+        for row in tied:
+            self._evaluate(row)
+        return bool(tied)
 
     def _best(self, optimism: float) -> Path | None:
         """Return the path that is estimated best."""
         figures, changes = self._table.figures(optimism), self._table.changes
         if changes != self._seen_changes:
             able = np.isfinite(figures[:, 0])
-            # what was worked out ahead must change nothing: ties decide between equal plans
-            able[list(self._ahead)] = False
             self._tie = _TIE * float(np.median(figures[able, 0])) if able.any() else 0.0
             self._seen_changes = changes
             self._paths.reconsider()
@@ -187,9 +211,11 @@ class _LazyPathSearch:
         kinds = [row for row in rows if row < len(self._unlisted) and self._unlisted[row]]
         if not kinds:
             return False
+        if self._rough[kinds].any():
+            self._estimate_nearer(kinds, path)
+            return True
         if any(kind not in self._first_rows for kind in kinds):
-            self._add_first_rows([*kinds, *self._likely_next(kinds, path)])
-        self._ahead.difference_update(row for kind in kinds for row in self._first_rows[kind])
+            self._add_first_rows(kinds)
         for kind in kinds:
             listed = self._first_rows[kind]
             if not self._unlisted[kind]:
@@ -210,15 +236,30 @@ class _LazyPathSearch:
         Many at once take less time than one by one. Small groups first: of larger ones most will
         never be asked for once a part of them fits nowhere.
         """
-        most = int(_AHEAD * len(self._first_rows))
+        most = int(_AHEAD * (len(self._first_rows) + self._nearer))
         if path is None or len(kinds) > _FEW or most <= _FEW:
             return []
         near = [
             kind
             for kind in self._paths.near(path, _NEAR)
-            if self._unlisted[kind] and kind not in self._first_rows
+            if self._unlisted[kind] and self._rough[kind] and kind not in kinds
         ]
         return sorted(near, key=lambda kind: int(self._kinds.members[kind]))[:most]
+
+    def _estimate_nearer(self, kinds: list[int], path: Path | None) -> None:
+        """Estimate more nearly what moves for those of some kinds that are known roughly."""
+        kinds = [kind for kind in kinds if self._rough[kind]]
+        kinds += self._likely_next(kinds, path)
+        self._rough[kinds] = False
+        self._nearer += len(kinds)
+        moved = self._options.moved(kinds)
+        if self._table.set_moved(kinds, moved):
+            self._paths.reconsider()
+        for kind in np.array(kinds)[np.isinf(moved[:, 0])].tolist():
+            if self._unlisted[kind]:
+                self._unlisted[kind] = False
+                self._paths.replace(kind, [])
+                self._drop_larger(kind)
 
     def _add_first_rows(self, kinds: list[int]) -> None:
         """Add the first options of kinds to the table, where no path takes them yet."""
@@ -229,7 +270,6 @@ class _LazyPathSearch:
         new = iter(self._table.add(options, rough))
         for kind, count in zip(unknown, counts, strict=True):
             self._first_rows[kind] = list(islice(new, count))
-            self._ahead.update(self._first_rows[kind])
 
     def _drop_larger(self, small: int) -> None:
         """Leave out groups that contain one that fits nowhere: they hold its maps too, and more."""

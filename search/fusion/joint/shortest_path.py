@@ -111,6 +111,14 @@ class LeastProductPaths:
         self._first[kind] = rows[0] if rows else -1
         self._chain(rows, -1)
 
+    def rows(self, kind: int) -> list[int]:
+        """Return the rows of a kind."""
+        found, row = list[int](), int(self._first[kind])
+        while row >= 0:
+            found.append(row)
+            row = int(self._following[row])
+        return found
+
     def insert(self, row: int, rows: list[int]) -> None:
         """Put more rows of the same kind behind a row."""
         after = int(self._following[row])

@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from archloom.evaluators import Ints
+from archloom.evaluators import Floats, Ints
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.search.fusion.tiling import even_sides
 from archloom.space.fusion import FusionGroup, Pin
@@ -69,6 +69,23 @@ class SingleBufferOptions(GroupOptions):
             fetched * self._fetch_pj + stored * self._store_pj,
             weights / self._rate + maps,
         )
+
+    def moved(self, kinds: Sequence[int]) -> Floats:
+        """Return what moves at least if weights come as for the largest tiles of each kind."""
+        whole, images, several = self._placed.whole, self._network.batch, list(kinds)
+        words = np.array([self._least_weight_words(kind) for kind in kinds], np.float64)
+        words = np.where(words < 0, np.inf, words)
+        fetched, stored = (of[several] * images for of in (whole.fetched, whole.stored))
+        moved_pj = words * self._weight_pj + fetched * self._fetch_pj + stored * self._store_pj
+        return np.stack([moved_pj, (words + fetched + stored) / self._rate], axis=1)
+
+    def _least_weight_words(self, kind: int) -> int:
+        """Words of weights that come at least, -1 if nothing fits."""
+        bands = self._placed.least_weight_words(kind, ())
+        if not self._uneven(self._placed.kinds.firsts.layers(kind)):
+            return bands
+        even = self._placed.least_weight_words(kind, self._sides)
+        return max(bands, even) if min(bands, even) < 0 else min(bands, even)
 
     def first_options(self, kinds: Sequence[int]) -> tuple[OptionBatch, list[int]]:
         """Return some options of kinds of edges, and how many of each: the largest bands of rows
