@@ -16,7 +16,6 @@ from archloom.evaluators import hardware_cost
 from archloom.evaluators.bounds import Plans, pass_bounds, tight_pass_bounds
 from archloom.space import Infeasible
 from archloom.space.design_space import HardwareSpace, Point
-from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 from archloom.surrogates import domain_features
 
@@ -33,8 +32,8 @@ _STUDY_RULES: Final = {"area_cap", "tdp_cap", *map(limit_reason, METRICS)}
 #: Points of the largest space that is assessed as a whole, in about 6 CPU-seconds.
 ENUMERATE_LIMIT: Final = 20_000
 
-#: Assessments that are remembered, some 3 kB each; then all are forgotten.
-_MOST_REMEMBERED: Final = 2**15
+#: Assessments that are remembered, some kB each, and as many tight bounds; then all are forgotten.
+_MOST_REMEMBERED: Final = 2**13
 
 #: The same where the front is to be proven, which takes many times as long as that: about 2
 #: CPU-minutes and a gigabyte.
@@ -107,8 +106,6 @@ class DesignProblem:
         self.plans = plans
         self._known: dict[str, Candidate | Infeasible] = {}
         self._tightened: dict[str, Candidate] = {}
-        #: of candidates
-        self._hardware: dict[str, Hardware] = {}
         self._all: list[Candidate] | None = None
 
     @property
@@ -126,8 +123,6 @@ class DesignProblem:
         if key not in self._known:
             if len(self._known) >= _MOST_REMEMBERED:
                 self._known.clear()
-                self._tightened.clear()
-                self._hardware.clear()
             self._known[key] = self._assess(self.space.canonical(point), key)
         return self._known[key]
 
@@ -148,7 +143,6 @@ class DesignProblem:
         for limit in self.objective_set.limits:
             if broken := limit.broken(limit.objective.cost(least)):
                 return broken
-        self._hardware[key] = hardware
         return Candidate(
             point=point,
             key=key,
@@ -166,11 +160,13 @@ class DesignProblem:
         ten times as long (docs/bounds.md).
         """
         if candidate.key not in self._tightened:
+            if len(self._tightened) >= _MOST_REMEMBERED:
+                self._tightened.clear()
             self._tightened[candidate.key] = self._tighten(candidate)
         return self._tightened[candidate.key]
 
     def _tighten(self, candidate: Candidate) -> Candidate:
-        hardware = self._hardware.get(candidate.key) or self.space.build(candidate.point)
+        hardware = self.space.build(candidate.point)
         assert not isinstance(hardware, Infeasible)
         passes = [tight_pass_bounds(n, hardware, self.plans) for n in self.networks]
         least = design_costs(self.networks, hardware, hardware_cost(hardware), passes)
