@@ -69,7 +69,7 @@ class BoxTable:
         """Add a box."""
         n, first, count = self._boxes, self._rows, len(found.slices)
         if n == len(self._runs):
-            self._grow(_BY_BOX, 2 * n)
+            self._grow(_BY_BOX, max(_ROOM, 2 * n))
         if first + count > len(self._slices):
             self._grow(_BY_ROW, 2 * (first + count))
         self.pushed += not leaf
@@ -215,8 +215,9 @@ class BoxTable:
         found._rows = int(found._count.sum())
         found._first = np.cumsum(found._count, dtype=np.int64) - found._count
         found._dominated = np.zeros(found._rows, np.bool_)
-        lengths = {len(getattr(found, name)) for name in _BY_BOX}
-        if lengths != {found._boxes} or len(found._slices) != len(found._bounds) != found._rows:
+        boxes = {len(getattr(found, name)) for name in _BY_BOX}
+        rows = {len(getattr(found, name)) for name in _BY_ROW}
+        if boxes != {found._boxes} or rows != {found._rows}:
             raise ValueError("the arrays of the boxes have unlike lengths")
         self.__dict__.update(found.__dict__)
 
