@@ -111,8 +111,9 @@ class BoxBounds:
                 return None
             return replace(found, bounds=np.array([design.values]), tight=True)
         relaxed = found.relaxed or self._within_caps(self._relaxation.of(found.box))
-        if not self._problem.objective_set.limits:
-            # of slices that were left out nothing is asked, and none could be beyond a limit
+        left_out = len(found.slices) < len(relaxed.slices)
+        if left_out and not self._problem.objective_set.limits:
+            # nothing is asked of these slices, and none could be beyond a limit
             relaxed = relaxed.only(np.isin(relaxed.slices, found.slices))
         plans, networks = self._problem.plans, self._problem.networks
         passes = [tight_pass_bounds(network, relaxed.hardware, plans) for network in networks]

@@ -1,6 +1,6 @@
 """Table of open boxes: some hundred bytes each, so that a long study has room for all of them."""
 
-from base64 import b85decode, b85encode
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -195,7 +195,7 @@ class BoxTable:
         places, _ = self._places(rows)
         parts = [(name, getattr(self, name)[rows]) for name in _BY_BOX if name != "_first"]
         parts += [(name, getattr(self, name)[places]) for name in _BY_ROW if name != "_dominated"]
-        packed = {name[1:]: b85encode(part.tobytes()).decode() for name, part in parts}
+        packed = {name[1:]: b64encode(part.tobytes()).decode() for name, part in parts}
         return {"pushed": self.pushed, "boxes": len(rows), **packed}
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -210,7 +210,7 @@ class BoxTable:
             if name in ("_first", "_dominated"):
                 continue
             array = getattr(found, name)
-            data = np.frombuffer(b85decode(state[name[1:]]), array.dtype)
+            data = np.frombuffer(b64decode(state[name[1:]], validate=True), array.dtype)
             setattr(found, name, data.reshape(-1, *array.shape[1:]).copy())
         found._rows = int(found._count.sum())
         found._first = np.cumsum(found._count, dtype=np.int64) - found._count

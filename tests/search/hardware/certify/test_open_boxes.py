@@ -116,7 +116,7 @@ def test_it_does_what_a_list_does(seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("runs", ""), ("bounds", "0"), ("count", "VPO9"), ("boxes", 7), ("slices", None)],
+    [("runs", ""), ("bounds", "AAA="), ("count", "AAAAAA=="), ("boxes", 7), ("slices", None)],
 )
 def test_a_state_that_is_none_is_refused_and_changes_nothing(key: str, value: object) -> None:
     table, listed = BoxTable(PARAMETERS, OBJECTIVES), Listed()
