@@ -1,5 +1,6 @@
 """Table of open boxes: some hundred bytes each, so that a long study has room for all of them."""
 
+import zlib
 from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import Any, Final
@@ -14,6 +15,9 @@ from ...pareto import dominated_by
 
 #: Rows that a table has room for at first.
 _ROOM: Final = 64
+
+#: Most bytes that an array of a state is unpacked to; those of a million boxes fit.
+_MOST_BYTES: Final = 128 * 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,14 +199,15 @@ class BoxTable:
         places, _ = self._places(rows)
         parts = [(name, getattr(self, name)[rows]) for name in _BY_BOX if name != "_first"]
         parts += [(name, getattr(self, name)[places]) for name in _BY_ROW if name != "_dominated"]
-        packed = {name[1:]: b64encode(part.tobytes()).decode() for name, part in parts}
+        packed = {name[1:]: _packed(part) for name, part in parts}
         return {"pushed": self.pushed, "boxes": len(rows), **packed}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from what :meth:`state` returned.
 
         Raises:
-            KeyError, ValueError, TypeError: it is no such state; nothing was changed.
+            KeyError, ValueError, TypeError: it is no such state; nothing was changed. A state of
+                more bytes than any study has is none.
         """
         found = BoxTable(self._runs.shape[1], self._bounds.shape[1])
         found.pushed, found._boxes = int(state["pushed"]), int(state["boxes"])
@@ -210,7 +215,7 @@ class BoxTable:
             if name in ("_first", "_dominated"):
                 continue
             array = getattr(found, name)
-            data = np.frombuffer(b64decode(state[name[1:]], validate=True), array.dtype)
+            data = np.frombuffer(_unpacked(state[name[1:]]), array.dtype)
             setattr(found, name, data.reshape(-1, *array.shape[1:]).copy())
         found._rows = int(found._count.sum())
         found._first = np.cumsum(found._count, dtype=np.int64) - found._count
@@ -220,6 +225,22 @@ class BoxTable:
         if boxes != {found._boxes} or rows != {found._rows}:
             raise ValueError("the arrays of the boxes have unlike lengths")
         self.__dict__.update(found.__dict__)
+
+
+def _packed(array: NDArray[Any]) -> str:
+    """Return the bytes of an array; :func:`_unpacked` is the inverse."""
+    return b64encode(zlib.compress(array.tobytes(), 1)).decode()
+
+
+def _unpacked(text: str) -> bytes:
+    expander = zlib.decompressobj()
+    try:
+        plain = expander.decompress(b64decode(text, validate=True), _MOST_BYTES)
+    except zlib.error as error:
+        raise ValueError(f"an array of boxes is damaged: {error}") from None
+    if expander.unconsumed_tail or not expander.eof:
+        raise ValueError("an array of boxes is cut short, or larger than any is")
+    return plain
 
 
 _BY_BOX: Final = (

@@ -1,6 +1,8 @@
 """The table of open boxes against a list that is looked through as a whole."""
 
 import json
+import zlib
+from base64 import b64encode
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,8 @@ from archloom.space.design_space.hardware_space import HardwareSpace
 from .test_pruning import TINY
 
 PARAMETERS, OBJECTIVES = 3, 2
+#: an array of one number
+PACKED = b64encode(zlib.compress(bytes(4))).decode()
 
 
 class Listed:
@@ -116,7 +120,7 @@ def test_it_does_what_a_list_does(seed: int) -> None:
 
 @pytest.mark.parametrize(
     ("key", "value"),
-    [("runs", ""), ("bounds", "AAA="), ("count", "AAAAAA=="), ("boxes", 7), ("slices", None)],
+    [("runs", ""), ("bounds", "AAA="), ("count", PACKED), ("boxes", 7), ("slices", None)],
 )
 def test_a_state_that_is_none_is_refused_and_changes_nothing(key: str, value: object) -> None:
     table, listed = BoxTable(PARAMETERS, OBJECTIVES), Listed()
