@@ -71,6 +71,8 @@ class BoxBranchAndBound:
         self._table = BoxTable(len(self._boxed.whole), self._front.shape[1])
         #: for each parameter what cuts of it gained, and how many there were
         self._gains: dict[int, tuple[float, int]] = {}
+        #: points that :meth:`open_boxes` found, while nothing has changed since
+        self._points: int | None = None
         self.infeasible = 0
         roots = structure.decided_boxes(_MOST_ROOTS)
         self.possible = roots is not None
@@ -81,14 +83,16 @@ class BoxBranchAndBound:
         """Record that a design was measured: it is open no more."""
         positions = self._boxed.positions(self._boxed.space.canonical(point))
         self._settled.append(positions)
+        self._points = None
         self._table.settle(np.array(positions, np.int32))
 
     def hold_against(self, front: Floats) -> None:
         """Take the costs of the front's members, [k, m]; later fronts dominate earlier ones."""
-        self._front = np.log(front)
+        self._front, self._points = np.log(front), None
 
     def refine(self, cuts: int) -> None:
         """Cut the best boxes, so many of them, each after its tightest bounds."""
+        self._points = None
         while cuts and (best := self._table.pop()) is not None:
             found, measured = self._bounds.known(best), best.measured
             if self._margins(found).max() < best.priority:
@@ -107,7 +111,14 @@ class BoxBranchAndBound:
 
     def open_boxes(self) -> OpenBoxes:
         """Drop the boxes that the front excludes by now, and return what is left."""
-        return OpenBoxes(*self._table.drop(np.exp(self._front)))
+        left = OpenBoxes(*self._table.drop(np.exp(self._front)))
+        self._points = left.points
+        return left
+
+    @property
+    def open_points(self) -> int:
+        """Points in open boxes, those aside that were measured."""
+        return self.open_boxes().points if self._points is None else self._points
 
     def designs(self, n: int, known: Collection[str]) -> list[Point]:
         """Return up to ``n`` designs that may add to the front and are not in ``known``, by key.
@@ -115,7 +126,7 @@ class BoxBranchAndBound:
         Each is found by following the box that is furthest from being dominated down to a single
         design, as if the designs before it came out at their bounds.
         """
-        taken, expected = set(known), self._front[:0]
+        self._points, taken, expected = None, set(known), self._front[:0]
         points: list[Point] = []
         for _ in range(_DIVES * n):
             if len(points) == n:
@@ -146,6 +157,7 @@ class BoxBranchAndBound:
         gains = {int(i): (float(gain), int(count)) for i, (gain, count) in state["gains"]}
         infeasible = int(state["infeasible"])
         self._table.restore(state["open"])
+        self._points = None
         self.infeasible, self._settled, self._gains = infeasible, settled, gains
 
     def _dive(self, expected: Floats, known: Collection[str]) -> BoundedBox | None:
