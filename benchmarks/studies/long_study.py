@@ -5,7 +5,7 @@ MobileNetV2. In place of the software search stands a smooth function above the 
 that a trial costs a millisecond and what is left is what the study itself takes.
 
     python benchmarks/studies/long_study.py                      # 100, 1,000 and 5,000 trials
-    python benchmarks/studies/long_study.py --marks 100 500
+    python benchmarks/studies/long_study.py --workloads tiny_cnn --marks 100 500
 
 Prints after each of these numbers of trials: resident memory of the process (now, and its peak),
 bytes of the journal a trial besides its results, CPU-seconds of another process that goes on with
