@@ -333,7 +333,7 @@ def _tdp_w(hardware: Hardware, tech: Technology, levels: _LevelCosts) -> dict[st
     return parts
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=1024)
 def hardware_cost(hardware: Hardware) -> HardwareCost:
     """Return area and TDP; both depend on the hardware alone.
 

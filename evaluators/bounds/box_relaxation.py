@@ -22,6 +22,7 @@ from archloom.space.design_space import (
     Formula,
     Interval,
     LevelFormulas,
+    make_room,
     runs,
 )
 from archloom.space.hardware import AccessEnergy, Effects, Hardware, Storage, StorageLevel
@@ -149,6 +150,7 @@ class Relaxation:
         """Return the slices of a box, and least and most MACs in each; to be read only."""
         key = runs(box, self._macs_read)
         if key not in self._slices:
+            make_room(self._slices)
             self._slices[key] = self._sliced(box)
         return self._slices[key]
 
@@ -180,6 +182,7 @@ class Relaxation:
         most_below = prod(x * y for x, y in fans)
         key = (level, runs(box, level.reads), most_below, bits)
         if key not in self._floors:
+            make_room(self._floors)
             self._floors[key] = self._floor(level, most_below, bits, box)
         return self._floors[key]
 
@@ -202,6 +205,7 @@ class Relaxation:
             part = OpenLevel(
                 self._tech, self._template.dram, level.level, kind, together, bits, own_bits
             )
+            make_room(self._buffers)
             self._buffers[key] = part.least(sizes, [int(w) for w in widths])
         area_mm2, leakage_mw, access = self._buffers[key]
         own_leakage_pj = address_pj = 0.0
@@ -248,6 +252,7 @@ class Relaxation:
             formulas = structure.levels[present[place]]
             key = (formulas, runs(box, formulas.reads), mesh, bits)
             if key not in self._levels:
+                make_room(self._levels)
                 self._levels[key] = self._level(formulas, mesh, floors[place], box)
             levels.append(self._levels[key])
             mesh = (mesh[0] * fans[place][0], mesh[1] * fans[place][1])

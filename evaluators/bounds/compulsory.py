@@ -20,7 +20,7 @@ from archloom.space.hardware import Hardware, pass_batch
 from archloom.space.workload import DIMS, TENSORS, Network, Tensor, remembered
 
 from ..hardware import access_costs, edp_js
-from .mac_work import MacWork, parallelism
+from .mac_work import MacWork, Parallelism, parallelism
 from .needed_outputs import needed
 
 
@@ -140,16 +140,54 @@ def _demand(network: Network) -> Demand:
     )
 
 
+class _Rates(NamedTuple):
+    """What a hardware takes for each thing that a network demands, at the least.
+
+    Attributes:
+        parallel: decides how many MACs work at once.
+        lanes: vector operations of a cycle.
+        narrow: share of a word of the hardware that the narrowest word in DRAM is.
+        dram_words: of the hardware, that DRAM moves in a cycle.
+        mac_pj: a multiply-accumulate with its innermost accesses.
+        vector_op_pj: a vector operation.
+        dram_word_pj: a word over DRAM.
+        leakage_pj: the chip, per cycle.
+    """
+
+    parallel: Parallelism
+    lanes: int
+    narrow: float
+    dram_words: float
+    mac_pj: float
+    vector_op_pj: float
+    dram_word_pj: float
+    leakage_pj: float
+
+
+# networks are bounded one after another on the same hardware
+@lru_cache(maxsize=16)
+def _rates(hardware: Hardware) -> _Rates:
+    costs = access_costs(hardware)
+    return _Rates(
+        parallelism(hardware),
+        hardware.vector_lanes,
+        least_dram_bits(hardware) / hardware.word_bits,
+        hardware.levels[-1].bandwidth_words,
+        costs.mac_pj + operands_pj(hardware),
+        costs.vector_op_pj,
+        dram_word_pj(hardware),
+        costs.leakage_pj_per_cycle,
+    )
+
+
 def _bounds(need: Demand, hardware: Hardware) -> tuple[float, float]:
     """Return (energy_pj, latency_cycles)."""
-    costs = access_costs(hardware)
-    parallel = parallelism(hardware)
-    compute = need.work.cycles(parallel) + need.vector_ops / hardware.vector_lanes
-    narrow = least_dram_bits(hardware) / hardware.word_bits
-    cycles = max(compute, need.dram_words * narrow / hardware.levels[-1].bandwidth_words)
-    energy = need.work.energetic(parallel.zeros) * (costs.mac_pj + operands_pj(hardware))
-    energy += need.vector_ops * costs.vector_op_pj
-    energy += need.dram_words * dram_word_pj(hardware) + cycles * costs.leakage_pj_per_cycle
+    rates = _rates(hardware)
+    compute = need.work.cycles(rates.parallel) + need.vector_ops / rates.lanes
+    cycles = max(compute, need.dram_words * rates.narrow / rates.dram_words)
+    energy = need.work.energetic(rates.parallel.zeros) * rates.mac_pj
+    energy += need.vector_ops * rates.vector_op_pj
+    energy += need.dram_words * rates.dram_word_pj + cycles * rates.leakage_pj
     return energy, cycles
 
 

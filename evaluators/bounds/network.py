@@ -37,7 +37,7 @@ from .word_prices import Prices
 Plans = Literal["layer_by_layer", "any", "steady"]
 
 #: passes of a network that are remembered; then all are forgotten
-_MOST_PASSES: Final = 4096
+_MOST_PASSES: Final = 1024
 
 
 @dataclass(frozen=True)

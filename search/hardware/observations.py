@@ -6,6 +6,7 @@ The order is that of NSGA-II (Deb et al., "A fast and elitist multiobjective gen
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from ..pareto import dominated_by, non_dominated
 from ..seeds import derived_seed
 from .problem import Candidate, DesignProblem
 from .protocol import Observation
+
+#: Designs that are remembered as dominated; then all are forgotten.
+_MOST_DOMINATED: Final = 2**13
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +124,8 @@ class ObservedTrials:
         The others can never improve the front (docs/hardware_search.md): it only gets better.
         """
         front = [self.results[i].values for i in self.front_rows()]
+        if len(self._dominated) > _MOST_DOMINATED:
+            self._dominated.clear()
         rest = [c for c in candidates if c.key not in self._dominated]
         dominated = dominated_by(front, [c.values for c in rest])
         self._dominated.update(c.key for c, bad in zip(rest, dominated, strict=True) if bad)

@@ -48,8 +48,8 @@ _STUDY_RULES: Final = {"area_cap", "tdp_cap", *map(limit_reason, METRICS)}
 #: Points of the largest space that is assessed as a whole, in about 6 CPU-seconds.
 ENUMERATE_LIMIT: Final = 20_000
 
-#: Assessments that are remembered, some 3 kB each; then all are forgotten.
-_MOST_REMEMBERED: Final = 2**15
+#: Assessments that are remembered, some kB each, and as many tight bounds; then all are forgotten.
+_MOST_REMEMBERED: Final = 2**13
 
 #: The same where the front is to be proven, which takes many times as long as that: about 2
 #: CPU-minutes and a gigabyte.
@@ -134,8 +134,6 @@ class DesignProblem:
         self.sharing = [network for network in networks if network.name in shared]
         self._known: dict[str, Candidate | Infeasible] = {}
         self._tightened: dict[str, Candidate] = {}
-        #: of candidates
-        self._hardware: dict[str, Hardware] = {}
         self._all: list[Candidate] | None = None
 
     @property
@@ -153,8 +151,6 @@ class DesignProblem:
         if key not in self._known:
             if len(self._known) >= _MOST_REMEMBERED:
                 self._known.clear()
-                self._tightened.clear()
-                self._hardware.clear()
             self._known[key] = self._assess(self.space.canonical(point), key)
         return self._known[key]
 
@@ -178,7 +174,6 @@ class DesignProblem:
         for limit in self.objective_set.limits:
             if broken := limit.broken(limit.objective.cost(least)):
                 return broken
-        self._hardware[key] = hardware
         return Candidate(
             point=point,
             key=key,
@@ -214,11 +209,13 @@ class DesignProblem:
         ten times as long (docs/bounds.md).
         """
         if candidate.key not in self._tightened:
+            if len(self._tightened) >= _MOST_REMEMBERED:
+                self._tightened.clear()
             self._tightened[candidate.key] = self._tighten(candidate)
         return self._tightened[candidate.key]
 
     def _tighten(self, candidate: Candidate) -> Candidate:
-        hardware = self._hardware.get(candidate.key) or self.space.build(candidate.point)
+        hardware = self.space.build(candidate.point)
         assert not isinstance(hardware, Infeasible)
         passes = [tight_pass_bounds(n, hardware, self.plans) for n in self.networks]
         together = self.together(

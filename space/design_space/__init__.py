@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         BoxedSpace as BoxedSpace,
         Formula as Formula,
         cut as cut,
+        make_room as make_room,
         runs as runs,
         size as size,
     )

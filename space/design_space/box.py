@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from math import prod
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,17 @@ Box = tuple[tuple[int, int], ...]
 
 #: Choices of the parameters of a quantity up to which all its values are worked out.
 _ENUMERATED: Final = 8192
+
+#: Quantities of boxes that are remembered, of each kind.
+_MOST_REMEMBERED: Final = 4096
+
+
+def make_room(remembered: dict[Any, Any]) -> None:
+    """Forget what is remembered of boxes once it is much: parts of a box are asked for soon after
+    it, or not at all.
+    """
+    if len(remembered) >= _MOST_REMEMBERED:
+        remembered.clear()
 
 
 def size(box: Box) -> int:
@@ -127,6 +138,7 @@ class BoxedSpace:
         key = (formula, runs(box, formula.reads))
         found = self._ranges.get(key)
         if found is None:
+            make_room(self._ranges)
             found = self._ranges[key] = self._range(formula, key[1])
         return found
 
@@ -144,6 +156,7 @@ class BoxedSpace:
             return None
         key = (formula, runs(box, formula.reads))
         if key not in self._values:
+            make_room(self._values)
             found = np.unique(grid[tuple(slice(*run) for run in key[1])])
             self._values[key] = tuple(found[np.isfinite(found)].tolist())
         return self._values[key]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from archloom.search.hardware.certify import Certificate
 
 #: CPU seconds of learning after which a snapshot is worth its writing.
-WORTH_KEEPING_S: Final = 4.0
+WORTH_KEEPING_S: Final = 2.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ An event is journaled before the study acts on it, so a study that was killed ac
 
 import zlib
 from dataclasses import dataclass
+from itertools import count as numbers
 from time import time
 from typing import Any
 
@@ -274,8 +275,9 @@ class History:
 
     def forget(self, trial: int) -> None:
         """Let go of a finished trial's payloads, which only its record is needed of."""
-        for key in [key for key in self._rounds if key[0] == trial]:
-            del self._rounds[key]
+        for round_index in numbers():
+            if self._rounds.pop((trial, round_index), None) is None:
+                break
 
     def _note(self, event: str, **content: Any) -> None:
         """Write an event with the time at which it is written, which nothing is decided by."""

@@ -17,7 +17,9 @@ TRIES_PER_DESIGN = 4
 #: Moves of the longest random walk that starts at a front member.
 LONGEST_WALK = 3
 
-#: Rows of inputs that are remembered; then all are forgotten.
+#: Rows of inputs that are remembered, or twice as many as the base has, if these are fewer than the
+#: latter; then all are forgotten.
+_FEWEST_ROWS = 2**13
 MOST_ROWS = 100_000
 
 #: Best candidates whose neighbours join the pool, and how often, where the space cannot be
@@ -66,7 +68,7 @@ class CandidatePool:
     def inputs(self, candidates: Sequence[Candidate]) -> Floats:
         """Return [n, d]: encoded parameters, then domain features scaled over the base."""
         new = {c.key: c for c in candidates if c.key not in self._rows}
-        if len(self._rows) + len(new) > MOST_ROWS:
+        if len(self._rows) + len(new) > max(_FEWEST_ROWS, min(2 * len(self.base), MOST_ROWS)):
             self._rows, new = {}, {c.key: c for c in candidates}
         if new:
             fresh = list(new.values())

@@ -34,6 +34,8 @@ class DesignEncoder:
     def __init__(self, problem: DesignProblem, pool: CandidatePool) -> None:
         self._problem = problem
         self._pool = pool
+        self._results: dict[bool, EncodedDesigns] = {}
+        self._tight: list[Candidate] = []
 
     def of(self, candidates: Sequence[Candidate], fidelity: Floats | float = 1.0) -> EncodedDesigns:
         """Return the candidates as arrays; 1 is the highest fidelity observed."""
@@ -56,11 +58,24 @@ class DesignEncoder:
         return self.of(self.tightened(found) if tight else found)
 
     def results(self, results: Sequence[EvaluatedDesign], tight: bool = False) -> EncodedDesigns:
-        """Return the designs of results, each at the fidelity of what was spent on it."""
+        """Return the designs of results, each at the fidelity of what was spent on it.
+
+        Those of the last call are remembered: ``results`` are always those of one study, so as many
+        are the same ones, and more begin with them.
+        """
+        known = self._results.get(tight)
+        if known is None or len(known) != len(results):
+            known = self._results[tight] = self._of_results(results, tight)
+        return known
+
+    def _of_results(self, results: Sequence[EvaluatedDesign], tight: bool) -> EncodedDesigns:
         spent = np.log2([r.evaluations for r in results])
         fidelity = 1.0 + (spent - spent.max()) / _FIDELITY_DOUBLINGS
         found = [r.candidate for r in results]
-        return self.of(self.tightened(found) if tight else found, fidelity)
+        if tight:
+            self._tight += self.tightened(found[len(self._tight) :])
+            found = self._tight[: len(found)]
+        return self.of(found, fidelity)
 
     def tightened(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates with their tight bounds (``DesignProblem.tightened``)."""

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,10 @@ from archloom.space import Infeasible
 from archloom.space.design_space import Box, BoxStructure, size
 
 from ..problem import Candidate, DesignProblem
+from .open_boxes import OpenBox
+
+#: Relaxations of boxes that are remembered, some 3 kB each.
+_MOST_RELAXED: Final = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +87,8 @@ class BoxBounds:
         self._boxed = structure.boxed
         self._relaxation = Relaxation(structure)
         measured = problem.objective_set.measured
+        #: relaxations of boxes whose tight bounds may be asked for next, the oldest first
+        self._relaxed: dict[Box, Relaxed] = {}
         self._counts_macs = any(objective.metric == "utilisation" for objective in measured)
 
     def first(self, box: Box) -> BoundedBox | None:
@@ -95,6 +101,9 @@ class BoxBounds:
         steady = self._problem.plans == "steady"
         networks = self._problem.networks if len(relaxed.slices) else ()
         passes = [pass_bounds(network, relaxed.hardware, steady) for network in networks]
+        if len(self._relaxed) >= _MOST_RELAXED:
+            del self._relaxed[next(iter(self._relaxed))]
+        self._relaxed[box] = relaxed
         sharing = self._problem.sharing if networks else ()
         demands = [engine_demand(network, relaxed.hardware) for network in sharing]
         return self._bounded(box, relaxed, passes, demands)
@@ -107,6 +116,10 @@ class BoxBounds:
                 return None
             return replace(found, bounds=np.array([design.values]), tight=True)
         relaxed = found.relaxed or self._within_caps(self._relaxation.of(found.box))
+        left_out = len(found.slices) < len(relaxed.slices)
+        if left_out and not self._problem.objective_set.limits:
+            # nothing is asked of these slices, and none could be beyond a limit
+            relaxed = relaxed.only(np.isin(relaxed.slices, found.slices))
         plans, networks = self._problem.plans, self._problem.networks
         passes = [tight_pass_bounds(network, relaxed.hardware, plans) for network in networks]
         demands = [
@@ -116,24 +129,14 @@ class BoxBounds:
         tight = self._bounded(found.box, relaxed, passes, demands)
         return None if tight is None else replace(tight.raised(found), tight=True, relaxed=None)
 
-    def state(self, found: BoundedBox) -> list[Any]:
-        """Return a box as JSON has it; :meth:`restored` is the inverse."""
-        runs = [end for run in found.box for end in run]
-        return [runs, found.slices.tolist(), found.bounds.tolist(), found.tight]
-
-    def restored(self, state: list[Any]) -> BoundedBox:
-        """Return the box that :meth:`state` was given.
-
-        Raises:
-            ValueError, TypeError, IndexError: it is no such state.
-        """
-        runs, slices, bounds, tight = state
-        box = tuple(zip(runs[::2], runs[1::2], strict=True))
-        design = self._problem.assess(self._boxed.point(box)) if size(box) == 1 else None
-        if isinstance(design, Infeasible):
-            raise ValueError(f"the design of box {box} is infeasible")
-        rows = np.array(bounds, dtype=np.float64)
-        return BoundedBox(box, np.array(slices, dtype=np.int64), rows, bool(tight), design)
+    def known(self, found: OpenBox) -> BoundedBox:
+        """Return a box of a table, with what was left out of that."""
+        design = (
+            self._problem.assess(self._boxed.point(found.box)) if size(found.box) == 1 else None
+        )
+        assert not isinstance(design, Infeasible), "no box of one infeasible design is open"
+        relaxed = None if found.tight else self._relaxed.pop(found.box, None)
+        return BoundedBox(found.box, found.slices, found.bounds, found.tight, design, relaxed)
 
     def _design(self, box: Box) -> BoundedBox | None:
         found = self._problem.assess(self._boxed.point(box))

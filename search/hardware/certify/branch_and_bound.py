@@ -8,7 +8,6 @@ no feasible design.
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from heapq import heapify, heappop, heappush
 from math import inf
 from typing import Any, Final
 
@@ -18,9 +17,9 @@ from numpy.typing import NDArray
 from archloom.evaluators import Floats
 from archloom.space.design_space import Box, BoxedSpace, BoxStructure, Point, cut, size
 
-from ...pareto import dominated_by
 from ..problem import DesignProblem
 from .box_bounds import BoundedBox, BoxBounds
+from .open_boxes import BoxTable, OpenBox
 
 #: Boxes in which the structure of designs is decided; a space with more is not covered.
 _MOST_ROOTS: Final = 4096
@@ -69,12 +68,11 @@ class BoxBranchAndBound:
         self._bounds = BoxBounds(problem, structure)
         self._front: Floats = np.empty((0, len(problem.objective_set.objectives)))
         self._settled: list[tuple[int, ...]] = []
-        self._heap: list[tuple[float, int, BoundedBox]] = []
-        #: boxes of one design that came to the top
-        self._leaves: list[BoundedBox] = []
-        self._pushed = 0
+        self._table = BoxTable(len(self._boxed.whole), self._front.shape[1])
         #: for each parameter what cuts of it gained, and how many there were
         self._gains: dict[int, tuple[float, int]] = {}
+        #: points that :meth:`open_boxes` found, while nothing has changed since
+        self._points: int | None = None
         self.infeasible = 0
         roots = structure.decided_boxes(_MOST_ROOTS)
         self.possible = roots is not None
@@ -83,48 +81,44 @@ class BoxBranchAndBound:
 
     def settle(self, point: Point) -> None:
         """Record that a design was measured: it is open no more."""
-        self._settled.append(self._boxed.positions(self._boxed.space.canonical(point)))
+        positions = self._boxed.positions(self._boxed.space.canonical(point))
+        self._settled.append(positions)
+        self._points = None
+        self._table.settle(np.array(positions, np.int32))
 
     def hold_against(self, front: Floats) -> None:
         """Take the costs of the front's members, [k, m]; later fronts dominate earlier ones."""
-        self._front = np.log(front)
+        self._front, self._points = np.log(front), None
 
     def refine(self, cuts: int) -> None:
         """Cut the best boxes, so many of them, each after its tightest bounds."""
-        while cuts and self._heap:
-            priority, _, found = heappop(self._heap)
-            if self._margins(found).max() < -priority:
+        self._points = None
+        while cuts and (best := self._table.pop()) is not None:
+            found, measured = self._bounds.known(best), best.measured
+            if self._margins(found).max() < best.priority:
                 # the front has grown since
-                self._push(found)
+                self._push(found, measured)
             elif not found.tight:
                 tight = self._tightened(found)
                 if tight is not None:
-                    self._push(tight)
-            elif found.design is not None:
-                self._leaves.append(found)
+                    self._push(tight, measured)
+            elif size(found.box) == 1:
+                self._keep(found, measured)
             else:
                 cuts -= 1
                 for part in self._parts(found):
-                    self._push(part)
+                    self._push(part, self._measured_in(part.box, measured))
 
     def open_boxes(self) -> OpenBoxes:
         """Drop the boxes that the front excludes by now, and return what is left."""
-        # in an order that does not depend on when this was called before; it is a heap as well
-        self._heap.sort(key=_rank)
-        boxes = [*(entry[2] for entry in self._heap), *self._leaves]
-        if not boxes:
-            return OpenBoxes(0, 0, np.empty((0, self._front.shape[1])))
-        rows = np.vstack([found.bounds for found in boxes])
-        left = ~dominated_by(np.exp(self._front), rows)
-        lengths = [len(found.bounds) for found in boxes]
-        points = np.array([size(found.box) for found in boxes], np.int64)
-        points -= self._measured_in(boxes)
-        keep = np.logical_or.reduceat(left, np.cumsum([0, *lengths[:-1]])) & (points > 0)
-        among = len(self._heap)
-        self._heap = [e for e, k in zip(self._heap, keep[:among], strict=True) if k]
-        self._leaves = [f for f, k in zip(self._leaves, keep[among:], strict=True) if k]
-        bounds = rows[left & np.repeat(keep, lengths)]
-        return OpenBoxes(int(keep.sum()), int(points[keep].sum()), bounds)
+        left = OpenBoxes(*self._table.drop(np.exp(self._front)))
+        self._points = left.points
+        return left
+
+    @property
+    def open_points(self) -> int:
+        """Points in open boxes, those aside that were measured."""
+        return self.open_boxes().points if self._points is None else self._points
 
     def designs(self, n: int, known: Collection[str]) -> list[Point]:
         """Return up to ``n`` designs that may add to the front and are not in ``known``, by key.
@@ -132,7 +126,7 @@ class BoxBranchAndBound:
         Each is found by following the box that is furthest from being dominated down to a single
         design, as if the designs before it came out at their bounds.
         """
-        taken, expected = set(known), self._front[:0]
+        self._points, taken, expected = None, set(known), self._front[:0]
         points: list[Point] = []
         for _ in range(_DIVES * n):
             if len(points) == n:
@@ -147,10 +141,8 @@ class BoxBranchAndBound:
     def state(self) -> dict[str, Any]:
         """Return what is open and what was learned, as JSON has it, without the front."""
         return {
-            "heap": [[*entry[:2], self._bounds.state(entry[2])] for entry in self._heap],
-            "leaves": [self._bounds.state(found) for found in self._leaves],
+            "open": self._table.state(),
             "settled": list(self._settled),
-            "pushed": self._pushed,
             "gains": list(self._gains.items()),
             "infeasible": self.infeasible,
         }
@@ -161,25 +153,26 @@ class BoxBranchAndBound:
         Raises:
             KeyError, ValueError, TypeError, IndexError: it is no such state; nothing was changed.
         """
-        heap = [(float(p), int(n), self._bounds.restored(box)) for p, n, box in state["heap"]]
-        leaves = [self._bounds.restored(box) for box in state["leaves"]]
         settled = [tuple(map(int, positions)) for positions in state["settled"]]
         gains = {int(i): (float(gain), int(count)) for i, (gain, count) in state["gains"]}
-        self._pushed, self.infeasible = int(state["pushed"]), int(state["infeasible"])
-        self._heap, self._leaves, self._settled, self._gains = heap, leaves, settled, gains
+        infeasible = int(state["infeasible"])
+        self._table.restore(state["open"])
+        self._points = None
+        self.infeasible, self._settled, self._gains = infeasible, settled, gains
 
     def _dive(self, expected: Floats, known: Collection[str]) -> BoundedBox | None:
         """Follow the best box; return a design that may add to the front and is not known."""
-        open_ = [entry[2] for entry in self._heap]
-        open_ += [f for f in self._leaves if f.design is not None and f.design.key not in known]
-        if not open_:
+        rows = self._table.rows()
+        rows = rows[[not leaf or self._unknown(r, known) for r, leaf in self._with_leaves(rows)]]
+        if not len(rows):
             return None
-        best = max(range(len(open_)), key=lambda i: self._margins(open_[i], expected).max())
-        found = open_[best]
-        if best >= len(self._heap):
-            return found
-        self._heap.pop(best)
-        heapify(self._heap)
+        bounds, starts = self._table.bounds(rows)
+        margins = np.maximum.reduceat(self._margins_of(np.log(bounds), expected), starts)
+        row = int(rows[margins.argmax()])
+        if self._table.leaves(np.array([row]))[0]:
+            return self._bounds.known(self._table.box(row))
+        best = self._table.take(row)
+        found, measured = self._bounds.known(best), best.measured
         while found.design is None:
             parts = self._parts(found)
             if not parts:
@@ -187,28 +180,49 @@ class BoxBranchAndBound:
             parts.sort(key=lambda part: float(self._margins(part, expected).max()))
             found = parts.pop()
             for part in parts:
-                self._push(part)
+                self._push(part, self._measured_in(part.box, measured))
+            measured = self._measured_in(found.box, measured)
         kept = found if found.tight else self._tightened(found)
         if kept is None or kept.design is None:
             return None
-        self._leaves.append(kept)
+        self._keep(kept, measured)
         return kept if kept.design.key not in known else None
+
+    def _with_leaves(self, rows: NDArray[np.int64]) -> list[tuple[int, bool]]:
+        return list(zip(rows.tolist(), self._table.leaves(rows).tolist(), strict=True))
+
+    def _unknown(self, row: int, known: Collection[str]) -> bool:
+        """Whether the design of a leaf is not known."""
+        return self._boxed.space.point_key(self._boxed.point(self._table.box(row).box)) not in known
 
     def _open(self, box: Box) -> None:
         found = self._bounds.first(box)
         if found is None:
             self.infeasible += size(box)
         else:
-            self._push(found)
+            self._push(found, 0)
 
-    def _push(self, found: BoundedBox) -> float:
-        """Queue a box that may add to the front; return by how much, 0 if it cannot."""
+    def _push(self, found: BoundedBox, measured: int) -> None:
+        """Queue a box that may add to the front."""
         margins = self._margins(found)
         most = float(margins.max(initial=0.0))
         if most > 0:
-            self._pushed += 1
-            heappush(self._heap, (-most, self._pushed, found.only(margins > 0)))
-        return most
+            left = found.only(margins > 0)
+            self._table.push(
+                OpenBox(left.box, left.slices, left.bounds, left.tight, measured, most)
+            )
+
+    def _keep(self, leaf: BoundedBox, measured: int) -> None:
+        """Keep the tight bounds of a single design."""
+        kept = OpenBox(leaf.box, leaf.slices, leaf.bounds, leaf.tight, measured, 0.0)
+        self._table.push(kept, leaf=True)
+
+    def _measured_in(self, part: Box, whole: int) -> int:
+        """Return how many measured designs a part of a box has that has ``whole``."""
+        if not whole:
+            return 0
+        at, runs = np.array(self._settled), np.array(part)
+        return int(((runs[:, 0] <= at) & (at < runs[:, 1])).all(axis=1).sum())
 
     def _tightened(self, found: BoundedBox) -> BoundedBox | None:
         """Return a box with its tightest bounds; None if it is excluded."""
@@ -261,23 +275,13 @@ class BoxBranchAndBound:
         In the objective in which it is better than a member of the front by most (logarithms),
         for the member for which that is least. Without a front the sum of all objectives counts.
         """
-        logs, front = found.logs, self._front
+        return self._margins_of(found.logs, expected)
+
+    def _margins_of(self, logs: Floats, expected: Floats | None) -> Floats:
+        front = self._front
         if expected is not None and len(expected):
             front = np.vstack([front, expected])
         if not len(front):
             return np.asarray(_NO_FRONT - logs.sum(axis=1))
         ahead = (front[:, None] - logs).max(axis=2)
         return np.asarray(ahead.min(axis=0))
-
-    def _measured_in(self, boxes: list[BoundedBox]) -> NDArray[np.int64]:
-        """Return how many measured designs each box has."""
-        runs = np.array([found.box for found in boxes])
-        count = np.zeros(len(boxes), np.int64)
-        for positions in self._settled:
-            at = np.array(positions)
-            count += ((runs[..., 0] <= at) & (at < runs[..., 1])).all(axis=1)
-        return count
-
-
-def _rank(entry: tuple[float, int, BoundedBox]) -> tuple[float, int]:
-    return entry[:2]

@@ -61,7 +61,7 @@ class DominancePruner:
     @property
     def candidates_left(self) -> int:
         """Designs of a covered space that may still add to the front."""
-        return self._boxes.open_boxes().points if self._boxes else int(self._undominated.sum())
+        return self._boxes.open_points if self._boxes else int(self._undominated.sum())
 
     def tell(self, observation: Observation, settled: bool = True) -> None:
         """Learn what became of a design.
