@@ -18,7 +18,7 @@ designs are above what docs/bounds.md bounds their costs by.
 
 import argparse
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from statistics import median
@@ -72,13 +72,13 @@ def ran(config: StudyConfig, folder: Path) -> tuple[Study, Sequence[Trial]]:
 def alone(config: StudyConfig, tenant: Tenant) -> StudyConfig:
     """Return the study of one network, with half of the trials."""
     chosen = [w for w in config.workloads if w.label == tenant.workload]
-    changes = {
-        "name": f"{config.name}-{tenant.workload}",
-        "workloads": tuple(chosen),
-        "tenants": (tenant,),
-        "trials": config.trials // 2,
-    }
-    return config.model_copy(update=changes)
+    return replace(
+        config,
+        name=f"{config.name}-{tenant.workload}",
+        workloads=tuple(chosen),
+        tenants=(tenant,),
+        trials=config.trials // 2,
+    )
 
 
 def shared(study: Study, hardware: Hardware) -> Server | None:
@@ -108,7 +108,7 @@ def servers(front: Iterable[Trial]) -> list[Server]:
 
 def compare(options: argparse.Namespace) -> None:
     """Print the most goodput of each way within some areas."""
-    config = load_config(options.study, lambda study: study.model_copy(update=changed(options)))
+    config = load_config(options.study, lambda study: replace(study, **changed(options)))
     study, front = ran(config, options.out / "together")
     ways = {"searched for both": servers(front), "for one, shared": [], "two chips": []}
     fronts = []

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         suffix_bounds as suffix_bounds,
     )
     from .buffer_split import split_hardware as split_hardware
-    from .chain import Chain as Chain, Npu as Npu
+    from .chain import Chain as Chain, Npu as Npu, unfit_layer as unfit_layer
     from .engines import (
         DONE as DONE,
         FETCHED as FETCHED,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from .map_room import (
         MapPeak as MapPeak,
         map_peak as map_peak,
-        unfit_layer as unfit_layer,
     )
     from .metrics import StreamMetrics as StreamMetrics, stream_metrics as stream_metrics
     from .one_query import QueryMetrics as QueryMetrics, query_metrics as query_metrics

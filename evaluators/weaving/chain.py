@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from archloom.space import is_whole
+from archloom.space import Infeasible, is_whole
 
 from ..arrays import Ints
 
@@ -125,3 +125,15 @@ class Npu:
                     f"NPU {self.name}: {field} must be a whole number from {least} up to 2**50, "
                     f"got {value!r}"
                 )
+
+
+def unfit_layer(chain: Chain, npu: Npu) -> Infeasible | None:
+    """Return the layer whose maps alone are too many for the map buffer; None if all fit."""
+    room = np.maximum(chain.footprint_bytes, chain.live_bytes)
+    widest = int(np.argmax(room))
+    needed = int(room[widest])
+    if needed <= npu.map_buffer_bytes:
+        return None
+    hint = "run fewer inferences at a time, or on a chip with a larger map buffer"
+    where = f"{chain.name}, layer {chain.layers[widest]} on {npu.name}"
+    return Infeasible("map_overflow", where, needed, npu.map_buffer_bytes, "bytes", hint)

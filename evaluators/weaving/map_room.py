@@ -1,13 +1,10 @@
-"""Room for feature maps on the chip: whether a layer fits at all, and what a schedule needs."""
+"""Room for feature maps on the chip that a schedule needs."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from archloom.space import Infeasible
-
 from ..arrays import Ints
-from .chain import Chain, Npu
 from .simulator import Stamps
 from .ticks import Ticks
 
@@ -30,18 +27,6 @@ class MapPeak:
     def all_bytes(self) -> int:
         """Bytes of both."""
         return self.running_bytes + self.paused_bytes
-
-
-def unfit_layer(chain: Chain, npu: Npu) -> Infeasible | None:
-    """Return the layer whose maps alone are too many for the map buffer; None if all fit."""
-    room = np.maximum(chain.footprint_bytes, chain.live_bytes)
-    widest = int(np.argmax(room))
-    needed = int(room[widest])
-    if needed <= npu.map_buffer_bytes:
-        return None
-    hint = "run fewer inferences at a time, or on a chip with a larger map buffer"
-    where = f"{chain.name}, layer {chain.layers[widest]} on {npu.name}"
-    return Infeasible("map_overflow", where, needed, npu.map_buffer_bytes, "bytes", hint)
 
 
 def map_peak(work: Ticks, chain: Ints, stamps: Stamps) -> MapPeak:

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.space import Infeasible, InfeasibleError
+from archloom.space import InfeasibleError
 
 from ..arrays import Ints
-from .chain import Chain, Npu
+from .chain import Chain, Npu, unfit_layer
 
 #: the most that all ticks and bytes of one run of every chain may add up to; sums of a few
 #: thousand runs then stay below 2**62
@@ -73,7 +73,9 @@ def ticked(chains: Sequence[Chain], npu: Npu, *, maps_bounded: bool = False) -> 
     if not chains:
         raise ValueError("there are no chains to weave; name at least one network")
     if maps_bounded:
-        _check_maps(chains, npu)
+        for chain in chains:
+            if (why := unfit_layer(chain, npu)) is not None:
+                raise InfeasibleError(why)
     ratio = Fraction(npu.dram_bytes_per_s) / npu.clock_hz
     parts = [_parts(chain, ratio, npu) for chain in chains]
     total = sum(sum(int(v) for v in p[row]) for p in parts for row in range(3))
@@ -103,23 +105,6 @@ def repeated(work: Ticks, queries: Sequence[int]) -> Ticks:
         live=work.live[rows],
         layer=work.layer[rows],
     )
-
-
-def _check_maps(chains: Sequence[Chain], npu: Npu) -> None:
-    for chain in chains:
-        needed = np.maximum(chain.footprint_bytes, chain.live_bytes)
-        largest = int(needed.argmax())
-        if needed[largest] > npu.map_buffer_bytes:
-            raise InfeasibleError(
-                Infeasible(
-                    "map_overflow",
-                    f"{chain.name}, layer {chain.layers[largest]} on {npu.name}",
-                    float(needed[largest]),
-                    float(npu.map_buffer_bytes),
-                    "bytes",
-                    "take a smaller batch or a larger map buffer",
-                )
-            )
 
 
 def _parts(chain: Chain, ratio: Fraction, npu: Npu) -> list[Ints]:

@@ -114,7 +114,7 @@ class Family(Collection[str], Generic[F]):
         if name in self._built_in:
             # by itself: to import what loads entry points takes as long as reading a study file
             module, attribute = self._built_in[name].split(":")
-            own: F = getattr(import_module(f".{module}", __package__), attribute)
+            own: F = getattr(import_module(f".{module}", _SEARCH), attribute)
             return own
         found = [entry for entry in _installed(self.group) if entry.name == name]
         if not found:

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from archloom.evaluators.weaving.chain import Chain, Npu
-from archloom.evaluators.weaving.map_room import map_peak, unfit_layer
+from archloom.evaluators.weaving.chain import Chain, Npu, unfit_layer
+from archloom.evaluators.weaving.map_room import map_peak
 from archloom.evaluators.weaving.simulator import simulated
 from archloom.evaluators.weaving.timeline import schedule_timeline
 

@@ -35,7 +35,7 @@ def joined(value: str, beside: Reading) -> str:
 @dataclass(frozen=True, kw_only=True)
 class Outer(Section):
     name: Annotated[str, text("^[a-z]+$")]
-    count: Annotated[int | None, whole(1, below=10).or_none()] = None
+    count: Annotated[int | None, whole(1, most=9).or_none()] = None
     inner: Annotated[Inner, section(Inner)] = Inner()
     more: Annotated[tuple[Inner, ...], each(Inner)] = ()
     part: Annotated[str, named_one("part", lambda: ["a", "b"])] = "a"
@@ -76,7 +76,7 @@ def test_everything_that_is_wrong_comes_at_once() -> None:
     )
     assert found == [
         ("name", "is missing"),
-        ("count", "10 must be less than 10"),
+        ("count", "10 must be less than or equal to 9"),
         ("inner.share", "2 must be less than or equal to 1"),
         ("inner.kind", "'three' is unknown; known: one, two"),
         ("inner.shar", "is an unknown key; did you mean share?"),

@@ -37,7 +37,7 @@ def test_tenants_are_read_with_their_defaults(tmp_path: Path) -> None:
     # a deadline is a limit: a request alone has to keep it
     in_time = Limit(Objective("deadline"), 1.0)
     assert config.objective_set.limits == (Limit(goodput, 100.0), in_time)
-    stored = config.model_dump(mode="json")
+    stored = config.to_dict()
     assert stored == yaml.safe_load(yaml.safe_dump(stored))
     assert parse_stored(stored, tmp_path / STUDY) == config
     assert stored_objective_set(stored) == config.objective_set
@@ -56,7 +56,7 @@ def test_without_deadlines_there_is_no_limit(tmp_path: Path) -> None:
 
 def test_a_study_without_tenants_is_the_study_that_it_was(tmp_path: Path) -> None:
     plain = tiny_config(tmp_path, TWO)
-    assert "tenants" not in plain.model_dump(mode="json")
+    assert "tenants" not in plain.to_dict()
     assert header_of(tiny_config(tmp_path, TWO + "tenants: []\n")) == header_of(plain)
     shared = header_of(tiny_config(tmp_path, TWO + "tenants: [tiny_cnn]\n"))
     assert shared.identity != header_of(plain).identity
