@@ -14,13 +14,12 @@ the certificate's learning), *certificate* (what is proven, before each batch an
 """
 
 import argparse
+import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from functools import wraps
-from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
@@ -126,17 +125,25 @@ def main() -> int:
     parser.add_argument("--trials", type=int, default=96)
     parser.add_argument("--evaluations", type=int, default=20, help="mappings of each layer")
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", type=int, metavar="SEED", help="one study, in this process")
     options = parser.parse_args()
+    if options.only is not None:
+        print(row(options, options.only))
+        return 0
     print(f"{'CPU s':12}" + "".join(f"{part:>18}" for part in PARTS) + f"{'all':>8}  certified")
-    own = get_context("spawn")
-    with ProcessPoolExecutor(1, own, max_tasks_per_child=1) as processes:
-        for seed in range(options.seeds):
-            seconds, share = processes.submit(run, options, seed).result()
-            whole = seconds.total()
-            cells = [f"{seconds[p]:9.2f} ({seconds[p] / whole:5.1%})" for p in PARTS]
-            line = "".join(f"{cell:>18}" for cell in cells)
-            print(f"{f'seed {seed}':12}{line}{whole:8.2f}  {share:.2%}", flush=True)
+    for seed in range(options.seeds):
+        command = [sys.executable, __file__, *sys.argv[1:], "--only", str(seed)]
+        found = subprocess.run(command, check=True, capture_output=True, text=True)
+        print(found.stdout, end="", flush=True)
     return 0
+
+
+def row(options: argparse.Namespace, seed: int) -> str:
+    """Return the row of one study."""
+    seconds, share = run(options, seed)
+    whole = seconds.total()
+    cells = [f"{seconds[p]:9.2f} ({seconds[p] / whole:5.1%})" for p in PARTS]
+    return f"{f'seed {seed}':12}{''.join(f'{cell:>18}' for cell in cells)}{whole:8.2f}  {share:.2%}"
 
 
 if __name__ == "__main__":

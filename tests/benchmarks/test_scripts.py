@@ -95,7 +95,9 @@ RUNS: Final = {
     "studies/logical_workers": [
         "--trials 8 --counts 4 8 --batch-size 4 --seeds 1 --workers 1 4 --out runs",
     ],
+    "studies/long_study": ["--workloads tiny_cnn --marks 8"],
     "studies/mobo_vs_random": [INLINE],
+    "studies/proposal_share": ["--workloads tiny_cnn --trials 8 --evaluations 4 --seeds 1"],
     "studies/start_time": ["--runs 1 --commands help mistake"],
     "studies/torture": ["--runs 3 --kinds full flipped foreign --json figures.json"],
     "studies/two_networks": [INLINE],
