@@ -1,17 +1,31 @@
 """The command line on files that want its memory or time, and what it took."""
 
-import os
 import resource
 import subprocess
+import sys
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import Final
-
-from .studies import COMMAND
 
 #: most that may be taken before something is refused; a process beyond either does not pass
 MEMORY_MB: Final = 500
 CPU_S: Final = 10
+
+_PEAK: Final = "largest resident KiB: "
+
+#: A command that says in the end how much memory it had, and its children. What others say of a
+#: process counts the one that it was forked from as well.
+_COMMAND: Final = f"""\
+import atexit, re, resource
+from pathlib import Path
+def peak():
+    own = int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
+    print({_PEAK!r}, max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss), sep="")
+atexit.register(peak)
+from archloom.studies.cli import main
+main()
+"""
 
 
 @dataclass(frozen=True)
@@ -28,16 +42,17 @@ def hostile(*words: str | Path, cwd: Path) -> Ended:
     said = cwd / "said"
     with said.open("w") as output:
         process = subprocess.Popen(
-            [*COMMAND, *map(str, words)],
+            [sys.executable, "-c", _COMMAND, *map(str, words)],
             cwd=cwd,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=subprocess.STDOUT,
             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S)),
         )
-        _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    return Ended(process.returncode, said.read_text(), used.ru_maxrss * 1024 / 1e6)
+    code = process.wait()
+    text, told, peak = said.read_text().rpartition(_PEAK)
+    # a process that was killed tells nothing
+    return Ended(code, text if told else peak, int(peak) * 1024 / 1e6 if told else inf)
 
 
 def aliases(depth: int, width: int = 8) -> str:

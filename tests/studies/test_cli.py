@@ -48,7 +48,7 @@ def test_a_run_shows_progress_front_and_baseline(home: Path) -> None:
 def test_a_study_that_is_stopped_while_it_is_read_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    where = "archloom.studies.commands.study.run.read_study"
+    where = "archloom.studies.commands.study.study_file.read_study"
     monkeypatch.setattr(where, lambda *_: os.kill(os.getpid(), signal.SIGINT))
     study = write_study(tmp_path)
     done = CliRunner().invoke(app, ["run", str(study), "--out", str(tmp_path / "run")])

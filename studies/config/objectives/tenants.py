@@ -123,9 +123,11 @@ def stored_deadlines(config: Mapping[str, Any]) -> bool:
 
 def for_tenants(software: "Software", beside: Reading) -> "Software":
     """Refuse plans that fill the buffer with weights of one network for ever."""
+    if not beside.before.get("tenants"):
+        return software
     from archloom.search.software import plans_of
 
-    if beside.before.get("tenants") and plans_of(software.fusion) == "steady":
+    if plans_of(software.fusion) == "steady":
         raise ValueError(
             f"fusion {software.fusion!r} keeps weights of one network on the chip for ever, and "
             "tenants share it: choose joint, fast or another planner"

@@ -79,7 +79,7 @@ both: {<<: [*base, {c: 4}]}
         ("a: !!seq {b: 1}", "a list is needed here"),
         ("a: !!map [1]", "keys with values are needed here"),
         ("a: !!str [1]", "a plain value is needed here"),
-        ("a: " + "9" * 5000, "is no int"),
+        ("a: " + "9" * 5000, "is a number of over 100 characters"),
         ("a: *b", "found undefined alias"),
         ("a: &a [*a]", "x.yaml: line 1: is not YAML: *a stands inside &a"),
         ("a: " + "[" * 61 + "]" * 61, "has over 100000 values, or nests deeper than 60"),
