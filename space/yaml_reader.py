@@ -178,8 +178,8 @@ class PlainLoader(yaml.SafeLoader):
         kind = node.tag.rpartition(":")[2]
         try:
             if kind in ("int", "float") and len(node.value) > _LONGEST_NUMBER:
-                message = f"{shown(node.value, 42)} is a number of over {_LONGEST_NUMBER} characters"
-                raise yaml_error(node, message)
+                long = f"is a number of over {_LONGEST_NUMBER} characters"
+                raise yaml_error(node, f"{shown(node.value, 42)} {long}")
             return super().construct_object(node, deep)
         except (ValueError, AttributeError, LookupError, ArithmeticError):
             message = f"{shown(node.value, 42)} is no {kind}; put it in quotes if it is a text"

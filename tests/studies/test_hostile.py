@@ -60,7 +60,7 @@ def refused(*words: str | Path, cwd: Path, says: str, code: int = 2) -> None:
         (TINY + "x: [" + "[]," * MANY + "]\n", "has over 100000 values"),
         (TINY + "".join(f"key{i}: 1\n" for i in range(40_000)), "and 39900 more"),
         (TINY + "#" * (5 * 2**20), "has over 4194304 characters"),
-        (TINY.replace("trials: 10", "trials: 1" + ":59" * 300_000), "is a number of over 100 characters"),
+        (TINY.replace("trials: 10", "trials: 1" + ":59" * 300_000), "is a number of over 100"),
         (TINY.replace("trials: 10", "trials: 1" + "0" * 90), "trials: "),
         (TINY.replace("batch_size: 6", "batch_size: 1000000000"), "batch_size: 1000000000 must"),
         (TINY.replace("population: 4", "population: 1000000000"), "population: 1000000000 must"),
