@@ -6,7 +6,7 @@ they are reached, not promised; the stable load is that of requests which come a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
@@ -30,6 +30,10 @@ from .request_load import stable_rate
 
 #: of a memory for weights and maps, what maps get of that which the largest plan leaves free
 _MAP_PARTS: Final = (0.0, 0.25, 0.5, 0.75)
+
+#: parts of layers that are woven at the most. Where the room for weights that wait is so small that
+#: there would be more, next to nothing could be fetched ahead.
+_MOST_PARTS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +143,25 @@ def _woven(
     map_bytes: int,
 ) -> _Woven:
     npu = npu_of(hardware, weight_bytes, map_bytes)
+    if sum(int(np.sum(-(-chain.weight_bytes // weight_bytes))) for chain in chains) > _MOST_PARTS:
+        chains = [_in_turn(chain, npu) for chain in chains]
     work = ticked(chains, npu)
     stream = mixed_stream(work, (passes / passes.sum()).tolist())
     return _Woven(chains, npu, work, passes, stream)
+
+
+def _in_turn(chain: Chain, npu: Npu) -> Chain:
+    """Return a chain whose layers fetch and compute in turn, one engine at a time.
+
+    Every chip can run it, in the time that each layer takes for both together, so what is found is
+    reached, with any room for weights.
+    """
+    moved = chain.weight_bytes + chain.map_bytes
+    ratio = Fraction(npu.clock_hz) / Fraction(npu.dram_bytes_per_s)
+    cycles = [-(-int(b) * ratio.numerator // ratio.denominator) for b in moved]
+    nothing = np.zeros_like(moved)
+    added = chain.cycles + np.array(cycles, np.int64)
+    return replace(chain, weight_bytes=nothing, map_bytes=nothing, cycles=added)
 
 
 def npu_of(hardware: Hardware, weight_buffer_bytes: int, map_buffer_bytes: int) -> Npu:

@@ -18,11 +18,12 @@ from archloom.search.software.search import (
     advance,
     recorded_evaluator,
 )
-from archloom.search.software.serving import Sharing, npu_of, together_costs
+from archloom.search.software.serving import Sharing, _woven, npu_of, together_costs
 from archloom.space.fusion.plan import FusionPlan
 from archloom.space.networks.registry import network
 
 from ...cases.designs import edge
+from ...cases.tenants import chain_of
 
 PAIR = (network("tiny_cnn"), network("tiny_mlp").with_batch(4))
 CHIP = edge()
@@ -128,3 +129,17 @@ def test_engines_are_exact_to_the_byte() -> None:
     assert npu.clock_hz == chip.frequency_mhz * 10**6
     assert (npu.weight_buffer_bytes, npu.map_buffer_bytes) == (7, 8)
     assert npu_of(replace(chip, frequency_mhz=100.0000005), 7, 8).clock_hz == 100_000_000
+
+
+def test_where_next_to_nothing_can_wait_layers_fetch_and_compute_in_turn() -> None:
+    big, small = chain_of("big", [(10**7, 3000), (5 * 10**6, 100)]), chain_of("small", [(900, 4)])
+    woven = _woven(CHIP, (big, small), np.array([1.0, 2.0]), 1, 100)
+    # not a part for each byte
+    assert woven.work.first.tolist() == [0, 2, 3]
+    assert woven.work.fetch.sum() == woven.work.maps.sum() == 0
+    both = woven.work.compute.sum() + woven.work.compute[2]
+    assert woven.stream.rate == pytest.approx(3 / both, rel=0.01)
+    # with room it is woven, and no slower
+    assert (
+        _woven(CHIP, (big, small), np.array([1.0, 2.0]), 10**6, 100).stream.rate * 1.01 > 3 / both
+    )
