@@ -48,7 +48,11 @@ if TYPE_CHECKING:
         map_peak as map_peak,
     )
     from .metrics import StreamMetrics as StreamMetrics, stream_metrics as stream_metrics
-    from .one_query import QueryMetrics as QueryMetrics, query_metrics as query_metrics
+    from .one_query import (
+        QueryMetrics as QueryMetrics,
+        alone_ticks as alone_ticks,
+        query_metrics as query_metrics,
+    )
     from .simulator import (
         Order as Order,
         Stamps as Stamps,

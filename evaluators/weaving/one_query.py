@@ -8,8 +8,6 @@ from ..arrays import Floats, Ints
 from .simulator import Order, Stamps, makespan
 from .ticks import Ticks
 
-_NEVER: Ints = np.zeros(0, np.int64)
-
 
 @dataclass(frozen=True, eq=False)
 class QueryMetrics:
@@ -48,6 +46,13 @@ class QueryMetrics:
         return float(self.slowdowns.mean())
 
 
+def alone_ticks(work: Ticks) -> Ints:
+    """Return int64[k]: when a query of each chain is done that finds the chip empty."""
+    lengths = np.diff(work.first)
+    orders = (Order(np.full(length, m, np.int64)) for m, length in enumerate(lengths))
+    return np.array([makespan(work, order) for order in orders], np.int64)
+
+
 def query_metrics(work: Ticks, order: Order, stamps: Stamps) -> QueryMetrics:
     """Return the figures of one query of each chain.
 
@@ -58,14 +63,12 @@ def query_metrics(work: Ticks, order: Order, stamps: Stamps) -> QueryMetrics:
     if not np.array_equal(np.bincount(order.chain, minlength=work.chains), lengths):
         raise ValueError("the schedule does not run each chain once")
     done = [int(stamps.done[np.flatnonzero(order.chain == m)[-1]]) for m in range(work.chains)]
-    numbers = np.arange(work.chains, dtype=np.int64)
-    alone = [makespan(work, Order(np.repeat(m, lengths[m]), _NEVER)) for m in numbers]
-    serial = makespan(work, Order(np.repeat(numbers, lengths), _NEVER))
+    serial = makespan(work, Order(np.repeat(np.arange(work.chains), lengths)))
     whole = max(1, stamps.makespan)
     moved = int(work.fetch.sum()) + int(work.maps.sum()) + 2 * stamps.spilled_bytes
     return QueryMetrics(
         np.array(done, np.int64),
-        np.array(alone, np.int64),
+        alone_ticks(work),
         serial,
         int(work.compute.sum()) / whole,
         moved / whole,

@@ -35,7 +35,7 @@ class Order:
     """
 
     chain: Ints
-    release: Ints
+    release: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True, eq=False)

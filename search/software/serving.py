@@ -17,12 +17,13 @@ from archloom.evaluators.weaving import (
     Chain,
     Npu,
     Ticks,
+    alone_ticks,
     isolated_ticks,
     plan_chain,
     ticked,
 )
 from archloom.search.objectives import Tenant, mean_worth, shares
-from archloom.search.weaving import MixedStream, alone_ticks, mixed_stream
+from archloom.search.weaving import MixedStream, mixed_stream
 from archloom.space import Infeasible
 from archloom.space.hardware import Hardware, Rooms, rooms_of
 

@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .mixing import (
-        MixedStream as MixedStream,
-        alone_ticks as alone_ticks,
-        mixed_stream as mixed_stream,
-    )
+    from .mixing import MixedStream as MixedStream, mixed_stream as mixed_stream
     from .protocol import WeaverFactory as WeaverFactory
     from .result import (
         Stream as Stream,

@@ -33,8 +33,6 @@ TARGETS: Final = (0.5, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8)
 FREE: Final = (0.0, 0.02, 0.1, 0.2, 0.4)
 LEAD: Final = (0.01, 0.05, 0.1, 0.3, 0.6)
 
-_NEVER: Final = np.zeros(0, np.int64)
-
 
 def _new(work: Ticks, horizon: int) -> Run:
     return endless(work, horizon) if horizon else finite(work, np.ones(work.chains, np.int64))
@@ -50,7 +48,7 @@ class ByStrings:
         """Return the order and its name."""
         run, needs = _new(work, horizon), deficits(work, horizon > 0)
         steps = strings_steps(run, needs, int(self.target * work.buffer))
-        return f"strings, target {self.target:g}", Order(run.chain[:steps], _NEVER)
+        return f"strings, target {self.target:g}", Order(run.chain[:steps])
 
 
 @dataclass(frozen=True)
@@ -86,7 +84,7 @@ class ByThresholds:
         rule = Thresholds(int(self.free * work.buffer), int(self.lead * work.buffer), self.seed)
         steps = ai_mt_steps(run, rule)
         name = f"ai_mt, free {self.free:g}, lead {self.lead:g}"
-        return name, Order(run.chain[:steps], _NEVER)
+        return name, Order(run.chain[:steps])
 
 
 def thresholds(seed: int) -> list[ByThresholds]:
@@ -104,4 +102,4 @@ def computes_longer(work: Ticks) -> Bools:
 def one_after_another(work: Ticks) -> Iterator[tuple[str, Order]]:
     """Yield orders of one query of each chain, one chain after another."""
     for chain in serial_orders(work):
-        yield "one chain after another", Order(chain, _NEVER)
+        yield "one chain after another", Order(chain)

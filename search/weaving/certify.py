@@ -65,7 +65,7 @@ class Certificate:
         limits = Limits(self.best.upper_ticks, width, merge, effort)
         found: Outcome = diagram(self.problem, limits, order)
         if found.reached:
-            self.offer(rule, Order(order, np.zeros(0, np.int64)))
+            self.offer(rule, Order(order))
         self.best = replace(
             self.best,
             lower_ticks=max(self.best.lower_ticks, min(found.lower, self.best.upper_ticks)),

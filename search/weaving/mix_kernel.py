@@ -22,6 +22,8 @@ from archloom.evaluators.weaving import (
     run_layer,
 )
 
+from .rules import string_rank
+
 #: target of a stream that runs one query after another
 SERIAL = -1
 
@@ -140,23 +142,13 @@ def _chosen(work: Ticks, mix: Mix, progress: Progress, engines: Engines) -> int:
                 best = m
         return best
     low = lead(engines) <= mix.target
-    wanted, other = -1, -1
-    wanted_key, other_key = np.int64(2**62), np.int64(2**62)
+    best, least = -1, (2, 0)
     for m in range(chains):
-        if not _turn(m, work, mix, progress) or not _fits(m, work, progress):
-            continue
-        part = progress.part[m]
-        surplus = work.compute[part] - work.fetch[part] - work.maps[part]
-        need = mix.needs[part]
-        if (need >= 0) == low:
-            key = need if low else surplus
-            if wanted < 0 or key < wanted_key:
-                wanted, wanted_key = m, key
-        else:
-            key = -surplus if low else surplus
-            if other < 0 or key < other_key:
-                other, other_key = m, key
-    return wanted if wanted >= 0 else other
+        if _turn(m, work, mix, progress) and _fits(m, work, progress):
+            rank = string_rank(work, mix.needs, progress.part[m], low)
+            if rank < least:
+                best, least = m, rank
+    return best
 
 
 @compiled

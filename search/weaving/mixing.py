@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators import Floats, Ints
-from archloom.evaluators.weaving import Order, Ticks, demands, makespan
+from archloom.evaluators.weaving import Ticks, demands
 
 from .mix_kernel import SERIAL, Mix, stream_order
 from .rules import deficits
@@ -79,27 +79,6 @@ def mixed_stream(work: Ticks, shares: Sequence[float]) -> MixedStream:
         bound,
         TARGETS[best - 1] if best else None,
         (float(compute), float(pins)),
-    )
-
-
-def mixed_order(work: Ticks, shares: Sequence[float], target: float | None, layers: int) -> Order:
-    """Return the order of a stream of about so many layers, by the rule of a target."""
-    queries = _queries(work, np.asarray(shares, np.float64), layers)
-    at = SERIAL if target is None else int(target * work.buffer)
-    order = _blank(work, queries)
-    stream_order(work, Mix(queries, _AHEAD, deficits(work, True), at), order)
-    return Order(order, np.empty(0, np.int64))
-
-
-def alone_ticks(work: Ticks) -> Ints:
-    """Return int64[k]: when a query of each chain is done that finds the chip empty."""
-    lengths, none = np.diff(work.first), np.empty(0, np.int64)
-    return np.array(
-        [
-            makespan(work, Order(np.full(length, m, np.int64), none))
-            for m, length in enumerate(lengths)
-        ],
-        np.int64,
     )
 
 

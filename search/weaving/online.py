@@ -129,7 +129,7 @@ def _disabled(rule: str) -> str:
 
 def _whole_queries(work: Ticks, shares: Floats, limits: StreamLimits) -> Order:
     run = endless(work, limits.horizon_ticks)
-    return Order(run.chain[: serial_steps(run, shares)], np.zeros(0, np.int64))
+    return Order(run.chain[: serial_steps(run, shares)])
 
 
 class AiMt:
@@ -179,7 +179,7 @@ class Fair:
         share = limits.horizon_ticks / work.chains
         queries = np.maximum(1, np.rint(share / limits.isolated_ticks)).astype(np.int64)
         chain = np.repeat(np.arange(work.chains), queries * np.diff(work.first))
-        order = Order(chain, np.zeros(0, np.int64))
+        order = Order(chain)
         return streamed("fair, one chain after another", order, work, limits)
 
 
@@ -200,7 +200,7 @@ class OneSide:
         del seed
         served = self._served(work)
         chains = np.concatenate([np.flatnonzero(served), np.flatnonzero(~served)])
-        order = Order(np.repeat(chains, np.diff(work.first)[chains]), np.zeros(0, np.int64))
+        order = Order(np.repeat(chains, np.diff(work.first)[chains]))
         return woven(f"{self._name} first", order, work)
 
     def stream(self, work: Ticks, seed: int = 0) -> Stream:

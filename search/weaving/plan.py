@@ -49,6 +49,6 @@ def planned(work: Ticks, limits: StreamLimits, widths: tuple[int, ...], seed: in
             held.search(f"beam of {width}", width, 0, 2**62)
     chain = np.flatnonzero(counts)[held.best.order.chain]
     times = max(1, -(-limits.horizon_ticks // max(1, held.best.upper_ticks)))
-    order = Order(np.tile(chain, times), np.zeros(0, np.int64))
+    order = Order(np.tile(chain, times))
     queries = " + ".join(str(n) for n in counts.tolist())
     return streamed(f"plan of {queries} queries, {held.best.rule}", order, work, limits)

@@ -26,7 +26,7 @@ def woven_run(seed=0, layers=(4, 7), steps=None):
     work = ticked(chains, NPU)
     order = np.repeat(np.arange(len(layers)), np.diff(work.first))
     rng.shuffle(order)
-    whole = Order(order.astype(np.int64), np.zeros(0, np.int64))
+    whole = Order(order.astype(np.int64))
     part = Order(whole.chain[:steps], whole.release)
     drawn = schedule_timeline(work, part, simulated(work, part))
     names = tuple(chain.name for chain in chains)

@@ -14,11 +14,13 @@ if TYPE_CHECKING:
         Greedy as Greedy,
         greedy_choice as greedy_choice,
         greedy_steps as greedy_steps,
+        largest_of as largest_of,
     )
     from .run import Run as Run, endless as endless, finite as finite
     from .serial import serial_orders as serial_orders, serial_steps as serial_steps
     from .strings import (
         deficits as deficits,
+        string_rank as string_rank,
         strings_choice as strings_choice,
         strings_steps as strings_steps,
     )

@@ -64,24 +64,29 @@ def strings_choice(run: Run, engines: Engines, needs: Ints, target: int) -> int:
 
 @helper
 def _chosen(run: Run, needs: Ints, low: bool) -> int:
-    work = run.work
-    wanted, other = -1, -1
-    wanted_key, other_key = 2**62, 2**62
+    best, least = -1, (2, 0)
     for m in range(len(run.queries)):
-        if run.queries[m] == 0:
-            continue
-        part = run.position[m]
-        surplus = work.compute[part] - work.fetch[part] - work.maps[part]
-        need = needs[part]
-        if (need >= 0) == low:
-            key = need if low else surplus
-            if key < wanted_key:
-                wanted, wanted_key = m, key
-        else:
-            key = -surplus if low else surplus
-            if key < other_key:
-                other, other_key = m, key
-    return wanted if wanted >= 0 else other
+        if run.queries[m]:
+            rank = string_rank(run.work, needs, run.position[m], low)
+            if rank < least:
+                best, least = m, rank
+    return best
+
+
+@helper
+def string_rank(work: Ticks, needs: Ints, part: int, low: bool) -> tuple[int, int]:
+    """Return the rank of a layer among those that may go next: the least one goes.
+
+    Args:
+        work: the chains.
+        needs: of :func:`deficits`.
+        part: the layer.
+        low: whether the lead is at most the target.
+    """
+    surplus = work.compute[part] - work.fetch[part] - work.maps[part]
+    if (needs[part] >= 0) == low:
+        return 0, needs[part] if low else surplus
+    return 1, -surplus if low else surplus
 
 
 @compiled

@@ -5,8 +5,9 @@ import numpy as np
 from archloom.evaluators import Ints
 from archloom.evaluators.jit import compiled
 from archloom.evaluators.weaving import Ticks
-from archloom.search.weaving.rules import Greedy, deficits
+from archloom.search.weaving.rules import Greedy, deficits, largest_of
 
+from ..applied import computes_longer
 from .rules import Facts
 
 
@@ -19,15 +20,12 @@ def facts_of(work: Ticks, lead_target: float = 0.5, additional: bool = False) ->
         additional: whether only idle time counts that a choice adds; see
             :class:`~archloom.search.weaving.rules.Greedy`.
     """
-    begin = work.first[:-1]
-    moved = work.fetch + work.maps
-    computes = np.add.reduceat(work.compute, begin) > np.add.reduceat(moved, begin)
     return Facts(
         # queries follow each other: after the last layer comes the first
         deficits(work, True),
         _rest(work),
-        np.maximum.reduceat(moved, begin),
-        Greedy(computes, additional, False),
+        largest_of(work),
+        Greedy(computes_longer(work), additional, False),
         int(lead_target * work.buffer),
         np.empty((work.chains, 4), np.int64),
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from archloom.evaluators.weaving.one_query import query_metrics
+from archloom.evaluators.weaving.one_query import alone_ticks, query_metrics
 from archloom.evaluators.weaving.simulator import makespan, simulated
 
 from ...cases.woven import order_of, random_order, random_ticks, ticks_of
@@ -20,6 +20,12 @@ def test_two_networks_by_hand():
     assert found.stp == pytest.approx(1 + 7 / 8)
     assert found.antt == pytest.approx((1 + 8 / 7) / 2)
     assert found.compute_active == found.memory_active == 7 / 8
+
+
+def test_a_query_alone_ends_when_the_simulator_says():
+    work = ticks_of([[(4, 1), (3, 2)], [(1, 9)]], 5)
+    # 4, then one byte beside the compute, two more after it, then compute
+    assert alone_ticks(work).tolist() == [9, 10]
 
 
 @pytest.mark.parametrize("seed", range(20))

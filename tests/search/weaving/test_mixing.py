@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from archloom.evaluators.weaving import Ticks, simulated
-from archloom.search.weaving.mixing import TARGETS, alone_ticks, mixed_order, mixed_stream
+from archloom.evaluators.weaving import Order, Ticks, simulated
+from archloom.search.weaving.mix_kernel import SERIAL, Mix, stream_order
+from archloom.search.weaving.mixing import _AHEAD, TARGETS, _blank, _queries, mixed_stream
+from archloom.search.weaving.rules import deficits
 
 from ...cases.woven import random_ticks, ticks_of
 from ...oracles.weaving_events import event_stamps
@@ -27,6 +29,15 @@ def random_mix(seed: int) -> tuple[Ticks, list[float]]:
     work = with_maps(rng, random_ticks(rng, rng.integers(2, 10, chains).tolist(), maps=True))
     shares = np.maximum(rng.dirichlet(np.ones(chains)), 0.02)
     return work, (shares / shares.sum()).tolist()
+
+
+def mixed_order(work: Ticks, shares: Sequence[float], target: float | None, layers: int) -> Order:
+    """Return the order of a stream of about so many layers, by the rule of a target."""
+    queries = _queries(work, np.asarray(shares, np.float64), layers)
+    at = SERIAL if target is None else int(target * work.buffer)
+    order = _blank(work, queries)
+    stream_order(work, Mix(queries, _AHEAD, deficits(work, True), at), order)
+    return Order(order)
 
 
 def event_check(work: Ticks, chain: Sequence[int]) -> int:
@@ -99,12 +110,6 @@ def test_without_room_for_maps_networks_run_one_after_another() -> None:
     assert mixed_stream(wide, [0.5, 0.5]).rate > 1.04 * mixed_stream(tight, [0.5, 0.5]).rate
     chain = mixed_order(tight, [0.5, 0.5], 0.5, 400).chain
     assert np.count_nonzero(np.diff(chain)) <= len(chain) // 10
-
-
-def test_a_query_alone_ends_when_the_simulator_says() -> None:
-    work = ticks_of([[(4, 1), (3, 2)], [(1, 9)]], 5)
-    # 4, then one byte beside the compute, two more after it, then compute
-    assert alone_ticks(work).tolist() == [9, 10]
 
 
 def test_shares_that_are_no_ratios_of_small_numbers_are_kept() -> None:

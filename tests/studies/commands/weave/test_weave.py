@@ -166,7 +166,7 @@ def test_chains_of_json_are_tables_that_give_the_same_schedule(tmp_path):
     work = ticked([read_chain_table(path) for path in paths], NPUS["memory_centric"][0])
     names = [chain["name"] for chain in first["chains"]]
     chain = np.array([names.index(name) for name in first["schedule"]], np.int64)
-    ticks = makespan(work, Order(chain, np.zeros(0, np.int64)))
+    ticks = makespan(work, Order(chain))
     npu: Npu = NPUS["memory_centric"][0]
     assert first["makespan_us"] == pytest.approx(ticks * 1e6 / npu.dram_bytes_per_s)
 
