@@ -1,32 +1,26 @@
-"""CPU time of serving: requests and layers a CPU-millisecond, by policy; and of a design's worth.
+"""CPU time of serving: requests and layers a CPU-millisecond, by policy.
 
     python benchmarks/weaving/serving_speed.py [--requests 3000] [--times 20]
 
 Poisson arrivals at load 0.7 on the memory-centric NPU, deadlines of 4 isolated times; requests have
 65 layers on average, or 4. Beside the policies stands the makespan of the same layers in an order
-that is given, by the simulator of weaving. Then what a search of hardware asks of one design: the
-bound, and all figures together, for some numbers of requests. Minima over the runs, on one core,
-after compilation.
+that is given, by the simulator of weaving. Minima over the runs, on one core, after compilation.
 """
 
 import argparse
 import time
 from collections.abc import Callable
-from dataclasses import replace
 
 import numpy as np
 
 from archloom.evaluators.weaving import NPUS, Chain, makespan, weight_stationary_chain
 from archloom.search.weaving.serving import (
     Deadline,
-    Demand,
     Policy,
     Tenants,
-    design_value,
     draws_of,
     open_requests,
     served,
-    value_bound,
 )
 from archloom.space.networks import network
 
@@ -76,22 +70,6 @@ def policies(names: tuple[str, ...], requests: int, times: int) -> None:
         print(f"{policy.text:24} {taken:8.2f} {requests / taken:12,.0f} {layers / taken:12,.0f}")
 
 
-def design(times: int) -> None:
-    npu = NPUS["memory_centric"][0]
-    chains = [chain(name) for name in CASES["resnet50 + bert_base"]]
-    for requests in (100, 300, 500, 1000):
-        demand = Demand((0.7, 0.3), (1.0, 2.0), (0.002, 0.003), requests=requests)
-        bound = least_ms(lambda demand=demand: value_bound(chains, npu, demand), times)
-        quick = replace(demand, missed_share=None)
-        goodput = least_ms(lambda quick=quick: design_value(chains, npu, quick), times)
-        whole = least_ms(lambda demand=demand: design_value(chains, npu, demand), times)
-        found = design_value(chains, npu, demand)
-        assert found.stable_qps is not None
-        times_ms = (f"{ms:12.3f}" for ms in (bound, goodput, whole))
-        figures = (found.goodput_per_s, found.bound_per_s, found.stable_qps)
-        print(f"{requests:8}", *times_ms, *(f"{figure:12,.0f}" for figure in figures))
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--requests", type=int, default=3000)
@@ -101,10 +79,6 @@ def main() -> None:
         print(f"\n{case}: {asked.requests} requests")
         print(f"{'policy':24} {'ms':>8} {'requests/ms':>12} {'layers/ms':>12}")
         policies(names, asked.requests, asked.times)
-    print("\nworth of one design, resnet50 + bert_base")
-    heads = ("bound ms", "goodput ms", "all ms", "goodput/s", "bound/s", "stable qps")
-    print(f"{'requests':>8}", *(f"{head:>12}" for head in heads))
-    design(asked.times)
 
 
 if __name__ == "__main__":

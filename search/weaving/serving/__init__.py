@@ -3,8 +3,7 @@
 ``tenants.py`` says who shares what, ``arrivals.py`` when requests come, ``policy.py`` how they are
 served. ``serving.py`` runs the event loop of ``kernel.py``, which asks ``rules.py`` whose layer is
 next. ``metrics.py`` has the figures of a run, ``stability.py`` and ``loads.py`` those of
-many on common random numbers, ``designs.py`` those that a search of hardware asks for, and
-``upper_bounds.py`` what no policy gets above.
+many on common random numbers, and ``upper_bounds.py`` what no policy gets above.
 """
 
 from typing import TYPE_CHECKING
@@ -18,11 +17,6 @@ if TYPE_CHECKING:
         draws_of as draws_of,
         given_requests as given_requests,
         open_requests as open_requests,
-    )
-    from .designs import (
-        Demand as Demand,
-        design_value as design_value,
-        value_bound as value_bound,
     )
     from .loads import LoadPoint as LoadPoint, load_curve as load_curve
     from .metrics import (

@@ -1,6 +1,5 @@
 """Networks that share an NPU, how often each is asked, and until when it has to answer."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -127,14 +126,3 @@ class Tenants:
             for deadline, alone in zip(self.deadlines, self.isolated, strict=True)
         ]
         return np.minimum(ticks, NO_DEADLINE).astype(np.int64)
-
-
-def tenants_of(
-    chains: Sequence[Chain],
-    npu: Npu,
-    deadline: Deadline | None = None,
-    shares: Sequence[float] | None = None,
-) -> Tenants:
-    """Return networks that all have the same deadline."""
-    given = None if shares is None else tuple(shares)
-    return Tenants(tuple(chains), npu, (deadline,) * len(chains), given)
