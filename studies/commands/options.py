@@ -262,3 +262,13 @@ WordBits = Annotated[
 ]
 
 NETWORK_SETTINGS: Final = "An option of the network, or a dimension of the ONNX file; repeat."
+
+MappingEvaluations = Annotated[
+    int | None,
+    Option(
+        "--mapping-evaluations",
+        metavar="N",
+        least=1,
+        help="For each layer, tile and residency.",
+    ),
+]

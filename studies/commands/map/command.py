@@ -20,15 +20,12 @@ from archloom.studies.solve import (
     warm,
 )
 
-from ...errors import UserError
+from ...errors import INTERRUPTED, NOTHING_FOUND, UserError
 from .cases import Sought, Task, read_tasks
 from .tables import MapProgress, Solved, case_json, print_solved
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-#: exit codes: somebody stopped it; a case has no mapping
-STOPPED, UNMAPPED = 130, 1
 
 #: seconds for a case, if nobody says anything
 DEFAULT_SECONDS = 10.0
@@ -108,8 +105,8 @@ def map_cases(
         print_line(f"stopped; {len(tasks) - len(solved)} of {len(tasks)} cases are left", notes)
     stopped = draw(solved, sought, effort, output, notes, stopped)
     if stopped:
-        return STOPPED
-    return UNMAPPED if any(solution.mapping is None for _, solution in solved) else 0
+        return INTERRUPTED
+    return NOTHING_FOUND if any(solution.mapping is None for _, solution in solved) else 0
 
 
 def draw(

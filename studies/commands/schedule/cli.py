@@ -12,6 +12,7 @@ from ..options import (
     AsJson,
     Exit,
     HardwareSettings,
+    MappingEvaluations,
     Option,
     Seed,
     Technology,
@@ -60,15 +61,7 @@ def schedule(
     mapping: Annotated[
         str, Option("--mapping", metavar="SEARCH", help="An unknown one lists all.")
     ] = "auto",
-    mapping_evaluations: Annotated[
-        int | None,
-        Option(
-            "--mapping-evaluations",
-            metavar="N",
-            least=1,
-            help="For each layer, tile and residency.",
-        ),
-    ] = None,
+    mapping_evaluations: MappingEvaluations = None,
     seed: Seed = 0,
     batch: Annotated[
         int | None,

@@ -21,15 +21,12 @@ from archloom.studies.rendering.pictures import (
 from archloom.studies.rendering.text import known, print_json, print_line
 from archloom.studies.solve import FusionEffort, Schedule, search_plan
 
-from ...errors import UserError
+from ...errors import INTERRUPTED, NOTHING_FOUND, UserError
 from .plan_file import read_plan
 from .tables import ScheduleProgress, print_schedule, schedule_record
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-#: exit codes: somebody stopped it; the network cannot run there
-STOPPED, UNMAPPED = 130, 1
 
 
 @dataclass(frozen=True)
@@ -110,10 +107,10 @@ def schedule_network(
         found = search_plan(network, hardware, effort, live.tell)
     if found is None:
         print_line("stopped before a plan had a price", notes)
-        return STOPPED
+        return INTERRUPTED
     if isinstance(found, Infeasible):
         print_line(f"{network.name} on {hardware.name}: {found}", notes)
-        return UNMAPPED
+        return NOTHING_FOUND
     record = schedule_record(found, effort)
     if output.as_json:
         print_json(record, console)
@@ -124,7 +121,7 @@ def schedule_network(
     draw(found, record["groups"], output, notes)
     if found.interrupted:
         print_line(f"stopped after {found.evaluations} of {effort.evaluations} plans", notes)
-        return STOPPED
+        return INTERRUPTED
     return 0
 
 

@@ -22,6 +22,7 @@ from archloom.search.weaving.serving import (
 )
 from archloom.space import Infeasible
 from archloom.studies.commands.weave import (
+    MAPS,
     Asked,
     Planning,
     chains_of,
@@ -34,19 +35,13 @@ from archloom.studies.engine.progress import ProgressView, Stages
 from archloom.studies.rendering.pictures import ENDINGS, check_picture, save_serving
 from archloom.studies.rendering.text import known, new_console, print_json, print_line
 
-from ...errors import UserError
+from ...errors import INTERRUPTED, NOTHING_FOUND, UserError
 from .streams import Stream, requests_of
 from .tables import print_serving, requests_csv, serving_record
 from .wishes import read_deadlines, read_shares
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-#: exit codes: somebody stopped it; a network cannot run there
-STOPPED, UNMAPPED = 130, 1
-
-#: whether maps have to fit on the chip
-MAPS: Final = ("fit", "unlimited")
 
 #: loads of a picture
 LOADS: Final = tuple(round(0.1 * i, 1) for i in range(1, 13))
@@ -171,7 +166,7 @@ def serve_requests(
             tenants = tenants_of(tenancy, stream.seed, view)
             if tenants is None or isinstance(tenants, Infeasible):
                 print_line(str(tenants or "stopped before all networks had a plan"), notes)
-                return STOPPED if tenants is None else UNMAPPED
+                return INTERRUPTED if tenants is None else NOTHING_FOUND
             _check(tenants, stream, policy, answer)
             view.begin("serving")
             requests = requests_of(stream, tenants)
@@ -183,7 +178,7 @@ def serve_requests(
         raise UserError(str(error)) from None
     except KeyboardInterrupt:
         print_line("stopped before all requests were served", notes)
-        return STOPPED
+        return INTERRUPTED
     record = serving_record(found, serving_metrics(found), stream, stable)
     if answer.as_csv:
         console.file.write(requests_csv(found))

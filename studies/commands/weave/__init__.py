@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from .chip import Asked as Asked, find_chip as find_chip
     from .cli import WEAVE_EXAMPLES as WEAVE_EXAMPLES, weave as weave
     from .options import (
+        MAPS as MAPS,
         Batch as Batch,
         BufferKib as BufferKib,
         Chosen as Chosen,
         Evaluations as Evaluations,
-        MappingEvaluations as MappingEvaluations,
         MappingSearch as MappingSearch,
         Maps as Maps,
         Plan as Plan,

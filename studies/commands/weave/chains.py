@@ -2,25 +2,22 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from archloom.evaluators.weaving import Chain, unfit_layer, weight_stationary_chain
 from archloom.space import Infeasible
 from archloom.studies.engine.progress import Stages
 from archloom.studies.solve import FusionEffort, network_chain
 
-from ...errors import UserError
+from ...errors import NOTHING_FOUND, UserError
 from .chip import Chip
 from .sources import Source
-
-#: exit code: a network cannot run there
-UNMAPPED: Final = 1
 
 
 class NoRoomError(UserError):
     """Layers whose feature maps fit in no way on the chip that is asked for."""
 
-    exit_code: ClassVar[int] = UNMAPPED
+    exit_code: ClassVar[int] = NOTHING_FOUND
 
 
 def chains_of(

@@ -22,24 +22,19 @@ from archloom.studies.rendering.pictures.weaving import WovenRun, save_trace, sa
 from archloom.studies.rendering.text import known, new_console, print_json, print_line
 from archloom.studies.solve import FusionEffort
 
-from ...errors import UserError
-from .chains import UNMAPPED, chains_of, check_maps
+from ...errors import INTERRUPTED, NOTHING_FOUND, UserError
+from .chains import chains_of, check_maps
 from .chip import Chip
 from .figures import Result, print_csv, result_record
+from .options import MAPS
 from .sources import Source
 from .tables import print_result
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: exit code: somebody stopped it
-STOPPED = 130
-
 #: who schedules, if nobody says
 ONE_QUERY, STREAM = "exact", "strings"
-
-#: whether maps have to fit on the chip
-MAPS: Final = ("fit", "unlimited")
 
 #: steps of a schedule that pictures and traces have at most
 _DRAWN: Final = 20_000
@@ -119,13 +114,13 @@ def weave_networks(
             chains = chains_of(sources, chip, effort, view)
             if isinstance(chains, Infeasible):
                 print_line(str(chains), notes)
-                return UNMAPPED
+                return NOTHING_FOUND
             result = _woven(chains, sources, chip, weaving, view) if chains else None
     except KeyboardInterrupt:
         result = None
     if result is None:
         print_line("stopped before there was a schedule", notes)
-        return STOPPED
+        return INTERRUPTED
     if output.as_json:
         print_json(result_record(result), console)
     elif output.as_csv:

@@ -1,6 +1,6 @@
 """Options of commands that run several networks on one chip."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 from ..options import Option
 
@@ -38,16 +38,6 @@ MappingSearch = Annotated[
     Option("--mapping", metavar="SEARCH", help="Of mappings; an unknown one lists all."),
 ]
 
-MappingEvaluations = Annotated[
-    int | None,
-    Option(
-        "--mapping-evaluations",
-        metavar="N",
-        least=1,
-        help="For each layer, tile and residency.",
-    ),
-]
-
 BufferKib = Annotated[
     int | None,
     Option(
@@ -58,11 +48,14 @@ BufferKib = Annotated[
     ),
 ]
 
+#: whether maps have to fit on the chip
+MAPS: Final = ("fit", "unlimited")
+
 Maps = Annotated[
     str,
     Option(
         "--maps",
-        metavar="fit|unlimited",
+        metavar="|".join(MAPS),
         help="unlimited: feature maps have all the room that they need, as in the paper.",
     ),
 ]
