@@ -65,7 +65,12 @@ if TYPE_CHECKING:
         isolated_ticks as isolated_ticks,
         throughput_bound as throughput_bound,
     )
-    from .ticks import Ticks as Ticks, repeated as repeated, ticked as ticked
+    from .ticks import (
+        Ticks as Ticks,
+        part_counts as part_counts,
+        repeated as repeated,
+        ticked as ticked,
+    )
     from .timeline import (
         Stretch as Stretch,
         Timeline as Timeline,

@@ -15,6 +15,9 @@ from .chain import Chain, Npu, unfit_layer
 #: thousand runs then stay below 2**62
 MOST_TICKS = 2**50
 
+#: parts that layers of all chains come in at the most; a schedule of more takes minutes
+MOST_PARTS = 1_000_000
+
 
 class Ticks(NamedTuple):
     """Layers of chains, one after another, as kernels read them.
@@ -67,7 +70,8 @@ def ticked(chains: Sequence[Chain], npu: Npu, *, maps_bounded: bool = False) -> 
             batch, as Layerweaver's authors do ("Context Switch Overhead" in Section III-E).
 
     Raises:
-        ValueError: no chains, or ticks that add up to more than 2**50.
+        ValueError: no chains, ticks that add up to more than 2**50, or a buffer that cuts layers
+            into more than :data:`MOST_PARTS`.
         InfeasibleError: a layer whose maps alone exceed a map buffer that is a limit.
     """
     if not chains:
@@ -76,6 +80,13 @@ def ticked(chains: Sequence[Chain], npu: Npu, *, maps_bounded: bool = False) -> 
         for chain in chains:
             if (why := unfit_layer(chain, npu)) is not None:
                 raise InfeasibleError(why)
+    count = sum(int(part_counts(chain, npu).sum()) for chain in chains)
+    if count > MOST_PARTS:
+        raise ValueError(
+            f"{', '.join(chain.name for chain in chains)} on NPU {npu.name}: a weight buffer of "
+            f"{npu.weight_buffer_bytes} bytes cuts their layers into {count:,} parts, at most "
+            f"{MOST_PARTS:,} can be woven; give weights a larger buffer"
+        )
     ratio = Fraction(npu.dram_bytes_per_s) / npu.clock_hz
     parts = [_parts(chain, ratio, npu) for chain in chains]
     total = sum(sum(int(v) for v in p[row]) for p in parts for row in range(3))
@@ -107,12 +118,18 @@ def repeated(work: Ticks, queries: Sequence[int]) -> Ticks:
     )
 
 
+def part_counts(chain: Chain, npu: Npu) -> Ints:
+    """Return int64[n]: in how many parts each layer comes (:func:`ticked`)."""
+    counts: Ints = np.maximum(1, -(-chain.weight_bytes // npu.weight_buffer_bytes))
+    return counts
+
+
 def _parts(chain: Chain, ratio: Fraction, npu: Npu) -> list[Ints]:
     """Return the rows of a chain, each a column of :class:`Ticks`, with its layers in parts."""
     whole, below = ratio.numerator, ratio.denominator
     # rounded up in whole numbers of any size
     compute = [-(-int(cycles) * whole // below) for cycles in chain.cycles]
-    counts = np.maximum(1, -(-chain.weight_bytes // npu.weight_buffer_bytes))
+    counts = part_counts(chain, npu)
     layer = np.repeat(np.arange(len(chain), dtype=np.int64), counts)
     if counts.max() == 1:
         split = [chain.weight_bytes, _exact(compute, chain), chain.map_bytes]

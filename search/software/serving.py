@@ -19,6 +19,7 @@ from archloom.evaluators.weaving import (
     Ticks,
     alone_ticks,
     isolated_ticks,
+    part_counts,
     plan_chain,
     ticked,
 )
@@ -144,7 +145,7 @@ def _woven(
     map_bytes: int,
 ) -> _Woven:
     npu = npu_of(hardware, weight_bytes, map_bytes)
-    if sum(int(np.sum(-(-chain.weight_bytes // weight_bytes))) for chain in chains) > _MOST_PARTS:
+    if sum(int(part_counts(chain, npu).sum()) for chain in chains) > _MOST_PARTS:
         chains = [_in_turn(chain, npu) for chain in chains]
     work = ticked(chains, npu)
     stream = mixed_stream(work, (passes / passes.sum()).tolist())

@@ -110,3 +110,11 @@ def test_amounts_that_cannot_be_exact_are_refused() -> None:
     many = Chain(**(COLUMNS | {"cycles": [2**49, 2**49]}))
     with pytest.raises(ValueError, match=r"net on NPU n: .* add up to"):
         ticked([many], Npu("n", 1, 1, 200, 0))
+
+
+def test_a_buffer_that_cuts_layers_into_millions_of_parts_is_refused() -> None:
+    # a million parts of 30 bytes, and one more
+    chain = Chain("net", [30 * 10**6, 1], [1, 1], [0, 0], [0, 0], [0, 0], ("a", "b"))
+    assert len(ticked([chain], Npu("n", 1, 1, 31, 0)).fetch) < 10**6
+    with pytest.raises(ValueError, match=r"buffer of 30 bytes .* 1,000,001 parts, at most 1,000,"):
+        ticked([chain], Npu("n", 1, 1, 30, 0))
