@@ -180,11 +180,16 @@ def _rates(hardware: Hardware) -> _Rates:
     )
 
 
-def _bounds(need: Demand, hardware: Hardware) -> tuple[float, float]:
-    """Return (energy_pj, latency_cycles)."""
+def engine_cycles(need: Demand, hardware: Hardware) -> tuple[float, float]:
+    """Return cycles of all that is on the chip, and of DRAM."""
     rates = _rates(hardware)
     compute = need.work.cycles(rates.parallel) + need.vector_ops / rates.lanes
-    cycles = max(compute, need.dram_words * rates.narrow / rates.dram_words)
+    return compute, need.dram_words * rates.narrow / rates.dram_words
+
+
+def _bounds(need: Demand, hardware: Hardware) -> tuple[float, float]:
+    """Return (energy_pj, latency_cycles)."""
+    rates, cycles = _rates(hardware), max(engine_cycles(need, hardware))
     energy = need.work.energetic(rates.parallel.zeros) * rates.mac_pj
     energy += need.vector_ops * rates.vector_op_pj
     energy += need.dram_words * rates.dram_word_pj + cycles * rates.leakage_pj

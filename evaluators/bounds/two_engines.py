@@ -14,7 +14,7 @@ from archloom.space import Infeasible
 from archloom.space.hardware import Hardware, fusion_cores, pass_batch
 from archloom.space.workload import Network
 
-from .compulsory import demand, least_dram_bits
+from .compulsory import demand, engine_cycles
 from .layer import layer_bound, word_bytes
 from .layer_kernel import CYCLES, dram_words, layer_costs
 from .mac_work import parallelism
@@ -36,9 +36,7 @@ class EngineDemand(NamedTuple):
 def engine_demand(network: Network, hardware: Hardware) -> EngineDemand:
     """Return what no plan and no mappings go below, from compulsory work alone."""
     need = demand(network, pass_batch(network, hardware))
-    compute = need.work.cycles(parallelism(hardware)) + need.vector_ops / hardware.vector_lanes
-    narrow = least_dram_bits(hardware) / hardware.word_bits
-    return EngineDemand(compute, need.dram_words * narrow / hardware.levels[-1].bandwidth_words)
+    return EngineDemand(*engine_cycles(need, hardware))
 
 
 def tight_engine_demand(network: Network, hardware: Hardware, plans: Plans) -> EngineDemand:

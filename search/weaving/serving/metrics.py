@@ -101,10 +101,8 @@ def serving_metrics(found: Served) -> ServingMetrics:
 
 def _of_tenant(found: Served, m: int) -> TenantMetrics:
     own = found.taken & (found.network == m)
-    times, alone_ms = (
-        latencies(found, m),
-        found.tenants.isolated[m] / found.tenants.ticks_per_s * 1e3,
-    )
+    times = latencies(found, m)
+    alone_ms = found.tenants.isolated[m] / found.tenants.ticks_per_s * 1e3
     p50, p99 = np.percentile(times, [50, 99]).tolist() if len(times) else (nan, nan)
     return TenantMetrics(
         found.tenants.chains[m].name,
