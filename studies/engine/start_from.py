@@ -27,7 +27,13 @@ if TYPE_CHECKING:
 
 #: Settings in which two studies have to agree for one's results to be the other's too.
 RULER = (
-    *("workloads", "density", "tenants", "objectives", "constraints", "space_sha256", "software"),
+    "workloads",
+    "density",
+    "tenants",
+    "objectives",
+    "constraints",
+    "space_sha256",
+    "software",
 )
 
 #: designs of another study's front that are tried anew, if nobody says how many

@@ -1,7 +1,7 @@
 """Options of the plans that chains are made of, where anything is planned at all."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from archloom.evaluators.weaving import Chain
@@ -58,7 +58,5 @@ def effort_for(
         raise UserError(f"{', '.join(planning.said)}: {nothing}; nothing is planned")
     settings = SoftwareSettings(fusion=planner, mapping=mapping)
     if planning.mapping_evaluations is not None:
-        settings = SoftwareSettings(
-            fusion=planner, mapping=mapping, mapping_evaluations=planning.mapping_evaluations
-        )
+        settings = replace(settings, mapping_evaluations=planning.mapping_evaluations)
     return FusionEffort(settings, planning.evaluations or _PLANS, seed)
