@@ -16,6 +16,7 @@ from archloom.evaluators.fusion import (
 from archloom.evaluators.fusion.buffer import buffer_words
 
 from ...errors import UserError
+from .files import save_figure
 from .network import GROUP_COLOURS
 from .style import ACCENT, INK, SERIES
 
@@ -72,7 +73,6 @@ def save_memory(cost: NetworkCost, path: Path, option: str = "--memory") -> None
     Raises:
         UserError: a file that cannot be written.
     """
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
     segments = buffer_timeline(cost, _SEGMENTS)
@@ -82,10 +82,8 @@ def save_memory(cost: NetworkCost, path: Path, option: str = "--memory") -> None
     _draw(axes, segments, cost)
     _groups(strip, axes, cost)
     figure.suptitle(_title(cost, segments), fontsize=11, parse_math=False)
-    stamp = {"Date": None} if path.suffix.lower() == ".svg" else None
     try:
-        with mpl.rc_context({"svg.hashsalt": "archloom", "svg.fonttype": "none"}):
-            figure.savefig(path, metadata=stamp)
+        save_figure(figure, path)
     except OSError as error:
         raise UserError(f"{option} {path}: cannot be written: {error.strerror}") from None
 

@@ -1,4 +1,4 @@
-"""Paths that pictures are written to."""
+"""Files that pictures are written to."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from ...errors import UserError
 
 if TYPE_CHECKING:
-    pass
+    from matplotlib.figure import Figure
 
 
 KINDS: Final = (".png", ".svg")
@@ -21,3 +21,20 @@ def check_picture(path: Path | None, option: str, kinds: Sequence[str] = KINDS) 
         raise UserError(f"{option} {path}: must end in {' or '.join(kinds)}")
     if not path.absolute().parent.is_dir():
         raise UserError(f"{option} {path}: there is no folder {path.parent}")
+
+
+def save_figure(figure: "Figure", path: Path) -> None:
+    """Write a figure; equal figures become equal files.
+
+    A date would tell them apart, and so would the layout, whose last digits depend on where objects
+    are in memory: names in an SVG are made from them.
+    """
+    import matplotlib as mpl
+
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for axes in figure.axes:
+        axes.set_position(tuple(round(part, 6) for part in axes.get_position().bounds))
+    stamp = {"Date": None} if path.suffix.lower() == ".svg" else None
+    with mpl.rc_context({"svg.hashsalt": "archloom", "svg.fonttype": "none"}):
+        figure.savefig(path, metadata=stamp)

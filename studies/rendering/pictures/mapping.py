@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from archloom.studies.rendering.text import gap_text
 from archloom.studies.solve import FrontFound, Point, Solution
 
+from .files import save_figure
 from .style import ACCENT, FADED, INK, SERIES
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def draw_convergence(
         best = f"{_short(solution.objective)}, {gap_text(_known(solution.gap_percent))}"
         _finish(axes, f"{title}\n{best} after {_seconds(solution.cpu_s)}")
         axes.set(xlabel="CPU seconds", ylabel=LABELS[objective])
-    figure.savefig(path)
+    save_figure(figure, path)
 
 
 def draw_fronts(found: Sequence[tuple[str, FrontFound]], path: Path, subtitle: str = "") -> None:
@@ -50,7 +51,7 @@ def draw_fronts(found: Sequence[tuple[str, FrontFound]], path: Path, subtitle: s
         points = f"{len(front.points)} point{'' if len(front.points) == 1 else 's'}"
         _finish(axes, f"{title}\n{points}, {state}, {_seconds(front.cpu_s)}")
         axes.set(xlabel="latency (cycles)", ylabel="energy (pJ)")
-    figure.savefig(path)
+    save_figure(figure, path)
 
 
 def _panels(count: int, title: str) -> tuple["Figure", list["Axes"]]:

@@ -12,6 +12,7 @@ from archloom.search.weaving.serving import NO_DEADLINE, LoadPoint, Served, late
 
 from ...errors import UserError
 from ..html import card, document, plot
+from .files import save_figure
 from .style import FADED, INK, SERIES, style
 
 if TYPE_CHECKING:
@@ -89,7 +90,7 @@ def _draw(path: Path, found: Served, curves: Curves) -> None:
         # below, where no line is
         each.legend(fontsize=8.5, frameon=False, ncols=2, loc="upper center",
                     bbox_to_anchor=(0.5, -0.14))  # fmt: skip
-    figure.savefig(path)
+    save_figure(figure, path)
 
 
 def _latencies(axes: "Axes", found: Served) -> None:

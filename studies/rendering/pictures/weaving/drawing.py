@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from ....errors import UserError
+from ..files import save_figure
 from ..style import ACCENT, INK
 from .lanes import Content, WovenRun, bars_of, contents_of, end_us, shown_text
 from .page import woven_page
@@ -36,7 +37,6 @@ def save_woven(run: WovenRun, path: Path, option: str = "--plot") -> None:
 
 
 def _save(run: WovenRun, path: Path) -> None:
-    import matplotlib as mpl
     from matplotlib.figure import Figure
 
     contents = contents_of(run)
@@ -53,9 +53,7 @@ def _save(run: WovenRun, path: Path) -> None:
     title = f"{run.title}; {limited}" if limited else run.title
     figure.suptitle(title, fontsize=11, parse_math=False)
     _legend(figure, run)
-    stamp = {"Date": None} if path.suffix.lower() == ".svg" else None
-    with mpl.rc_context({"svg.hashsalt": "archloom", "svg.fonttype": "none"}):
-        figure.savefig(path, metadata=stamp)
+    save_figure(figure, path)
 
 
 def _engines(axes: "Axes", run: WovenRun) -> None:
