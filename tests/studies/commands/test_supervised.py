@@ -109,7 +109,7 @@ def test_work_ends_with_the_process_that_watches_it(tmp_path: Path) -> None:
 
 
 def test_work_pauses_and_goes_on_with_the_process_that_watches_it(tmp_path: Path) -> None:
-    process = begin(tmp_path, "journal.write_text(str(os.getpid()))\ntime.sleep(1)\nprint('on')")
+    process = begin(tmp_path, "journal.write_text(str(os.getpid()))\ntime.sleep(4)\nprint('on')")
     journal = tmp_path / "run" / "journal.jsonl"
     while not (journal.exists() and journal.read_text()):
         sleep(0.01)
