@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators.fusion.buffer import buffer_words
-from archloom.space.hardware import Hardware, pass_batch
-from archloom.space.workload import DIMS, TENSORS, Network, Tensor, remembered
+from archloom.space.hardware import Hardware, packed, pass_batch
+from archloom.space.workload import DIMS, TENSORS, Layer, Network, Tensor, remembered
 
 from ..hardware import access_costs, edp_js
 from .mac_work import MacWork, Parallelism, parallelism
@@ -70,7 +70,7 @@ def latency_bound_cycles(network: Network, hardware: Hardware, steady: bool = Fa
 
 def demanded(network: Network, hardware: Hardware, steady: bool) -> Demand:
     """Return what one pass takes on ``hardware``, by plans that may have steady weights or not."""
-    need = demand(network)
+    need = demand(packed(network, hardware))
     return need.with_steady(hardware) if steady else need
 
 
@@ -124,7 +124,7 @@ def _demand(network: Network) -> Demand:
     pairs = list(zip(network.layers, least.outputs, strict=True))
     macs = [(la.macs // (la.p * la.q) * out, la) for la, out in pairs if la.uses_macs]
     # layers that share weights may share one fetch of them
-    weights = sum(layer.weight_words for layer in network.layers if not layer.weights_of)
+    weights = sum(least_weight_words(layer) for layer in network.layers if not layer.weights_of)
     words = weights + least.input_words
     words += sum(layer.output_words for layer in network.layers if layer.name in network.leaving)
     work = MacWork(
@@ -138,6 +138,14 @@ def _demand(network: Network) -> Demand:
         weights,
         words,
     )
+
+
+def least_weight_words(layer: Layer) -> int:
+    """Return the whole words among those that the weights of a layer take.
+
+    Packed weights need not end with a whole one.
+    """
+    return layer.weight_words if layer.packed_words is None else max(0, layer.packed_words - 1)
 
 
 class _Rates(NamedTuple):

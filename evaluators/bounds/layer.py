@@ -11,14 +11,15 @@ import numpy as np
 
 from archloom.evaluators.loopnest import (
     STREAMED,
+    KernelInputs,
     MappingProblem,
     Residency,
     design_inputs,
     vector_cost,
 )
-from archloom.space.hardware import Hardware
+from archloom.space.hardware import BIT_PARTS, Hardware, weight_parts
 from archloom.space.mapping import UNCONSTRAINED
-from archloom.space.workload import TENSORS, Layer
+from archloom.space.workload import NO_ZEROS, TENSORS, WEIGHTS, Layer, Sparsity
 
 from ..arrays import Floats
 from ..hardware import access_costs, edp_js
@@ -70,11 +71,26 @@ class LayerBound:
 
 @lru_cache(maxsize=1024)
 def design_and_prices(
-    hardware: Hardware, density: tuple[float, float], staged: Residency = STREAMED
+    hardware: Hardware, zeros: Sparsity, staged: Residency = STREAMED
 ) -> tuple[Design, Prices]:
-    """Return what bounds need of a hardware, whatever the layer but for its density."""
-    setup = design_inputs(hardware, staged, density)
-    return design_of(setup), prices_of(setup)
+    """Return what bounds need of a hardware, whatever the layer but for its zeros."""
+    setup = design_inputs(hardware, staged, zeros)
+    return design_of(setup), _prices(setup, hardware, zeros)
+
+
+def _prices(setup: KernelInputs, hardware: Hardware, zeros: Sparsity) -> Prices:
+    """Prices with every access full of packed weights.
+
+    An access takes whole ones, and how many depends on its width: bounds of a box of designs have
+    words of an access in common, whatever that is.
+    """
+    if not zeros.row_words:
+        return prices_of(setup)
+    width = setup.width.astype(np.float64)
+    for i in range(hardware.unpacking_level + 1, len(hardware.levels)):
+        line = hardware.levels[i].width_words * hardware.word_bits * BIT_PARTS
+        width[i, WEIGHTS] = max(1.0, line / weight_parts(hardware, i, zeros))
+    return prices_of(setup, width)
 
 
 def layer_bound(layer: Layer, hardware: Hardware) -> LayerBound:
@@ -85,7 +101,7 @@ def layer_bound(layer: Layer, hardware: Hardware) -> LayerBound:
     if not layer.uses_macs:
         return _vector_bound(layer, hardware)
     problem = MappingProblem.of_layer(layer, hardware)
-    return _bound(problem, *design_and_prices(hardware, layer.density))
+    return _bound(problem, *design_and_prices(hardware, layer.sparsity))
 
 
 def problem_bound(problem: MappingProblem) -> LayerBound:
@@ -97,7 +113,8 @@ def problem_bound(problem: MappingProblem) -> LayerBound:
     free = problem
     if problem.constraints != UNCONSTRAINED:
         free = replace(problem, constraints=UNCONSTRAINED)
-    return _bound(free, design_of(free.setup), prices_of(free.setup))
+    prices = _prices(free.setup, free.hardware, free.sparsity)
+    return _bound(free, design_of(free.setup), prices)
 
 
 def _vector_bound(layer: Layer, hardware: Hardware) -> LayerBound:
@@ -125,9 +142,12 @@ def _bound(problem: MappingProblem, design: Design, prices: Prices) -> LayerBoun
     bounds, window = nest_arrays(problem)
     work, limits = work_of(bounds, window), limits_of(design, bounds)
     energy_pj, cycles = layer_costs(design, prices, bounds[None], window[None])[0]
-    words = layer_words(design, bounds, window)
+    packed = packed_shares(problem.hardware, problem.sparsity)
+    words = layer_words(design, packed, bounds, window)
+    sizes = word_bytes(problem.hardware, problem.sparsity)
     dram = len(design.shared) - 1
-    weights, inputs, outputs = np.where(design.top == dram, work.words[int(design.alone)], 0.0)
+    moved = work.words[int(design.alone)] * packed[dram]
+    weights, inputs, outputs = np.where(design.top == dram, moved, 0.0)
     return LayerBound(
         problem.hardware,
         problem.macs,
@@ -135,15 +155,27 @@ def _bound(problem: MappingProblem, design: Design, prices: Prices) -> LayerBoun
         (float(weights), float(inputs), float(outputs)),
         words[:, MOVED],
         words[:, ACROSS],
-        float(dram_words(design, word_bytes(problem.hardware), bounds[None], window[None])[0]),
+        float(dram_words(design, sizes, bounds[None], window[None])[0]),
         float(energy_pj),
         float(cycles),
     )
 
 
-def word_bytes(hardware: Hardware) -> Floats:
+def word_bytes(hardware: Hardware, zeros: Sparsity = NO_ZEROS) -> Floats:
     """Return float64[3], bytes of a word of each tensor in DRAM."""
-    return np.array([hardware.bits(-1, tensor) / 8 for tensor in TENSORS])
+    words: Floats = np.array([hardware.bits(-1, tensor) / 8 for tensor in TENSORS])
+    words *= packed_shares(hardware, zeros)[-1]
+    return words
+
+
+@lru_cache(maxsize=256)
+def packed_shares(hardware: Hardware, zeros: Sparsity) -> Floats:
+    """Return float64[L, 3], words that a value takes at each level; to be read only."""
+    shares = np.ones((len(hardware.levels), len(TENSORS)))
+    for level in range(len(shares)):
+        dense = hardware.bits(level, "weights") * BIT_PARTS
+        shares[level, WEIGHTS] = weight_parts(hardware, level, zeros) / dense
+    return shares
 
 
 def nest_arrays(nest: MappingProblem | Layer) -> tuple[np.ndarray, np.ndarray]:

@@ -295,17 +295,18 @@ def _prices_of_words(sizes: Floats, across: bool) -> Floats:
 
 
 @compiled
-def layer_words(design: Design, bounds: Ints, window: Ints) -> Floats:
+def layer_words(design: Design, sizes: Floats, bounds: Ints, window: Ints) -> Floats:
     """Return float64[L, 2] words of all tensors, none lower: :data:`MOVED` and :data:`ACROSS`.
 
-    Moved are words read, filled and updated. Those across are words that fill a level and
-    results that leave it, over all its instances; 0 for DRAM.
+    Each word of level and tensor counts ``sizes[L, 3]``. Moved are words read, filled and updated.
+    Those across are words that fill a level and results that leave it, over all its instances; 0
+    for DRAM.
     """
     levels = len(design.shared)
     work, limits = work_of(bounds, window), limits_of(design, bounds)
     words, per = np.empty((levels, 2)), np.empty((1, levels))
     for kind in (MOVED, ACROSS):
-        prices = _prices_of_words(np.ones((levels, 3)), kind == ACROSS)
+        prices = _prices_of_words(sizes, kind == ACROSS)
         for p in range(levels):
             per[:] = 0.0
             per[0, p] = 1.0

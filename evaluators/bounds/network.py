@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from archloom.evaluators.loopnest import StreamedVectors, vector_least
 from archloom.space import Infeasible
-from archloom.space.hardware import Cores, Hardware, fusion_cores, pass_batch
-from archloom.space.workload import Layer, Network, remembered
+from archloom.space.hardware import Cores, Hardware, fusion_cores, packed, pass_batch
+from archloom.space.workload import Layer, Network, Sparsity, remembered
 
 from ..arrays import Floats, Ints
 from ..hardware import access_costs, edp_js
@@ -23,6 +23,7 @@ from .compulsory import (
     energy_bound_pj,
     latency_bound_cycles,
     least_dram_bits,
+    least_weight_words,
     operands_pj,
 )
 from .layer import design_and_prices, layer_bound, word_bytes
@@ -58,7 +59,7 @@ class NetworkBound:
 
 
 class _Nests(NamedTuple):
-    """Distinct layers on MACs that have the same density.
+    """Distinct layers on MACs that have the same zeros.
 
     Attributes:
         bounds, windows: int64[B, 8] and int64[B, 2, 4].
@@ -80,7 +81,7 @@ class _Work(NamedTuple):
     """Work of one pass of a network.
 
     Attributes:
-        nests: layers on MACs, by density.
+        nests: layers on MACs, by their zeros.
         partly: work of the layers on MACs of whose result only a part is read.
         vector: distinct layers on the vector unit, how often each runs, and how often it runs and
             every result is read.
@@ -89,7 +90,7 @@ class _Work(NamedTuple):
         passes: tight bounds of a pass so far: parts of a box often relax to the same hardware.
     """
 
-    nests: dict[tuple[float, float], _Nests]
+    nests: dict[Sparsity, _Nests]
     partly: MacWork
     vector: tuple[tuple[Layer, int, int], ...]
     streamed: StreamedVectors
@@ -102,28 +103,33 @@ def network_work(network: Network) -> _Work:
     """Return the work of one pass."""
     read = needed(network).outputs
     # what makes a nest, as often as it runs, as all of it is read, and as it has its own weights
-    counts: dict[tuple[float, float], dict[tuple[Any, ...], list[int]]] = {}
+    counts: dict[Sparsity, dict[tuple[Any, ...], list[int]]] = {}
     partly = []
     for layer, outputs in zip(network.layers, read, strict=True):
         if layer.uses_macs:
             window = zip(layer.stride, layer.dilation, layer.padding, layer.input_size, strict=True)
-            count = counts.setdefault(layer.density, {}).setdefault(
-                (layer.bounds, tuple(window), layer.weight_words), [0, 0, 0]
+            count = counts.setdefault(_zeros(layer), {}).setdefault(
+                (layer.bounds, tuple(window), least_weight_words(layer)), [0, 0, 0]
             )
             partly.append(outputs < layer.p * layer.q)
             count[0] += 1
             count[1] += int(not partly[-1])
             count[2] += int(not partly[-1] and not layer.weights_of)
     nests = {}
-    for density, found in counts.items():
+    for zeros, found in counts.items():
         bounds, windows, weights = (np.array(part, np.int64) for part in zip(*found, strict=True))
         times, whole, owned = np.array(list(found.values()), np.int64).T
-        nests[density] = _Nests(bounds, windows, times, whole, owned, weights)
+        nests[zeros] = _Nests(bounds, windows, times, whole, owned, weights)
     vector = _operators(network, read)
     streamed = StreamedVectors([layer for layer, _, _ in vector])
     runs = np.array([float(times) for _, times, _ in vector])
     some = demand(network).work.some(np.array(partly, np.bool_))
     return _Work(nests, some, vector, streamed, runs, {})
+
+
+def _zeros(layer: Layer) -> Sparsity:
+    """Zeros of a layer; rows of its weights matter only where these are packed."""
+    return Sparsity(*layer.density) if layer.packed_words is None else layer.sparsity
 
 
 def _operators(network: Network, read: Sequence[int]) -> tuple[tuple[Layer, int, int], ...]:
@@ -139,10 +145,10 @@ def _operators(network: Network, read: Sequence[int]) -> tuple[tuple[Layer, int,
 
 def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
     """Return what no mappings go below if every layer runs by itself, its maps in DRAM."""
-    work, sizes = network_work(network), word_bytes(hardware)
-    dram_bytes = 0.0
-    for density, nests in work.nests.items():
-        design, _ = design_and_prices(hardware, density)
+    work, dram_bytes = network_work(packed(network, hardware)), 0.0
+    for zeros, nests in work.nests.items():
+        design, _ = design_and_prices(hardware, zeros)
+        sizes = word_bytes(hardware, zeros)
         moved = dram_words(design, sizes, nests.bounds, nests.windows)
         dram_bytes += float(nests.times @ moved)
     for layer, times, _ in work.vector:
@@ -154,10 +160,10 @@ def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:
 
 def layer_by_layer_pass(network: Network, hardware: Hardware) -> tuple[float, float]:
     """Return energy (pJ) and cycles of :func:`layer_by_layer_bound`, which take half its time."""
-    work = network_work(network)
+    work = network_work(packed(network, hardware))
     energy_pj = cycles = 0.0
-    for density, nests in work.nests.items():
-        design, prices = design_and_prices(hardware, density)
+    for zeros, nests in work.nests.items():
+        design, prices = design_and_prices(hardware, zeros)
         costs = nests.times @ layer_costs(design, prices, nests.bounds, nests.windows)
         energy_pj += float(costs[0])
         cycles += float(costs[1])
@@ -176,7 +182,7 @@ def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tup
     They take ten times as long as those of
     :func:`archloom.evaluators.bounds.compulsory.pass_bounds`.
     """
-    network = network.with_batch(pass_batch(network, hardware))
+    network = packed(network.with_batch(pass_batch(network, hardware)), hardware)
     known, key = network_work(network).passes, (hardware, plans)
     if key not in known:
         if len(known) >= _MOST_PASSES:
@@ -206,13 +212,14 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
     cores = fusion_cores(hardware)
     if isinstance(cores, Infeasible):
         return layer_by_layer_bound(network, hardware)
+    network = packed(network, hardware)
     work, costs = network_work(network), access_costs(hardware)
     need = demanded(network, hardware, steady)
     narrow = min(1.0, hardware.bits(-1, "weights") / hardware.word_bits)
     weight_cycles = narrow / hardware.levels[-1].bandwidth_words
     energy_pj = cycles = 0.0
-    for density, nests in work.nests.items():
-        inside = inside_costs(hardware, cores, density, nests)
+    for zeros, nests in work.nests.items():
+        inside = inside_costs(hardware, cores, zeros, nests)
         energy_pj += float(nests.whole @ inside[:, ENERGY_PJ])
         cycles += float(nests.whole @ inside[:, CYCLES])
         if not steady:
@@ -237,33 +244,33 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
 
 
 def inside_costs(
-    hardware: Hardware, cores: Cores, density: tuple[float, float], nests: _Nests
+    hardware: Hardware, cores: Cores, zeros: Sparsity, nests: _Nests
 ) -> NDArray[np.float64]:
     """float64[B, 2], energy and cycles of each nest without DRAM."""
-    fused = layer_costs(*_in_buffer(cores.one, density), nests.bounds, nests.windows)
+    fused = layer_costs(*_in_buffer(cores.one, zeros), nests.bounds, nests.windows)
     if cores.count == 1:
         return fused
     # at best all cores work on it all the time
     fused[:, CYCLES] /= cores.count
-    alone = layer_costs(*without_dram(hardware, density), nests.bounds, nests.windows)
+    alone = layer_costs(*without_dram(hardware, zeros), nests.bounds, nests.windows)
     return np.minimum(fused, alone)
 
 
 @lru_cache(maxsize=1024)
-def without_dram(hardware: Hardware, density: tuple[float, float]) -> tuple[Design, Prices]:
+def without_dram(hardware: Hardware, zeros: Sparsity) -> tuple[Design, Prices]:
     """Design and prices of a layer by itself, as if DRAM cost nothing."""
-    design, prices = design_and_prices(hardware, density)
+    design, prices = design_and_prices(hardware, zeros)
     accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
     accesses[-1] = ports[:, -1] = 0.0
     return design, prices._replace(accesses_pj=accesses, ports=ports)
 
 
 @lru_cache(maxsize=1024)
-def _in_buffer(hardware: Hardware, density: tuple[float, float]) -> tuple[Design, Prices]:
+def _in_buffer(hardware: Hardware, zeros: Sparsity) -> tuple[Design, Prices]:
     """Design and prices as if all operands lived in the fusion level, and DRAM cost nothing."""
     level = hardware.levels[-2]
     staged = ("weights" in level.keeps, True, True)
-    design, prices = design_and_prices(hardware, density, staged)
+    design, prices = design_and_prices(hardware, zeros, staged)
     accesses, ports = prices.accesses_pj.copy(), prices.ports.copy()
     if level.optional:
         # operands of a layer that runs by itself may pass the buffer, and cost nothing there

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from archloom.evaluators.loopnest import vector_least
 from archloom.space import Infeasible
-from archloom.space.hardware import Hardware, fusion_cores, pass_batch
+from archloom.space.hardware import Hardware, fusion_cores, packed, pass_batch
 from archloom.space.workload import Network
 
 from .compulsory import demand, engine_cycles
@@ -35,7 +35,7 @@ class EngineDemand(NamedTuple):
 
 def engine_demand(network: Network, hardware: Hardware) -> EngineDemand:
     """Return what no plan and no mappings go below, from compulsory work alone."""
-    need = demand(network, pass_batch(network, hardware))
+    need = demand(packed(network, hardware), pass_batch(network, hardware))
     return EngineDemand(*engine_cycles(need, hardware))
 
 
@@ -48,15 +48,15 @@ def tight_engine_demand(network: Network, hardware: Hardware, plans: Plans) -> E
     """
     if plans == "steady":
         raise ValueError("networks that share a chip have no steady weights")
-    network = network.with_batch(pass_batch(network, hardware))
+    network = packed(network.with_batch(pass_batch(network, hardware)), hardware)
     least = engine_demand(network, hardware)
     cores = fusion_cores(hardware)
     if plans == "layer_by_layer" or isinstance(cores, Infeasible):
         compute, pins = _layer_by_layer(network, hardware)
         return EngineDemand(max(least.compute_cycles, compute), max(least.pin_cycles, pins))
     work, compute = network_work(network), 0.0
-    for density, nests in work.nests.items():
-        inside = inside_costs(hardware, cores, density, nests)
+    for zeros, nests in work.nests.items():
+        inside = inside_costs(hardware, cores, zeros, nests)
         compute += float(nests.whole @ inside[:, CYCLES])
     for layer, _, whole in work.vector:
         # the unit works from the buffer, whose ports may take longer than it does
@@ -69,10 +69,11 @@ def tight_engine_demand(network: Network, hardware: Hardware, plans: Plans) -> E
 
 def _layer_by_layer(network: Network, hardware: Hardware) -> tuple[float, float]:
     """Return cycles of the chip and of DRAM if every layer runs by itself, its maps in DRAM."""
-    work, sizes = network_work(network), word_bytes(hardware)
+    work = network_work(network)
     compute = dram_bytes = 0.0
-    for density, nests in work.nests.items():
-        design, prices = without_dram(hardware, density)
+    for zeros, nests in work.nests.items():
+        design, prices = without_dram(hardware, zeros)
+        sizes = word_bytes(hardware, zeros)
         costs = layer_costs(design, prices, nests.bounds, nests.windows)
         compute += float(nests.times @ costs[:, CYCLES])
         dram_bytes += float(nests.times @ dram_words(design, sizes, nests.bounds, nests.windows))

@@ -36,11 +36,16 @@ class Prices(NamedTuple):
     leakage_pj: Floats
 
 
-def prices_of(setup: KernelInputs) -> Prices:
-    """Return the prices of a problem."""
+def prices_of(setup: KernelInputs, width: Floats | None = None) -> Prices:
+    """Return the prices of a problem.
+
+    ``width[L, 3]`` are words of an access, that of the problem if left out; parts of a word may
+    count, where an access with whole ones is not quite full.
+    """
     levels, served = len(setup.shared), setup.served.tobytes()
     accesses = (setup.read_pj, setup.fill_pj, setup.update_pj, setup.address_pj)
-    widths = (setup.width, setup.cluster)
+    full = setup.width.astype(np.float64) if width is None else width
+    widths = (full, setup.cluster)
     return Prices(
         _words_pj(levels, served, *(array.tobytes() for array in (*accesses, *widths))),
         _words_units(levels, served, setup.unit.tobytes()),
@@ -66,7 +71,7 @@ def _words_pj(
     """Return ``Prices.accesses_pj`` from the bytes of kernel inputs; to be read only."""
     words, by_level = np.zeros((levels, 3, 4)), (levels, -1)
     cluster = np.frombuffer(clusters, np.int64).reshape(by_level)
-    accessed = np.frombuffer(widths, np.int64).reshape(by_level) * cluster
+    accessed = np.frombuffer(widths).reshape(by_level) * cluster
     address = np.frombuffer(address_pj).reshape(by_level) / cluster
     read, fill, update = (
         np.frombuffer(pj).reshape(by_level) / accessed for pj in (read_pj, fill_pj, update_pj)

@@ -11,7 +11,7 @@ from functools import cached_property
 from archloom.evaluators.loopnest import Counts, Energies, LayerCost
 from archloom.space import Infeasible
 from archloom.space.fusion import ALONE, FusionGroup, Residents
-from archloom.space.hardware import Cores, Hardware, fusion_cores
+from archloom.space.hardware import Cores, Hardware, fusion_cores, packed
 from archloom.space.workload import Network
 
 from .buffer import (
@@ -121,6 +121,7 @@ def group_cost(
     alone, it costs what the layer model says, on the whole chip. Any other group holds its maps
     in the shared buffer, or runs its tiles side by side on cores with a buffer each.
     """
+    network = packed(network, hardware)
     if streams(group):
         return _single(network, group, hardware, mapper, residents)
     cores, tiles = fusion_cores(hardware), tiles_of(network, group, hardware, residents)
@@ -144,7 +145,7 @@ def buffer_use_of(
     All else in ``residents`` is fixed. Where the function returns the same, so does
     :func:`group_cost`, but for the words themselves; None where they are too many.
     """
-    capacity = buffer_words(hardware)
+    network, capacity = packed(network, hardware), buffer_words(hardware)
     if hardware.fusion_level is None:
         return lambda _: None
     if streams(group):

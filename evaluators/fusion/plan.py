@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from archloom.evaluators.loopnest import whole_pj
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionGroup, FusionPlan, Residents, plan_residents
-from archloom.space.hardware import Hardware
+from archloom.space.hardware import Hardware, packed
 from archloom.space.workload import Network
 
 from ..hardware import access_costs, edp_js
@@ -79,7 +79,7 @@ def network_cost(
     network: Network, plan: FusionPlan, hardware: Hardware, evaluate: GroupEvaluator
 ) -> NetworkCost | Infeasible:
     """Evaluate every group of ``plan``; the first infeasible one makes the plan infeasible."""
-    groups = []
+    network, groups = packed(network, hardware), []
     for group, residents in zip(plan.groups, plan_residents(network, plan), strict=True):
         cost = evaluate(group, residents)
         if isinstance(cost, Infeasible):

@@ -10,6 +10,7 @@ from archloom.evaluators.loopnest import (
     Energies,
     LayerCost,
     MappingProblem,
+    packed_row_words,
     vector_cost,
     whole_pj,
 )
@@ -157,6 +158,7 @@ def tile_cost(
         staged=(resident, True, True),
         free_words=left,
         density=layer.density,
+        row_words=packed_row_words(layer, hardware),
     )
     return mapper(problem)
 

@@ -14,7 +14,7 @@ from typing import Final, Literal
 import numpy as np
 
 from archloom.space.fusion import FusionGroup
-from archloom.space.hardware import Cores, Hardware
+from archloom.space.hardware import Cores, Hardware, packed_words
 from archloom.space.mapping import Mapping
 from archloom.space.workload import (
     INPUTS,
@@ -299,6 +299,7 @@ def kept_words(mapping: Mapping, layer: Layer, tensor: int, hardware: Hardware) 
             size[d] *= steps * x * y
     if tensor == WEIGHTS:
         words = size[G] * size[K] * size[C] * size[R] * size[S]
+        words = packed_words(words, hardware, level, layer.sparsity)
     elif tensor == OUTPUTS:
         words = size[N] * size[G] * size[K] * size[P] * size[Q]
     else:

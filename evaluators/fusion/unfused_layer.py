@@ -18,7 +18,7 @@ from archloom.evaluators.loopnest import (
 )
 from archloom.space import Infeasible
 from archloom.space.fusion import ALONE, Residents
-from archloom.space.hardware import Hardware
+from archloom.space.hardware import Hardware, packed_words
 from archloom.space.workload import OUTPUTS, TENSORS, WEIGHTS, Layer, Network
 
 from ..hardware import access_costs
@@ -226,7 +226,9 @@ def _whole_words(problem: MappingProblem, tensor: int) -> int:
     """Words of a whole operand, padding with it."""
     n, g, k, c, p, q, r, s = problem.covered
     if tensor == WEIGHTS:
-        return g * k * c * r * s
+        hardware = problem.hardware
+        buffer = len(hardware.levels) - 2
+        return packed_words(g * k * c * r * s, hardware, buffer, problem.sparsity)
     if tensor == OUTPUTS:
         return n * g * k * p * q
     rows, columns = (

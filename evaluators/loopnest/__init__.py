@@ -71,6 +71,7 @@ if TYPE_CHECKING:
         MappingProblem as MappingProblem,
         Residency as Residency,
         design_inputs as design_inputs,
+        packed_row_words as packed_row_words,
     )
     from .vector_unit import (
         StreamedVectors as StreamedVectors,

@@ -1,13 +1,14 @@
 """A hardware's limits, prices and effects as the kernel's arrays."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from math import gcd
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from archloom.space.hardware import Hardware, StorageLevel
-from archloom.space.workload import INPUTS, OUTPUTS, TENSORS, WEIGHTS
+from archloom.space.hardware import BIT_PARTS, Hardware, StorageLevel, weight_parts
+from archloom.space.workload import INPUTS, NO_ZEROS, OUTPUTS, TENSORS, WEIGHTS, Sparsity
 
 from ..arrays import Floats
 from ..hardware import AccessCosts
@@ -31,11 +32,17 @@ class _StorageRow(NamedTuple):
 
 # asked for what runs on MACs, and for what does not
 @lru_cache(maxsize=16)
-def storage_arrays(hardware: Hardware) -> dict[str, Any]:
+def storage_arrays(hardware: Hardware, zeros: Sparsity = NO_ZEROS) -> dict[str, Any]:
     """Capacities, widths and bandwidths in units: the largest share of a bit count that all
     words of a level are multiples of. To be read only.
+
+    ``zeros`` of the layer decide how wide packed weights are.
     """
-    rows = [_storage_row(level, hardware.word_bits) for level in hardware.levels]
+    word_bits = hardware.word_bits
+    rows = [
+        _storage_row(level, word_bits, weight_parts(hardware, i, zeros))
+        for i, level in enumerate(hardware.levels)
+    ]
     shared, capacity, unit, width, bandwidth = zip(*rows, strict=True)
     return {
         "shared": np.array(shared, np.int64),
@@ -48,31 +55,55 @@ def storage_arrays(hardware: Hardware) -> dict[str, Any]:
 
 # designs by the thousand share levels
 @lru_cache(maxsize=8192)
-def _storage_row(level: StorageLevel, word_bits: int) -> _StorageRow:
-    own = dict(level.tensor_bits)
-    bits = [own.get(tensor, word_bits) for tensor in TENSORS]
-    unit_bits = gcd(*(bits[TENSORS.index(tensor)] for tensor in level.keeps))
-    line = level.width_words * word_bits
+def _storage_row(level: StorageLevel, word_bits: int, a_weight: int) -> _StorageRow:
+    """Return a level's row; ``a_weight`` takes so many parts of a bit there."""
+    parts = _parts(level, word_bits, a_weight)
+    unit = _unit(level, parts, word_bits)
+    line = level.width_words * word_bits * BIT_PARTS
     ports = (level.read_bandwidth_words, level.write_bandwidth_words, level.bandwidth_words)
     shared, capacity = -1, (-1,) * len(TENSORS)
     # copies of each tile share the capacity (Timeloop: size over multiple buffering, floored)
     if level.private:
-        sizes = [(level.buffer_bytes(tensor) or 0) * 8 for tensor in TENSORS]
-        capacity = tuple(_units(s, unit_bits, level) for s in sizes)
+        sizes = [(level.buffer_bytes(tensor) or 0) * 8 * BIT_PARTS for tensor in TENSORS]
+        capacity = tuple(_units(s, unit, level) for s in sizes)
     elif level.capacity_bytes is not None:
-        shared = _units(level.total_bytes * 8, unit_bits, level)
+        shared = _units(level.total_bytes * 8 * BIT_PARTS, unit, level)
     return _StorageRow(
         shared,
         capacity,
-        tuple(max(1, b // unit_bits) for b in bits),
-        tuple(max(1, line // b) for b in bits),
-        tuple(words * word_bits / unit_bits for words in ports),
+        tuple(max(1, p // unit) for p in parts),
+        # an access takes whole words, so it is not quite full of packed ones
+        tuple(max(1, line // p) for p in parts),
+        tuple(words * (word_bits * BIT_PARTS) / unit for words in ports),
     )
 
 
-def _units(bits: float, unit_bits: int, level: StorageLevel) -> int:
-    """Units that one of the copies of all tiles has in a buffer of so many bits."""
-    return int(min(bits // unit_bits // level.multiple_buffering, _UNLIMITED))
+def unit_parts(hardware: Hardware, level: int, zeros: Sparsity) -> int:
+    """Return the parts of a bit in a unit of a level."""
+    of = hardware.levels[level]
+    parts = _parts(of, hardware.word_bits, weight_parts(hardware, level, zeros))
+    return _unit(of, parts, hardware.word_bits)
+
+
+def _parts(level: StorageLevel, word_bits: int, a_weight: int) -> list[int]:
+    """Parts of a bit in a word of each tensor."""
+    own = dict(level.tensor_bits)
+    parts = [own.get(tensor, word_bits) * BIT_PARTS for tensor in TENSORS]
+    parts[WEIGHTS] = a_weight
+    return parts
+
+
+def _unit(level: StorageLevel, parts: Sequence[int], word_bits: int) -> int:
+    """Parts in a unit: of all words that a level keeps, and of a port's where some are packed."""
+    held = [parts[TENSORS.index(tensor)] for tensor in level.keeps]
+    if any(p % BIT_PARTS for p in held):
+        held.append(word_bits * BIT_PARTS)
+    return gcd(*held)
+
+
+def _units(parts: float, unit: int, level: StorageLevel) -> int:
+    """Units that one of the copies of all tiles has in a buffer of so many parts of a bit."""
+    return int(min(parts // unit // level.multiple_buffering, _UNLIMITED))
 
 
 def price_arrays(costs: AccessCosts) -> dict[str, Any]:
@@ -93,14 +124,15 @@ def price_arrays(costs: AccessCosts) -> dict[str, Any]:
     }
 
 
-def effect_arrays(hardware: Hardware, density: tuple[float, float]) -> dict[str, Any]:
+def effect_arrays(hardware: Hardware, zeros: Sparsity) -> dict[str, Any]:
     """Switched effects: what zeros spare, and the array that fills and drains.
 
     A gated or skipped zero spares the MAC and what it would access, but for the reads of a
     gated operand itself, which must be read to be known (Sparseloop, Wu et al., MICRO 2022).
     """
     effects = hardware.effects
-    served, working, busy = _left((effects.weight_zeros, effects.input_zeros), density)
+    treated = (effects.weight_zeros, effects.input_zeros)
+    served, working, busy = _left(treated, (zeros.weights, zeros.inputs))
     array = np.array([hardware.array[1], hardware.array[0], _array_levels(hardware)])
     fill_drain = _FILL_DRAIN[effects.fill_drain]
     return {

@@ -6,8 +6,9 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
+from archloom.space.hardware import BIT_PARTS, packed_words, weight_parts
 from archloom.space.mapping import Mapping, trimmed
-from archloom.space.workload import TENSORS
+from archloom.space.workload import TENSORS, WEIGHTS
 
 from ..arrays import Flags, Ints
 from .data_reuse import TEMPORAL
@@ -53,7 +54,7 @@ class LayerCost:
     Attributes:
         mapping: how it runs; None for a vector operator.
         words: int64[L, 3], words read and written at each level for each tensor, over all
-            instances.
+            instances; of packed weights, the words that they take.
         energy_pj: float64[L, 3], of those words.
         compute_pj: of the multiply-accumulates or vector operations.
         chip_cycles: cycles with DRAM infinitely fast.
@@ -161,7 +162,7 @@ def _layer_cost(
     setup = problem.setup
     return LayerCost(
         mapping=mapping,
-        words=total.sum(axis=2),
+        words=_words(total.sum(axis=2), problem),
         energy_pj=whole_grains(energy_pj),
         compute_pj=whole_pj(problem.macs * setup.working * setup.mac_pj),
         chip_cycles=int(chip_cycles),
@@ -172,10 +173,21 @@ def _layer_cost(
     )
 
 
+def _words(words: Counts, problem: MappingProblem) -> Counts:
+    """Words [L, 3] with packed weights as what they take."""
+    hardware, zeros = problem.hardware, problem.sparsity
+    if zeros.row_words:
+        for level in range(hardware.unpacking_level + 1, len(words)):
+            count = int(words[level, WEIGHTS])
+            words[level, WEIGHTS] = packed_words(count, hardware, level, zeros)
+    return words
+
+
 def _dram_words(words: Counts, problem: MappingProblem) -> int:
-    hardware = problem.hardware
-    bits = [hardware.bits(len(hardware.levels) - 1, tensor) for tensor in TENSORS]
-    return -(-int(words @ np.array(bits)) // hardware.word_bits)
+    hardware, dram = problem.hardware, len(problem.hardware.levels) - 1
+    parts = [hardware.bits(dram, tensor) * BIT_PARTS for tensor in TENSORS]
+    parts[WEIGHTS] = weight_parts(hardware, dram, problem.sparsity)
+    return -(-int(words @ np.array(parts)) // (hardware.word_bits * BIT_PARTS))
 
 
 def energy_by_level(

@@ -10,7 +10,7 @@ import numpy as np
 from archloom.space import Infeasible, InfeasibleError
 from archloom.space.hardware import Hardware
 from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
-from archloom.space.workload import INPUTS, TENSORS, Layer, Tensor
+from archloom.space.workload import INPUTS, TENSORS, Layer, Sparsity, Tensor
 
 from ..arrays import Flags, Ints
 from ..hardware import access_costs
@@ -42,6 +42,7 @@ class MappingProblem:
             ``bounds``.
         constraints: what every mapping that a search proposes must satisfy.
         weights: exponents of energy and of latency in the objective: (1, 1) for EDP.
+        row_words: learned weights of one output channel, where the hardware packs them; else 0.
 
     Raises:
         ValueError: numbers that are no sizes or shares, a staged operand on hardware without a
@@ -62,6 +63,7 @@ class MappingProblem:
     loop_bounds: tuple[int, ...] | None = None
     constraints: MappingConstraints = UNCONSTRAINED
     weights: tuple[float, float] = (1.0, 1.0)
+    row_words: int = 0
 
     def __post_init__(self) -> None:
         # each line takes for granted what the one before it found right
@@ -74,7 +76,13 @@ class MappingProblem:
     def of_layer(cls, layer: Layer, hardware: Hardware) -> "MappingProblem":
         """Return the problem of a whole layer with every operand in DRAM."""
         window = (layer.stride, layer.dilation, layer.padding, layer.input_size)
-        return cls(layer.bounds, *window, hardware, density=layer.density)
+        row_words = packed_row_words(layer, hardware)
+        return cls(layer.bounds, *window, hardware, density=layer.density, row_words=row_words)
+
+    @property
+    def sparsity(self) -> Sparsity:
+        """Zeros, and whether weights are packed."""
+        return Sparsity(*self.density, self.row_words)
 
     @property
     def covered(self) -> tuple[int, ...]:
@@ -100,6 +108,8 @@ class MappingProblem:
             special = (*special, ("constraints", repr(self.constraints)))
         if self.weights != (1.0, 1.0):
             special = (*special, ("weights", self.weights))
+        if self.row_words:
+            special = (*special, ("row_words", self.row_words))
         return repr((self.bounds, *window, self.staged, self.free_words, *special))
 
     @cached_property
@@ -113,7 +123,7 @@ class MappingProblem:
         if broken is not None:
             raise InfeasibleError(broken)
         same = _design_inputs(
-            self.hardware, self.constraints, self.staged, self.density, self.weights
+            self.hardware, self.constraints, self.staged, self.sparsity, self.weights
         )
         # arrays of its own: who changes one changes no other problem
         own: dict[str, Any] = {
@@ -139,13 +149,17 @@ class MappingProblem:
         broken = conflict(self.constraints, self.hardware)
         if broken is not None:
             return broken
-        return impossible(shortages(self.hardware, self.setup, self.free_words))
+        found = shortages(self.hardware, self.setup, self.free_words, self.sparsity)
+        return impossible(found)
 
 
-def design_inputs(
-    hardware: Hardware, staged: Residency, density: tuple[float, float]
-) -> KernelInputs:
-    """Return what kernel inputs of all layers of a density have in common, without constraints.
+def packed_row_words(layer: Layer, hardware: Hardware) -> int:
+    """Return the weights of one output channel if the hardware packs weights, else 0."""
+    return 0 if hardware.effects.weight_format == "dense" else layer.sparsity.row_words
+
+
+def design_inputs(hardware: Hardware, staged: Residency, zeros: Sparsity) -> KernelInputs:
+    """Return what kernel inputs of all layers with such zeros have in common, unconstrained.
 
     Sizes of loops and windows stand for nothing. Arrays are to be read only.
 
@@ -154,7 +168,7 @@ def design_inputs(
     """
     if len(hardware.levels) > MAX_LEVELS:
         raise ValueError(f"{hardware.name}: {many_levels(hardware)}")
-    same = _design_inputs(hardware, UNCONSTRAINED, staged, density, (1.0, 1.0))
+    same = _design_inputs(hardware, UNCONSTRAINED, staged, zeros, (1.0, 1.0))
     return same._replace(**unrolled_arrays(UNCONSTRAINED, hardware, (1,) * 8))
 
 
@@ -163,7 +177,7 @@ def _design_inputs(
     hardware: Hardware,
     constraints: MappingConstraints,
     staged: Residency,
-    density: tuple[float, float],
+    zeros: Sparsity,
     weights: tuple[float, float],
 ) -> KernelInputs:
     """Return kernel inputs that are the same whatever the loops are: a trial has hundreds of
@@ -182,9 +196,9 @@ def _design_inputs(
         cluster=np.array([lv.cluster_size for lv in levels], np.int64),
         instances=np.array([lv.instances for lv in levels], np.int64),
         weights=np.array(weights, np.float64),
-        **storage_arrays(hardware),
+        **storage_arrays(hardware, zeros),
         **price_arrays(access_costs(hardware)),
-        **effect_arrays(hardware, density),
+        **effect_arrays(hardware, zeros),
         **constraint_arrays(constraints, hardware, held.allowed, held.optional, held.top),
     )
 

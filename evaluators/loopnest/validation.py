@@ -4,18 +4,19 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from math import ceil, gcd, prod
+from math import ceil, prod
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from archloom.space import Infeasible, is_amount
-from archloom.space.hardware import Hardware
+from archloom.space.hardware import BIT_PARTS, Hardware
 from archloom.space.mapping import MappingConstraints
-from archloom.space.workload import DIMS, TENSORS, Tensor
+from archloom.space.workload import DIMS, NO_ZEROS, TENSORS, Sparsity, Tensor
 
 from ..arrays import Ints
 from .data_reuse import tile_words
+from .hardware_arrays import unit_parts
 from .kernel_inputs import MAX_LEVELS, KernelInputs
 
 if TYPE_CHECKING:
@@ -57,6 +58,8 @@ def wrong_sizes(problem: "MappingProblem") -> Iterator[str]:
     shares: object = problem.density
     if not (isinstance(shares, tuple) and len(shares) == 2 and all(map(_is_share, shares))):
         yield f"density must be two shares above 0 and up to 1, got {shares!r}"
+    if not _whole((problem.row_words,), 1, 0):
+        yield f"row_words must be a whole number from 0 to {EXACT}, got {problem.row_words!r}"
     weights: object = problem.weights
     if not (
         isinstance(weights, tuple)
@@ -106,11 +109,13 @@ def too_large(problem: "MappingProblem") -> Iterator[str]:
     holes = prod(max(pair) for pair in zip(problem.stride, problem.dilation, strict=True))
     own = [bits for level in problem.hardware.levels for _, bits in level.tensor_bits]
     widest = max([problem.hardware.word_bits, *own])
-    bits = macs * holes * widest
+    # packed words are counted in parts of a bit
+    bits = macs * holes * widest * (BIT_PARTS if problem.row_words else 1)
     if bits > _COUNTABLE:
         yield (
             f"up to {bits} bits to move ({macs} multiply-accumulates, windows of stride "
-            f"{problem.stride} and dilation {problem.dilation}, words of up to {widest} bits), "
+            f"{problem.stride} and dilation {problem.dilation}, words of up to {widest} bits"
+            f"{f', parts of 1/{BIT_PARTS} bit' if problem.row_words else ''}), "
             f"at most {_COUNTABLE} can be counted"
         )
 
@@ -171,7 +176,12 @@ class Shortage:
         return f"{text}, or fuse less" if self.beside_maps else text
 
 
-def shortages(hardware: Hardware, setup: KernelInputs, free_words: int | None) -> list[Shortage]:
+def shortages(
+    hardware: Hardware,
+    setup: KernelInputs,
+    free_words: int | None,
+    zeros: Sparsity = NO_ZEROS,
+) -> list[Shortage]:
     """Return every buffer that is too small for any mapping, from the innermost level.
 
     A mapping with the smallest tiles everywhere exists for every problem, so a problem has a
@@ -181,6 +191,7 @@ def shortages(hardware: Hardware, setup: KernelInputs, free_words: int | None) -
         hardware: what is short.
         setup: kernel inputs of the problem; say which level must hold what.
         free_words: words of maps that are left in the fusion level; None for all of it.
+        zeros: of the layer, which decide what packed weights take.
     """
     found, least = [], _least_units(setup)
     for i in range(len(hardware.levels) - 1):
@@ -194,14 +205,14 @@ def shortages(hardware: Hardware, setup: KernelInputs, free_words: int | None) -
         ]
         if hardware.levels[i].private:
             found += [
-                _shortage(hardware, i, {t: int(least[i, t])}, setup)
+                _shortage(hardware, i, {t: int(least[i, t])}, setup, zeros)
                 for t in held
                 if setup.capacity[i, t] < least[i, t]
             ]
         elif 0 <= setup.shared[i] < least[i, held].sum():
             left = free_words if i == hardware.fusion_level else None
             units = {t: int(least[i, t]) for t in held}
-            found.append(_shortage(hardware, i, units, setup, left))
+            found.append(_shortage(hardware, i, units, setup, zeros, left))
     return found
 
 
@@ -231,10 +242,15 @@ def impossible(found: Sequence[Shortage]) -> Infeasible | None:
 
 
 def _shortage(
-    hardware: Hardware, i: int, units: dict[int, int], setup: KernelInputs, left: int | None = None
+    hardware: Hardware,
+    i: int,
+    units: dict[int, int],
+    setup: KernelInputs,
+    zeros: Sparsity,
+    left: int | None = None,
 ) -> Shortage:
     level, held = hardware.levels[i], list(units)
-    unit_bits = gcd(*(hardware.bits(i, tensor) for tensor in level.keeps))
+    unit_bits = unit_parts(hardware, i, zeros) / BIT_PARTS
     capacity = int(setup.capacity[i, held[0]] if level.private else setup.shared[i])
     # each tile is there so many times; the kernel rounds the units of one copy down
     copies = Fraction(level.multiple_buffering)

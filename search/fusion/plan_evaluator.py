@@ -28,7 +28,7 @@ from archloom.space.fusion import (
     group_order,
     plan_residents,
 )
-from archloom.space.hardware import Hardware
+from archloom.space.hardware import Hardware, packed
 from archloom.space.workload import Network
 
 from .group_equivalence import (
@@ -70,7 +70,7 @@ class MemoizedPlanEvaluator:
         mapper: ProblemMapper,
         kind_of: KindOf = group_kind,
     ) -> None:
-        self.network = network
+        self.network = packed(network, hardware)
         self.hardware = hardware
         self._mapper = mapper
         self._kind_of = kind_of

@@ -2,7 +2,8 @@
 
 Read ``hardware.py``; ``effects.py`` has the switches that are off by default, ``cores.py`` finds
 the parts of a chip that run tiles side by side, ``rooms.py`` where weights of several networks
-wait, ``validation.py`` says what is wrong with one.
+wait, ``weight_format.py`` how many bits packed weights take, ``validation.py`` says what is wrong
+with one.
 """
 
 from typing import TYPE_CHECKING
@@ -22,8 +23,14 @@ if TYPE_CHECKING:
         Pair as Pair,
         Storage as Storage,
         StorageLevel as StorageLevel,
+        packed as packed,
         pass_batch as pass_batch,
     )
     from .rooms import Rooms as Rooms, rooms_of as rooms_of
+    from .weight_format import (
+        BIT_PARTS as BIT_PARTS,
+        packed_words as packed_words,
+        weight_parts as weight_parts,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from ..errors import amount_fault, did_you_mean
+from .weight_format import WeightFormat
 
 #: what a datapath does with a zero operand
 Zeros = Literal["computed", "gated", "skipped"]
@@ -53,6 +54,7 @@ EFFECT_CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "fill_drain": get_args(FillDrain),
     "weight_zeros": get_args(Zeros),
     "input_zeros": get_args(Zeros),
+    "weight_format": get_args(WeightFormat),
 }
 
 
@@ -72,6 +74,10 @@ class Effects:
             energy of the MAC and of what the MAC would have accessed; ``skipped``: it saves the
             cycle too. Zeros are spread evenly (Sparseloop, Wu et al., MICRO 2022, uniform
             density), and work is balanced.
+        weight_format: how weights are held in all levels outside the innermost one that keeps them,
+            DRAM with them: ``dense``, or packed as
+            :func:`.weight_format.bits_per_weight` says, in ``bitmask``, ``run_length`` or ``csr``.
+            What packs and unpacks costs nothing (an assumption).
 
     Raises:
         ValueError: a value that no switch has.
@@ -81,6 +87,7 @@ class Effects:
     fill_drain: FillDrain = "none"
     weight_zeros: Zeros = "computed"
     input_zeros: Zeros = "computed"
+    weight_format: WeightFormat = "dense"
 
     def __post_init__(self) -> None:
         faults = []

@@ -1,12 +1,12 @@
 """Hardware: one concrete accelerator, as storage levels above an array of multipliers."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from math import inf
 from typing import Literal, get_args
 
-from archloom.space.workload import DIMS, TENSORS, Dim, Network, Tensor
+from archloom.space.workload import DIMS, TENSORS, Dim, Layer, Network, Tensor
 
 from .effects import PLAIN, AccessEnergy, Effects
 from .hashing import HashedOnce
@@ -17,6 +17,7 @@ from .validation import (
     wrong_levels,
     wrong_names,
 )
+from .weight_format import packed_words
 
 Storage = Literal["register", "sram", "dram"]
 Pair = tuple[int, int]
@@ -215,6 +216,11 @@ class Hardware(_Facts):
         return dict(own).get(tensor, self.word_bits) if own else self.word_bits
 
     @property
+    def unpacking_level(self) -> int:
+        """Position of the innermost level that keeps weights: what is outside may pack them."""
+        return next(i for i, level in enumerate(self.levels) if "weights" in level.keeps)
+
+    @property
     def on_chip_bytes(self) -> float:
         """Bytes of all storage on the chip."""
         return sum(level.total_bytes * level.instances for level in self.levels)
@@ -254,3 +260,25 @@ def pass_batch(network: Network, hardware: Hardware) -> int:
     A network's own batch, if it has one; those of batch 1 take the hardware's native batch.
     """
     return network.batch if network.batch > 1 else hardware.native_batch
+
+
+def packed(network: Network, hardware: Hardware) -> Network:
+    """Return a network with weights of as many words as they take on a hardware that packs them.
+
+    The same object each time for hardware that packs alike, and the network itself where nothing
+    is packed.
+    """
+    kind = hardware.effects.weight_format
+    if kind == "dense" or all(
+        layer.packed_words is not None or not layer.sparsity.row_words for layer in network.layers
+    ):
+        return network
+    dram = len(hardware.levels) - 1
+
+    def change(layer: Layer) -> Layer:
+        if not layer.sparsity.row_words:
+            return layer
+        words = packed_words(layer.weights, hardware, dram, layer.sparsity)
+        return replace(layer, packed_words=words)
+
+    return network.remade((kind, hardware.bits(dram, "weights")), change)

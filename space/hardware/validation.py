@@ -118,12 +118,26 @@ def wrong_levels(hardware: "Hardware") -> Iterator[str]:
         yield f"level names must be unique, got {', '.join(names)}"
     if macs[0] * macs[1] > _MOST_INSTANCES:
         yield f"at most {_MOST_INSTANCES} MACs, got {hardware.macs}"
+    yield _no_place_to_unpack(hardware)
     below = macs
     for level in levels:
         mesh = level.mesh
         if below[0] % mesh[0] or below[1] % mesh[1]:
             yield f"mesh {mesh} of {level.name} does not divide the mesh {below} below it"
         below = mesh
+
+
+def _no_place_to_unpack(hardware: "Hardware") -> str:
+    """Say why packed weights could not be unpacked on their way in; empty if they can."""
+    kind, inside = hardware.effects.weight_format, hardware.levels[:-2]
+    first = next((level for level in inside if "weights" in level.keeps), None)
+    if kind == "dense" or (first is not None and not first.optional):
+        return ""
+    why = f"{first.name} may be bypassed" if first else "no level there keeps weights"
+    return (
+        f"effects: weight_format {kind} unpacks weights as they enter a level inside the outermost "
+        f"buffer that always keeps them, and {why}; make one that is not optional, or take dense"
+    )
 
 
 def _mesh_fault(name: str, mesh: object) -> str:

@@ -39,7 +39,12 @@ if TYPE_CHECKING:
         remembered as remembered,
     )
     from .isomorphism import explain_difference as explain_difference
-    from .layer import Interleave as Interleave, Layer as Layer
+    from .layer import (
+        NO_ZEROS as NO_ZEROS,
+        Interleave as Interleave,
+        Layer as Layer,
+        Sparsity as Sparsity,
+    )
     from .layer_builders import (
         activation as activation,
         add as add,

@@ -161,7 +161,7 @@ def _problem(layer: Layer) -> tuple[object, ...]:
     """What the cost of a layer depends on when it runs alone."""
     if layer.uses_macs:
         window = (layer.stride, layer.dilation, layer.padding, layer.input_size)
-        return (layer.bounds, *window, layer.density)
+        return (layer.bounds, *window, layer.sparsity)
     return tuple(_PRICED(layer))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from itertools import chain
 from math import prod
-from typing import Final, Literal, get_args
+from typing import Final, Literal, NamedTuple, get_args
 
 from .layer_validation import (
     too_large,
@@ -52,6 +52,24 @@ class Interleave:
     idle_macs: int = 0
 
 
+class Sparsity(NamedTuple):
+    """Zeros of a layer, as far as hardware can spare work or space for them.
+
+    Attributes:
+        weights, inputs: shares that are not zero.
+        row_words: learned weights of one output channel, if some of them are zero; else 0, and
+            there is nothing to pack.
+    """
+
+    weights: float = 1.0
+    inputs: float = 1.0
+    row_words: int = 0
+
+
+#: a layer without zeros
+NO_ZEROS: Final = Sparsity()
+
+
 @dataclass(frozen=True, slots=True)
 class Layer:
     """One operator: loop bounds, window, and what it reads.
@@ -85,6 +103,8 @@ class Layer:
         whole_parts: words of each map that together make what every part of the result needs
             all of: the second map of a product that comes in pieces, all maps of a copy.
         weights_of: name of an earlier layer whose weights it uses again; they count once.
+        packed_words: words that its weights take on hardware that packs them, as
+            :func:`archloom.space.hardware.packed` found; None where they are not packed.
 
     Raises:
         ValueError: an unknown operator or activation, a bound below 1, padding as large as the
@@ -116,6 +136,7 @@ class Layer:
     slices: tuple[Slice | None, ...] = ()
     whole_parts: tuple[int, ...] = ()
     weights_of: str = ""
+    packed_words: int | None = None
 
     def __post_init__(self) -> None:
         # each line takes for granted what the ones before it found right
@@ -199,8 +220,19 @@ class Layer:
         return self.r * self.s * (1 if self.parts else self.operands)
 
     @property
+    def sparsity(self) -> Sparsity:
+        """Zeros, as hardware can use them."""
+        packs = self.uses_macs and not self.multiplies_maps and self.density[0] < 1
+        return Sparsity(*self.density, self.c * self.r * self.s if packs else 0)
+
+    @property
     def weight_words(self) -> int:
-        """Words of learned weights that the layer reads."""
+        """Words that its learned weights take, packed where the hardware packs them."""
+        return self.weights if self.packed_words is None else self.packed_words
+
+    @property
+    def weights(self) -> int:
+        """Learned weights that the layer reads, zeros with them."""
         if self.multiplies_maps:
             return 0
         if self.uses_macs:
@@ -213,7 +245,7 @@ class Layer:
         if self.weights_of:
             return self.extra_params
         zeros = self.interleave.zero_weights if self.interleave else 0
-        return self.weight_words - zeros + self.extra_params
+        return self.weights - zeros + self.extra_params
 
     @property
     def input_channels(self) -> int:

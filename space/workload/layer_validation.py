@@ -60,6 +60,9 @@ def wrong_values(layer: "Layer", spread_class: type) -> Iterator[str]:
         and all(is_amount(share, 0, 1) and share > 0 for share in shares)
     ):
         yield f"density is {shares!r}, it must be two shares above 0 and up to 1"
+    packed: object = layer.packed_words
+    if packed is not None and not _is_whole(packed, 0):
+        yield f"packed_words is {packed!r}, it must be a whole number, at least 0, or none"
     broadcast: object = layer.broadcast
     if not isinstance(broadcast, bool):
         yield f"broadcast is {broadcast!r}, it must be true or false"

@@ -1,5 +1,6 @@
 """Network: a DAG of layers whose edges are tensors."""
 
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
@@ -112,10 +113,10 @@ class Network:
                 f"layer {layer.name} uses the weights of {layer.weights_of!r}, "
                 "which is no earlier layer"
             )
-        if self.layers[owner].weight_words != layer.weight_words:
+        if self.layers[owner].weights != layer.weights:
             raise ValueError(
-                f"layer {layer.name} has {layer.weight_words} words of weights, "
-                f"{layer.weights_of}, whose weights it uses, {self.layers[owner].weight_words}"
+                f"layer {layer.name} has {layer.weights} words of weights, "
+                f"{layer.weights_of}, whose weights it uses, {self.layers[owner].weights}"
             )
 
     def __hash__(self) -> int:
@@ -126,7 +127,7 @@ class Network:
         return hash((self.name, self.layers, self.reads, self.outputs))
 
     @cached_property
-    def _batches(self) -> dict[int, "Network"]:
+    def _remade(self) -> dict[Hashable, "Network"]:
         return {}
 
     def __reduce__(self) -> tuple[type["Network"], tuple[object, ...]]:
@@ -248,9 +249,10 @@ class Network:
 
         What is known of it, it knows itself, and trials on many designs ask for few batches.
         """
-        if n == self.batch:
-            return self
-        if n not in self._batches:
-            layers = tuple(layer.with_batch(n) for layer in self.layers)
-            self._batches[n] = replace(self, layers=layers)
-        return self._batches[n]
+        return self if n == self.batch else self.remade(n, lambda layer: layer.with_batch(n))
+
+    def remade(self, key: Hashable, change: Callable[[Layer], Layer]) -> "Network":
+        """Return the network with every layer changed; the same object for the same ``key``."""
+        if key not in self._remade:
+            self._remade[key] = replace(self, layers=tuple(map(change, self.layers)))
+        return self._remade[key]

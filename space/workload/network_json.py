@@ -28,6 +28,9 @@ _LISTED: Final = 8
 #: fields of a network that its layers hold
 _IN_LAYERS: Final = ("layers", "reads")
 
+#: fields of a layer that follow from the hardware, so no file has them
+_FOUND: Final = ("packed_words",)
+
 
 def layer_to_dict(layer: Layer) -> dict[str, Any]:
     """Return plain JSON values; :func:`layer_from_dict` is the inverse."""
@@ -162,7 +165,8 @@ def _plain(value: Any) -> Any:
 def _own_fields(kind: type, without: tuple[str, ...] = ()) -> "dict[str, Field[Any]]":
     """Return what a dataclass is made from."""
     assert is_dataclass(kind)
-    return {field.name: field for field in fields(kind) if field.init and field.name not in without}
+    given = [field for field in fields(kind) if field.init and field.name not in _FOUND]
+    return {field.name: field for field in given if field.name not in without}
 
 
 @cache

@@ -6,8 +6,9 @@ of the closed form and of the walked nest must be equal to the last bit.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import count
-from math import gcd, inf, prod
+from math import inf, prod
 from random import Random
 
 from archloom.evaluators.loopnest.problem import MappingProblem
@@ -18,8 +19,8 @@ from archloom.space.workload.dims import TENSORS, Tensor
 from archloom.space.workload.layer import Layer
 from archloom.space.workload.layer_builders import conv1d, conv2d, conv_transpose2d, linear, matmul
 
-from ..oracles.walked_cost import nest_of
-from ..oracles.walked_nest import ALL, Layout, P, R
+from ..oracles.walked_cost import nest_of, slot_bits, word_bits
+from ..oracles.walked_nest import ALL, C, Layout, P, R, S
 
 #: most multiply-accumulates of a case, each as likely as the others
 LARGEST = (16, 64, 160, 160, 400, 400, 1000)
@@ -57,6 +58,36 @@ def drawn(seed: int, number: int) -> Drawn:
         MappingProblem.of_layer(layer, hardware), staged=staged, free_words=free, density=density
     )
     return Drawn(kind, fitted(rng, problem, mapping), mapping)
+
+
+def drawn_packed(seed: int, number: int) -> Drawn:
+    """Return a case whose hardware packs weights, like one of :func:`drawn` but for that."""
+    rng = Random(f"packed-{seed}-{number}")
+    while True:
+        case = drawn(seed, rng.randrange(10**6))
+        levels = list(case.problem.hardware.levels)
+        first = next(i for i, level in enumerate(levels) if "weights" in level.keeps)
+        if case.kind != "matmul" and first <= len(levels) - 3:
+            break
+    # weights are unpacked there, so no mapping passes it by
+    levels[first] = replace(levels[first], optional=False)
+    effects = replace(
+        case.problem.hardware.effects,
+        weight_format=rng.choice(("bitmask", "run_length", "csr")),
+    )
+    rows = list(case.mapping.levels)
+    kept = levels[first].keeps
+    rows[first] = replace(
+        rows[first], keeps=("weights" in kept, "inputs" in kept, "outputs" in kept)
+    )
+    problem = replace(
+        case.problem,
+        hardware=replace(case.problem.hardware, levels=tuple(levels), effects=effects),
+        density=(rng.choice((0.0625, 0.125, 0.25, 0.5)), case.problem.density[1]),
+        row_words=prod(case.problem.bounds[d] for d in (C, R, S)),
+    )
+    mapping = Mapping(tuple(rows))
+    return Drawn(case.kind, fitted(rng, problem, mapping), mapping)
 
 
 def small(rng: Random) -> int:
@@ -336,14 +367,16 @@ def fitted(rng: Random, problem: MappingProblem, mapping: Mapping) -> MappingPro
         for t, tensor in enumerate(TENSORS):
             words = Layout(nest, t).tile([nest.size(i, d) for d in ALL]).bit_count()
             held = mapping.levels[i].keeps[t] and i <= nest.top[t]
-            bits[tensor] = words * problem.hardware.bits(i, tensor) if held else 0
-        slot = gcd(*(problem.hardware.bits(i, tensor) for tensor in level.keeps))
+            bits[tensor] = words * word_bits(problem, i, t) if held else Fraction(0)
+        slot = slot_bits(problem, i)
         spare = rng.choice((0, 0, 0, 1, slot, 4 * slot, 1000 * slot))
         if rng.random() < 0.03:
             spare = -rng.choice((1, slot, 3 * slot))
 
-        def room(need: int, spare: int = spare, level: StorageLevel = level) -> float:
-            return max(1.0, need * level.multiple_buffering + spare) / 8
+        def room(
+            need: Fraction, spare: Fraction | int = spare, level: StorageLevel = level
+        ) -> float:
+            return max(1.0, float(need * Fraction(level.multiple_buffering) + spare)) / 8
 
         private = i != problem.hardware.fusion_level and rng.random() < 0.3
         size = (

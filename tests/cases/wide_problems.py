@@ -13,7 +13,7 @@ from archloom.evaluators.loopnest.problem import MappingProblem
 from archloom.space.hardware.effects import AccessEnergy
 from archloom.space.hardware.hardware import Hardware, StorageLevel
 from archloom.space.mapping.constraints import LevelConstraints, MappingConstraints
-from archloom.space.workload.dims import DIMS, TENSORS
+from archloom.space.workload.dims import DIMS, TENSORS, C, R, S
 
 from ..oracles.enumerated_mappings import Int, size, tilings
 from .mapped_layers import draw_staged, part, some
@@ -53,6 +53,30 @@ def wide_problem(number: int, rough: bool = False) -> Wide:
         mappings = size(problem.setup, tiled)
         if mappings <= MOST:
             return Wide(problem, tiled, mappings)
+
+
+def packed_problem(number: int) -> Wide:
+    """Return the packed problem of that number: one of :func:`wide_problem`, with zero weights."""
+    rng = Random(f"packed-{number}")
+    while True:
+        wide = wide_problem(rng.randrange(10**6))
+        problem, levels = wide.problem, list(wide.problem.hardware.levels)
+        first = next(i for i, level in enumerate(levels) if "weights" in level.keeps)
+        if first > len(levels) - 3:
+            continue
+        levels[first] = replace(levels[first], optional=False)
+        kind = rng.choice(("bitmask", "run_length", "csr"))
+        effects = replace(problem.hardware.effects, weight_format=kind)
+        problem = replace(
+            problem,
+            hardware=replace(problem.hardware, levels=tuple(levels), effects=effects),
+            density=(rng.choice((0.0625, 0.125, 0.25)), problem.density[1]),
+            row_words=prod(problem.bounds[d] for d in (C, R, S)),
+            constraints=MappingConstraints(both_axes=problem.constraints.both_axes),
+        )
+        tiled = None if problem.impossible() else tilings(problem.setup, MOST)
+        if tiled is not None and size(problem.setup, tiled) <= MOST:
+            return Wide(problem, tiled, size(problem.setup, tiled))
 
 
 def _constrained(rng: Random, problem: MappingProblem) -> MappingConstraints:

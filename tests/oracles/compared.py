@@ -5,7 +5,7 @@ Independent of: the kernel on one side only; the other is the walk over the loop
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass, replace
-from math import inf, prod
+from math import ceil, inf, prod
 from typing import Any
 
 import numpy as np
@@ -25,7 +25,7 @@ from archloom.space.mapping.mapping import Mapping
 from archloom.space.workload.dims import TENSORS
 
 from ..cases.mapped_layers import Drawn
-from .walked_cost import Bill, bill, broken, nest_of
+from .walked_cost import Bill, bill, broken, nest_of, word_bits
 
 
 @dataclass(frozen=True)
@@ -99,17 +99,24 @@ def _report(
 ) -> Iterator[tuple[str, Any, Any]]:
     """Yield what reports say beside what they should."""
     cost, bits = mapped_cost(problem, mapping), problem.hardware.word_bits
-    instances = np.array(walked.used)[:, None]
-    yield "words", cost.words.tolist(), (walked.counts.sum(axis=2) * instances).tolist()
+    moved = walked.counts.sum(axis=2) * np.array(walked.used)[:, None]
+    yield "words", cost.words.tolist(), [_taken(problem, i, row) for i, row in enumerate(moved)]
     yield "reported energy", cost.energy_pj.tolist(), whole_grains(walked.energy_pj).tolist()
     yield "reported compute", cost.compute_pj, whole_pj(walked.compute_pj)
     yield "reported chip cycles", cost.chip_cycles, walked.chip_cycles
     yield "reported dram cycles", cost.dram_cycles, walked.dram_cycles
     outermost = len(walked.counts) - 1
-    wide = [problem.hardware.bits(outermost, tensor) for tensor in TENSORS]
+    wide = [word_bits(problem, outermost, t) for t in range(3)]
     for what, ours, kind in (("reads", cost.dram_reads, 0), ("writes", cost.dram_writes, 2)):
-        moved = sum(int(n) * b for n, b in zip(walked.counts[-1, :, kind], wide, strict=True))
-        yield f"dram {what}", ours, -(-moved // bits)
+        sent = sum(int(n) * b for n, b in zip(walked.counts[-1, :, kind], wide, strict=True))
+        yield f"dram {what}", ours, -(-sent // bits)
+
+
+def _taken(problem: MappingProblem, level: int, words: Any) -> list[int]:
+    """Return the words of each tensor that a level moves; packed ones as what they take."""
+    own = [problem.hardware.bits(level, tensor) for tensor in TENSORS]
+    taken = [int(n) * word_bits(problem, level, t) for t, n in enumerate(words)]
+    return [ceil(bits / b) for bits, b in zip(taken, own, strict=True)]
 
 
 def shown(value: Any) -> str:

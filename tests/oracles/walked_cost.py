@@ -20,6 +20,7 @@ from archloom.space.hardware.hardware import Hardware
 from archloom.space.mapping.mapping import Mapping
 from archloom.space.workload.dims import TENSORS
 
+from .packed_tensors import expected_bits
 from .walked_nest import (
     ALL,
     FILLS,
@@ -79,6 +80,30 @@ def nest_of(problem: MappingProblem, mapping: Mapping) -> Nest:
     )
 
 
+def word_bits(problem: MappingProblem, level: int, tensor: int) -> Fraction:
+    """Bits of a word at a level; packed weights have theirs from what a random tensor takes."""
+    hardware = problem.hardware
+    bits = Fraction(hardware.bits(level, TENSORS[tensor]))
+    kind, inner = hardware.effects.weight_format, [v.keeps for v in hardware.levels[:level]]
+    first = not any("weights" in keeps for keeps in inner)
+    if tensor != WEIGHTS or kind == "dense" or not problem.row_words or first:
+        return bits
+    share = Fraction(problem.density[0])
+    packed = expected_bits(kind, int(bits), share, problem.row_words)
+    # counted in 64ths of a bit, rounded up
+    return min(bits, Fraction(ceil(packed * 64), 64))
+
+
+def slot_bits(problem: MappingProblem, level: int) -> Fraction:
+    """A memory is made of slots, and all words, those of its ports too, are whole numbers of
+    them."""
+    storage, hardware = problem.hardware.levels[level], problem.hardware
+    held = [word_bits(problem, level, TENSORS.index(t)) for t in storage.keeps]
+    if any(bits.denominator > 1 for bits in held):
+        held.append(Fraction(hardware.word_bits))
+    return Fraction(gcd(*(int(bits * 64) for bits in held)), 64)
+
+
 def broken(problem: MappingProblem, mapping: Mapping, nest: Nest) -> frozenset[int]:
     """Return the rules that a mapping breaks."""
     found, hardware = set(), problem.hardware
@@ -91,9 +116,8 @@ def broken(problem: MappingProblem, mapping: Mapping, nest: Nest) -> frozenset[i
             lives_here = problem.staged[t] and i == nest.top[t]
             if rows.keeps[t] and i <= nest.top[t] and not lives_here:
                 tile = Layout(nest, t).tile([nest.size(i, d) for d in ALL])
-                bits[tensor] = tile.bit_count() * hardware.bits(i, tensor)
-        # a memory is made of slots, and all words are whole numbers of them
-        slot = gcd(*(hardware.bits(i, tensor) for tensor in level.keeps))
+                bits[tensor] = tile.bit_count() * word_bits(problem, i, t)
+        slot = slot_bits(problem, i)
         copies = Fraction(level.multiple_buffering)
         if problem.free_words is not None and i == hardware.fusion_level:
             rooms = [(sum(bits.values()), problem.free_words * hardware.word_bits)]
@@ -142,10 +166,11 @@ def shares(problem: MappingProblem) -> Shares:
     return Shares(working, busy, (read[0], read[1], working))
 
 
-def accesses(words: int, hardware: Hardware, level: int, tensor: int) -> int:
+def accesses(words: int, problem: MappingProblem, level: int, tensor: int) -> int:
     """Vector accesses for so many words; a word wider than a line is one access."""
+    hardware = problem.hardware
     line = hardware.levels[level].width_words * hardware.word_bits
-    whole = max(1, line // hardware.bits(level, TENSORS[tensor]))
+    whole = max(1, line // word_bits(problem, level, tensor))
     return ceil(Fraction(words, whole))
 
 
@@ -235,7 +260,7 @@ def level_energy(
             # zeros spare what MACs would access, and those access the innermost level
             inside = any(other.kept for other in found[:level])
             share = 1.0 if inside else float(zeros.served[tensor])
-            n = [accesses(words, hardware, level, tensor) for words in made.counts]
+            n = [accesses(words, problem, level, tensor) for words in made.counts]
             spent += clusters * share * (n[READS] * pj.read_pj + n[UPDATES] * pj.update_pj)
             spent += clusters * n[FILLS] * pj.fill_pj
             spent += clusters * (made.provided + made.counts[FILLS]) * pj.address_pj
@@ -252,7 +277,7 @@ def level_cycles(problem: MappingProblem, moves: list[list[Moved]], level: int) 
         reads, fills, updates = found[level].counts
         inside = any(other.kept for other in found[:level])
         share = Fraction(1) if inside else zeros.served[tensor]
-        bits = hardware.bits(level, TENSORS[tensor])
+        bits = word_bits(problem, level, tensor)
         read += share * reads * bits
         written += (fills + share * updates) * bits
     ports = (

@@ -15,7 +15,7 @@ from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.loopnest import LayerCost, MappingProblem, tile_words
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionGroup, Pin, Residents
-from archloom.space.hardware import Hardware
+from archloom.space.hardware import Hardware, packed_words
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Layer, Network
 
 from ..plan_evaluator import MemoizedPlanEvaluator
@@ -181,4 +181,4 @@ def _tiles(layer: Layer, hardware: Hardware, cost: LayerCost) -> tuple[int, int,
     kept = cost.mapping.levels[buffer].keeps
     tiles = (int(tile_words(t, extents, buffer + 1, problem.setup.window)) for t in range(3))
     weights, inputs, outputs = (tile * keeps for tile, keeps in zip(tiles, kept, strict=True))
-    return weights, inputs, outputs
+    return packed_words(weights, hardware, buffer, layer.sparsity), inputs, outputs

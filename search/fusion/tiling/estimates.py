@@ -13,9 +13,9 @@ import numpy as np
 
 from archloom.evaluators import Floats, Ints, access_costs
 from archloom.evaluators.bounds import design_and_prices, layer_costs
-from archloom.evaluators.loopnest import Residency, vector_cost
+from archloom.evaluators.loopnest import Residency, packed_row_words, vector_cost
 from archloom.space.hardware import Hardware
-from archloom.space.workload import WEIGHTS, Layer, Network, P, Q
+from archloom.space.workload import WEIGHTS, Layer, Network, P, Q, Sparsity
 
 from ..group_equivalence import layer_kinds
 from .mesh_utilisation import mesh_axes, most_parallel
@@ -58,12 +58,12 @@ class TileEstimates:
         keys: list[LayerTile] = [(self._kinds[layer], r, c, stays) for layer, r, c, stays in tiles]
         first = dict(zip(keys, (tile[0] for tile in tiles), strict=True))
         missing = {key: first[key] for key in dict.fromkeys(keys) if key not in self._memo}
-        flavours: dict[tuple[tuple[float, float], Residency], list[tuple[LayerTile, int]]] = {}
+        flavours: dict[tuple[Sparsity, Residency], list[tuple[LayerTile, int]]] = {}
         for key, i in missing.items():
             layer, (_, rows, columns, resident) = self._layers[i], key
             if layer.uses_macs:
                 whole = self._keeps and (resident or layer.multiplies_maps)
-                flavour = (layer.density, (whole, True, True))
+                flavour = (self._zeros(layer), (whole, True, True))
                 flavours.setdefault(flavour, []).append((key, i))
             else:
                 cost = vector_cost(
@@ -72,8 +72,8 @@ class TileEstimates:
                 cycles = float(cost.latency_cycles)
                 on_chip = cost.dynamic_pj - float(cost.energy_pj[-1].sum())
                 self._memo[key] = (on_chip, cycles, cycles)
-        for (density, staged), found in flavours.items():
-            design, prices = design_and_prices(self._hardware, density, staged)
+        for (zeros, staged), found in flavours.items():
+            design, prices = design_and_prices(self._hardware, zeros, staged)
             nests = [_nest(self._layers[i], key[1], key[2]) for key, i in found]
             bounds, windows = (np.array(part, np.int64) for part in zip(*nests, strict=True))
             costs = layer_costs(design, prices, bounds, windows)
@@ -95,7 +95,7 @@ class TileEstimates:
         """
         of = self._layers[layer]
         staged = (self._keeps and (resident or of.multiplies_maps), True, True)
-        design, prices = design_and_prices(self._hardware, of.density, staged)
+        design, prices = design_and_prices(self._hardware, self._zeros(of), staged)
         bounds, windows = (np.array([part], np.int64) for part in _nest(of, 1, 1))
         bounds, windows = (part.repeat(len(rows), axis=0) for part in (bounds, windows))
         bounds[:, P], bounds[:, Q] = rows, columns
@@ -106,6 +106,9 @@ class TileEstimates:
         streamed = 0 if staged[0] else of.weight_words
         costs[0] -= streamed * self._weight_pj
         return costs
+
+    def _zeros(self, layer: Layer) -> Sparsity:
+        return Sparsity(*layer.density, packed_row_words(layer, self._hardware))
 
     def _exact(self, bounds: list[int]) -> float:
         """Cycles of the MACs that exact factors occupy; 0 if that is not known."""

@@ -19,7 +19,11 @@ from archloom.space.workload.network import Network
 
 from ...contracts.problems import small_space
 
-NETWORKS = (network("tiny_cnn"), network("tiny_mlp"))
+NETWORKS = (
+    network("tiny_cnn"),
+    network("tiny_mlp"),
+    network("tiny_mobile").with_density(0.2, 0.5),
+)
 PLANS: tuple[Plans, ...] = ("layer_by_layer", "any", "steady")
 
 #: with switches that the built-in spaces do not use
@@ -36,12 +40,13 @@ parameters:
   pj: {values: [0.5, 2.0, 3.0], scale: linear}
   bits: {values: [8, 16], scale: pow2}
   zeros: {values: [computed, gated, skipped]}
+  format: {values: [dense, bitmask, run_length, csr]}
   clock_mhz: {values: [100, 300], scale: linear}
 frequency_mhz: "= clock_mhz"
 word_bits: "= bits"
 pe_mesh: ["= x", "= y"]
 vector_lanes: "= x"
-effects: {weight_zeros: "= zeros", network: mesh}
+effects: {weight_zeros: "= zeros", weight_format: "= format", network: mesh}
 levels:
   - {name: taps, storage: register, keeps: [weights], mesh: ["= x", "= y"],
      capacity_bytes: "= pad", bandwidth_words: 1}

@@ -18,6 +18,7 @@ from archloom.evaluators.hardware import access_costs, edp_js
 from archloom.evaluators.loopnest.layer_cost import mapped_cost
 from archloom.space.fusion.plan import FusionGroup, FusionPlan, layer_by_layer, plan_violations
 from archloom.space.hardware.effects import Effects
+from archloom.space.hardware.hardware import packed
 from archloom.space.mapping.mapping import LevelMapping, Mapping
 from archloom.space.networks.registry import network
 from archloom.space.workload.layer import Layer
@@ -94,6 +95,26 @@ def test_zeros_that_are_gated_or_skipped_lower_the_bounds(zeros):
     assert energy_bound_pj(net, hardware) < energy_bound_pj(dense, hardware)
     skips = "skipped" in zeros
     assert (latency_bound_cycles(net, hardware) < latency_bound_cycles(dense, hardware)) == skips
+
+
+@pytest.mark.parametrize("kind", ["bitmask", "run_length", "csr"])
+@pytest.mark.parametrize("at", [0, 1, 3, 6, 8], ids=[IDS[i] for i in (0, 1, 3, 6, 8)])
+def test_packed_weights_lower_the_bounds_and_no_plan_is_below_them(kind, at):
+    hardware = replace(DESIGNS[at], effects=Effects(weight_format=kind))
+    net, rng, checked = network("tiny_mobile").with_density(0.1, 0.6), np.random.default_rng(2), 0
+    for seed in range(12):
+        plan = random_plan(net, rng) if seed % 3 else layer_by_layer(net)
+        cost = priced(net, plan, hardware, seed) if not plan_violations(net, plan) else None
+        if isinstance(cost, NetworkCost):
+            check(cost, net, hardware)
+            checked += 1
+    assert checked > 3
+    plain = energy_bound_pj(net, DESIGNS[at])
+    assert energy_bound_pj(net, hardware) < plain
+    # what the network itself says is no matter: bounds are those of the hardware
+    assert energy_bound_pj(packed(net, hardware), hardware) == energy_bound_pj(net, hardware)
+    dense = network("tiny_mobile")
+    assert energy_bound_pj(dense, hardware) == energy_bound_pj(dense, DESIGNS[at])
 
 
 @pytest.mark.parametrize("name", NETWORKS)

@@ -22,7 +22,7 @@ from archloom.space.design_space.presets import preset
 from archloom.space.hardware.effects import AccessEnergy
 from archloom.space.hardware.hardware import Hardware, StorageLevel
 from archloom.space.workload.dims import TENSORS
-from archloom.space.workload.layer import Layer
+from archloom.space.workload.layer import Layer, Sparsity
 from archloom.space.workload.network import Network
 
 from ...cases.bound_cases import annealed, random_mappings, random_problem, run_of, runs
@@ -338,7 +338,7 @@ def test_what_designs_have_in_common_is_that_of_a_problem(staged, density):
     for hardware in (edge(), edge(8 << 10), edge(channels=4)):
         setup = MappingProblem((1,) * 8, *window, hardware, staged, density=density).setup
         for found, whole in zip(
-            design_and_prices(hardware, density, staged),
+            design_and_prices(hardware, Sparsity(*density), staged),
             (design_of(setup), prices_of(setup)),
             strict=True,
         ):

@@ -9,7 +9,7 @@ import pytest
 from archloom.search.mapping.exact.spatial.unrollings import touched
 
 from ....cases.sweeps import sweep
-from ....cases.wide_problems import kinds, wide_problem
+from ....cases.wide_problems import kinds, packed_problem, wide_problem
 from ....oracles.enumerated_mappings import shared_out
 from ....oracles.examined import differences
 
@@ -21,6 +21,12 @@ BLOCK = 12
 def test_nothing_differs_from_what_all_mappings_say(block: int, rough: bool) -> None:
     for number in range(block * BLOCK, (block + 1) * BLOCK):
         assert list(differences(number, wide_problem(number, rough))) == [], number
+
+
+@pytest.mark.parametrize("block", sweep(range(4), 1))
+def test_packed_weights_make_no_difference_to_that(block: int) -> None:
+    for number in range(block * BLOCK, (block + 1) * BLOCK):
+        assert list(differences(number, packed_problem(number))) == [], number
 
 
 def test_problems_are_of_every_kind() -> None:
