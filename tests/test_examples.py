@@ -83,3 +83,11 @@ def test_the_serving_study_begins() -> None:
     assert [tenant.workload for tenant in config.tenants] == [w.label for w in config.workloads]
     problem = prepare(config, config.space).problem
     assert 1000 < len(problem.feasible()) < problem.space.cardinality
+
+
+def test_the_study_of_pruned_weights_begins() -> None:
+    config = load_config(ROOT / "examples" / "sparse" / "study.yaml")
+    problem = prepare(config, config.space).problem
+    assert {n.layers[0].density for n in problem.networks} == {(0.2, 1.0)}
+    formats = {design.point["format"] for design in problem.feasible()}
+    assert formats == {"dense", "bitmask", "run_length", "csr"}
