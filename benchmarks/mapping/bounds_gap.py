@@ -24,7 +24,7 @@ from archloom.space.design_space.presets import preset
 from archloom.space.errors import Infeasible
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network
-from archloom.space.workload.layer import Layer
+from archloom.space.workload.layer import NO_ZEROS, Layer
 
 NETWORKS = ("resnet18", "mobilenetv2", "efficientnet_b0")
 PRESETS = ("eyeriss", "shidiannao", "edgetpu", "tpu_v3")
@@ -101,7 +101,7 @@ def microseconds(hardware: Hardware, every: list[Layer]) -> float:
     """CPU time of energy and cycles of one layer, of the best of five batches."""
     arrays = [nest_arrays(layer) for layer in every]
     bounds, windows = (np.stack(part) for part in zip(*arrays, strict=True))
-    design, prices = design_and_prices(hardware, (1.0, 1.0))
+    design, prices = design_and_prices(hardware, NO_ZEROS)
     layer_costs(design, prices, bounds, windows)  # compile
     times = []
     for _ in range(5):
