@@ -185,12 +185,14 @@ class ExecutorChoice(Section):
         workers: trials at a time; None for all cores that the process may use.
         address: of a running Ray cluster; None starts Ray on this machine.
         stall_s: seconds without a sign of life after which a worker is replaced.
+        start_s: seconds that Ray may take to start, or a cluster to let a study join.
     """
 
     name: Annotated[str, word("ray", "inline")] = "ray"
     workers: Annotated[int | None, _COUNT.or_none()] = None
     address: Annotated[str | None, text().or_none()] = None
     stall_s: Annotated[float, TIME_S] = 120.0
+    start_s: Annotated[float, TIME_S] = 120.0
 
 
 _SOFTWARE: Final = section(Software).prepared(named_parts).checked(_obeyable).checked(for_tenants)
