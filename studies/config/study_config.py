@@ -27,7 +27,7 @@ from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 
 from ..errors import UserError
 from .component_choice import CHOICE, Choice, choice_faults, complete, frozen_options, named_parts
-from .errors import ConfigError, EntryError, collecting, read_document
+from .errors import ConfigError, EntryError, collecting, entry_error, read_document
 from .location import STUDY_NAME, Database, Location, SharedStudy, given_database, location_of
 from .mapping_constraints import CONSTRAINTS, unfit
 from .objectives import (
@@ -109,6 +109,14 @@ def _obeyable(software: "Software", beside: Reading) -> "Software":
         below = Faults()
         below.include(faults, "constraints")
         raise EntryError(below)
+    return software
+
+
+def _countable(software: "Software", _: Reading) -> "Software":
+    """Refuse a limit of a planner's work that nothing keeps."""
+    limit = software.fusion_options.get("work_limit")
+    if isinstance(limit, int) and limit < 1:
+        raise entry_error(f"{limit} must be at least 1", "fusion", "work_limit")
     return software
 
 
@@ -195,7 +203,13 @@ class ExecutorChoice(Section):
     start_s: Annotated[float, TIME_S] = 120.0
 
 
-_SOFTWARE: Final = section(Software).prepared(named_parts).checked(_obeyable).checked(for_tenants)
+_SOFTWARE: Final = (
+    section(Software)
+    .prepared(named_parts)
+    .checked(_obeyable)
+    .checked(_countable)
+    .checked(for_tenants)
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -347,8 +361,8 @@ def _complete(config: StudyConfig) -> StudyConfig:
 def _complete_software(software: Software) -> Software:
     fusion = complete(Choice(software.fusion, software.fusion_options), FUSION_SEARCHES)
     mapping = complete(Choice(software.mapping, software.mapping_options), MAPPING_SEARCHES)
-    # a key of the section itself
-    of_fusion = {k: v for k, v in fusion.options.items() if k != "population"}
+    # a key of the section itself; limits that nobody sets, which older versions did not have
+    of_fusion = {k: v for k, v in fusion.options.items() if k != "population" and v is not None}
     return replace(software, fusion_options=of_fusion, mapping_options=mapping.options)
 
 

@@ -30,6 +30,10 @@ _WORKER_ENVIRONMENT: Final = {
 #: option for that, ``_node_ip_address``, is resolved to an address that others reach.
 _ONE_OF_MANY: Final = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
+#: Ray lets whoever connects first wait until workers have started that it makes beforehand. It
+#: gives these up by the wall clock, and if that jumps meanwhile, waits for them for ever.
+_SETTINGS: Final = {"prestart_worker_first_driver": False}
+
 #: how Ray refuses a cluster with other versions
 _OTHER_VERSIONS: Final = re.compile(
     r"Version mismatch: The cluster was started with: Ray: (\S+) Python: (\S+) "
@@ -87,6 +91,7 @@ def connect(address: str | None, workers: int, start_s: float) -> None:
             "num_cpus": workers,
             "object_store_memory": _OBJECT_STORE_BYTES,
             "include_dashboard": False,
+            "_system_config": dict(_SETTINGS),
         }
     with Refusals(address, ray.exceptions.RayError), _mortal(start_s), _own_signals():
         ray.init(**options)
