@@ -23,7 +23,6 @@ from archloom.space.workload.network_json import to_text
 from archloom.studies.cli import app
 from archloom.studies.engine.start_from import WarmStart
 from archloom.studies.errors import UserError
-from archloom.studies.storage.directory.links import MOST_BYTES
 from archloom.studies.storage.journal import event_line, read_events
 from archloom.studies.storage.parts import (
     BASELINE_FILE,
@@ -31,6 +30,7 @@ from archloom.studies.storage.parts import (
     JOURNAL,
     LEARNED,
     LIVE,
+    MOST_BYTES,
     START,
     STUDY,
     TRIALS,
@@ -38,7 +38,9 @@ from archloom.studies.storage.parts import (
 from archloom.studies.storage.store import MOST_LEARNED_VALUES
 
 from ..cases.hostile import MEMORY_MB, aliases, empty_lists, hostile
+from ..cases.postgres import Server
 from ..cases.studies import TINY, run_here, tiny_config, write_study
+from ..contracts.problems import SMALL_TEMPLATE
 
 MANY = 10**6
 
@@ -203,6 +205,154 @@ def test_stores(tmp_path: Path, study: Path, name: str) -> None:
     refused(*words, cwd=tmp_path, says=says)
     assert not (tmp_path / "done").exists()
     assert (study / TRIALS).read_bytes() == before
+
+
+#: no disk has to hold them: what was never written reads as zeros
+SPARSE = 8 * 2**30
+
+
+def sparse_lines(path: Path) -> None:
+    """Make a file of many GB whose lines are all short enough to be read."""
+    with path.open("r+b") as file:
+        for at in range(2**20, SPARSE, 2**24):
+            file.seek(at)
+            file.write(b"\n{")
+        file.truncate(SPARSE)
+
+
+@pytest.mark.parametrize("name", [JOURNAL, TRIALS])
+@pytest.mark.parametrize("make", [lambda path: os.truncate(path, SPARSE), sparse_lines])
+def test_files_of_many_gigabytes(
+    tmp_path: Path, study: Path, name: str, make: Callable[[Path], None]
+) -> None:
+    make(study / name)
+    reading = "status" if name == JOURNAL else "pareto"
+    for command in ("resume", reading):
+        ended = hostile(command, "run", cwd=tmp_path)
+        assert ended.code == 2, ended.said
+        assert "Traceback" not in ended.said
+        assert any(
+            says in ended.said
+            for says in ("more than archloom writes", "are damaged", "is damaged")
+        )
+        assert ended.memory_mb < MEMORY_MB
+    assert (study / name).stat().st_size == SPARSE
+
+
+@pytest.mark.parametrize("name", [JOURNAL, TRIALS, CERTIFICATE, "space/casco_edge.yaml"])
+def test_a_pipe_in_a_store_is_not_waited_for(tmp_path: Path, study: Path, name: str) -> None:
+    (study / name).unlink()
+    os.mkfifo(study / name)
+    for words in (["resume", "run"], ["report", "run"], ["copy", "run", "copy"]):
+        refused(*words, cwd=tmp_path, says=f"{name} is no file, and a study has nothing else")
+
+
+@pytest.mark.parametrize("where", ["pipe.yaml", "zero.yaml", "/dev/zero", "/dev/stdin"])
+@pytest.mark.parametrize(
+    "entry",
+    ["space: {0}", "workloads: [{{file: {0}}}]", "start_from: [{{csv: {0}}}]"],
+    ids=["space", "workloads", "csv"],
+)
+def test_pipes_and_devices_that_a_study_names(tmp_path: Path, entry: str, where: str) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "zero.yaml").symlink_to("/dev/zero")
+    key = entry.partition(":")[0]
+    text = "".join(line for line in TINY.splitlines(keepends=True) if not line.startswith(key))
+    study = write_study(tmp_path, f"{text}{entry.format(where)}\n")
+    refused("run", study, "--out", "run", cwd=tmp_path, says="is a pipe or a device, must be a")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_technology_is_a_name_and_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "secret.yaml").write_text("precious: 1\n")
+    template = SMALL_TEMPLATE
+    known = template.partition("technology: ")[2].split()[0]
+    for name in ("../secret", str(tmp_path / "secret"), "secret.yaml", "/dev/zero"):
+        (tmp_path / "own.yaml").write_text(template.replace(f": {known}", f": {name}", 1))
+        study = write_study(tmp_path, TINY.replace("space: casco_edge", "space: ./own.yaml"))
+        ended = hostile("run", study, "--out", "run", cwd=tmp_path)
+        assert (ended.code, f"technology '{name}' is not known" in ended.said) == (2, True)
+        assert "precious" not in ended.said
+        assert ended.memory_mb < MEMORY_MB
+
+
+def test_networks_of_many_gigabytes(tmp_path: Path) -> None:
+    (tmp_path / "net.json").touch()
+    os.truncate(tmp_path / "net.json", SPARSE)
+    text = TINY.replace("[tiny_cnn]", "[{file: net.json}]")
+    study = write_study(tmp_path, text)
+    refused("run", study, "--out", "run", cwd=tmp_path, says="which no network has")
+
+
+#: what somebody did to rows of a study, and what is said then
+ROWS: dict[str, tuple[str, str]] = {
+    "many": (
+        "INSERT INTO archloom_parts (study, name, number, content)"
+        " SELECT 1, 'journal.jsonl', 100000 + i, '' FROM generate_series(1, 1500000) i",
+        "which is more than archloom writes",
+    ),
+    "large": (
+        "UPDATE archloom_parts SET content = decode(repeat('00', 300000000), 'hex')"
+        " WHERE name = 'journal.jsonl' AND number = 2",
+        "which is more than archloom writes",
+    ),
+    "nonsense": (
+        "UPDATE archloom_parts SET content = sha256(content) WHERE name = 'journal.jsonl'",
+        "journal.jsonl",
+    ),
+    "text": (
+        "ALTER TABLE archloom_parts ALTER content TYPE text USING encode(content, 'base64')",
+        "have other types than archloom gave them",
+    ),
+    "number": (
+        "ALTER TABLE archloom_parts ALTER number TYPE numeric",
+        "have other types than archloom gave them",
+    ),
+    "renamed": ("ALTER TABLE archloom_parts RENAME content TO other", "content"),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_of_a_database(tmp_path: Path, kept: Path, postgres: Server, name: str) -> None:
+    change, says = ROWS[name]
+    url = f"{postgres.url}#tiny"
+    assert CliRunner().invoke(app, ["copy", str(kept), url]).exit_code == 0
+    postgres.sql(change)
+    for words in (["resume", url], ["copy", url, "there"]):
+        ended = hostile(*words, cwd=tmp_path)
+        assert ended.code in (2, 4), ended.said
+        assert says in ended.said, ended.said
+        assert "Traceback" not in ended.said
+        assert len(ended.said) < 40_000
+        assert ended.memory_mb < MEMORY_MB
+    assert not (tmp_path / "there").exists()
+
+
+@pytest.mark.parametrize("bomb", ["zlib", "values", "none"])
+def test_results_in_rows_of_a_database(
+    tmp_path: Path, kept: Path, postgres: Server, bomb: str
+) -> None:
+    """Lines that check, of results that take thousands of times their own memory, or are none."""
+    text = {
+        "zlib": "4 MB that would be 6 GB",
+        "values": packed(f'{{"state":"running","evaluations":{empty_lists(MANY)}}}'),
+        "none": "not base 85: \u00e9",
+    }[bomb]
+    if bomb == "zlib":
+        squeezer = zlib.compressobj(9)
+        zeros = bytes(2**24)
+        data = b"".join(squeezer.compress(zeros) for _ in range(2**32 // 2**24 * 3 // 2))
+        text = b85encode(data + squeezer.flush()).decode()
+    url = f"{postgres.url}#tiny"
+    assert CliRunner().invoke(app, ["copy", str(kept), url]).exit_code == 0
+    lines = (kept / JOURNAL).read_bytes().splitlines()
+    at = next(i for i, line in enumerate(lines) if b'"advanced"' in line)
+    line = event_line(json.loads(lines[at])["event"] | {"payload": text})
+    postgres.sql(
+        "UPDATE archloom_parts SET content = %s WHERE name = 'journal.jsonl' AND number = %s",
+        *(line, at + 1),
+    )
+    refused("resume", url, cwd=tmp_path, says="is none that archloom wrote")
 
 
 def test_what_is_told_right_now_is_no_matter(tmp_path: Path, study: Path) -> None:
