@@ -74,9 +74,14 @@ def _readable_space(value: str, beside: Reading) -> str:
 
     found = _space_location(value, beside.folder)
     try:
-        HardwareSpace.load(found)
+        space = HardwareSpace.load(found)
     except OSError as error:
         raise ValueError(f"{value!r} cannot be read: {error.strerror or error}") from None
+    if Path(found).is_absolute():
+        from archloom.evaluators import hardware_cost
+
+        # raises if the template names a technology, a memory or a unit that cannot be priced
+        hardware_cost(space.build({p.name: p.values[0] for p in space.parameters}))
     return found
 
 
