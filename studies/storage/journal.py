@@ -50,7 +50,8 @@ class Journal:
         self, path: Path, check: Callable[[Sequence[Event]], None] = lambda _: None
     ) -> None:
         rest = b""
-        self.found, end = [], 0
+        end = 0
+        self.found: list[Event] = []
         if path.exists():
             self.found, end = parse_events(file_lines(path), path)
             with path.open("rb") as file:

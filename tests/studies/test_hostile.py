@@ -8,7 +8,6 @@ import json
 import os
 import pickle
 import zlib
-from base64 import b85encode
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -37,22 +36,11 @@ from archloom.studies.storage.parts import (
 )
 from archloom.studies.storage.store import MOST_LEARNED_VALUES
 
-from ..cases.hostile import MEMORY_MB, aliases, empty_lists, hostile
-from ..cases.postgres import Server
+from ..cases.hostile import MEMORY_MB, aliases, empty_lists, hostile, packed, refused
 from ..cases.studies import TINY, run_here, tiny_config, write_study
 from ..contracts.problems import SMALL_TEMPLATE
 
 MANY = 10**6
-
-
-def refused(*words: str | Path, cwd: Path, says: str, code: int = 2) -> None:
-    """Run a command; it must refuse with one message, and take little."""
-    ended = hostile(*words, cwd=cwd)
-    assert ended.code == code, ended.said
-    assert says in ended.said
-    assert "Traceback" not in ended.said
-    assert len(ended.said) < 40_000
-    assert ended.memory_mb < MEMORY_MB
 
 
 @pytest.mark.parametrize(
@@ -130,10 +118,6 @@ def study(tmp_path: Path, kept: Path) -> Path:
             (folder / path.relative_to(kept)).parent.mkdir(exist_ok=True)
             (folder / path.relative_to(kept)).write_bytes(path.read_bytes())
     return folder
-
-
-def packed(text: str) -> str:
-    return b85encode(zlib.compress(text.encode())).decode()
 
 
 def lines_of(study: Path) -> list[bytes]:
@@ -283,77 +267,6 @@ def test_networks_of_many_gigabytes(tmp_path: Path) -> None:
     text = TINY.replace("[tiny_cnn]", "[{file: net.json}]")
     study = write_study(tmp_path, text)
     refused("run", study, "--out", "run", cwd=tmp_path, says="which no network has")
-
-
-#: what somebody did to rows of a study, and what is said then
-ROWS: dict[str, tuple[str, str]] = {
-    "many": (
-        "INSERT INTO archloom_parts (study, name, number, content)"
-        " SELECT 1, 'journal.jsonl', 100000 + i, '' FROM generate_series(1, 1500000) i",
-        "which is more than archloom writes",
-    ),
-    "large": (
-        "UPDATE archloom_parts SET content = decode(repeat('00', 300000000), 'hex')"
-        " WHERE name = 'journal.jsonl' AND number = 2",
-        "which is more than archloom writes",
-    ),
-    "nonsense": (
-        "UPDATE archloom_parts SET content = sha256(content) WHERE name = 'journal.jsonl'",
-        "journal.jsonl",
-    ),
-    "text": (
-        "ALTER TABLE archloom_parts ALTER content TYPE text USING encode(content, 'base64')",
-        "have other types than archloom gave them",
-    ),
-    "number": (
-        "ALTER TABLE archloom_parts ALTER number TYPE numeric",
-        "have other types than archloom gave them",
-    ),
-    "renamed": ("ALTER TABLE archloom_parts RENAME content TO other", "content"),
-}
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_rows_of_a_database(tmp_path: Path, kept: Path, postgres: Server, name: str) -> None:
-    change, says = ROWS[name]
-    url = f"{postgres.url}#tiny"
-    assert CliRunner().invoke(app, ["copy", str(kept), url]).exit_code == 0
-    postgres.sql(change)
-    for words in (["resume", url], ["copy", url, "there"]):
-        ended = hostile(*words, cwd=tmp_path)
-        assert ended.code in (2, 4), ended.said
-        assert says in ended.said, ended.said
-        assert "Traceback" not in ended.said
-        assert len(ended.said) < 40_000
-        assert ended.memory_mb < MEMORY_MB
-    assert not (tmp_path / "there").exists()
-
-
-@pytest.mark.parametrize("bomb", ["zlib", "values", "none"])
-def test_results_in_rows_of_a_database(
-    tmp_path: Path, kept: Path, postgres: Server, bomb: str
-) -> None:
-    """Lines that check, of results that take thousands of times their own memory, or are none."""
-    text = {
-        "zlib": "4 MB that would be 6 GB",
-        "values": packed(f'{{"state":"running","evaluations":{empty_lists(MANY)}}}'),
-        "none": "not base 85: \u00e9",
-    }[bomb]
-    if bomb == "zlib":
-        squeezer = zlib.compressobj(9)
-        zeros = bytes(2**24)
-        data = b"".join(squeezer.compress(zeros) for _ in range(2**32 // 2**24 * 3 // 2))
-        text = b85encode(data + squeezer.flush()).decode()
-    url = f"{postgres.url}#tiny"
-    assert CliRunner().invoke(app, ["copy", str(kept), url]).exit_code == 0
-    lines = (kept / JOURNAL).read_bytes().splitlines()
-    at = next(i for i, line in enumerate(lines) if b'"advanced"' in line)
-    line = event_line(json.loads(lines[at])["event"] | {"payload": text})
-    postgres.sql(
-        "UPDATE archloom_parts SET content = %s WHERE name = 'journal.jsonl' AND number = %s",
-        *(line, at + 1),
-    )
-    refused("resume", url, cwd=tmp_path, says="is none that archloom wrote")
 
 
 def test_what_is_told_right_now_is_no_matter(tmp_path: Path, study: Path) -> None:
