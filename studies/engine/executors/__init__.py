@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .cluster import check_reachable as check_reachable, late as late
+    from .cluster import check_reachable as check_reachable
     from .executor import Executor as Executor
     from .ray_executor import make_executor as make_executor
 else:
