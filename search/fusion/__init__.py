@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .counted_work import WorkLimitError as WorkLimitError
     from .plan_evaluator import MemoizedPlanEvaluator as MemoizedPlanEvaluator, ln_edp as ln_edp
     from .protocol import (
         UNPRICED as UNPRICED,

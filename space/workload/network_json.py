@@ -25,6 +25,9 @@ FORMAT: Final = "archloom network 1"
 #: faults that one message lists
 _LISTED: Final = 8
 
+#: bytes of a file: two million values have fewer
+_MOST_BYTES: Final = 64 * 2**20
+
 #: fields of a network that its layers hold
 _IN_LAYERS: Final = ("layers", "reads")
 
@@ -120,6 +123,8 @@ def read_network(path: Path) -> Network:
         OSError: it cannot be read.
     """
     try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise ValueError(f"has over {_MOST_BYTES} bytes, which no network has")
         return from_text(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError:
         raise ValueError(f"{path}: is no text, so it is no JSON of a network") from None

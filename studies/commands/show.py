@@ -106,7 +106,8 @@ def _missing(why: Details) -> str:
 def _end(crash: Details) -> str:
     """Say how a round ended that gave nothing."""
     if "limit" in crash:
-        return f"was ended by round_limits: it {crash['message']}"
+        by = "software.fusion.work_limit" if crash["reproducible"] else "round_limits"
+        return f"was ended by {by}: it {crash['message']}"
     return f"crashed: {crash['error']}: {crash['message']}"
 
 

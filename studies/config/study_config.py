@@ -27,7 +27,7 @@ from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 
 from ..errors import UserError
 from .component_choice import CHOICE, Choice, choice_faults, complete, frozen_options, named_parts
-from .errors import ConfigError, EntryError, collecting, read_document
+from .errors import ConfigError, EntryError, collecting, entry_error, read_document
 from .location import STUDY_NAME, Database, Location, SharedStudy, given_database, location_of
 from .mapping_constraints import CONSTRAINTS, unfit
 from .objectives import (
@@ -74,9 +74,14 @@ def _readable_space(value: str, beside: Reading) -> str:
 
     found = _space_location(value, beside.folder)
     try:
-        HardwareSpace.load(found)
+        space = HardwareSpace.load(found)
     except OSError as error:
         raise ValueError(f"{value!r} cannot be read: {error.strerror or error}") from None
+    if Path(found).is_absolute():
+        from archloom.evaluators import hardware_cost
+
+        # raises if the template names a technology, a memory or a unit that cannot be priced
+        hardware_cost(space.build({p.name: p.values[0] for p in space.parameters}))
     return found
 
 
@@ -109,6 +114,14 @@ def _obeyable(software: "Software", beside: Reading) -> "Software":
         below = Faults()
         below.include(faults, "constraints")
         raise EntryError(below)
+    return software
+
+
+def _countable(software: "Software", _: Reading) -> "Software":
+    """Refuse a limit of a planner's work that nothing keeps."""
+    limit = software.fusion_options.get("work_limit")
+    if isinstance(limit, int) and limit < 1:
+        raise entry_error(f"{limit} must be at least 1", "fusion", "work_limit")
     return software
 
 
@@ -185,15 +198,23 @@ class ExecutorChoice(Section):
         workers: trials at a time; None for all cores that the process may use.
         address: of a running Ray cluster; None starts Ray on this machine.
         stall_s: seconds without a sign of life after which a worker is replaced.
+        start_s: seconds that Ray may take to start, or a cluster to let a study join.
     """
 
     name: Annotated[str, word("ray", "inline")] = "ray"
     workers: Annotated[int | None, _COUNT.or_none()] = None
     address: Annotated[str | None, text().or_none()] = None
     stall_s: Annotated[float, TIME_S] = 120.0
+    start_s: Annotated[float, TIME_S] = 120.0
 
 
-_SOFTWARE: Final = section(Software).prepared(named_parts).checked(_obeyable).checked(for_tenants)
+_SOFTWARE: Final = (
+    section(Software)
+    .prepared(named_parts)
+    .checked(_obeyable)
+    .checked(_countable)
+    .checked(for_tenants)
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -345,8 +366,8 @@ def _complete(config: StudyConfig) -> StudyConfig:
 def _complete_software(software: Software) -> Software:
     fusion = complete(Choice(software.fusion, software.fusion_options), FUSION_SEARCHES)
     mapping = complete(Choice(software.mapping, software.mapping_options), MAPPING_SEARCHES)
-    # a key of the section itself
-    of_fusion = {k: v for k, v in fusion.options.items() if k != "population"}
+    # a key of the section itself; limits that nobody sets, which older versions did not have
+    of_fusion = {k: v for k, v in fusion.options.items() if k != "population" and v is not None}
     return replace(software, fusion_options=of_fusion, mapping_options=mapping.options)
 
 

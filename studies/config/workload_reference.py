@@ -71,9 +71,16 @@ def _is_path(name: str, folder: Path) -> bool:
 
 
 def absolute(path: str, folder: Path) -> Path:
-    """Return a path made absolute from ``folder``; ``~`` is the home directory, as in a shell."""
+    """Return a path made absolute from ``folder``; ``~`` is the home directory, as in a shell.
+
+    Raises:
+        ValueError: a pipe or a device is there, which might be waited for, or have no end.
+    """
     # the method of Path raises where there is no such user
-    return (folder / expanduser(path)).absolute()  # noqa: PTH111
+    found = (folder / expanduser(path)).absolute()  # noqa: PTH111
+    if found.exists() and not (found.is_file() or found.is_dir()):
+        raise ValueError(f"{path!r} is a pipe or a device, must be a file")
+    return found
 
 
 def _known_name(name: str, folder: Path) -> str:

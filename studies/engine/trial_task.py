@@ -12,7 +12,7 @@ from math import inf
 from time import perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
-from archloom.studies.storage import Crash, Lost, TaskResult, decode, encode
+from archloom.studies.storage import Crash, Lost, OverLimit, TaskResult, decode, encode
 
 if TYPE_CHECKING:
     from archloom.search.software import Sharing, SoftwareResult, SoftwareSettings, SoftwareTask
@@ -79,6 +79,7 @@ class TrialTask:
 
 def perform(context: TaskContext, task: TrialTask) -> TaskResult | Crash:
     """Do a task; whatever it raises comes back as a value."""
+    from archloom.search.fusion import WorkLimitError
     from archloom.search.software import SoftwareTask
 
     start, cpu_start = perf_counter(), process_time()
@@ -89,6 +90,11 @@ def perform(context: TaskContext, task: TrialTask) -> TaskResult | Crash:
         search = SoftwareTask(task.hardware, networks, context.settings, task.seed, sharing)
         state = None if task.previous is None else decode(task.previous).state
         payload = encode(context.advance(search, state, task.budget))
+    except WorkLimitError as error:
+        taken = perf_counter() - start, process_time() - cpu_start
+        numbers = "work_limit", error.limit, error.spent
+        why = "OverLimit", str(error), "OverLimit: no traceback"
+        return OverLimit(*why, *numbers, *taken, reproducible=True)
     except (MemoryError, OSError) as error:
         # the search reads and writes no files of its own: this machine has no room
         return Lost(type(error).__name__, str(error), traceback.format_exc())

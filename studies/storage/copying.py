@@ -12,7 +12,7 @@ from archloom.studies.config import Location, named
 from ..errors import TroubleError, UserError
 from .directory import fill_directory
 from .header import header_parts, read_header
-from .journal import parse_events
+from .journal import lines_in, parse_events
 from .parts import BASELINE_FILE, CERTIFICATE, JOURNAL, LEARNED, TRIALS, VALIDATION
 from .reading import bring_up_to_date, read_part
 from .records import read_trials
@@ -64,7 +64,7 @@ def _read(source: Location) -> tuple[dict[str, bytes], Copied]:
     if TRIALS in parts:
         # without a line that is still being written
         parts[TRIALS] = parts[TRIALS][: parts[TRIALS].rfind(b"\n") + 1]
-    events, end = parse_events(parts.get(JOURNAL, b""), named(source, JOURNAL))
+    events, end = parse_events(lines_in(parts.get(JOURNAL, b"")), named(source, JOURNAL))
     if trials and not events:
         raise UserError(f"{named(source, JOURNAL)} is missing or empty, but there are trials")
     if events:

@@ -8,10 +8,10 @@ never happened. Anything else that does not check is damage, is reported, and is
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from archloom.space import bounded_json
 
@@ -22,6 +22,12 @@ Event = dict[str, Any]
 _HEAD = b'{"crc":"'
 _MIDDLE = b'","event":'
 _START = len(_HEAD) + 8 + len(_MIDDLE)
+
+#: bytes of the longest line that is read: results of 64 MiB, packed, are far below that
+MOST_LINE: Final = 32 * 2**20
+
+#: lines that do not check, after which no more are read
+_MOST_BROKEN: Final = 64
 
 
 class Journal:
@@ -43,14 +49,20 @@ class Journal:
     def __init__(
         self, path: Path, check: Callable[[Sequence[Event]], None] = lambda _: None
     ) -> None:
-        data = path.read_bytes() if path.exists() else b""
-        self.found, end = parse_events(data, path)
+        rest = b""
+        end = 0
+        self.found: list[Event] = []
+        if path.exists():
+            self.found, end = parse_events(file_lines(path), path)
+            with path.open("rb") as file:
+                file.seek(end)
+                rest = file.read()
         check(self.found)
-        self.cut_short = len(data) - end
+        self.cut_short = len(rest)
         self._path, self._end, self._failed = path, end, False
         with writing(path):
-            if self.cut_short:
-                _keep(data[end:], copy_of(path))
+            if rest:
+                _keep(rest, copy_of(path))
             self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
             os.ftruncate(self._file, end)
 
@@ -90,7 +102,34 @@ def read_events(path: Path) -> list[Event]:
     Raises:
         UserError: the file is damaged.
     """
-    return parse_events(path.read_bytes(), path)[0] if path.exists() else []
+    return parse_events(file_lines(path), path)[0] if path.exists() else []
+
+
+def file_lines(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a part that grows, one at a time: it may be larger than memory.
+
+    Raises:
+        UserError: a line is longer than any that archloom writes.
+    """
+    with path.open("rb") as file:
+        number = 0
+        while line := file.readline(MOST_LINE + 1):
+            number += 1
+            if len(line) > MOST_LINE:
+                raise UserError(
+                    f"{path}: line {number} has over {MOST_LINE} bytes, more than archloom writes; "
+                    "restore the file from a copy, or begin a study in another directory"
+                )
+            yield line
+
+
+def lines_in(data: bytes) -> Iterator[bytes]:
+    """Yield the lines of a part that was read."""
+    start = 0
+    while start < len(data):
+        end = data.find(b"\n", start) + 1 or len(data)
+        yield data[start:end]
+        start = end
 
 
 def write_at(file: int, data: bytes, at: int) -> None:
@@ -126,11 +165,11 @@ class _Broken(NamedTuple):
     line: bytes
 
 
-def parse_events(data: bytes, path: Path | str) -> tuple[list[Event], int]:
+def parse_events(lines: Iterable[bytes], path: Path | str) -> tuple[list[Event], int]:
     """Return the events and where the last sound line ends.
 
     Args:
-        data: a journal as a whole.
+        lines: of a journal, with their ends.
         path: what to call it in messages.
 
     Raises:
@@ -139,10 +178,13 @@ def parse_events(data: bytes, path: Path | str) -> tuple[list[Event], int]:
     events: list[Event] = []
     broken: list[_Broken] = []
     end = 0
-    for number, (start, line) in enumerate(_lines(data), 1):
+    for number, line in enumerate(lines, 1):
         event = _event(line)
         if event is None:
-            broken.append(_Broken(number, line))
+            # of more than the first one nothing is told but that they are there
+            broken.append(_Broken(number, b"" if broken else line))
+            if len(broken) == _MOST_BROKEN:
+                break
             continue
         if broken:
             raise UserError(
@@ -150,7 +192,7 @@ def parse_events(data: bytes, path: Path | str) -> tuple[list[Event], int]:
                 "no write that was cut short; restore the file from a copy or start a new study"
             )
         events.append(event)
-        end = start + len(line)
+        end += len(line)
     if broken:
         _check_cut_short(broken, bool(events), path)
     return events, end
@@ -167,6 +209,8 @@ def _check_cut_short(broken: list[_Broken], begun: bool, path: Path | str) -> No
     begins = _HEAD.startswith(first.line[: len(_HEAD)]) or not first.line.strip(b"\0")
     if first.line.endswith(b"\r\n"):
         why = "lines end with CR LF, as if another program had saved it; turn them into LF"
+    elif len(broken) == _MOST_BROKEN:
+        why = f"line {first.number} and {len(broken) - 1} behind it are damaged"
     elif len(broken) > 1:
         why = f"its last {len(broken)} lines are damaged, and one write leaves one at the most"
     elif not begun and not begins:
@@ -177,14 +221,6 @@ def _check_cut_short(broken: list[_Broken], begun: bool, path: Path | str) -> No
         f"{path}: {why}; nothing was changed; restore the file from a copy, "
         "or begin a study in another directory"
     )
-
-
-def _lines(data: bytes) -> Iterator[tuple[int, bytes]]:
-    start = 0
-    while start < len(data):
-        end = data.find(b"\n", start) + 1 or len(data)
-        yield start, data[start:end]
-        start = end
 
 
 def _event(line: bytes) -> Event | None:

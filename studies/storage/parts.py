@@ -36,6 +36,9 @@ LEARNED, LIVE = "learned.z", "live.json"
 #: parts that grow line by line
 GROWING: Final = (JOURNAL, TRIALS, BEYOND)
 
+#: bytes of a part that does not grow line by line; snapshots of 100,000 boxes have some MB
+MOST_BYTES: Final = 256 * 2**20
+
 
 class Parts(Protocol):
     """The parts of one study, opened by the one process that may write them.

@@ -8,7 +8,7 @@ from archloom.studies.config import Location, SharedStudy, named
 
 from .directory import read_file, works_on
 from .holder import Holder
-from .journal import Event, parse_events, read_events
+from .journal import Event, lines_in, parse_events, read_events
 from .parts import JOURNAL, LIVE
 
 
@@ -64,7 +64,7 @@ def read_journal(location: Location) -> list[Event]:
     """
     if isinstance(location, Path):
         return read_events(location / JOURNAL)
-    return parse_events(read_part(location, JOURNAL) or b"", named(location, JOURNAL))[0]
+    return parse_events(lines_in(read_part(location, JOURNAL) or b""), named(location, JOURNAL))[0]
 
 
 def read_live(location: Location) -> dict[str, Any]:

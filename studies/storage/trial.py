@@ -68,10 +68,11 @@ class OverLimit(Crash):
     """A round that took more than the study's limits for one allow, and was ended.
 
     Attributes:
-        resource: the limit, as study files name it: ``cpu_s`` or ``memory_mb``.
+        resource: the limit, as study files name it: ``cpu_s``, ``memory_mb`` or ``work_limit``.
         limit, spent: how much it allows, and what the round had when it was ended.
         seconds, cpu_seconds: that the round worked, on wall and CPU.
-        reproducible: whether it is over the limit on every machine; seconds and bytes are not.
+        reproducible: whether it is over the limit on every machine; counted work is, seconds and
+            bytes are not.
     """
 
     state: ClassVar[TrialState] = "over_limit"
@@ -80,9 +81,14 @@ class OverLimit(Crash):
     resource: str
     limit: float
     spent: float
-    seconds: float
-    cpu_seconds: float
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
     reproducible: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values, without times where all else is the same on every machine."""
+        times = {"seconds", "cpu_seconds"} if self.reproducible else set()
+        return {key: value for key, value in asdict(self).items() if key not in times}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

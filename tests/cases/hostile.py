@@ -3,6 +3,8 @@
 import resource
 import subprocess
 import sys
+import zlib
+from base64 import b85encode
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -65,3 +67,18 @@ def aliases(depth: int, width: int = 8) -> str:
 def empty_lists(count: int) -> str:
     """Return JSON that takes thirty times its own memory once it is read."""
     return f"[{','.join(['[]'] * count)}]"
+
+
+def packed(text: str) -> str:
+    """Return a result as a journal has it."""
+    return b85encode(zlib.compress(text.encode())).decode()
+
+
+def refused(*words: str | Path, cwd: Path, says: str, code: int = 2) -> None:
+    """Run a command; it must refuse with one message, and take little."""
+    ended = hostile(*words, cwd=cwd)
+    assert ended.code == code, ended.said
+    assert says in ended.said
+    assert "Traceback" not in ended.said
+    assert len(ended.said) < 40_000
+    assert ended.memory_mb < MEMORY_MB

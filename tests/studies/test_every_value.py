@@ -110,7 +110,7 @@ def study(number: int) -> Data:
         "batch_size": 2,
         "logical_workers": 1 + number % 3,
         "software": software,
-        "executor": {"name": "inline", "stall_s": 60},
+        "executor": {"name": "inline", "stall_s": 60, "start_s": 60},
         "round_limits": {"cpu_s": 3600, "memory_mb": 8000},
         "baseline": sorted(PRESETS)[number % len(PRESETS)],
     }

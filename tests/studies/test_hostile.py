@@ -8,7 +8,6 @@ import json
 import os
 import pickle
 import zlib
-from base64 import b85encode
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
@@ -23,7 +22,6 @@ from archloom.space.workload.network_json import to_text
 from archloom.studies.cli import app
 from archloom.studies.engine.start_from import WarmStart
 from archloom.studies.errors import UserError
-from archloom.studies.storage.directory.links import MOST_BYTES
 from archloom.studies.storage.journal import event_line, read_events
 from archloom.studies.storage.parts import (
     BASELINE_FILE,
@@ -31,26 +29,18 @@ from archloom.studies.storage.parts import (
     JOURNAL,
     LEARNED,
     LIVE,
+    MOST_BYTES,
     START,
     STUDY,
     TRIALS,
 )
 from archloom.studies.storage.store import MOST_LEARNED_VALUES
 
-from ..cases.hostile import MEMORY_MB, aliases, empty_lists, hostile
+from ..cases.hostile import MEMORY_MB, aliases, empty_lists, hostile, packed, refused
 from ..cases.studies import TINY, run_here, tiny_config, write_study
+from ..contracts.problems import SMALL_TEMPLATE
 
 MANY = 10**6
-
-
-def refused(*words: str | Path, cwd: Path, says: str, code: int = 2) -> None:
-    """Run a command; it must refuse with one message, and take little."""
-    ended = hostile(*words, cwd=cwd)
-    assert ended.code == code, ended.said
-    assert says in ended.said
-    assert "Traceback" not in ended.said
-    assert len(ended.said) < 40_000
-    assert ended.memory_mb < MEMORY_MB
 
 
 @pytest.mark.parametrize(
@@ -130,10 +120,6 @@ def study(tmp_path: Path, kept: Path) -> Path:
     return folder
 
 
-def packed(text: str) -> str:
-    return b85encode(zlib.compress(text.encode())).decode()
-
-
 def lines_of(study: Path) -> list[bytes]:
     return (study / JOURNAL).read_bytes().splitlines(keepends=True)
 
@@ -203,6 +189,84 @@ def test_stores(tmp_path: Path, study: Path, name: str) -> None:
     refused(*words, cwd=tmp_path, says=says)
     assert not (tmp_path / "done").exists()
     assert (study / TRIALS).read_bytes() == before
+
+
+#: no disk has to hold them: what was never written reads as zeros
+SPARSE = 8 * 2**30
+
+
+def sparse_lines(path: Path) -> None:
+    """Make a file of many GB whose lines are all short enough to be read."""
+    with path.open("r+b") as file:
+        for at in range(2**20, SPARSE, 2**24):
+            file.seek(at)
+            file.write(b"\n{")
+        file.truncate(SPARSE)
+
+
+@pytest.mark.parametrize("name", [JOURNAL, TRIALS])
+@pytest.mark.parametrize("make", [lambda path: os.truncate(path, SPARSE), sparse_lines])
+def test_files_of_many_gigabytes(
+    tmp_path: Path, study: Path, name: str, make: Callable[[Path], None]
+) -> None:
+    make(study / name)
+    reading = "status" if name == JOURNAL else "pareto"
+    for command in ("resume", reading):
+        ended = hostile(command, "run", cwd=tmp_path)
+        assert ended.code == 2, ended.said
+        assert "Traceback" not in ended.said
+        assert any(
+            says in ended.said
+            for says in ("more than archloom writes", "are damaged", "is damaged")
+        )
+        assert ended.memory_mb < MEMORY_MB
+    assert (study / name).stat().st_size == SPARSE
+
+
+@pytest.mark.parametrize("name", [JOURNAL, TRIALS, CERTIFICATE, "space/casco_edge.yaml"])
+def test_a_pipe_in_a_store_is_not_waited_for(tmp_path: Path, study: Path, name: str) -> None:
+    (study / name).unlink()
+    os.mkfifo(study / name)
+    for words in (["resume", "run"], ["report", "run"], ["copy", "run", "copy"]):
+        refused(*words, cwd=tmp_path, says=f"{name} is no file, and a study has nothing else")
+
+
+@pytest.mark.parametrize("where", ["pipe.yaml", "zero.yaml", "/dev/zero", "/dev/stdin"])
+@pytest.mark.parametrize(
+    "entry",
+    ["space: {0}", "workloads: [{{file: {0}}}]", "start_from: [{{csv: {0}}}]"],
+    ids=["space", "workloads", "csv"],
+)
+def test_pipes_and_devices_that_a_study_names(tmp_path: Path, entry: str, where: str) -> None:
+    os.mkfifo(tmp_path / "pipe.yaml")
+    (tmp_path / "zero.yaml").symlink_to("/dev/zero")
+    key = entry.partition(":")[0]
+    text = "".join(line for line in TINY.splitlines(keepends=True) if not line.startswith(key))
+    study = write_study(tmp_path, f"{text}{entry.format(where)}\n")
+    refused("run", study, "--out", "run", cwd=tmp_path, says="is a pipe or a device, must be a")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_technology_is_a_name_and_leads_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "secret.yaml").write_text("precious: 1\n")
+    template = SMALL_TEMPLATE
+    known = template.partition("technology: ")[2].split()[0]
+    for name in ("../secret", str(tmp_path / "secret"), "/dev/zero"):
+        (tmp_path / "own.yaml").write_text(template.replace(f": {known}", f": {name}", 1))
+        study = write_study(tmp_path, TINY.replace("space: casco_edge", "space: ./own.yaml"))
+        ended = hostile("run", study, "--out", "run", cwd=tmp_path)
+        assert ended.code == 2, ended.said
+        assert f"technology '{name}' is not known" in ended.said
+        assert "precious" not in ended.said
+        assert ended.memory_mb < MEMORY_MB
+
+
+def test_networks_of_many_gigabytes(tmp_path: Path) -> None:
+    (tmp_path / "net.json").touch()
+    os.truncate(tmp_path / "net.json", SPARSE)
+    text = TINY.replace("[tiny_cnn]", "[{file: net.json}]")
+    study = write_study(tmp_path, text)
+    refused("run", study, "--out", "run", cwd=tmp_path, says="which no network has")
 
 
 def test_what_is_told_right_now_is_no_matter(tmp_path: Path, study: Path) -> None:

@@ -21,6 +21,7 @@ from archloom.evaluators.fusion.buffer import fusion_blocked
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionGroup, FusionPlan
 
+from ..counted_work import CountedWork
 from ..one_shot import OneShotPlanner
 from ..parametric_search import HullVertex, least_product
 from ..plan_evaluator import MemoizedPlanEvaluator
@@ -57,16 +58,23 @@ class DeepFrackSearch:
 
     Args:
         evaluator: evaluates layers alone, and has the mapper.
+        work_limit: most figures that may be tabulated, one for each layer of a range and each size
+            of its tiles; None for no limit.
+
+    Raises:
+        ValueError: a limit below 1.
+        WorkLimitError: here, or later, where a network has more.
     """
 
-    def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
+    def __init__(self, evaluator: MemoizedPlanEvaluator, work_limit: int | None = None) -> None:
+        self.work = CountedWork("deepfrack", "figures of layers in tiles", work_limit)
         network, hardware = evaluator.network, evaluator.hardware
         self._evaluator = evaluator
         known = known_ranges(network)
         self.benchmark = TileBenchmark(network, hardware, evaluator.mapper, known.numbers)
-        found = dict(_ranges_that_fit(known, self.benchmark))
+        found = dict(_ranges_that_fit(known, self.benchmark, self.work))
         stacks = dict(found.values())
-        self._scores = RangeScores(list(stacks.values()))
+        self._scores = RangeScores(list(stacks.values()), self.work.spend)
         number = {kind: n for n, kind in enumerate(stacks)}
         self._paths = RangePaths(
             len(network.layers), {span: number[kind] for span, (kind, _) in found.items()}
@@ -166,7 +174,7 @@ class DeepFrackSearch:
 
 
 def _ranges_that_fit(
-    known: KnownRanges, bench: TileBenchmark
+    known: KnownRanges, bench: TileBenchmark, work: CountedWork
 ) -> Iterator[tuple[Range, tuple[int, Stack]]]:
     """Yield ranges of layers that share data and that some tile fits, with kinds and stacks."""
     network, hardware = bench.network, bench.hardware
@@ -180,6 +188,7 @@ def _ranges_that_fit(
             if kind not in stacks:
                 group = FusionGroup(tuple(range(start, end)))
                 held = fusion_blocked(network, group, hardware) is None
+                work.spend(known.figures(kind) if held else 0)
                 stack = Stack(known.shape(kind), bench) if held else None
                 stacks[kind] = stack if stack is not None and stack.fits else None
             found = stacks[kind]
@@ -191,7 +200,17 @@ def _ranges_that_fit(
 
 
 class DeepFrackPlanner(OneShotPlanner):
-    """DeepFrack's planner as a fusion search, for the least energy x latency."""
+    """DeepFrack's planner as a fusion search, for the least energy x latency.
 
-    def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
-        super().__init__(evaluator, lambda: DeepFrackSearch(evaluator).plan())
+    Args:
+        evaluator: evaluates layers alone, and has the mapper.
+        work_limit: as of :class:`DeepFrackSearch`.
+
+    Raises:
+        ValueError: a limit below 1.
+        WorkLimitError: from ``advance``, where a network has more.
+    """
+
+    def __init__(self, evaluator: MemoizedPlanEvaluator, work_limit: int | None = None) -> None:
+        CountedWork("deepfrack", "", work_limit)  # refuses the limit now
+        super().__init__(evaluator, lambda: DeepFrackSearch(evaluator, work_limit).plan())

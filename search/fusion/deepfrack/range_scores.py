@@ -6,6 +6,7 @@ least, bounds them from below at no expense. Of ranges on a path the bound is wo
 tiling itself.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import inf
 from typing import Final
@@ -41,6 +42,7 @@ class ScoresAlong:
     stacks: list[Stack | None]
     least: Floats
     _how: Ints
+    _spend: Callable[[int], None]
     tilings: dict[int, FaceTiling | None] = field(default_factory=dict)
 
     def raise_some(self, kinds: list[int]) -> bool:
@@ -51,6 +53,7 @@ class ScoresAlong:
         rough = [kind for kind in kinds if self._how[kind] == _ROUGH]
         for kind in rough:
             stack = self.stacks[kind]
+            self._spend(0 if stack is None else stack.shape.sizes.size)
             bound = inf if stack is None else least_score(stack, self.weights)
             self.least[kind] = max(self.least[kind], bound)
             self._how[kind] = _BOUND
@@ -59,6 +62,7 @@ class ScoresAlong:
         fresh = [kind for kind in kinds if self._how[kind] == _BOUND]
         for kind in fresh:
             stack = self.stacks[kind]
+            self._spend(0 if stack is None else stack.shape.sizes.size)
             tiling = None if stack is None else best_tiling(stack, self.weights)
             self.tilings[kind] = tiling
             self.least[kind] = inf if tiling is None else tiling.score
@@ -75,9 +79,11 @@ class RangeScores:
 
     Args:
         stacks: of each kind.
+        spend: called with the figures that are about to be gone through; may raise.
     """
 
-    def __init__(self, stacks: list[Stack]) -> None:
+    def __init__(self, stacks: list[Stack], spend: Callable[[int], None] = lambda _: None) -> None:
+        self._spend = spend
         self.stacks: list[Stack | None] = list(stacks)
         ends = np.zeros((len(_ENDS), len(stacks)))
         for kind, stack in enumerate(stacks):
@@ -103,7 +109,7 @@ class RangeScores:
         return self._along[weights]
 
     def _scores(self, weights: CostWeights, least: Floats) -> ScoresAlong:
-        return ScoresAlong(weights, self.stacks, least, np.full(len(least), _ROUGH))
+        return ScoresAlong(weights, self.stacks, least, np.full(len(least), _ROUGH), self._spend)
 
     def _between(self, weights: CostWeights) -> Floats:
         """What ranges cost at least, given what they cost for neighbouring weights."""

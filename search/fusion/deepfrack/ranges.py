@@ -101,6 +101,11 @@ class KnownRanges:
             self._kinds[span] = found
         return self._kinds[span]
 
+    def figures(self, kind: int) -> int:
+        """Return how many figures of a kind of range are tabulated: layers times sizes of tiles."""
+        start, end = self._spans[kind]
+        return (end - start) * len(tile_set(self._face(start, end)).rows)
+
     def shape(self, kind: int) -> RangeShape:
         """Return the first range of a kind."""
         if kind not in self._shapes:

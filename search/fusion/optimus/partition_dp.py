@@ -56,15 +56,19 @@ class LeastPartition:
 
 
 def least_partition(
-    network: Network, costs: GroupWordCosts, most_work: int = MOST_WORK
+    network: Network,
+    costs: GroupWordCosts,
+    most_work: int = MOST_WORK,
+    spend: Callable[[int], None] = lambda _: None,
 ) -> LeastPartition:
     """Return the valid partition of ``network`` with the least cost.
 
     The number of groups is exponential in the branching of the network. When ``most_work`` is
-    spent, what is left are partitions into runs: then ``longest_run`` says so.
+    spent, what is left are partitions into runs: then ``longest_run`` says so. ``spend`` is called
+    with all work before it is done, and may raise.
     """
     count = len(network.layers)
-    search = _PartitionSearch(network, costs, most_work)
+    search = _PartitionSearch(network, costs, most_work, spend)
     everything = tuple(range(count))
     if (words := search.words(bits(everything))) <= sum(costs.least):
         # one group, and no plan costs less
@@ -73,7 +77,7 @@ def least_partition(
     if found is not None:
         return LeastPartition(*found, search.evaluated_groups, None)
     longest = max(1, isqrt(2 * most_work // count))
-    runs = _PartitionSearch(network, costs, None)
+    runs = _PartitionSearch(network, costs, None, spend)
     groups, words = runs.over(lambda done: _runs(done.bit_length(), count, longest)) or ((), inf)
     return LeastPartition(groups, words, search.evaluated_groups + runs.evaluated_groups, longest)
 
@@ -87,10 +91,17 @@ def _runs(first: int, count: int, longest: int) -> Iterator[int]:
 class _PartitionSearch:
     """One pass over the sets of layers that can be done, from none to all."""
 
-    def __init__(self, network: Network, costs: GroupWordCosts, most_work: int | None) -> None:
+    def __init__(
+        self,
+        network: Network,
+        costs: GroupWordCosts,
+        most_work: int | None,
+        spend: Callable[[int], None],
+    ) -> None:
         self._network = network
         self._costs = costs
         self._left = inf if most_work is None else most_work
+        self._told = spend
         self._producers = [bits(p) for p in network.producers]
         self._consumers = [bits(c) for c in network.consumers]
         self._words: dict[int, float] = {}
@@ -118,7 +129,7 @@ class _PartitionSearch:
                 if spent[done] + rest[done] > limit:
                     continue
                 for group in groups(done):
-                    self._left -= 1
+                    self._spend(1)
                     words, after = spent[done] + self.words(group), done | group
                     if after not in spent and words < inf:
                         by_size[after.bit_count()].append(after)
@@ -149,7 +160,7 @@ class _PartitionSearch:
                 if larger in seen:
                     continue
                 seen.add(larger)
-                self._left -= 1
+                self._spend(1)
                 if self._left < 0:
                     return
                 if self._never_runs(larger):
@@ -160,11 +171,15 @@ class _PartitionSearch:
                 if self.words(larger) < inf:
                     yield larger
 
+    def _spend(self, work: int) -> None:
+        self._told(work)
+        self._left -= work
+
     def words(self, group: int) -> float:
         """Cost of a group; infinite if its layers share no data."""
         if group not in self._words:
             layers = positions(group)
-            self._left -= len(layers)
+            self._spend(len(layers))
             together = connected(self._network, layers)
             self._words[group] = self._costs.words(layers) if together else inf
         return self._words[group]

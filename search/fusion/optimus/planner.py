@@ -9,6 +9,7 @@ flight, capacity for the mapping), so a group may not fit there. Then its bands 
 its weights stream, then it is cut (ours); the plan says how often.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from math import inf
@@ -20,6 +21,7 @@ from archloom.space.fusion import FusionGroup, FusionPlan
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Network, remembered
 
+from ..counted_work import CountedWork
 from ..group_equivalence import layer_kinds
 from ..one_shot import OneShotPlanner
 from ..partition import Group, halves
@@ -58,9 +60,19 @@ class OptimusPlan:
 
 
 class OptimusPlanner(OneShotPlanner):
-    """Evaluates layer by layer, then Optimus' plan; the better one stays."""
+    """Evaluates layer by layer, then Optimus' plan; the better one stays.
 
-    def __init__(self, evaluator: PlanEvaluator) -> None:
+    Args:
+        evaluator: evaluates plans, and names network and hardware.
+        work_limit: most layers of groups that may be looked at; None for no limit.
+
+    Raises:
+        ValueError: a limit below 1.
+        WorkLimitError: from ``advance``, where a network has more.
+    """
+
+    def __init__(self, evaluator: PlanEvaluator, work_limit: int | None = None) -> None:
+        self._work = CountedWork("optimus", "layers of groups", work_limit)
         super().__init__(
             evaluator,
             lambda: self.found.plan if self.found else None,
@@ -70,18 +82,22 @@ class OptimusPlanner(OneShotPlanner):
     @cached_property
     def found(self) -> OptimusPlan | None:
         """Optimus' plan, and what it took to hand it over; None if it has none."""
-        return optimus_plan(self._evaluator)
+        return optimus_plan(self._evaluator, spend=self._work.spend)
 
 
-def optimus_plan(evaluator: PlanEvaluator, most_work: int = MOST_WORK) -> OptimusPlan | None:
+def optimus_plan(
+    evaluator: PlanEvaluator,
+    most_work: int = MOST_WORK,
+    spend: Callable[[int], None] = lambda _: None,
+) -> OptimusPlan | None:
     """Return Optimus' plan, or None if under its cost the network cannot run at all.
 
     Args:
         evaluator: evaluates what is handed over; names the network and the hardware.
-        most_work: as of :func:`.least_partition.least_partition`.
+        most_work, spend: as of :func:`.partition_dp.least_partition`.
     """
     costs = OptimusCosts(evaluator.network, evaluator.hardware)
-    least = least_partition(evaluator.network, costs.group_costs(), most_work)
+    least = least_partition(evaluator.network, costs.group_costs(), most_work, spend)
     if not least.groups:
         return None
     fitting = _GroupFitter(evaluator, costs)

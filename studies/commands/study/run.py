@@ -50,13 +50,11 @@ def start(
     from archloom.studies.rendering.text import print_line
     from archloom.studies.storage import Store, bring_up_to_date
 
-    from .supervised import supervised
-
     location = location or config.location()
     bring_up_to_date(location)
     about = (config.name, location, config.trials)
     if config.executor.name == "ray":
-        supervised(location, told=telling.killed(*about))
+        _supervised(config, location, telling)
     console.print(f"study {location}: {config.trials} trials at the most", highlight=False)
     with ProgressView(console) as view, telling.about(*about, view.found):
         view.begin("reading the space and preparing the study")
@@ -71,6 +69,22 @@ def start(
                 print_line(note, console)
             over = _run(study, store, console, view)
     return _ended(over, study, location, console)
+
+
+def _supervised(config: StudyConfig, location: Location, telling: "Telling") -> None:
+    """Go on in a process of its own, which another one begins again if it is killed."""
+    from archloom.studies.engine import late
+
+    from .supervised import supervised
+
+    choice = config.executor
+    supervised(
+        location,
+        told=telling.killed(config.name, location, config.trials),
+        late=late(choice.address, choice.start_s),
+        # here, what hung may not hang again; a cluster that does not answer is somebody else's
+        late_starts=2 if choice.address is None else 1,
+    )
 
 
 def _begun(location: Location, header: "Header") -> "WarmStart | None":
@@ -108,14 +122,12 @@ def resume(
     from archloom.studies.engine.progress import ProgressView
     from archloom.studies.storage import Store, bring_up_to_date, read_header
 
-    from .supervised import supervised
-
     bring_up_to_date(location)
     header = read_header(location)
     config = overrides.apply(stored_config(location, header))
     about = (config.name, location, config.trials)
     if config.executor.name == "ray":
-        supervised(location, told=telling.killed(*about))
+        _supervised(config, location, telling)
     with ProgressView(console) as view, telling.about(*about, view.found):
         view.begin("reading the space and preparing the study")
         study = prepare(config, config.space)
@@ -164,8 +176,9 @@ def _run(
             compile_missing(watch, choice.workers, stop.check)
 
     where = (choice.workers, choice.address, stop.check, watch, compile_first)
+    start = (_prepare(exact), choice.start_s)
     try:
-        with stop, make_executor(choice.name, study.context, *where, _prepare(exact)) as executor:
+        with stop, make_executor(choice.name, study.context, *where, *start) as executor:
             watch.workers = executor.workers
             trials = run_study(study, store, executor, watch, retry)
     except Stopped:

@@ -73,17 +73,31 @@ def summarize(
 
 
 def over_limit_lines(trials: Sequence[Trial], location: Location) -> list[str]:
-    """Say which trials broke a limit of time or memory, with numbers, and how to go on."""
+    """Say which trials broke a limit of time, memory or work, with numbers, and how to go on."""
     over = [(trial, trial.crash) for trial in trials if isinstance(trial.crash, OverLimit)]
-    if not over:
-        return []
-    told = "; ".join(f"trial {t.label}, round {t.rounds}, {c.message}" for t, c in over[:_MOST])
-    more = f"; and {len(over) - _MOST} more" if len(over) > _MOST else ""
-    return [
-        f"{len(over)} of {len(trials)} trials were ended by round_limits: {told}{more}",
-        "elsewhere they may keep these limits, so another run may come to another result; to do "
-        f"them again: archloom resume {argument(location)} --retry-failed --cpu-s S --memory-mb MB",
-    ]
+    lines = []
+    for by, counted, then in (
+        (
+            "round_limits",
+            False,
+            "elsewhere they may keep these limits, so another run may come to another result; to "
+            f"do them again: archloom resume {argument(location)} --retry-failed --cpu-s S "
+            "--memory-mb MB",
+        ),
+        (
+            "software.fusion.work_limit",
+            True,
+            "they are on every machine; another limit makes another study",
+        ),
+    ):
+        some = [(trial, crash) for trial, crash in over if crash.reproducible == counted]
+        if some:
+            told = "; ".join(
+                f"trial {t.label}, round {t.rounds}, {c.message}" for t, c in some[:_MOST]
+            )
+            more = f"; and {len(some) - _MOST} more" if len(some) > _MOST else ""
+            lines += [f"{len(some)} of {len(trials)} trials were ended by {by}: {told}{more}", then]
+    return lines
 
 
 def infeasible_lines(trials: Sequence[Trial]) -> list[str]:

@@ -34,6 +34,8 @@ def supervised(
     location: Location,
     waits_s: Sequence[float] = WAITS_S,
     told: Callable[[str], None] = lambda _: None,
+    late: str = "a time limit ended the process",
+    late_starts: int = 2,
 ) -> None:
     """Go on in a child process; the process that called watches it and does not return.
 
@@ -43,12 +45,14 @@ def supervised(
         location: of the study; a child that made its journal grow did not come to nothing.
         waits_s: seconds before each new beginning in a row.
         told: called with how a child ended that did not end by itself.
+        late: what it means that SIGALRM ended a child.
+        late_starts: how often that may be in a row, until it is given up.
 
     Raises:
         SystemExit: in the process that called: with the exit code of the child.
         TroubleError: likewise, if children come to nothing again and again.
     """
-    idle = 0
+    idle = belated = 0
     while True:
         size = _size(location)
         ended, watched = os.pipe()
@@ -61,18 +65,21 @@ def supervised(
             return
         os.close(watched)
         status, sound = _watch(child, ended)
-        if sound or -status in _STOPPING:
-            sys.exit(status if status >= 0 else 128 - status)
+        if sound:
+            sys.exit(status)
+        go_on = f"archloom resume {argument(location)}"
+        if -status in _STOPPING:
+            print(f"stopped; resume with: {go_on}")
+            sys.exit(128 - status)
         idle = 0 if _size(location) > size else idle + 1
+        belated = belated + 1 if status == -signal.SIGALRM else 0
         how = f"was killed by signal {-status}" if status < 0 else "was ended by Ray"
-        told(f"the process {how}")
-        if idle > len(waits_s):
-            raise TroubleError(
-                f"the process that works on {location} {how}, {idle} times in a row; "
-                "nothing that was done is lost; go on with: "
-                f"archloom resume {argument(location)}"
-            )
-        print(f"the process that works on {location} {how}; going on", file=sys.stderr)
+        told(late if belated else f"the process {how}")
+        what = late if belated else f"the process that works on {location} {how}"
+        if idle > len(waits_s) or belated >= late_starts:
+            often = "" if belated else f", {idle} times in a row"
+            raise TroubleError(f"{what}{often}; nothing that was done is lost; go on with: {go_on}")
+        print(f"{what}; going on", file=sys.stderr)
         time.sleep(waits_s[max(idle - 1, 0)])
 
 

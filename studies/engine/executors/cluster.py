@@ -8,7 +8,8 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from types import TracebackType
+from typing import Any, Final, Self
 from urllib.parse import urlsplit
 
 from ...errors import TroubleError
@@ -29,6 +30,10 @@ _WORKER_ENVIRONMENT: Final = {
 #: option for that, ``_node_ip_address``, is resolved to an address that others reach.
 _ONE_OF_MANY: Final = "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"
 
+#: Ray lets whoever connects first wait until workers have started that it makes beforehand. It
+#: gives these up by the wall clock, and if that jumps meanwhile, waits for them for ever.
+_SETTINGS: Final = {"prestart_worker_first_driver": False}
+
 #: how Ray refuses a cluster with other versions
 _OTHER_VERSIONS: Final = re.compile(
     r"Version mismatch: The cluster was started with: Ray: (\S+) Python: (\S+) "
@@ -39,6 +44,9 @@ _OTHER_VERSIONS: Final = re.compile(
 _TOKEN_VARIABLES: Final = ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 _TOKEN_FILE: Final = Path("~/.ray/auth_token")
 
+#: seconds that are as good as no limit; the kernel's timer does not take all numbers
+_LONGEST_S: Final = 1e8
+
 #: what a cluster may want that refuses
 _TOKEN: Final = (
     f"if it was started with token authentication, which is Ray's default, copy {_TOKEN_FILE} from "
@@ -46,12 +54,17 @@ _TOKEN: Final = (
 )
 
 
-def connect(address: str | None, workers: int) -> None:
+def connect(address: str | None, workers: int, start_s: float) -> None:
     """Start Ray on this machine, or join a cluster.
+
+    A start that hangs, hangs in compiled code that hears no signal. So SIGALRM ends this process
+    if it takes too long, and SIGINT and SIGTERM end it at once; the kernel's timer counts time
+    since the boot, whatever the wall clock does. Whoever watches says what it means (:func:`late`).
 
     Args:
         address: host:port of the cluster; None for this machine.
         workers: that there is to be room for on this machine.
+        start_s: seconds that this may take.
 
     Raises:
         TroubleError: Ray does not start, or the cluster refuses.
@@ -78,15 +91,71 @@ def connect(address: str | None, workers: int) -> None:
             "num_cpus": workers,
             "object_store_memory": _OBJECT_STORE_BYTES,
             "include_dashboard": False,
+            "_system_config": dict(_SETTINGS),
         }
-    try:
-        with _own_signals():
-            ray.init(**options)
-    except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
+    with Refusals(address, ray.exceptions.RayError), _mortal(start_s), _own_signals():
+        ray.init(**options)
+
+
+class Refusals:
+    """Turns what Ray raises inside, when it does not start, into one message.
+
+    Args:
+        address: of the cluster; None for this machine.
+        kind: of Ray's own errors.
+
+    Raises:
+        TroubleError: Ray raised one of these, an error of the system's, or a bare exception, as
+            it does for a node that does not come up.
+    """
+
+    def __init__(self, address: str | None, kind: type[Exception]) -> None:
+        self._address = address
+        self._kinds = (OSError, RuntimeError, kind)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
+    ) -> None:
+        if kind is not Exception and not isinstance(error, self._kinds):
+            return
         text = " ".join(str(error).split())
-        if address is None:
+        if self._address is None:
             raise TroubleError(f"Ray does not start on this machine: {text}") from None
-        raise TroubleError(refusal(address, text)) from None
+        raise TroubleError(refusal(self._address, text)) from None
+
+
+def late(address: str | None, start_s: float) -> str:
+    """Return what it means that a start was ended by SIGALRM, for people.
+
+    Args:
+        address: of the cluster; None for this machine.
+        start_s: seconds that it had.
+    """
+    if address is None:
+        what = f"Ray did not start on this machine within {start_s:g} s"
+    else:
+        what = (
+            f"the cluster at {address} accepts connections, but did not let this machine join "
+            f"within {start_s:g} s; see whether its head works ('ray status' there)"
+        )
+    return f"{what}; where that takes longer, say executor.start_s in the study file"
+
+
+@contextmanager
+def _mortal(start_s: float) -> Iterator[None]:
+    """Let signals end this process whatever it does, and the kernel send one after some time."""
+    deadly = (signal.SIGALRM, signal.SIGINT, signal.SIGTERM)
+    before = {number: signal.signal(number, signal.SIG_DFL) for number in deadly}
+    signal.setitimer(signal.ITIMER_REAL, min(start_s, _LONGEST_S))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager

@@ -53,7 +53,8 @@ class RayExecutor(Executor):
     ``check`` is called between waits. If it raises :class:`Stopped`, no task begins any more; those
     under way are waited for, and then it is raised again. ``stages`` hears that workers start,
     which they do with the first task. Before that, ``before`` is called here, where the workers are
-    to be; or on each node of a cluster ``prepare``, with the number of its cores.
+    to be; or on each node of a cluster ``prepare``, with the number of its cores. If Ray takes more
+    than ``start_s`` to start, this process ends, see :func:`.cluster.connect`.
 
     Raises:
         TroubleError: on entering, if nothing answers at the address; later, if workers cannot
@@ -71,6 +72,7 @@ class RayExecutor(Executor):
         stages: Stages = SILENT,
         before: Callable[[], None] = lambda: None,
         prepare: Callable[[int], int] = lambda _: 0,
+        start_s: float = 120.0,
     ) -> None:
         self._before = before
         self._prepare = prepare
@@ -80,6 +82,7 @@ class RayExecutor(Executor):
         self._stages = stages
         self._count = workers
         self._address = address
+        self._start_s = start_s
         self._crew: Crew | None = None
         self._placement = Placement()
         # what is asked of workers
@@ -102,7 +105,7 @@ class RayExecutor(Executor):
         cores = self._count or len(os.sched_getaffinity(0))
         self._stages.begin(f"starting Ray with {cores} workers" if here else "joining the cluster")
         try:
-            connect(self._address, cores)
+            connect(self._address, cores, self._start_s)
         finally:
             self._stages.end()
         import ray
@@ -256,12 +259,14 @@ def make_executor(
     stages: Stages = SILENT,
     before: Callable[[], None] = lambda: None,
     prepare: Callable[[int], int] = lambda _: 0,
+    start_s: float = 120.0,
 ) -> Executor:
     """Return the executor called ``name``: ``inline`` or ``ray``.
 
     ``check`` may raise to stop; ``stages`` hears of what takes time besides tasks; ``before`` is
-    called once, before the first task; on a cluster it is ``prepare``, on each of its nodes.
+    called once, before the first task; on a cluster it is ``prepare``, on each of its nodes. If Ray
+    takes more than ``start_s`` to start, this process ends, see :func:`.cluster.connect`.
     """
     if name == "inline":
         return InlineExecutor(context, check, before)
-    return RayExecutor(context, workers, address, check, stages, before, prepare)
+    return RayExecutor(context, workers, address, check, stages, before, prepare, start_s)

@@ -72,10 +72,9 @@ class SharedParts:
         name = named(self._location, JOURNAL)
         with transaction(self._location.database, WHOLE_S) as connection:
             lines = lines_of(connection, self._lease.study, JOURNAL)
-        data = b"".join(line.content for line in lines)
-        events, end = parse_events(data, name)
+        events, _ = parse_events((line.content for line in lines), name)
         gap = next((i for i, line in enumerate(lines, 1) if line.number != i), None)
-        if gap or end < len(data) or len(events) != len(lines):
+        if gap or len(events) != len(lines):
             raise UserError(
                 f"{name}: line {gap or len(events) + 1} is missing or damaged; restore the "
                 "database from a copy, or begin another study"

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 from ...errors import UserError, reason, writing
 from ..journal import Event, Journal, copy_of, write_at
-from ..parts import BEYOND, JOURNAL, LIVE, NETWORKS, SPACE, START, STUDY, TRIALS
+from ..parts import BEYOND, JOURNAL, LIVE, MOST_BYTES, NETWORKS, SPACE, START, STUDY, TRIALS
 from .links import read_file, refuse_links
 from .lock import LOCK, lock
 from .lock_files import PREFIX
@@ -73,7 +73,14 @@ class Files:
     def settle(self) -> None:
         """Move lines of the trials behind all that was published to a file beside them."""
         with writing(self._folder / TRIALS):
-            beyond = os.pread(self._trials, os.fstat(self._trials).st_size, self._published)
+            size = os.fstat(self._trials).st_size - self._published
+            if size > MOST_BYTES:
+                raise UserError(
+                    f"{self._folder / TRIALS} has {size} bytes that the journal knows nothing of, "
+                    "which is more than archloom writes; delete it: all that the journal knows is "
+                    "written anew"
+                )
+            beyond = os.pread(self._trials, size, self._published)
             if not beyond:
                 return
             self._lock.check()

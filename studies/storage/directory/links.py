@@ -5,13 +5,10 @@ A link could name any file of whoever opens the study, to be read, or written in
 
 import os
 from pathlib import Path
-from typing import Final
 
 from ...errors import UserError
-from ..parts import GROWING
-
-#: bytes of a part that does not grow line by line; snapshots of 100,000 boxes have some MB
-MOST_BYTES: Final = 256 * 2**20
+from ..journal import MOST_LINE, file_lines
+from ..parts import GROWING, MOST_BYTES
 
 
 def refuse_links(folder: Path) -> None:
@@ -24,22 +21,47 @@ def refuse_links(folder: Path) -> None:
         for name in (*folders, *files):
             path = Path(above, name)
             _refuse_link(path)
+            if not (path.is_file() or path.is_dir()):
+                # a pipe would be waited for, a device read without an end
+                raise UserError(f"{path} is no file, and a study has nothing else; delete it")
 
 
 def read_file(folder: Path, name: str | Path) -> bytes | None:
     """Return a part of a study; None if there is none.
 
     Raises:
-        UserError: it is a link, or larger than any.
+        UserError: it is a link or no file, or larger than any that archloom writes.
     """
     path = folder / name
     for inner in (path, *path.parents[: len(Path(name).parts) - 1]):
         _refuse_link(inner)
     if not path.exists():
         return None
-    if str(name) not in GROWING and (size := path.stat().st_size) > MOST_BYTES:
+    if not path.is_file():
+        raise UserError(f"{path} is no file, and a study has nothing else there; delete it")
+    size = path.stat().st_size
+    if str(name) not in GROWING and size > MOST_BYTES:
         raise UserError(f"{path} has {size} bytes, which is more than archloom writes")
+    if size > MOST_LINE:
+        _refuse_unlike_lines(path)
     return path.read_bytes()
+
+
+def _refuse_unlike_lines(path: Path) -> None:
+    """Refuse a large file of which a line cannot be a record, before it is read as a whole.
+
+    Raises:
+        UserError: there is such a line, and another one behind it: the last may be cut short.
+    """
+    unlike = 0
+    for number, line in enumerate(file_lines(path), 1):
+        if unlike:
+            raise UserError(
+                f"{path}: line {unlike} is damaged; restore the file from a copy (trials are "
+                "written anew from the journal if there is none)"
+            )
+        if not (line.startswith(b"{") and line.endswith(b"}\n")):
+            unlike = number
 
 
 def _refuse_link(path: Path) -> None:

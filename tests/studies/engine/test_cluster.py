@@ -15,7 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from archloom.studies.cli import app
-from archloom.studies.engine.executors.cluster import refusal
+from archloom.studies.engine.executors.cluster import Refusals, refusal
+from archloom.studies.errors import TroubleError
 from archloom.studies.storage.parts import JOURNAL, TRIALS
 
 from ...cases.ray_cluster import free_port, until
@@ -161,6 +162,100 @@ def test_a_cluster_of_other_versions_is_told_in_one_line() -> None:
     assert "the cluster at head:6379 runs Ray 2.49.1 on Python 3.12.3, and this is Ray " in text
     assert "token" not in text
     assert "token" in refusal("head:6379", "no")
+
+
+@pytest.fixture
+def silent() -> Iterator[socket.socket]:
+    """What accepts connections and never says a word, as a head that stands still does."""
+    with socket.create_server(("127.0.0.1", 0), backlog=64) as listening:
+        listening.settimeout(60)
+        yield listening
+
+
+def address_of(listening: socket.socket) -> str:
+    return "{}:{}".format(*listening.getsockname())
+
+
+def test_a_cluster_that_never_answers_is_told_after_a_while(
+    silent: socket.socket, tmp_path: Path
+) -> None:
+    study = write_study(tmp_path, TINY.replace("{name: inline}", "{name: ray, start_s: 1}"))
+    options = ("--address", address_of(silent), "--log", "log")
+    done = archloom("run", study, "--out", "run", *options, cwd=tmp_path)
+    assert done.returncode == 4, done.stderr
+    what = f"the cluster at {address_of(silent)} accepts connections, but did not let this machine"
+    assert done.stderr.count(what) == 1
+    assert "within 1 s" in done.stderr
+    assert "say executor.start_s in the study file" in done.stderr
+    assert "go on with: archloom resume run" in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+    assert what in (tmp_path / "log").read_text()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_study_that_waits_for_a_cluster_is_stopped_at_once(
+    silent: socket.socket, tmp_path: Path, number: signal.Signals
+) -> None:
+    study = write_study(tmp_path, TINY.replace("{name: inline}", "{name: ray}"))
+    options = ("--out", "run", "--address", address_of(silent))
+    process = begin("run", study, *options, cwd=tmp_path)
+    until(lambda: any(map(ends_by_ctrl_c, descendants(process.pid))), "Ray's start")
+    sleep(0.2)
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=60)
+    assert process.returncode == 128 + number
+    assert "stopped; resume with: archloom resume run" in output
+    assert "Traceback" not in output
+
+
+def ends_by_ctrl_c(process: int) -> bool:
+    """Whether no handler of SIGINT is there, as there is in Python by itself."""
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    caught = int(dict(line.split(":\t", 1) for line in lines)["SigCgt"], 16)
+    return not caught >> (signal.SIGINT - 1) & 1
+
+
+def test_ray_that_never_starts_is_given_up(tmp_path: Path) -> None:
+    """Its head stands still as soon as it is there, and again when it is tried once more."""
+    study = write_study(tmp_path, TINY.replace("{name: inline}", "{name: ray, start_s: 3}"))
+    process = begin("run", study, "--out", "run", "--workers", "1", cwd=tmp_path)
+    stopped: set[int] = set()
+    while process.poll() is None:
+        for one in {*descendants(process.pid)} - stopped:
+            with suppress(OSError):
+                if Path(f"/proc/{one}/comm").read_text() == "gcs_server\n":
+                    os.kill(one, signal.SIGSTOP)
+                    stopped.add(one)
+        sleep(0.02)
+    output, _ = process.communicate()
+    assert process.returncode == 4, output
+    assert len(stopped) == 2
+    what = "Ray did not start on this machine within 3 s"
+    assert [line.endswith("; going on") for line in output.splitlines() if what in line] == [
+        True,
+        False,
+    ]
+    assert "go on with: archloom resume run" in output
+    assert "Traceback" not in output
+    until(lambda: not any(Path(f"/proc/{one}").exists() for one in stopped), "no head is left")
+
+
+@pytest.mark.parametrize(
+    ("address", "raised", "said"),
+    [
+        (None, Exception("it timed  out"), "Ray does not start on this machine: it timed out"),
+        (None, TimeoutError("no node"), "Ray does not start on this machine: no node"),
+        ("a:1", ArithmeticError("no"), r"the cluster at a:1 refuses: no; .*token"),
+    ],
+)
+def test_what_ray_raises_is_told(address: str | None, raised: Exception, said: str) -> None:
+    with pytest.raises(TroubleError, match=said), Refusals(address, ArithmeticError):
+        raise raised
+
+
+def test_what_is_not_of_ray_stays() -> None:
+    with pytest.raises(ValueError, match="ours"), Refusals(None, ArithmeticError):
+        raise ValueError("ours")
 
 
 def test_an_address_is_for_workers(tmp_path: Path) -> None:

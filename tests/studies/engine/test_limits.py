@@ -14,6 +14,7 @@ from archloom.search.hardware.protocol import Observation
 from archloom.search.seeds import derived_seed
 from archloom.search.software.result import SoftwareResult
 from archloom.search.software.search import SoftwareTask, advance as search_software
+from archloom.studies.config.errors import ConfigError
 from archloom.studies.engine.executors import limited_process
 from archloom.studies.engine.executors.limited_process import Stillness
 from archloom.studies.engine.executors.ray_executor import RayExecutor
@@ -22,7 +23,7 @@ from archloom.studies.engine.trial_task import TaskContext, TaskLimits, TrialTas
 from archloom.studies.storage.event_log import heard
 from archloom.studies.storage.history import TaskResult
 from archloom.studies.storage.journal import read_events
-from archloom.studies.storage.parts import JOURNAL, TRIALS
+from archloom.studies.storage.parts import BASELINE_FILE, JOURNAL, TRIALS
 from archloom.studies.storage.records import read_trials, read_validation
 from archloom.studies.storage.trial import OverLimit, Trial
 
@@ -259,3 +260,55 @@ def test_what_was_found_before_a_limit_is_learned_and_nothing_else(tmp_path: Pat
         (none.point, True),
         (some.point, False),
     ]
+
+
+#: of the designs that the seed proposes, some need more and some less
+COUNTED = {"deepfrack": (2050, "tiny_cnn", 10), "optimus": (2000, "resnet18", 6)}
+
+
+@pytest.mark.parametrize("planner", COUNTED)
+def test_counted_work_is_over_its_limit_on_every_machine(tmp_path: Path, planner: str) -> None:
+    limit, net, count = COUNTED[planner]
+    part = f"{{name: {planner}, work_limit: {limit}}}"
+    text = TINY.replace("fusion: casco, population: 4", f"fusion: {part}")
+    text = text.replace("tiny_cnn", net).replace("trials: 10", f"trials: {count}")
+    config = tiny_config(tmp_path, text)
+    # this process knows the network from other designs and limits, the other one nothing
+    run_here(tiny_config(tmp_path, text.replace("seed: 5", "seed: 6")), tmp_path / "other")
+    trials = run_here(config, tmp_path / "here")
+    (tmp_path / "tiny.yaml").write_text(text)
+    done = archloom("run", "tiny.yaml", "--out", "there", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    here, there = tmp_path / "here", tmp_path / "there"
+    for name in (TRIALS, BASELINE_FILE):
+        assert (there / name).read_bytes() == (here / name).read_bytes()
+    over = [trial for trial in trials if isinstance(trial.crash, OverLimit)]
+    assert 0 < len(over) < len(trials)
+    for crash in (trial.crash for trial in over):
+        assert isinstance(crash, OverLimit)
+        assert (crash.resource, crash.limit) == ("work_limit", limit)
+        assert crash.spent > crash.limit
+        assert crash.reproducible
+        assert (crash.seconds, crash.cpu_seconds) == (0.0, 0.0), "no two machines agree in them"
+    text = " ".join(done.stdout.split())
+    assert f"{len(over)} of {count} trials were ended by software.fusion.work_limit: trial" in text
+    assert "another limit makes another study" in text
+    assert "--cpu-s" not in text
+    (event, *_) = [e for e in read_events(there / JOURNAL) if e["event"] == "over_limit"]
+    assert event["cpu_seconds"] > 0
+    shown = archloom("show", "there", str(over[0].number), cwd=tmp_path).stdout
+    assert "was ended by software.fusion.work_limit: it needed more than" in " ".join(shown.split())
+    # half of it, and on from there
+    whole = (there / JOURNAL).read_bytes()
+    (there / JOURNAL).write_bytes(whole[: len(whole) // 2])
+    for name in (TRIALS, BASELINE_FILE):
+        (there / name).unlink()
+    run_here(config, there)
+    for name in (TRIALS, BASELINE_FILE):
+        assert (there / name).read_bytes() == (here / name).read_bytes()
+
+
+def test_a_limit_of_counted_work_is_at_least_one(tmp_path: Path) -> None:
+    text = TINY.replace("fusion: casco, population: 4", "fusion: {name: optimus, work_limit: 0}")
+    with pytest.raises(ConfigError, match=r"software\.fusion\.work_limit: 0 must be at least 1"):
+        tiny_config(tmp_path, text)

@@ -1,0 +1,96 @@
+"""Rows of a database that somebody made to do harm: refused as files are (``test_hostile.py``)."""
+
+import json
+import zlib
+from base64 import b85encode
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from archloom.studies.cli import app
+from archloom.studies.storage.journal import event_line
+from archloom.studies.storage.parts import JOURNAL
+
+from ..cases.hostile import MEMORY_MB, empty_lists, hostile, packed, refused
+from ..cases.postgres import Server
+from ..cases.studies import run_here, tiny_config
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A study that has ended."""
+    folder = tmp_path_factory.mktemp("kept")
+    run_here(tiny_config(folder), folder / "run")
+    return folder / "run"
+
+
+#: what somebody did to rows of a study, and what is said then
+ROWS: dict[str, tuple[str, str]] = {
+    "many": (
+        "INSERT INTO archloom_parts (study, name, number, content)"
+        " SELECT 1, 'journal.jsonl', 100000 + i, '' FROM generate_series(1, 1500000) i",
+        "which is more than archloom writes",
+    ),
+    "large": (
+        "UPDATE archloom_parts SET content = decode(repeat('00', 300000000), 'hex')"
+        " WHERE name = 'journal.jsonl' AND number = 2",
+        "which is more than archloom writes",
+    ),
+    "nonsense": (
+        "UPDATE archloom_parts SET content = sha256(content) WHERE name = 'journal.jsonl'",
+        "journal.jsonl",
+    ),
+    "text": (
+        "ALTER TABLE archloom_parts ALTER content TYPE text USING encode(content, 'base64')",
+        "have other types than archloom gave them",
+    ),
+    "number": (
+        "ALTER TABLE archloom_parts ALTER number TYPE numeric",
+        "have other types than archloom gave them",
+    ),
+    "renamed": ("ALTER TABLE archloom_parts RENAME content TO other", "content"),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_of_a_database(tmp_path: Path, kept: Path, postgres: Server, name: str) -> None:
+    change, says = ROWS[name]
+    url = f"{postgres.url}#tiny"
+    assert CliRunner().invoke(app, ["copy", str(kept), url]).exit_code == 0
+    postgres.sql(change)
+    for words in (["resume", url], ["copy", url, "there"]):
+        ended = hostile(*words, cwd=tmp_path)
+        assert ended.code in (2, 4), ended.said
+        assert says in ended.said, ended.said
+        assert "Traceback" not in ended.said
+        assert len(ended.said) < 40_000
+        assert ended.memory_mb < MEMORY_MB
+    assert not (tmp_path / "there").exists()
+
+
+@pytest.mark.parametrize("bomb", ["zlib", "values", "none"])
+def test_results_in_rows_of_a_database(
+    tmp_path: Path, kept: Path, postgres: Server, bomb: str
+) -> None:
+    """Lines that check, of results that take thousands of times their own memory, or are none."""
+    text = {
+        "zlib": "4 MB that would be 6 GB",
+        "values": packed(f'{{"state":"running","evaluations":{empty_lists(10**6)}}}'),
+        "none": "not base 85: \u00e9",
+    }[bomb]
+    if bomb == "zlib":
+        squeezer = zlib.compressobj(9)
+        zeros = bytes(2**24)
+        data = b"".join(squeezer.compress(zeros) for _ in range(2**32 // 2**24 * 3 // 2))
+        text = b85encode(data + squeezer.flush()).decode()
+    url = f"{postgres.url}#tiny"
+    assert CliRunner().invoke(app, ["copy", str(kept), url]).exit_code == 0
+    lines = (kept / JOURNAL).read_bytes().splitlines()
+    at = next(i for i, line in enumerate(lines) if b'"advanced"' in line)
+    line = event_line(json.loads(lines[at])["event"] | {"payload": text})
+    postgres.sql(
+        "UPDATE archloom_parts SET content = %s WHERE name = 'journal.jsonl' AND number = %s",
+        *(line, at + 1),
+    )
+    refused("resume", url, cwd=tmp_path, says="is none that archloom wrote")
