@@ -100,23 +100,28 @@ class CandidatePool:
     def refined(
         self,
         pool: list[Candidate],
+        scores: Floats,
         known: set[str],
         score: Callable[[Sequence[Candidate]], Floats],
     ) -> list[Candidate]:
-        """Return the pool and the neighbours of its best designs, which may be better still.
+        """Return the pool and the neighbours of its best designs, which may be better still; the
+        best ones first.
 
         Args:
             pool: distinct designs.
+            scores: of them, [n]; more is better.
             known: keys of designs that are not wanted.
-            score: of each design, [n]; more is better.
+            score: gives the scores of more designs.
         """
         pool = list(pool)
         for _ in range(0 if self._problem.enumerable else _REFINEMENTS):
-            best = np.argsort(-score(pool), kind="stable")[:_REFINED]
+            best = np.argsort(-scores, kind="stable")[:_REFINED]
             met = known | {c.key for c in pool}
             near = {c.key: c for i in best for c in self._problem.neighbours(pool[i])}
-            pool += [c for key, c in near.items() if key not in met]
-        return pool
+            if new := [c for key, c in near.items() if key not in met]:
+                pool += new
+                scores = np.concatenate([scores, score(new)])
+        return [pool[i] for i in np.argsort(-scores, kind="stable")]
 
     def _fresh_draws(self, trials: int) -> list[Candidate]:
         """Return the designs that are drawn when so many are known, the same each time."""
