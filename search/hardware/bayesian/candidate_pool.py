@@ -1,6 +1,7 @@
 """Pool of designs that an acquisition function scores where it cannot score all."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -32,7 +33,7 @@ class CandidatePool:
     """Feasible designs to score, and their inputs for a surrogate.
 
     An enumerable space is its own pool. Else the pool has a base that is drawn once (and so is
-    assessed once), designs that are drawn anew whenever twice as many are known, and designs near
+    assessed once), designs that are drawn anew whenever four times as many are known, and designs near
     the front.
 
     Args:
@@ -47,13 +48,11 @@ class CandidatePool:
         self._size = size
         self._rows: dict[str, Floats] = {}
         self._fresh: tuple[int, list[Candidate]] = (-1, [])
-        self.base = self._draw_base(np.random.default_rng(derived_seed(seed, "pool")))
-        features = np.array([c.features for c in self.base]).reshape(-1, len(FEATURES))
-        self._low = features.min(axis=0) if len(features) else np.zeros(len(FEATURES))
-        high = features.max(axis=0) if len(features) else np.ones(len(FEATURES))
-        self._span = np.where(high > self._low, high - self._low, 1.0)
 
-    def _draw_base(self, rng: np.random.Generator) -> list[Candidate]:
+    @cached_property
+    def base(self) -> list[Candidate]:
+        """Designs that stay in the pool; of a study that has ended nobody asks for them."""
+        rng = np.random.default_rng(derived_seed(self._seed, "pool"))
         if self._problem.enumerable:
             return self._problem.feasible()
         wanted = self._size // 2
@@ -65,6 +64,15 @@ class CandidatePool:
             [reached, *self._problem.neighbours(reached)] if isinstance(reached, Candidate) else []
         )
 
+    @cached_property
+    def _feature_range(self) -> tuple[Floats, Floats]:
+        """Least features of the base, and how far they span."""
+        features = np.array([c.features for c in self.base]).reshape(-1, len(FEATURES))
+        if not len(features):
+            return np.zeros(len(FEATURES)), np.ones(len(FEATURES))
+        low, high = features.min(axis=0), features.max(axis=0)
+        return low, np.where(high > low, high - low, 1.0)
+
     def inputs(self, candidates: Sequence[Candidate]) -> Floats:
         """Return [n, d]: encoded parameters, then domain features scaled over the base."""
         new = {c.key: c for c in candidates if c.key not in self._rows}
@@ -73,7 +81,8 @@ class CandidatePool:
         if new:
             fresh = list(new.values())
             encoded = self._problem.space.encode([c.point for c in fresh])
-            features = (np.array([c.features for c in fresh]) - self._low) / self._span
+            low, span = self._feature_range
+            features = (np.array([c.features for c in fresh]) - low) / span
             rows = np.concatenate([encoded, features], axis=1)
             self._rows.update(zip(new, rows, strict=True))
         return np.array([self._rows[c.key] for c in candidates])
@@ -88,9 +97,7 @@ class CandidatePool:
             return [c for c in self.base if c.key not in known]
         pool = {c.key: c for c in self.base if c.key not in known}
         pool.update(
-            (c.key, c)
-            for c in self._fresh_draws(1 << len(known).bit_length() >> 1)
-            if c.key not in known
+            (c.key, c) for c in self._fresh_draws(_latest_draw(len(known))) if c.key not in known
         )
         for candidate in self._near(front, rng, self._size // 8):
             if candidate.key not in known:
@@ -148,3 +155,8 @@ class CandidatePool:
             end = self._problem.assess(point)
             if isinstance(end, Candidate):
                 yield end
+
+
+def _latest_draw(known: int) -> int:
+    """Return the largest power of four that so many designs have reached; 0 for none."""
+    return 4 ** ((known.bit_length() - 1) // 2) if known else 0

@@ -56,10 +56,9 @@ _START_STD: Final = 0.3
 #: no design has a score (``Posterior.with_widened_std``).
 _STD_SCALE: Final = 0.5
 
-#: Designs that get tight bounds: at first, and at the most; and designs that are ranked for the
-#: start, for each that it has.
+#: Designs that are chosen from by tight bounds; and designs that are ranked for the start, for each
+#: that it has.
 SHORTLIST: Final = 64
-_LARGEST_SHORTLIST: Final = 128
 _START_SHORTLIST: Final = 8
 
 #: Designs whose tight bounds are taken in a call, about, where most turn out to be excluded.
@@ -243,17 +242,10 @@ class Mobo(ObservingOptimizer):
     ) -> tuple[list[Candidate], list[int]]:
         """Return the first designs of a pool that tight bounds leave open, with these, and which
         ``n`` are best.
-
-        They are so many that the best are in the first quarter, where that can be had.
         """
-        count, few, more = SHORTLIST, list[Candidate](), self._open(pool)
-        while True:
-            few += islice(more, count - len(few))
-            designs = self._encoder.of(few)
-            best = posterior.with_widened_std(designs).best(designs, n)
-            if len(few) < count or max(best) < count // 4 or count >= _LARGEST_SHORTLIST:
-                return few, best
-            count *= 2
+        few = list(islice(self._open(pool), SHORTLIST))
+        designs = self._encoder.of(few)
+        return few, posterior.with_widened_std(designs).best(designs, n)
 
     def _open(self, pool: Sequence[Candidate]) -> Iterator[Candidate]:
         """Yield the designs that tight bounds do not exclude, with these, in their order; none
