@@ -23,6 +23,10 @@ LONGEST_WALK = 3
 _FEWEST_ROWS = 2**13
 MOST_ROWS = 100_000
 
+#: Known designs from which on others than those of the base are drawn, a power of four. An earlier
+#: draw costs as much as the tight bounds of a batch, and what is near the front is looked at anyway.
+_FIRST_DRAW = 64
+
 #: Best candidates whose neighbours join the pool, and how often, where the space cannot be
 #: enumerated.
 _REFINED = 8
@@ -33,8 +37,8 @@ class CandidatePool:
     """Feasible designs to score, and their inputs for a surrogate.
 
     An enumerable space is its own pool. Else the pool has a base that is drawn once (and so is
-    assessed once), designs that are drawn anew whenever four times as many are known, and designs near
-    the front.
+    assessed once), designs that are drawn anew whenever four times as many are known, from some
+    dozens on, and designs near the front.
 
     Args:
         problem: where designs come from.
@@ -132,6 +136,8 @@ class CandidatePool:
 
     def _fresh_draws(self, trials: int) -> list[Candidate]:
         """Return the designs that are drawn when so many are known, the same each time."""
+        if not trials:
+            return []
         if self._fresh[0] != trials:
             rng = np.random.default_rng(derived_seed(self._seed, "fresh", trials))
             quarter = self._size // 4
@@ -158,5 +164,5 @@ class CandidatePool:
 
 
 def _latest_draw(known: int) -> int:
-    """Return the largest power of four that so many designs have reached; 0 for none."""
-    return 4 ** ((known.bit_length() - 1) // 2) if known else 0
+    """Return the largest of 64, 256, 1,024 and so on that so many designs have reached, or 0."""
+    return 4 ** ((known.bit_length() - 1) // 2) if known >= _FIRST_DRAW else 0
