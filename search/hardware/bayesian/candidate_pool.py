@@ -24,7 +24,7 @@ _FEWEST_ROWS = 2**13
 MOST_ROWS = 100_000
 
 #: Known designs from which on others than those of the base are drawn, a power of four. An earlier
-#: draw costs as much as the tight bounds of a batch, and what is near the front is looked at anyway.
+#: draw costs as much as a batch's tight bounds, and what is near the front is looked at anyway.
 _FIRST_DRAW = 64
 
 #: Best candidates whose neighbours join the pool, and how often, where the space cannot be

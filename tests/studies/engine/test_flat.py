@@ -2,7 +2,6 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +36,7 @@ executor: {{name: inline}}
 
 
 @pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How often the optimizer is asked, and how many tight bounds of designs are worked out."""
     calls = Counter[str]()
     for owner, name in ((Mobo, "ask"), (DesignProblem, "_tighten")):
@@ -48,7 +47,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counter[str]]:
             return inner(*args)
 
         monkeypatch.setattr(owner, name, counting)
-    yield calls
+    return calls
 
 
 def asked(folder: Path) -> list[dict[str, Any]]:
