@@ -2,7 +2,7 @@
 
 from bisect import insort
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -84,6 +84,8 @@ class LiveFront:
         self._objective_set = study.problem.objective_set
         self._front = GrowingFront(self._objective_set)
         self._under_way: dict[int, Trial] = {}
+        #: trials under way of which the journal tells, before anybody looks at them
+        self._unseen: dict[int, Callable[[], Trial]] = {}
         self._told: set[int] = set()
         self._corner: tuple[float, ...] = ()
         self.certified: float | None = None
@@ -115,14 +117,24 @@ class LiveFront:
         point: "Point | None",
         hardware: "Hardware",
         results: "Sequence[SoftwareResult | Crash]",
+        told: bool = False,
     ) -> None:
-        """Take the results so far of a trial that is under way; the baseline does not count."""
+        """Take the results so far of a trial that is under way; the baseline does not count.
+
+        ``told``: they are of before, where a study goes on, so nobody has to hear of them.
+        """
         if point is None or isinstance(results[-1], Crash):
             return
         known = self._under_way.get(trial)
         if known is not None and known.rounds == len(results):
             return
-        self._under_way[trial] = self._study.trial(trial, 0, point, hardware, results)
+        make = partial(self._study.trial, trial, 0, point, hardware, tuple(results))
+        if told:
+            self._told.add(trial)
+            self._unseen[trial] = make
+        else:
+            self._unseen.pop(trial, None)
+            self._under_way[trial] = make()
         self._update()
 
     def ended(self, trials: Sequence[Trial]) -> None:
@@ -130,6 +142,7 @@ class LiveFront:
         priced = [t.costs(self._objective_set) for t in trials if t.edp_js is not None]
         for trial in trials:
             self._under_way.pop(trial.number, None)
+            self._unseen.pop(trial.number, None)
             self._front.add(trial)
         self.__dict__.pop("volume", None)
         if not self._corner and priced:
@@ -138,6 +151,8 @@ class LiveFront:
 
     def _undominated(self) -> list[Trial]:
         """Return the trials under way that none that ended and none beside them dominates."""
+        self._under_way |= {trial: make() for trial, make in self._unseen.items()}
+        self._unseen.clear()
         near = front_of(list(self._under_way.values()), self._objective_set)
         return [t for t in near if not self._front.dominates(t.costs(self._objective_set))]
 
