@@ -12,11 +12,13 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .botorch_partitioning import cell_partitioning as cell_partitioning
+    from .box_decomposition import DominatedRegion as DominatedRegion
     from .features import FEATURES as FEATURES, domain_features as domain_features
     from .gp import GaussianProcess as GaussianProcess, Prior as Prior, Surrogate as Surrogate
     from .gp_fit import (
         ROUGH_NOISE_PRIOR as ROUGH_NOISE_PRIOR,
         HyperparameterCache as HyperparameterCache,
+        fitted_rows as fitted_rows,
         single_threaded_torch as single_threaded_torch,
     )
     from .posterior import EncodedDesigns as EncodedDesigns, Posterior as Posterior

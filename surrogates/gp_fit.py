@@ -15,6 +15,7 @@ from math import exp, log, pi, sqrt
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cho_solve, cholesky
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
@@ -104,7 +105,7 @@ def fit_hyperparameters(
     """
     _check(inputs, targets)
     centre, scale = float(targets.mean()), max(float(targets.std()), _MIN_SCALE)
-    rows = np.linspace(0, len(inputs) - 1, min(len(inputs), MAX_FIT_ROWS)).astype(np.int64)
+    rows = fitted_rows(len(inputs))
     lengths = (sqrt(2) + log(inputs.shape[1]) / 2, sqrt(3))
     data = _Data(inputs[rows], (targets[rows] - centre) / scale, lengths, noise)
     modes = [exp(place - spread**2) for place, spread in (lengths, noise)]
@@ -119,6 +120,11 @@ def fit_hyperparameters(
         options={"maxiter": max_iterations},
     ).x
     return Hyperparameters(found[2:].copy(), float(found[1]), float(found[0]), centre, scale)
+
+
+def fitted_rows(n: int) -> NDArray[np.int64]:
+    """Return which of ``n`` results hyperparameters are fitted to: evenly over their order."""
+    return np.linspace(0, n - 1, min(n, MAX_FIT_ROWS)).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -64,6 +64,7 @@ class Posterior:
         rules: for each rule that a trial ended by, what predicts 1 where it is broken, else 0.
         std_scale: what the deviations of objectives are multiplied by in the expected improvement;
             the less, the more designs with good means are preferred to unknown ones.
+        region: what the front dominates, where that is known.
     """
 
     processes: tuple[Surrogate | None, ...]
@@ -72,11 +73,12 @@ class Posterior:
     limits: tuple[Surrogate, ...] = ()
     rules: tuple[Surrogate, ...] = ()
     std_scale: float = 1.0
+    region: DominatedRegion | None = None
 
     @cached_property
     def dominated(self) -> DominatedRegion:
         """What the front dominates."""
-        return DominatedRegion.of(self.front, self.reference)
+        return self.region or DominatedRegion.of(self.front, self.reference)
 
     def at(self, designs: EncodedDesigns) -> "ConditionedPosterior":
         """Return the posterior at these designs, to be conditioned on them one by one."""
@@ -121,14 +123,21 @@ class Posterior:
         Where every mean is worse than the front by many deviations, all scores would be exactly 0
         and would not rank the designs.
         """
+        if not len(designs):
+            return self
+        scale = self.widened_at(designs).std_scale
+        return self if scale == self.std_scale else replace(self, std_scale=scale)
+
+    def widened_at(self, designs: EncodedDesigns) -> "ConditionedPosterior":
+        """Return :meth:`with_widened_std` at these designs, at least one."""
         corner = self.reference - np.min(self.front, axis=0, initial=np.inf)
         least = _LEAST_SCORE_SHARE * float(np.prod(np.maximum(corner, 0.0)))
-        posterior = self
-        for _ in range(_MOST_DOUBLINGS if len(designs) else 0):
-            if posterior.score(designs).max() >= least:
+        found = self.at(designs)
+        for _ in range(_MOST_DOUBLINGS):
+            if found.score().max() >= least:
                 break
-            posterior = replace(posterior, std_scale=2 * posterior.std_scale)
-        return posterior
+            found = replace(found, std_scale=2 * found.std_scale)
+        return found
 
     def condition_on_mean(self, designs: EncodedDesigns) -> "Posterior":
         """Return the posterior conditioned on the designs coming out at their means (kriging
@@ -141,8 +150,12 @@ class Posterior:
             kept &= designs.least_excess[:, i] + process.predict(designs.inputs)[0] <= 0
         for process in self.rules:
             kept &= process.predict(designs.inputs)[0] < 0.5
+        dominated = self.dominated
+        for member in mean[kept & (mean < self.reference).all(axis=1)]:
+            dominated = dominated.cut(member)
         return replace(
             self,
+            region=dominated,
             processes=tuple(
                 None if p is None else p.condition_on_mean(designs.inputs) for p in self.processes
             ),
@@ -160,7 +173,7 @@ class Posterior:
         chosen: list[int] = []
         conditioned = self.at(designs)
         while len(chosen) < min(n, len(designs)):
-            scores = conditioned.score()
+            scores = conditioned.score().copy()
             scores[chosen] = -1.0
             top = int(np.argmax(scores))
             if scores[top] <= least:
@@ -216,6 +229,10 @@ class ConditionedPosterior:
 
     def score(self) -> Floats:
         """Return :meth:`Posterior.score` of each design."""
+        return self._scores
+
+    @cached_property
+    def _scores(self) -> Floats:
         std = np.zeros_like(self.mean)
         for j, marginal in enumerate(self.objectives):
             if marginal is not None:

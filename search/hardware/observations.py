@@ -18,8 +18,8 @@ from ..seeds import derived_seed
 from .problem import Candidate, DesignProblem
 from .protocol import Observation
 
-#: Designs that are remembered as dominated; then all are forgotten.
-_MOST_DOMINATED: Final = 2**13
+#: Designs that are remembered as excluded; then all are forgotten.
+_MOST_EXCLUDED: Final = 2**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class ObservedTrials:
         self.keys: list[str] = []
         self.results: list[EvaluatedDesign] = []
         self.failures: list[tuple[Candidate, str]] = []
-        self._dominated: set[str] = set()
+        self._excluded: set[str] = set()
 
     def add(self, observations: Sequence[Observation]) -> None:
         """Take in finished trials; of those that are no candidates only the key is kept.
@@ -119,17 +119,19 @@ class ObservedTrials:
         return [i for i, on in zip(kept, on_front, strict=True) if on]
 
     def undominated(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Return the designs whose lower bounds no result that keeps the limits dominates.
+        """Return the designs whose lower bounds no result that keeps the limits dominates, and are
+        within these.
 
         The others can never improve the front (docs/hardware_search.md): it only gets better.
         """
         front = [self.results[i].values for i in self.front_rows()]
-        if len(self._dominated) > _MOST_DOMINATED:
-            self._dominated.clear()
-        rest = [c for c in candidates if c.key not in self._dominated]
-        dominated = dominated_by(front, [c.values for c in rest])
-        self._dominated.update(c.key for c, bad in zip(rest, dominated, strict=True) if bad)
-        return [c for c, bad in zip(rest, dominated, strict=True) if not bad]
+        if len(self._excluded) > _MOST_EXCLUDED:
+            self._excluded.clear()
+        rest = [c for c in candidates if c.key not in self._excluded]
+        excluded = dominated_by(front, [c.values for c in rest])
+        excluded |= np.array([any(e > 0 for e in c.least_excess) for c in rest], np.bool_)
+        self._excluded.update(c.key for c, bad in zip(rest, excluded, strict=True) if bad)
+        return [c for c, bad in zip(rest, excluded, strict=True) if not bad]
 
     def front(self) -> list[Candidate]:
         """Return the designs of :meth:`front_rows`."""

@@ -49,7 +49,7 @@ _STUDY_RULES: Final = {"area_cap", "tdp_cap", *map(limit_reason, METRICS)}
 ENUMERATE_LIMIT: Final = 20_000
 
 #: Assessments that are remembered, some kB each, and as many tight bounds; then all are forgotten.
-_MOST_REMEMBERED: Final = 2**13
+_MOST_REMEMBERED: Final = 2**12
 
 #: The same where the front is to be proven, which takes many times as long as that: about 2
 #: CPU-minutes and a gigabyte.

@@ -54,7 +54,8 @@ class HardwareOptimizer(Protocol):
     def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
         """Return up to ``n`` new feasible points, none told before or pending, none twice.
 
-        Fewer (perhaps none) means that the space has no more feasible points.
+        Fewer (perhaps none) means that the space has no more feasible points, or that the optimizer
+        knows none that bounds do not exclude.
         """
         ...
 

@@ -1,12 +1,19 @@
 """Front of a study as it grows, trials under way with what they have so far; for people alone."""
 
+from bisect import insort
 from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from operator import itemgetter
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from archloom.studies.analysis import front_of
 from archloom.studies.storage import Crash, Trial
 
 if TYPE_CHECKING:
+    from archloom.evaluators import Floats
+    from archloom.search import ObjectiveSet
     from archloom.search.software import SoftwareResult
     from archloom.space.design_space import Point
     from archloom.space.hardware import Hardware
@@ -17,6 +24,49 @@ if TYPE_CHECKING:
 _BEYOND = 1.1
 
 
+class GrowingFront:
+    """Trials that no other one dominates, one trial added at a time: as :func:`front_of` has them.
+
+    Args:
+        objective_set: objectives and limits.
+    """
+
+    def __init__(self, objective_set: "ObjectiveSet") -> None:
+        self._objective_set = objective_set
+        #: first cost, number, trial
+        self._rows: list[tuple[float, int, Trial]] = []
+        self._numbers = np.empty(0, np.int64)
+        #: [n, m], in the order in which they were added
+        self.costs: Floats = np.empty((0, len(objective_set.objectives)))
+
+    @property
+    def trials(self) -> list[Trial]:
+        """The trials, by the first objective."""
+        return [trial for *_, trial in self._rows]
+
+    def dominates(self, costs: Sequence[float]) -> bool:
+        """Whether a trial of the front is better than such costs: equal ones are not."""
+        mine = np.asarray(costs)
+        return bool(((self.costs <= mine).all(axis=1) & (self.costs < mine).any(axis=1)).any())
+
+    def add(self, trial: Trial) -> bool:
+        """Add a trial; return whether it is on the front."""
+        if not trial.keeps_limits(self._objective_set):
+            return False
+        costs = trial.costs(self._objective_set)
+        if self.dominates(costs):
+            return False
+        mine = np.asarray(costs)
+        worse = (mine <= self.costs).all(axis=1) & (mine < self.costs).any(axis=1)
+        if worse.any():
+            gone = set(self._numbers[worse].tolist())
+            self._rows = [row for row in self._rows if row[1] not in gone]
+        insort(self._rows, (costs[0], trial.number, trial), key=itemgetter(0, 1))
+        self.costs = np.vstack([self.costs[~worse], mine])
+        self._numbers = np.append(self._numbers[~worse], trial.number)
+        return True
+
+
 class LiveFront:
     """Follows a front, and tells of each design when it first is on it.
 
@@ -25,21 +75,41 @@ class LiveFront:
         tell: hears of the designs.
 
     Attributes:
-        front: of the trials that ended.
         certified: share of the greatest possible hypervolume; None while nothing is proven.
-        volume: hypervolume of ``front``; None before the first batch has ended with a front.
     """
 
     def __init__(self, study: "Study", tell: Callable[[str], None]) -> None:
         self._study = study
         self._tell = tell
+        self._objective_set = study.problem.objective_set
+        self._front = GrowingFront(self._objective_set)
         self._under_way: dict[int, Trial] = {}
+        #: trials under way of which the journal tells, before anybody looks at them
+        self._unseen: dict[int, Callable[[], Trial]] = {}
         self._told: set[int] = set()
         self._corner: tuple[float, ...] = ()
-        self.front: list[Trial] = []
-        self.shown: list[Trial] = []
         self.certified: float | None = None
-        self.volume: float | None = None
+
+    @property
+    def front(self) -> list[Trial]:
+        """The front of the trials that ended."""
+        return self._front.trials
+
+    @cached_property
+    def shown(self) -> list[Trial]:
+        """The front of these and of trials under way, with what they have so far."""
+        under_way = self._undominated()
+        if not under_way:
+            return self._front.trials
+        return front_of([*self._front.trials, *under_way], self._objective_set)
+
+    @cached_property
+    def volume(self) -> float | None:
+        """Hypervolume of ``front``; None before the first batch has ended with a front."""
+        from archloom.search import hypervolume
+
+        costs = self._front.costs
+        return hypervolume(costs, self._corner) if len(costs) and self._corner else None
 
     def note(
         self,
@@ -47,38 +117,54 @@ class LiveFront:
         point: "Point | None",
         hardware: "Hardware",
         results: "Sequence[SoftwareResult | Crash]",
+        told: bool = False,
     ) -> None:
-        """Take the results so far of a trial that is under way; the baseline does not count."""
+        """Take the results so far of a trial that is under way; the baseline does not count.
+
+        ``told``: they are of before, where a study goes on, so nobody has to hear of them.
+        """
         if point is None or isinstance(results[-1], Crash):
             return
         known = self._under_way.get(trial)
         if known is not None and known.rounds == len(results):
             return
-        self._under_way[trial] = self._study.trial(trial, 0, point, hardware, results)
+        make = partial(self._study.trial, trial, 0, point, hardware, tuple(results))
+        if told:
+            self._told.add(trial)
+            self._unseen[trial] = make
+        else:
+            self._unseen.pop(trial, None)
+            self._under_way[trial] = make()
         self._update()
 
     def ended(self, trials: Sequence[Trial]) -> None:
         """Take trials that ended in place of what they had on the way."""
-        from archloom.search import hypervolume
-
-        objective_set = self._study.problem.objective_set
+        priced = [t.costs(self._objective_set) for t in trials if t.edp_js is not None]
         for trial in trials:
             self._under_way.pop(trial.number, None)
-        self.front = front_of([*self.front, *trials], objective_set)
-        self._update()
-        costs = [trial.costs(objective_set) for trial in self.front]
-        priced = [trial.costs(objective_set) for trial in trials if trial.edp_js is not None]
+            self._unseen.pop(trial.number, None)
+            self._front.add(trial)
+        self.__dict__.pop("volume", None)
         if not self._corner and priced:
             self._corner = tuple(_BEYOND * max(column) for column in zip(*priced, strict=True))
-        self.volume = hypervolume(costs, self._corner) if costs and self._corner else None
+        self._update()
+
+    def _undominated(self) -> list[Trial]:
+        """Return the trials under way that none that ended and none beside them dominates."""
+        self._under_way |= {trial: make() for trial, make in self._unseen.items()}
+        self._unseen.clear()
+        near = front_of(list(self._under_way.values()), self._objective_set)
+        return [t for t in near if not self._front.dominates(t.costs(self._objective_set))]
 
     def _update(self) -> None:
-        objectives = self._study.problem.objective_set
-        self.shown = front_of([*self.front, *self._under_way.values()], objectives)
-        for trial in self.shown:
-            if trial.number in self._under_way and trial.number not in self._told:
+        self.__dict__.pop("shown", None)
+        if self._under_way.keys() <= self._told:
+            return
+        for trial in self._undominated():
+            if trial.number not in self._told:
                 self._told.add(trial.number)
-                texts = (o.text(trial.figure(o)) for o in objectives.objectives)
+                objectives = self._objective_set.objectives
+                texts = (o.text(trial.figure(o)) for o in objectives)
                 rounds = f"{trial.rounds}/{self._study.allocator.rounds}"
                 self._tell(
                     f"not dominated: trial {trial.number} (round {rounds}): {', '.join(texts)}"

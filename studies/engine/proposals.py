@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 #: about as many as it needs to find most of the front (docs/hardware_search.md).
 LEAD: Final = 60
 
-#: Proposals in a row that bounds may exclude before the optimizer counts as done.
+#: Proposals in a row that bounds may exclude before designs are taken out of what is open.
 REFUSALS: Final = 1000
 
 #: The same where designs out of open boxes are to follow.
@@ -71,34 +71,40 @@ class Proposals:
     def next(self, n: int, first: Sequence[Point] = (), pending: Sequence[Point] = ()) -> Asked:
         """Return up to ``n`` designs to run, and those that were proposed and are not run.
 
-        The optimizer observes the latter. No designs to run: the space has no others, or none
-        that can add to the front. ``first`` are ``n`` designs at the most that somebody wants to
-        run, whatever bounds say; ``pending`` those that run and have not ended.
+        The optimizer observes the latter. Where it knows no more designs that bounds do not
+        exclude, the others are taken out of what they leave open. No designs to run: the space has
+        no others, or none that can add to the front. ``first`` are ``n`` designs at the most that
+        somebody wants to run, whatever bounds say; ``pending`` those that run and have not ended.
         """
         chosen = list(first)
         if self._pruner.covers_space and not self._pruner.candidates_left:
-            return Asked(chosen, [], followed=False)
+            return Asked(chosen, [], 0)
         if self._exact and self._whole and self._observed >= LEAD and not chosen:
-            return Asked(self._pruner.best_candidates(n, pending), [], followed=False)
+            return Asked(self._pruner.best_candidates(n, pending), [], 0)
         refused: list[Point] = []
         most = REFUSALS if self._whole or not self._exact else FEW_REFUSALS
         while len(chosen) < n and len(refused) < most:
-            points = self._optimizer.ask(n - len(chosen), [*pending, *chosen])
-            if not points:
-                break
+            wanted = n - len(chosen)
+            points = self._optimizer.ask(wanted, [*pending, *chosen])
             excluded = [point for point in points if self._pruner.pruned(point)]
             chosen += [point for point in points if point not in excluded]
             self.refuse(excluded)
             refused += excluded
-        if not self._exact or chosen:
-            return Asked(chosen, refused, followed=False)
-        return Asked(self._pruner.best_candidates(n, pending), refused, followed=not self._whole)
+            if len(points) < wanted:
+                # there are no more, or none that the optimizer could tell from those excluded
+                break
+        left = n - len(chosen)
+        if not (left and self._pruner.covers_space):
+            return Asked(chosen, refused, 0)
+        more = self._pruner.best_candidates(left, [*pending, *chosen])
+        return Asked([*chosen, *more], refused, 0 if self._whole else left)
 
     def again(self, n: int, pending: Sequence[Point], asked: Asked) -> None:
         """Have designs proposed before, where a study goes on: what they changed changes again."""
         self.refuse(asked.refused)
         if asked.followed and not self._restored:
-            self._pruner.best_candidates(n, pending)
+            left = min(asked.followed, n)
+            self._pruner.best_candidates(left, [*pending, *asked.points[: n - left]])
 
     def refuse(self, points: Sequence[Point]) -> None:
         """Let the optimizer observe designs that are not run, again where a study goes on."""

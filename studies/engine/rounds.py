@@ -80,13 +80,14 @@ class Rounds:
     def close(self, job: Job) -> bool:
         """Let the batch know a result; return whether all results of its round are known."""
         result: SoftwareResult | Crash | None = self._decoded.pop(job, None)
+        before = result is None
         if result is None:
             found = self._history.payload(*job)
             assert found is not None, "a round is closed once it is done"
             result = found if isinstance(found, Crash) else decode(found)
         batch = self._batches[job.trial]
         over = batch.close(job.trial, result)
-        self._show(batch, job.trial, batch.results[job.trial])
+        self._show(batch, job.trial, batch.results[job.trial], before)
         return over
 
     def batch(self, job: Job) -> "Batch":
@@ -107,8 +108,14 @@ class Rounds:
         budget = self._study.allocator.budget(job.round)
         return TrialTask(batch.designs[job.trial], seed, previous, budget)
 
-    def _show(self, batch: "Batch", trial: int, results: "list[SoftwareResult | Crash]") -> None:
-        self._live.note(trial, batch.points.get(trial), batch.designs[trial], results)
+    def _show(
+        self,
+        batch: "Batch",
+        trial: int,
+        results: "list[SoftwareResult | Crash]",
+        told: bool = False,
+    ) -> None:
+        self._live.note(trial, batch.points.get(trial), batch.designs[trial], results, told)
 
 
 def label(trial: int) -> str:

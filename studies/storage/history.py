@@ -1,9 +1,9 @@
 """History of a study: the events of its journal, and the results that they hold.
 
 =============  =================================================================================
-``asked``      when, batch, the points, those that bounds exclude (``refused``, packed), whether
-               boxes were followed to them, how long the optimizer took, on wall and CPU, and
-               how long it took to learn from trials before
+``asked``      when, batch, the points, those that bounds exclude (``refused``, packed), for how
+               many designs boxes were ``followed``, how long the optimizer took, on wall and CPU,
+               and how long it took to learn from trials before
 ``advanced``   when, trial, round, the compressed result (:func:`encode`), and how long it took
 ``crashed``    when, trial, round, and the error with its traceback
 ``validated``  when, trial, position of the held-out network, and the result or the crash
@@ -22,7 +22,7 @@ import zlib
 from dataclasses import dataclass
 from itertools import count as numbers
 from time import time
-from typing import Any
+from typing import Any, Final
 
 from archloom.search.budget import Curve
 from archloom.search.software import NetworkResult, SoftwareResult, pack, unpack
@@ -101,6 +101,10 @@ def decode(payload: str) -> SoftwareResult:
         ) from None
 
 
+#: More designs than any batch has.
+ALL: Final = 2**31
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """A proposal as the journal has it.
@@ -108,12 +112,13 @@ class Asked:
     Attributes:
         points: to be run.
         refused: not to be run.
-        followed: whether open boxes were followed to the points.
+        followed: for how many designs open boxes were followed, those after the optimizer's;
+            ``ALL`` where the journal says no more than that they were.
     """
 
     points: list[Point]
     refused: list[Point]
-    followed: bool
+    followed: int
 
 
 class History:
@@ -147,7 +152,8 @@ class History:
                     refused = unpack(refused)
                 if not all(isinstance(point, dict) for point in [*points, *refused]):
                     raise TypeError("points are no objects")
-                followed = event.get("followed", False)
+                followed = event.get("followed", 0)
+                followed = ALL if followed is True else int(followed)
                 self._asked[event["batch"]] = Asked(points, refused, followed)
             case "advanced":
                 self._rounds[event["trial"], event["round"]] = str(event["payload"])
@@ -220,7 +226,7 @@ class History:
         if asked.refused:
             content["refused"] = pack(asked.refused)
         if asked.followed:
-            content["followed"] = True
+            content["followed"] = asked.followed
         learning = {"learning_cpu_seconds": round(learning_cpu_seconds, 6)}
         self._note("asked", **content, **_taken(seconds, cpu_seconds), **learning)
 

@@ -1,10 +1,12 @@
 """Encoding of designs as the arrays that surrogates predict over."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.evaluators import Floats
 from archloom.space.design_space import Point
@@ -18,6 +20,9 @@ from .candidate_pool import CandidatePool
 #: The reference lies this share of the range (of a factor e at least) above the worst value, so
 #: that the extremes of the front count as well.
 REFERENCE_MARGIN: Final = 0.1
+
+#: Results whose tight bounds are remembered: more than models are fitted to and conditioned on.
+_MOST_REMEMBERED: Final = 2**11
 
 #: Doublings of software search that span the fidelity input's unit interval.
 _FIDELITY_DOUBLINGS: Final = 8
@@ -34,22 +39,26 @@ class DesignEncoder:
     def __init__(self, problem: DesignProblem, pool: CandidatePool) -> None:
         self._problem = problem
         self._pool = pool
-        self._results: dict[bool, EncodedDesigns] = {}
-        self._tight: list[Candidate] = []
+        self._results: EncodedDesigns | None = None
+        self._tight: dict[str, Candidate] = {}
 
     def of(self, candidates: Sequence[Candidate], fidelity: Floats | float = 1.0) -> EncodedDesigns:
         """Return the candidates as arrays; 1 is the highest fidelity observed."""
+        n = len(candidates)
+        inputs = self._pool.inputs(candidates) if n else np.empty((0, 0))
+        return EncodedDesigns(
+            inputs=np.column_stack([inputs, np.broadcast_to(fidelity, n)]),
+            **self._bounds(candidates),
+        )
+
+    def _bounds(self, candidates: Sequence[Candidate]) -> dict[str, Floats]:
+        """Return what is known of costs, as fields of :class:`EncodedDesigns`."""
         objective_set, n = self._problem.objective_set, len(candidates)
         least = np.array([c.values for c in candidates]).reshape(n, len(objective_set.objectives))
         excess = np.array([c.least_excess for c in candidates]).reshape(
             n, len(objective_set.limits)
         )
-        inputs = self._pool.inputs(candidates) if n else np.empty((0, 0))
-        return EncodedDesigns(
-            inputs=np.column_stack([inputs, np.broadcast_to(fidelity, n)]),
-            ln_least=np.log(least),
-            least_excess=excess,
-        )
+        return {"ln_least": np.log(least), "least_excess": excess}
 
     def at(self, points: Sequence[Point], tight: bool = False) -> EncodedDesigns:
         """Return those of the points that are candidates, with their tight bounds or the others."""
@@ -57,25 +66,36 @@ class DesignEncoder:
         found = [c for c in assessed if isinstance(c, Candidate)]
         return self.of(self.tightened(found) if tight else found)
 
-    def results(self, results: Sequence[EvaluatedDesign], tight: bool = False) -> EncodedDesigns:
-        """Return the designs of results, each at the fidelity of what was spent on it.
+    def results(
+        self,
+        results: Sequence[EvaluatedDesign],
+        rows: NDArray[np.int64] | None = None,
+        tight: bool = False,
+    ) -> EncodedDesigns:
+        """Return the designs of some results, None for all, each at the fidelity of what was spent
+        on it; with their tight bounds or the others.
 
         Those of the last call are remembered: ``results`` are always those of one study, so as many
-        are the same ones, and more begin with them.
+        are the same ones.
         """
-        known = self._results.get(tight)
-        if known is None or len(known) != len(results):
-            known = self._results[tight] = self._of_results(results, tight)
-        return known
+        if self._results is None or len(self._results) != len(results):
+            spent = np.log2([r.evaluations for r in results])
+            fidelity = 1.0 + (spent - spent.max()) / _FIDELITY_DOUBLINGS
+            self._results = self.of([r.candidate for r in results], fidelity)
+        found = self._results if rows is None else self._results[rows]
+        if not tight:
+            return found
+        chosen = results if rows is None else [results[i] for i in rows]
+        bounded = [self._of_result(r.candidate) for r in chosen]
+        return replace(found, **self._bounds(bounded))
 
-    def _of_results(self, results: Sequence[EvaluatedDesign], tight: bool) -> EncodedDesigns:
-        spent = np.log2([r.evaluations for r in results])
-        fidelity = 1.0 + (spent - spent.max()) / _FIDELITY_DOUBLINGS
-        found = [r.candidate for r in results]
-        if tight:
-            self._tight += self.tightened(found[len(self._tight) :])
-            found = self._tight[: len(found)]
-        return self.of(found, fidelity)
+    def _of_result(self, candidate: Candidate) -> Candidate:
+        """Return the design of a result with its tight bounds, which are remembered."""
+        if candidate.key not in self._tight:
+            if len(self._tight) >= _MOST_REMEMBERED:
+                self._tight.clear()
+            self._tight[candidate.key] = self._problem.tightened(candidate)
+        return self._tight[candidate.key]
 
     def tightened(self, candidates: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidates with their tight bounds (``DesignProblem.tightened``)."""

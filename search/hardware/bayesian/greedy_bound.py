@@ -48,8 +48,9 @@ class GreedyBound(ObservingOptimizer):
         chosen = []
         if pool and n:
             posterior = self._posterior().condition_on_mean(self._encoder.at(pending))
+            scores = posterior.score(self._encoder.of(pool))
             pool = self._pool.refined(
-                pool, known, lambda some: posterior.score(self._encoder.of(some))
+                pool, scores, known, lambda some: posterior.score(self._encoder.of(some))
             )
             order = posterior.best(self._encoder.of(pool), n, least=0.0)
             chosen = [pool[i] for i in order]

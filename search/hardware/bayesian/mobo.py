@@ -6,8 +6,10 @@ its own Gaussian process. So the expected hypervolume improvement has a closed f
 best of them get tight bounds, and are scored again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import Final, Literal, get_args
 
 import numpy as np
@@ -17,12 +19,14 @@ from archloom.space.design_space import Point
 from archloom.surrogates import (
     MOST_ROWS,
     ROUGH_NOISE_PRIOR,
+    DominatedRegion,
     GaussianProcess,
     HyperparameterCache,
     Posterior,
     Prior,
     Surrogate,
     farthest_points,
+    fitted_rows,
     high_fidelity,
     informative_rows,
     last_refresh,
@@ -33,7 +37,8 @@ from ...seeds import derived_seed
 from ..observations import ObservingOptimizer
 from ..problem import Candidate, DesignProblem
 from ..proposals import draw_new
-from .candidate_pool import CandidatePool
+from ..protocol import Observation
+from .candidate_pool import TRIES_PER_DESIGN, CandidatePool
 from .encoding import DesignEncoder
 from .monte_carlo import MonteCarlo
 
@@ -51,11 +56,16 @@ _START_STD: Final = 0.3
 #: no design has a score (``Posterior.with_widened_std``).
 _STD_SCALE: Final = 0.5
 
-#: Designs that get tight bounds: at first, and at the most; and designs that are ranked for the
-#: start, for each that it has.
+#: Designs that are chosen from by tight bounds; and designs that are ranked for the start, for each
+#: that it has.
 SHORTLIST: Final = 64
-_LARGEST_SHORTLIST: Final = 128
 _START_SHORTLIST: Final = 8
+
+#: Designs whose tight bounds are taken in a call, about, where most turn out to be excluded.
+_MOST_TIGHTENED: Final = 384
+
+#: Random designs that are looked at where bounds exclude the whole pool.
+_LAST_DRAWS: Final = 64
 
 
 class Mobo(ObservingOptimizer):
@@ -73,7 +83,9 @@ class Mobo(ObservingOptimizer):
 
     There are two lower bounds of each design, and a model above each: the loose one is cheap, and
     ranks the pool; the tight one takes ten times as long, and is taken of those that score best.
-    A cost is nearly proportional to it, so its model predicts better.
+    A cost is nearly proportional to it, so its model predicts better. Designs that it excludes are
+    passed over, and the next best ones looked at; where it excludes the whole pool of a large
+    space, fewer designs are proposed than were asked for.
 
     A trial that was stopped early has a cost that more search would have lowered: the logarithm
     of the evaluations spent is an input of the model, which is asked at the most spent so far.
@@ -122,6 +134,17 @@ class Mobo(ObservingOptimizer):
         self._acquisition = acquisition
         self._encoder = DesignEncoder(problem, self._pool)
         self._fits = HyperparameterCache()
+        self._fitted: dict[bool, Posterior] = {}
+
+    def tell(self, observations: Sequence[Observation]) -> None:
+        """Learn from finished trials; see ``HardwareOptimizer.tell``.
+
+        Raises:
+            ValueError: values or excesses of another number of objectives or limits.
+        """
+        super().tell(observations)
+        if any(o.values is not None or o.failure is not None for o in observations):
+            self._fitted.clear()
 
     @one_thread()
     def ask(self, n: int, pending: Sequence[Point]) -> list[Point]:
@@ -137,8 +160,18 @@ class Mobo(ObservingOptimizer):
             chosen += self._improve(n - len(chosen), in_flight, known, rng)
             known.update(c.key for c in chosen)
         if len(chosen) < n:
-            chosen += draw_new(self._problem, rng, n - len(chosen), known)
+            chosen += self._drawn(n - len(chosen), known, rng, learned)
         return [c.point for c in chosen]
+
+    def _drawn(
+        self, n: int, known: set[str], rng: np.random.Generator, learned: bool
+    ) -> list[Candidate]:
+        """Return up to ``n`` random designs; of a large space some that bounds do not exclude."""
+        if self._problem.enumerable or not learned:
+            return draw_new(self._problem, rng, n, known)
+        drawn = self._problem.sample(rng, _LAST_DRAWS, known, TRIES_PER_DESIGN * _LAST_DRAWS)
+        drawn = drawn or draw_new(self._problem, rng, n, known)
+        return list(islice(self._open(self._observations.undominated(drawn)), n))
 
     def _start(self, n: int, known: set[str]) -> list[Candidate]:
         """Return the next ``n`` designs of the start that are not known."""
@@ -188,16 +221,18 @@ class Mobo(ObservingOptimizer):
         if not pool:
             return []
         posterior = self._posterior(tight=False).condition_on_mean(self._encoder.at(in_flight))
-        posterior = posterior.with_widened_std(self._encoder.of(pool))
-        pool = self._pool.refined(pool, known, lambda some: posterior.score(self._encoder.of(some)))
-        scores = posterior.score(self._encoder.of(pool))
-        pool = [pool[i] for i in np.argsort(-scores, kind="stable")]
+        found = posterior.widened_at(self._encoder.of(pool))
+        posterior = replace(posterior, std_scale=found.std_scale)
+        pool = self._pool.refined(
+            pool, found.score(), known, lambda some: posterior.score(self._encoder.of(some))
+        )
         fitted, waiting = self._posterior(tight=True), self._encoder.at(in_flight, tight=True)
         few, best = self._shortlisted(pool, n, fitted.condition_on_mean(waiting))
         front = self._observations.front_rows()
-        if self._acquisition == "ehvi" or not front:
+        if self._acquisition == "ehvi" or not (front and few):
             return [few[i] for i in best]
-        observed = self._encoder.results(self._observations.results, tight=True)[np.array(front)]
+        rows = np.array(front, dtype=np.int64)
+        observed = self._encoder.results(self._observations.results, rows, tight=True)
         seed = int(rng.integers(2**62))
         sampled = MonteCarlo(self._acquisition, fitted, observed, seed)
         return [few[i] for i in sampled.best(self._encoder.of(few), n, waiting)]
@@ -205,49 +240,73 @@ class Mobo(ObservingOptimizer):
     def _shortlisted(
         self, pool: list[Candidate], n: int, posterior: Posterior
     ) -> tuple[list[Candidate], list[int]]:
-        """Return the first designs of a pool with tight bounds, and which ``n`` are best.
-
-        They are so many that the best are in the first quarter, where that can be had.
+        """Return the first designs of a pool that tight bounds leave open, with these, and which
+        ``n`` are best.
         """
-        count = SHORTLIST
-        while True:
-            few = self._encoder.tightened(pool[:count])
-            designs = self._encoder.of(few)
-            best = posterior.with_widened_std(designs).best(designs, n)
-            if max(best) < count // 4 or count >= min(_LARGEST_SHORTLIST, len(pool)):
-                return few, best
-            count *= 2
+        few = list(islice(self._open(pool), SHORTLIST))
+        designs = self._encoder.of(few)
+        return few, posterior.with_widened_std(designs).best(designs, n)
+
+    def _open(self, pool: Sequence[Candidate]) -> Iterator[Candidate]:
+        """Yield the designs that tight bounds do not exclude, with these, in their order; none
+        after so many that there would be no end, once one was found.
+        """
+        found = False
+        for start in range(0, len(pool), SHORTLIST):
+            if found and start >= _MOST_TIGHTENED:
+                return
+            some = self._encoder.tightened(pool[start : start + SHORTLIST])
+            for candidate in self._observations.undominated(some):
+                found = True
+                yield candidate
 
     def _posterior(self, tight: bool = True) -> Posterior:
-        """Fit the models to the results, above tight bounds or the others."""
-        results = self._observations.results
-        logs, designs = self._observations.logs(), self._encoder.results(results, tight)
+        """Return the models fitted to the results, above tight bounds or the others."""
+        if tight not in self._fitted:
+            self._fitted[tight] = self._fit(tight)
+        return self._fitted[tight]
+
+    def _fit(self, tight: bool) -> Posterior:
+        results, logs = self._observations.results, self._observations.logs()
         front = logs[np.array(self._observations.front_rows(), dtype=np.int64)]
         train = np.arange(len(logs))
         if self._update_filter == "uul":
             seed = derived_seed(self._seed, "uul")
             train = np.flatnonzero(high_fidelity(logs, self._filter_batch, seed))
         over = np.array([r.violation for r in results])[:, None]
-        rows = informative_rows(designs.inputs[train], (logs + over)[train], front)
-        above = (logs - designs.ln_least)[train]
-        excess = (np.array([r.excess for r in results]) - designs.least_excess)[train]
+        inputs = self._encoder.results(results).inputs[train]
+        rows = train[informative_rows(inputs, (logs + over)[train], front)]
+        first = train[fitted_rows(last_refresh(len(train)))]
+        some = [self._encoder.results(results, these, tight) for these in (rows, first)]
+        excess = np.array([r.excess for r in results])
 
-        def process(targets: Floats) -> GaussianProcess:
-            first = slice(last_refresh(len(train)))
-            fit = self._fits(designs.inputs[train[first]], targets[first], ROUGH_NOISE_PRIOR)
-            return GaussianProcess(designs.inputs[train[rows]], targets[rows], fit)
+        def process(targets: Floats, least: list[Floats]) -> GaussianProcess:
+            fit = self._fits(some[1].inputs, targets[first] - least[1], ROUGH_NOISE_PRIOR)
+            return GaussianProcess(some[0].inputs, targets[rows] - least[0], fit)
 
+        reference = self._reference(logs)
         return Posterior(
             processes=tuple(
-                None if known else process(above[:, j])
+                None if known else process(logs[:, j], [one.ln_least[:, j] for one in some])
                 for j, known in enumerate(self._problem.objective_set.known)
             ),
             front=front,
-            reference=self._reference(logs),
-            limits=tuple(process(more) for more in excess.T),
-            rules=self._rules([results[i].candidate for i in train[rows]]),
+            reference=reference,
+            limits=tuple(
+                process(more, [one.least_excess[:, i] for one in some])
+                for i, more in enumerate(excess.T)
+            ),
+            rules=self._rules([results[i].candidate for i in rows]),
             std_scale=1.0 if self._problem.objective_set.limits else _STD_SCALE,
+            region=self._region(front, reference),
         )
+
+    def _region(self, front: Floats, reference: Floats) -> DominatedRegion:
+        """Return what the front dominates; both models have one and the same."""
+        for other in self._fitted.values():
+            if other.region is not None:
+                return other.region
+        return DominatedRegion.of(front, reference)
 
     def _reference(self, logs: Floats) -> Floats:
         """Return a corner above all results, and above the front of the bounds, raised by as

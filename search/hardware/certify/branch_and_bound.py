@@ -30,6 +30,9 @@ _NO_FRONT: Final = 1e6
 #: Cuts of a parameter after which what they gained decides whether it is cut.
 TRIALS: Final = 8
 
+#: Boxes whose margins are worked out at a time.
+_LOOKED_AT: Final = 64
+
 #: Boxes that are followed down to a single design, for each design that is asked for.
 _DIVES: Final = 16
 
@@ -68,6 +71,8 @@ class BoxBranchAndBound:
         self._bounds = BoxBounds(problem, structure)
         self._front: Floats = np.empty((0, len(problem.objective_set.objectives)))
         self._settled: list[tuple[int, ...]] = []
+        #: the same as an array, while nothing was settled since
+        self._settled_at: NDArray[np.int64] | None = None
         self._table = BoxTable(len(self._boxed.whole), self._front.shape[1])
         #: for each parameter what cuts of it gained, and how many there were
         self._gains: dict[int, tuple[float, int]] = {}
@@ -83,7 +88,7 @@ class BoxBranchAndBound:
         """Record that a design was measured: it is open no more."""
         positions = self._boxed.positions(self._boxed.space.canonical(point))
         self._settled.append(positions)
-        self._points = None
+        self._points = self._settled_at = None
         self._table.settle(np.array(positions, np.int32))
 
     def hold_against(self, front: Floats) -> None:
@@ -157,18 +162,14 @@ class BoxBranchAndBound:
         gains = {int(i): (float(gain), int(count)) for i, (gain, count) in state["gains"]}
         infeasible = int(state["infeasible"])
         self._table.restore(state["open"])
-        self._points = None
+        self._points = self._settled_at = None
         self.infeasible, self._settled, self._gains = infeasible, settled, gains
 
     def _dive(self, expected: Floats, known: Collection[str]) -> BoundedBox | None:
         """Follow the best box; return a design that may add to the front and is not known."""
-        rows = self._table.rows()
-        rows = rows[[not leaf or self._unknown(r, known) for r, leaf in self._with_leaves(rows)]]
-        if not len(rows):
+        row = self._foremost(expected, known)
+        if row is None:
             return None
-        bounds, starts = self._table.bounds(rows)
-        margins = np.maximum.reduceat(self._margins_of(np.log(bounds), expected), starts)
-        row = int(rows[margins.argmax()])
         if self._table.leaves(np.array([row]))[0]:
             return self._bounds.known(self._table.box(row))
         best = self._table.take(row)
@@ -188,8 +189,30 @@ class BoxBranchAndBound:
         self._keep(kept, measured)
         return kept if kept.design.key not in known else None
 
-    def _with_leaves(self, rows: NDArray[np.int64]) -> list[tuple[int, bool]]:
-        return list(zip(rows.tolist(), self._table.leaves(rows).tolist(), strict=True))
+    def _foremost(self, expected: Floats, known: Collection[str]) -> int | None:
+        """Return the row of the box with the largest margin, none of a design that is known.
+
+        Margins only fall as the front grows, so those of before tell where to stop looking.
+        """
+        rows, most = self._table.by_margin()
+        found, best = None, -inf
+        for start in range(0, len(rows), _LOOKED_AT):
+            if most[start] <= best:
+                break
+            some = rows[start : start + _LOOKED_AT]
+            bounds, starts = self._table.bounds(some)
+            logs = np.log(bounds)
+            alone = _margins_to(self._front, logs)
+            self._table.lower(some, np.maximum.reduceat(alone, starts))
+            margins = np.minimum(alone, _margins_to(expected, logs)) if len(expected) else alone
+            margins, leaves = np.maximum.reduceat(margins, starts), self._table.leaves(some)
+            for i in np.argsort(-margins, kind="stable"):
+                if margins[i] <= best:
+                    break
+                if not leaves[i] or self._unknown(int(some[i]), known):
+                    found, best = int(some[i]), float(margins[i])
+                    break
+        return found
 
     def _unknown(self, row: int, known: Collection[str]) -> bool:
         """Whether the design of a leaf is not known."""
@@ -214,14 +237,17 @@ class BoxBranchAndBound:
 
     def _keep(self, leaf: BoundedBox, measured: int) -> None:
         """Keep the tight bounds of a single design."""
-        kept = OpenBox(leaf.box, leaf.slices, leaf.bounds, leaf.tight, measured, 0.0)
+        margin = float(self._margins(leaf).max())
+        kept = OpenBox(leaf.box, leaf.slices, leaf.bounds, leaf.tight, measured, margin)
         self._table.push(kept, leaf=True)
 
     def _measured_in(self, part: Box, whole: int) -> int:
         """Return how many measured designs a part of a box has that has ``whole``."""
         if not whole:
             return 0
-        at, runs = np.array(self._settled), np.array(part)
+        if self._settled_at is None:
+            self._settled_at = np.array(self._settled)
+        at, runs = self._settled_at, np.array(part)
         return int(((runs[:, 0] <= at) & (at < runs[:, 1])).all(axis=1).sum())
 
     def _tightened(self, found: BoundedBox) -> BoundedBox | None:
@@ -278,10 +304,14 @@ class BoxBranchAndBound:
         return self._margins_of(found.logs, expected)
 
     def _margins_of(self, logs: Floats, expected: Floats | None) -> Floats:
-        front = self._front
-        if expected is not None and len(expected):
-            front = np.vstack([front, expected])
-        if not len(front):
-            return np.asarray(_NO_FRONT - logs.sum(axis=1))
-        ahead = (front[:, None] - logs).max(axis=2)
-        return np.asarray(ahead.min(axis=0))
+        margins = _margins_to(self._front, logs)
+        if expected is None or not len(expected):
+            return margins
+        return np.minimum(margins, _margins_to(expected, logs))
+
+
+def _margins_to(front: Floats, logs: Floats) -> Floats:
+    if not len(front):
+        return np.asarray(_NO_FRONT - logs.sum(axis=1))
+    ahead = (front[:, None] - logs).max(axis=2)
+    return np.asarray(ahead.min(axis=0))

@@ -16,6 +16,9 @@ from ...pareto import dominated_by
 #: Rows that a table has room for at first.
 _ROOM: Final = 64
 
+#: Least margin of a leaf as the table has it: 0 would be that of no leaf.
+_LEAST_MARGIN: Final = 1e-300
+
 #: Most bytes that an array of a state is unpacked to; those of a million boxes fit.
 _MOST_BYTES: Final = 128 * 2**20
 
@@ -55,7 +58,8 @@ class BoxTable:
         self.pushed = 0
         self._boxes = self._rows = 0
         self._runs = np.empty((_ROOM, parameters, 2), np.int32)
-        #: below any priority where a box is a leaf, or gone
+        #: below 0 where a box is a leaf, or gone: of a leaf minus a margin that it does not exceed,
+        #: -1 where none is known
         self._priority = np.empty(_ROOM)
         self._order = np.empty(_ROOM, np.int64)
         self._points = np.empty(_ROOM, np.int64)
@@ -79,7 +83,7 @@ class BoxTable:
         self.pushed += not leaf
         self._runs[n] = found.box
         self._points[n] = np.prod(self._runs[n, :, 1] - self._runs[n, :, 0], dtype=np.int64)
-        self._priority[n] = -1.0 if leaf else found.priority
+        self._priority[n] = -found.priority if leaf else found.priority
         self._order[n], self._measured[n] = self.pushed, found.measured
         self._tight[n], self._leaf[n] = found.tight, leaf
         self._first[n], self._count[n] = first, count
@@ -123,8 +127,25 @@ class BoxTable:
         """Return the rows of all boxes: in their order, then leaves, as they came to the top."""
         n = self._boxes
         there = np.flatnonzero((self._priority[:n] > 0) | self._leaf[:n])
-        order = np.lexsort((self._order[there], -self._priority[there], self._leaf[there]))
+        first = np.where(self._leaf[there], 0.0, -self._priority[there])
+        order = np.lexsort((self._order[there], first, self._leaf[there]))
         return there[order]
+
+    def by_margin(self) -> tuple[NDArray[np.int64], Floats]:
+        """Return the rows of boxes and of leaves that were not measured, and what their margins
+        do not exceed: the largest first, of equals as :meth:`rows` has them.
+        """
+        rows = self.rows()
+        rows = rows[self._points[rows] > self._measured[rows]]
+        most = np.abs(self._priority[rows])
+        most[self._leaf[rows] & (most == 1.0)] = np.inf
+        order = np.argsort(-most, kind="stable")
+        return rows[order], most[order]
+
+    def lower(self, rows: NDArray[np.int64], margins: Floats) -> None:
+        """Take note of the margins of those of the rows that are leaves."""
+        leaf = self._leaf[rows]
+        self._priority[rows[leaf]] = -np.maximum(margins[leaf], _LEAST_MARGIN)
 
     def leaves(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which rows are leaves."""

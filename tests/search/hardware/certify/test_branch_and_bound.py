@@ -4,9 +4,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from archloom.evaluators.arrays import Floats
+from archloom.search.hardware.certify import branch_and_bound
 from archloom.search.hardware.certify.box_bounds import BoxBounds
 from archloom.search.hardware.certify.branch_and_bound import BoxBranchAndBound
+from archloom.search.hardware.certify.open_boxes import BoxTable
 from archloom.search.hardware.certify.pruning import DominancePruner
 from archloom.search.hardware.problem import DesignProblem
 from archloom.search.objectives import METRICS, Limit, Objective, ObjectiveSet
@@ -197,6 +201,43 @@ def test_points_are_counted_exactly_in_a_space_of_a_million_million() -> None:
     designs = pruner.best_candidates(3)
     assert len({problem.space.point_key(p) for p in designs}) == 3
     assert not any(pruner.pruned(p) for p in designs)
+
+
+def test_the_foremost_box_is_that_of_looking_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Margins of before, which only fall, tell where to stop looking: fewer boxes are looked at."""
+    monkeypatch.setattr(branch_and_bound, "_LOOKED_AT", 4)
+    seen: list[int] = []
+    inner = BoxTable.lower
+
+    def lower(table: BoxTable, rows: NDArray[np.int64], margins: Floats) -> None:
+        seen.extend(rows.tolist())
+        inner(table, rows, margins)
+
+    monkeypatch.setattr(BoxTable, "lower", lower)
+    problem = DesignProblem(HardwareSpace.load("casco_edge"), TINY, 8.0, 2.0)
+    boxes, rng, front = BoxBranchAndBound(problem), np.random.default_rng(3), []
+    looked_at = every = 0
+    known: set[str] = set()
+    for candidate in problem.sample(rng, 24, (), 2000):
+        front.append(np.array(candidate.values) * rng.uniform(1.05, 1.3, 3))
+        boxes.hold_against(np.array(front)[non_dominated(front)])
+        boxes.refine(8)
+        known.update(problem.space.point_key(p) for p in boxes.designs(2, known)[:1])
+        expected = np.log(np.array(candidate.values)[None] * 1.02)
+        rows = boxes._table.rows()
+        leaves = boxes._table.leaves(rows)
+        both = zip(rows.tolist(), leaves, strict=True)
+        rows = rows[[not leaf or boxes._unknown(row, known) for row, leaf in both]]
+        bounds, starts = boxes._table.bounds(rows)
+        ahead = np.vstack([boxes._front, expected])[:, None] - np.log(bounds)
+        margins = np.maximum.reduceat(ahead.max(axis=2).min(axis=0), starts)
+        seen.clear()
+        row = boxes._foremost(expected, known)
+        assert row is not None
+        assert margins[list(rows).index(row)] == margins.max()
+        looked_at, every = looked_at + len(seen), every + len(rows)
+    assert leaves.any()
+    assert looked_at < every / 2
 
 
 def test_the_same_calls_end_in_the_same_boxes(tmp_path: Path) -> None:
