@@ -33,9 +33,9 @@ _TOO_LONG: Final = f"has over {_MOST_CHARACTERS} characters"
 #: characters of a number; larger ones take time that grows with their square to read, and are none
 _LONGEST_NUMBER: Final = 100
 
-#: what PyYAML and libyaml read alike, beside comments: plain text without tags, of which they refuse
-#: different ones, without "?", after which they see the end on different lines, and without "#"
-#: right after the sign of a block, which PyYAML refuses
+#: what PyYAML and libyaml read alike, beside comments: plain text without tags, of which they
+#: refuse different ones, without "?", after which they see the end on different lines, and without
+#: "#" right after the sign of a block, which PyYAML refuses
 _USUAL: Final = re.compile(r"(?s)(?!.*[|>][-+\d]*#)[\n \"->@-~]*")
 _COMMENT: Final = re.compile(r"(?m)(?:^| )#[ -~]*$")
 
