@@ -162,10 +162,12 @@ class PlainLoader(yaml.SafeLoader):
         self._around: list[str] = []
         self._count = 0
         if fast:
+            # imported here, for there may be none
+            from yaml._yaml import CParser
+
             # the same events, from C
-            parser: Any = yaml.cyaml.CParser(text)
-            self.check_event, self.get_event = parser.check_event, parser.get_event
-            self.peek_event = parser.peek_event
+            parser, names = CParser(text), ("check_event", "get_event", "peek_event")
+            vars(self).update({name: getattr(parser, name) for name in names})
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
         """Compose the next node; see ``yaml.composer.Composer``."""
