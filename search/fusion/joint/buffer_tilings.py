@@ -154,6 +154,7 @@ class BufferTilings:
         self._tiling = tiling
         self._first: dict[int, tuple[PlacedTiling, ...]] = {}
         self._even: dict[tuple[int, tuple[int, ...]], tuple[PlacedTiling, ...]] = {}
+        self._least: dict[tuple[int, tuple[int, ...]], int] = {}
         self._owners = [network.weight_owner(i) for i in range(len(network.layers))]
         self._weight_words = [layer.weight_words for layer in network.layers]
         self._weights: dict[int, _Weights] = {}
@@ -204,6 +205,12 @@ class BufferTilings:
             kind: of edges, with several layers.
             sides: of tiles as in :meth:`even`; none for bands as in :meth:`first`.
         """
+        found = self._least.get((kind, sides))
+        if found is None:
+            found = self._least[kind, sides] = self._least_weight_words(kind, sides)
+        return found
+
+    def _least_weight_words(self, kind: int, sides: tuple[int, ...]) -> int:
         if self.blocked(kind):
             return -1
         place = self._place(kind)

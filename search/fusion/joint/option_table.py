@@ -157,25 +157,26 @@ class OptionTable:
     def set_moved(self, rows: Sequence[int], moved: Floats) -> bool:
         """Put nearer estimates of what moves, float64[n, 2], in the place of those of some rows;
         whether energy or cycles of any become less."""
-        known, less = len(self._figures.now), False
-        for row, estimate in zip(rows, moved, strict=True):
-            self._moved.now[row, :2] = estimate
-            if row < known:
-                now = self._worked_out(row, row + 1)[0]
-                less |= bool((now < self._figures.now[row]).any())
-                self._figures.now[row] = now
+        numbers = np.array(rows, np.int64)
+        self._moved.now[numbers, :2] = moved
+        known = numbers[numbers < len(self._figures.now)]
+        if not len(known):
+            return False
+        now = self._worked_out(known)
+        less = bool((now < self._figures.now[known]).any())
+        self._figures.now[known] = now
         return less
 
     def alone(self, row: int) -> None:
         """Mark a row as one that stands for its own option only."""
         self._rough.now[row] = 0.0
         if row < len(self._figures.now):
-            self._figures.now[row] = self._worked_out(row, row + 1)[0]
+            self._figures.now[row] = self._worked_out(np.array([row]))[0]
 
     def settle(self, row: int, cost: GroupCost) -> None:
         """Put a cost in the place of an estimate, and learn from it."""
         group = self.way(row).group
-        layers = self._layers_of(row, row + 1)
+        layers = self._layers_of(row)
         columns, (least_pj, least_cycles) = self._layers.now[layers], self._least.now[layers].T
         members = np.searchsorted(columns, self._columns.of(group))
         # what is spent besides on DRAM, by how much each layer takes on the chip
@@ -205,7 +206,7 @@ class OptionTable:
             self.changes += 1
         known = len(self._figures.now)
         if known < len(self.ways):
-            self._figures.add(self._worked_out(known, len(self.ways)))
+            self._figures.add(self._worked_out(np.arange(known, len(self.ways))))
         figures: Floats = self._figures.now
         return figures
 
@@ -221,15 +222,18 @@ class OptionTable:
         """float64[columns, 2], ratios of energy and cycles."""
         return np.stack([ratios.factors(optimism) for ratios in self._ratios], axis=1)
 
-    def _layers_of(self, first: int, end: int) -> slice:
-        """Where the layers of some rows stand."""
-        begin = int(self._ends.now[first - 1]) if first else 0
-        return slice(begin, int(self._ends.now[end - 1]))
+    def _layers_of(self, row: int) -> slice:
+        """Where the layers of a row stand."""
+        begin = int(self._ends.now[row - 1]) if row else 0
+        return slice(begin, int(self._ends.now[row]))
 
-    def _worked_out(self, first: int, end: int) -> Floats:
-        """float64[rows, 2], :meth:`figures` of some rows."""
-        rows, layers = slice(first, end), self._layers_of(first, end)
-        starts = np.concatenate([[0], self._ends.now[first : end - 1] - layers.start])
+    def _worked_out(self, rows: Ints) -> Floats:
+        """float64[n, 2], :meth:`figures` of n rows."""
+        ends = self._ends.now
+        begins = np.where(rows > 0, ends[rows - 1], 0)
+        counts = ends[rows] - begins
+        starts = np.cumsum(counts) - counts
+        layers = np.repeat(begins - starts, counts) + np.arange(counts.sum())
         likely = self._least.now[layers] * self._factors.take(self._layers.now[layers], axis=0)
         energy, busy = np.add.reduceat(likely, starts).T
         moved_pj, moved_cycles, late = self._moved.now[rows].T
