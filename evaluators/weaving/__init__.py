@@ -4,7 +4,7 @@ another.
 Read ``chain.py`` (what a network's layers cost; the engines and buffers), ``ticks.py`` (both in
 whole numbers) and ``engines.py`` (the recursion that all else runs on). ``simulator.py`` gives the
 time stamps of a schedule, with ``spills.py`` where maps do not fit, ``metrics.py`` what a stream of
-queries gets; ``bounds.py`` and ``throughput.py`` say what no schedule is below or above.
+queries gets; ``bounds.py`` and :mod:`.throughput` say what no schedule is below or above.
 ``weight_stationary.py`` is a layer model without a search of mappings; ``from_plan.py`` makes
 chains of evaluated plans, on hardware that ``buffer_split.py`` splits. ``timeline.py`` is for
 pictures.
@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         ThroughputBound as ThroughputBound,
         demands as demands,
         isolated_ticks as isolated_ticks,
+        steady_rows as steady_rows,
         throughput_bound as throughput_bound,
     )
     from .ticks import (

@@ -1,0 +1,20 @@
+"""Throughput of endless queries: what no schedule is above, and what one network gets alone.
+
+``resources.py`` says for how long a query keeps each resource busy, ``periods.py`` how far queries of
+one network are apart where nothing else runs; ``bound.py`` puts both into a linear program.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .bound import (
+        ThroughputBound as ThroughputBound,
+        steady_rows as steady_rows,
+        throughput_bound as throughput_bound,
+    )
+    from .periods import isolated_ticks as isolated_ticks, rest_alone as rest_alone
+    from .resources import demands as demands
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
