@@ -28,6 +28,7 @@ from .commands import (
 )
 from .commands.compare import COMPARE_EXAMPLES, compare
 from .commands.map import MAP_EXAMPLES, map_
+from .commands.published import REPRODUCE_EXAMPLES, reproduce
 from .commands.schedule import SCHEDULE_EXAMPLES, schedule
 from .commands.serve import SERVE_EXAMPLES, serve
 from .commands.study import (
@@ -222,11 +223,11 @@ def validate(
     if as_json and as_markdown:
         raise UserError("--json and --markdown exclude each other; say one of them")
     if cases is None:
-        from .commands import show_published
+        from .commands.published import show_published
 
         sound = show_published(as_json, as_markdown, new_console())
     else:
-        from .commands import validate_cases
+        from .commands.published import validate_cases
 
         sound = validate_cases(cases, as_json, rows, new_console())
     if not sound:
@@ -239,6 +240,7 @@ app.add(weave, WEAVE_EXAMPLES)
 app.add(compare, COMPARE_EXAMPLES)
 app.add(serve, SERVE_EXAMPLES)
 app.add(copy, COPY_EXAMPLES)
+app.add(reproduce, REPRODUCE_EXAMPLES)
 
 
 @app.command_of(

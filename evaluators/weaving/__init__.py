@@ -79,6 +79,7 @@ if TYPE_CHECKING:
     )
     from .weight_stationary import (
         NPUS as NPUS,
+        Layout as Layout,
         WeightStationary as WeightStationary,
         weight_stationary_chain as weight_stationary_chain,
     )

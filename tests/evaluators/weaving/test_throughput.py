@@ -67,8 +67,8 @@ def best_vertex(rows: Floats, worth: Floats) -> float:
 
 def test_a_stretch_that_only_fetches_bounds_what_the_array_does() -> None:
     """Two convolutions of 40 ticks, then a classifier of 90 bytes, where 50 fit: 49 bytes of it are
-    there when the last convolution is done, 41 come while the array rests. The other network has 10 bytes and 2 ticks a
-    query, which cannot fill the array meanwhile."""
+    there when the last convolution is done, 41 come while the array rests. The other network has 10
+    bytes and 2 ticks a query, which cannot fill the array meanwhile."""
     work = ticks_of([[(1, 40), (1, 40), (45, 1), (45, 1)], [(10, 2)]], buffer=50)
     rows = steady_rows(work)
     assert rows[:, :3].tolist() == [[82, 92, 92], [2, 10, 10]]
