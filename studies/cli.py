@@ -80,11 +80,19 @@ def compile_(
         int | None,
         Option("--workers", least=1, help="Kernels at a time; all cores if nobody says."),
     ] = None,
+    weaving: Annotated[
+        bool,
+        Option(
+            "--weaving",
+            help="Those of networks that share a chip too: studies with tenants, archloom weave, "
+            "serve and reproduce.",
+        ),
+    ] = False,
 ) -> None:
     """Compile the kernels of studies ahead, for images and clusters; once on each machine."""
     from .commands.machine import compile_kernels
 
-    raise Exit(compile_kernels(new_console(), workers))
+    raise Exit(compile_kernels(new_console(), workers, weaving))
 
 
 @app.command_of(epilog="Example: archloom doctor; archloom doctor studies/quickstart.yaml")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         strides_of as strides_of,
         suffix_bounds as suffix_bounds,
     )
-    from .buffer_split import split_hardware as split_hardware
+    from .buffer_split import npu_of as npu_of, split_hardware as split_hardware
     from .chain import Chain as Chain, Npu as Npu, unfit_layer as unfit_layer
     from .engines import (
         DONE as DONE,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         run_layer as run_layer,
         wait_until as wait_until,
     )
-    from .from_plan import plan_chain as plan_chain
+    from .from_plan import SteadyWeightsError as SteadyWeightsError, plan_chain as plan_chain
     from .map_room import (
         MapPeak as MapPeak,
         map_peak as map_peak,
@@ -67,6 +67,7 @@ if TYPE_CHECKING:
         throughput_bound as throughput_bound,
     )
     from .ticks import (
+        TickError as TickError,
         Ticks as Ticks,
         part_counts as part_counts,
         repeated as repeated,

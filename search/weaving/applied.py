@@ -8,7 +8,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from archloom.evaluators import Bools
-from archloom.evaluators.weaving import Order, Ticks, demands
+from archloom.evaluators.weaving import Order, Ticks, demands, repeated
 
 from .rules import (
     Greedy,
@@ -85,6 +85,26 @@ class ByThresholds:
         steps = ai_mt_steps(run, rule)
         name = f"ai_mt, free {self.free:g}, lead {self.lead:g}"
         return name, Order(run.chain[:steps])
+
+
+@dataclass(frozen=True)
+class OfSome:
+    """A rule for some of the chains; the others are not served.
+
+    Attributes:
+        rule: who chooses among them.
+        served: chains that are.
+    """
+
+    rule: Rule
+    served: tuple[int, ...]
+
+    def __call__(self, work: Ticks, horizon: int) -> tuple[str, Order]:
+        """Return the order and its name."""
+        queries = np.bincount(self.served, minlength=work.chains).tolist()
+        name, order = self.rule(repeated(work, queries), horizon)
+        chain = np.array(self.served, np.int64)[order.chain]
+        return f"{name}, networks of the bound alone", Order(chain, order.release)
 
 
 def thresholds(seed: int) -> list[ByThresholds]:

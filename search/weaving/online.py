@@ -15,6 +15,7 @@ from .applied import (
     ByIdleTime,
     ByStrings,
     ByThresholds,
+    OfSome,
     Rule,
     computes_longer,
     one_after_another,
@@ -51,8 +52,8 @@ class Strings:
     Args:
         target: lead as a share of the buffer.
         fallback: whether one query each is woven with other targets and by the greedy too, and a
-            stream that gets less than 99% of its bound tries these and a plan. The result says
-            which rule it is by.
+            stream that gets less than 99% of its bound tries the networks alone that the bound
+            serves, other targets, the greedy, and a plan. The result says which rule it is by.
 
     Raises:
         ValueError: a target that is no share.
@@ -77,6 +78,12 @@ class Strings:
         """Return a stream by one target, or if that falls short by the best of the other rules."""
         limits = stream_limits(work)
         best = _fastest(work, [self._rule], limits)
+        served = tuple(np.flatnonzero(limits.bound.rates).tolist())
+        if self._others and best.share < LEAST_SHARE and len(served) < work.chains:
+            some: list[Rule] = [OfSome(rule, served) for rule in (self._rule, *self._others)]
+            best = _better(best, _fastest(work, some[:1], limits))
+            if best.share < LEAST_SHARE:
+                best = _better(best, _fastest(work, some[1:], limits))
         if self._others and best.share < LEAST_SHARE:
             best = _better(best, _fastest(work, self._others, limits))
         if self._others and best.share < LEAST_SHARE:

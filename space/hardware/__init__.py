@@ -24,6 +24,10 @@ if TYPE_CHECKING:
         StorageLevel as StorageLevel,
         pass_batch as pass_batch,
     )
-    from .rooms import Rooms as Rooms, rooms_of as rooms_of
+    from .rooms import (
+        Rooms as Rooms,
+        rooms_of as rooms_of,
+        weight_instances as weight_instances,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

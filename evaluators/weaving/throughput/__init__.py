@@ -1,7 +1,7 @@
 """Throughput of endless queries: what no schedule is above, and what one network gets alone.
 
-``resources.py`` says for how long a query keeps each resource busy, ``periods.py`` how far queries of
-one network are apart where nothing else runs; ``bound.py`` puts both into a linear program.
+``resources.py`` says for how long a query keeps each resource busy, ``periods.py`` how far queries
+of one network are apart where nothing else runs; ``bound.py`` puts both into a linear program.
 """
 
 from typing import TYPE_CHECKING
