@@ -59,13 +59,13 @@ if TYPE_CHECKING:
         makespan as makespan,
         simulated as simulated,
     )
-    from .throughput import (
+    from .throughput.bound import (
         ThroughputBound as ThroughputBound,
-        demands as demands,
-        isolated_ticks as isolated_ticks,
         steady_rows as steady_rows,
         throughput_bound as throughput_bound,
     )
+    from .throughput.periods import isolated_ticks as isolated_ticks
+    from .throughput.resources import demands as demands
     from .ticks import (
         TickError as TickError,
         Ticks as Ticks,
@@ -80,7 +80,6 @@ if TYPE_CHECKING:
     )
     from .weight_stationary import (
         NPUS as NPUS,
-        Layout as Layout,
         WeightStationary as WeightStationary,
         weight_stationary_chain as weight_stationary_chain,
     )

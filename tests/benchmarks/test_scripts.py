@@ -103,7 +103,6 @@ RUNS: Final = {
     "studies/two_networks": [INLINE],
     "weaving/schedule_gaps": ["--pairs 1 --effort 1000"],
     "weaving/speed": ["--buffers 2"],
-    "weaving/streams": ["--pairs 1"],
     "weaving/serving": ["--requests 60 --seeds 1 --loads 0.7"],
     "weaving/serving_hardware": [
         "compare --study smallest_serving.yaml --trials 2 --out runs",

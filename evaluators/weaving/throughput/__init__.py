@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .bound import (
-        ThroughputBound as ThroughputBound,
-        steady_rows as steady_rows,
-        throughput_bound as throughput_bound,
-    )
-    from .periods import isolated_ticks as isolated_ticks, rest_alone as rest_alone
-    from .resources import demands as demands
+    from .bound import steady_rows as steady_rows
+    from .periods import rest_alone as rest_alone
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -41,7 +41,7 @@ def reproduce(
 
     docs/layerweaver.md has all tables, and explains the files.
     """
-    from .reproduce import list_tables, reproduce_tables
+    from .measuring import list_tables, reproduce_tables
 
     if not tables:
         list_tables(as_json, new_console())

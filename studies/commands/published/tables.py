@@ -90,7 +90,7 @@ def _rows(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
 
 def _cell(row: Row, metric: str) -> str:
     if not row.figures:
-        return "cannot run"
+        return "cannot run" if metric == "bound_gain_percent" else ""
     value = row.figures.get(metric)
     if value is not None:
         return _text(metric, value)
@@ -121,7 +121,7 @@ def _published(results: Results) -> tuple[list[str], list[list[str]]]:
 
 def _notes(results: Results) -> Iterator[str]:
     if results.table.note:
-        yield results.table.note
+        yield results.table.note.strip()
     reasons = dict.fromkeys(reason for row in results.rows for reason in row.infeasible)
     for reason in reasons:
         yield f"Cannot run: {reason}"

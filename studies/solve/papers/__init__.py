@@ -14,11 +14,9 @@ if TYPE_CHECKING:
         read_results as read_results,
         results_text as results_text,
     )
-    from .streams import Figures as Figures, Row as Row, beside as beside, measured as measured
+    from .streams import Row as Row, beside as beside, measured as measured
     from .table_file import (
         METRICS as METRICS,
-        Published as Published,
-        StreamTable as StreamTable,
         own_tables as own_tables,
         read_table as read_table,
     )

@@ -33,15 +33,15 @@ class Results:
 
 
 def results_text(results: Results) -> str:
-    """Return a file of results; equal results are equal files."""
-    record = {
+    """Return a file of results, a line for each row; equal results are equal files."""
+    head = {
         "format": FORMAT,
         "version": results.version,
         "table": results.table.to_dict(),
         "sets": results.sets,
-        "rows": [row.to_json() for row in results.rows],
     }
-    return json.dumps(record, indent=1) + "\n"
+    rows = ",\n".join(json.dumps(row.to_json(), separators=(",", ":")) for row in results.rows)
+    return f'{json.dumps(head)[:-1]}, "rows": [\n{rows}\n]}}\n'
 
 
 def read_results(path: Path) -> Results:

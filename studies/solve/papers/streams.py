@@ -137,8 +137,12 @@ def measured(
         before: list[Row] = []
         works, reasons = _works(table, case, chosen)
         for scheduler in table.schedulers:
-            row = _row(case, scheduler, works, reasons, stages)
-            row = next((old for old in known if old.key == row[0]), None) or row[1](before)
+            key, make = _row(case, scheduler, works, reasons, stages)
+            row = next((old for old in known if old.key == key), None)
+            if row is None:
+                row = make(before)
+            else:
+                stages.advance(steps=len(chosen))
             before.append(row)
             yield row
     stages.end()
