@@ -92,7 +92,7 @@ def throughput_bound(work: Ticks, weights: Sequence[float] | Floats) -> Throughp
     used, value = rows / unit[:, None], worth / unit
     most = value.max()
     found = linprog(-value / most, A_ub=used.T, b_ub=np.ones(used.shape[1]), method="highs-ds")
-    if not found.success:
+    if found.x is None:
         raise ValueError(f"the bound on throughput was not found: {found.message}")
     prices = np.maximum(-found.ineqlin.marginals * most, 0.0)
     # raised until every chain is paid for: then weak duality holds as it stands
