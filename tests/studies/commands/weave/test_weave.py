@@ -385,12 +385,6 @@ def test_a_networks_file_is_read_once(tmp_path, monkeypatch):
     assert reads.count(path) == 1
 
 
-def test_three_networks_are_woven_without_whom_the_bound_leaves_out():
-    found = record("resnet50", "inception_v3", "bert_base:sequence_length=16", *NPU, "--stream")
-    assert found["stp_share"] > 0.999
-    assert found["rule"].endswith("networks of the bound alone")
-
-
 def test_what_the_order_within_a_network_costs_is_said():
     pair = ("vgg16", "bert_base:sequence_length=16", *NPU, "--stream")
     found = record(*pair)
