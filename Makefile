@@ -45,6 +45,7 @@ architecture: $(TEST) ## Draw the packages again in docs/architecture.md
 
 kernels: $(TEST) ## Write down again which kernels a study compiles before it begins
 	$(BIN)/python -m docs.record_kernels
+	$(BIN)/python -m docs.record_kernels weaving > /dev/null
 
 clean: ## Remove .venv and everything that tools left behind; keeps runs/
 	rm -rf $(VENV) build dist archloom.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis

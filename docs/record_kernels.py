@@ -1,4 +1,5 @@
-"""Write down which kernels a study with default software calls, and with what types.
+"""Write down which kernels a study with default software calls, and with what types; and which
+other ones networks call that share a chip.
 
 ``make kernels`` runs it; ``tests/studies/commands/machine/test_kernels.py`` fails where the list
 has become wrong.
@@ -21,6 +22,17 @@ from archloom.space.networks.registry import network
 from archloom.studies.cli import main
 from archloom.studies.commands.machine import kernels
 
+#: options of `archloom weave` that call all of its kernels
+WOVEN = (
+    ("--buffer-kib", "4096"),
+    ("--stream",),
+    ("--stream", "--scheduler", "ai_mt"),
+    ("--stream", "--scheduler", "layerweaver"),
+)
+
+#: software that takes no time
+FAST = {"software": {"fusion": "none", "mapping": "local", "mapping_evaluations": 60}}
+
 #: what makes a quickstart of two trials in one process
 SHORT = {"trials": 2, "batch_size": 2, "executor": {"name": "inline"}}
 
@@ -31,17 +43,45 @@ def called_by_a_study() -> dict[str, list[object]]:
     quickstart = Path(kernels.__file__).parents[2] / "quickstart.yaml"
     study = yaml.safe_load(quickstart.read_text("utf-8")) | SHORT
     study["optimizer"]["initial"] = 2
+    run_study(study)
+    map_many_choices()
+    return {name: list(types) for name, types in called_kernels().items()}
+
+
+def called_by_weaving() -> dict[str, list[object]]:
+    """Weave, serve, and run a study with tenants in this process; return the kernels that they
+    call beyond those of a study."""
+    pair = ("resnet50", "bert_base:sequence_length=16", "--hardware", "memory_centric", "--json")
+    for options in WOVEN:
+        run("weave", *pair, *options)
+    run("serve", *pair, "--deadline", "4x", "--shed", "1.3", "--stable", "--requests", "200")
+    pair_of_tiny = ("tiny_cnn", "tiny_mlp")
+    tenants = [{"workload": name, "deadline_ms": 10} for name in pair_of_tiny]
+    searched = {"space": "serving", "objectives": ["goodput", "stable_load", "area"]}
+    study = {"name": "shared", "seed": 1, "workloads": list(pair_of_tiny), "tenants": tenants}
+    run_study(study | searched | FAST | SHORT)
+    own = json.loads(kernels.KERNELS.read_text("utf-8"))
+    # what mappings call is those of a study, or of another search
+    names = [name for name in called_kernels() if ".weaving." in name and name not in own]
+    return {name: list(called_kernels()[name]) for name in names}
+
+
+def run_study(study: dict[str, object]) -> None:
+    """Run a study in this process."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "study.yaml")
         file.write_text(yaml.safe_dump(study), "utf-8")
-        sys.argv = ["archloom", "run", str(file), "--out", f"{folder}/run"]
-        try:
-            main()
-        except SystemExit as end:
-            if end.code:
-                raise
-    map_many_choices()
-    return {name: list(types) for name, types in called_kernels().items()}
+        run("run", str(file), "--out", f"{folder}/run")
+
+
+def run(*words: str) -> None:
+    """Run a command in this process."""
+    sys.argv = ["archloom", *words]
+    try:
+        main()
+    except SystemExit as end:
+        if end.code:
+            raise
 
 
 def map_many_choices() -> None:
@@ -58,7 +98,15 @@ def size_of_code(name: str) -> int:
     return max(file.stat().st_size for file in cached_files(name, "nbc"))
 
 
-if __name__ == "__main__":
-    found = called_by_a_study()
+def write(path: Path, found: dict[str, list[object]]) -> None:
+    """Write a list, what has most code first."""
     ordered = {name: found[name] for name in sorted(found, key=size_of_code, reverse=True)}
-    kernels.KERNELS.write_text(json.dumps(ordered, indent=1) + "\n", "utf-8")
+    path.write_text(json.dumps(ordered, indent=1) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    # of one process after another, since kernels that were called are remembered
+    if sys.argv[1:] == ["weaving"]:
+        write(kernels.WEAVING_KERNELS, called_by_weaving())
+    else:
+        write(kernels.KERNELS, called_by_a_study())

@@ -28,6 +28,7 @@ from .commands import (
 )
 from .commands.compare import COMPARE_EXAMPLES, compare
 from .commands.map import MAP_EXAMPLES, map_
+from .commands.published import REPRODUCE_EXAMPLES, reproduce
 from .commands.schedule import SCHEDULE_EXAMPLES, schedule
 from .commands.serve import SERVE_EXAMPLES, serve
 from .commands.study import (
@@ -79,11 +80,19 @@ def compile_(
         int | None,
         Option("--workers", least=1, help="Kernels at a time; all cores if nobody says."),
     ] = None,
+    weaving: Annotated[
+        bool,
+        Option(
+            "--weaving",
+            help="Those of networks that share a chip too: studies with tenants, archloom weave, "
+            "serve and reproduce.",
+        ),
+    ] = False,
 ) -> None:
     """Compile the kernels of studies ahead, for images and clusters; once on each machine."""
     from .commands.machine import compile_kernels
 
-    raise Exit(compile_kernels(new_console(), workers))
+    raise Exit(compile_kernels(new_console(), workers, weaving))
 
 
 @app.command_of(epilog="Example: archloom doctor; archloom doctor studies/quickstart.yaml")
@@ -222,11 +231,11 @@ def validate(
     if as_json and as_markdown:
         raise UserError("--json and --markdown exclude each other; say one of them")
     if cases is None:
-        from .commands import show_published
+        from .commands.published import show_published
 
         sound = show_published(as_json, as_markdown, new_console())
     else:
-        from .commands import validate_cases
+        from .commands.published import validate_cases
 
         sound = validate_cases(cases, as_json, rows, new_console())
     if not sound:
@@ -239,6 +248,7 @@ app.add(weave, WEAVE_EXAMPLES)
 app.add(compare, COMPARE_EXAMPLES)
 app.add(serve, SERVE_EXAMPLES)
 app.add(copy, COPY_EXAMPLES)
+app.add(reproduce, REPRODUCE_EXAMPLES)
 
 
 @app.command_of(

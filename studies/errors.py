@@ -33,6 +33,32 @@ class TroubleError(UserError):
     exit_code: ClassVar[int] = 4
 
 
+class AllFaults:
+    """Users' mistakes in parts that do not need each other, to be said at once."""
+
+    def __init__(self) -> None:
+        self._errors: list[UserError] = []
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Keep what is wrong inside, and go on."""
+        try:
+            yield
+        except UserError as error:
+            self._errors.append(error)
+
+    def raise_any(self) -> None:
+        """Raise all that was kept as one; alone it is raised as it is.
+
+        Raises:
+            UserError: there was something.
+        """
+        if len(self._errors) == 1:
+            raise self._errors[0]
+        if self._errors:
+            raise UserError("\n".join(map(str, self._errors)))
+
+
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
     """Turn what keeps a file from being written into one message.

@@ -1,14 +1,15 @@
 """Requests with deadlines on the NPUs of the Layerweaver paper, by policy and load.
 
     python benchmarks/weaving/serving.py [--requests 3000] [--seeds 3] [--loads .7 .85 .95]
-        [--burst 8]
+        [--burst 8] [--burst-sizes fixed] [--burst-deadline 12] [--pairs RN+BB IC+BL MN+BB]
 
 Three pairs at sequence length 16: ResNet-50 + BERT-base and Inception-v3 + BERT-large at batch 1 on
 the memory-centric NPU, MobileNetV2 + BERT-base at batch 16 on the compute-centric one, whose
 feature maps are taken to fit (in the paper the buffer grows with the batch). Rates are those that
 bound STP, times the load. Poisson arrivals have deadlines of 4 isolated times, bursts of 8 of 12.
-All policies and loads get the same requests of each seed; figures are means over the seeds, in
-brackets those of the design study that the policies come from where it prints them.
+``--burst-sizes geometric``: sizes vary, with that mean. All policies and loads get the same
+requests of each seed; figures are means over the seeds, in brackets those of the design study that
+the policies come from where it prints them.
 """
 
 import argparse
@@ -21,6 +22,7 @@ import numpy as np
 from archloom.evaluators.weaving import NPUS, Chain, weight_stationary_chain
 from archloom.search.weaving.serving import (
     Deadline,
+    Draws,
     Policy,
     Tenants,
     draws_of,
@@ -80,12 +82,15 @@ STYLES: Final = (".1f", ".1f", ".1f", ".2f")
 
 @dataclass(frozen=True)
 class Plan:
-    """What is served: requests, seeds, loads, requests of a burst."""
+    """What is served: requests, seeds, loads, requests of a burst, whether their number varies, and
+    until how many isolated times they may end."""
 
     requests: int
     seeds: int
     loads: tuple[float, ...]
     burst: int
+    varying: bool
+    deadline: float
 
 
 def chain(name: str, batch: int, npu: str) -> Chain:
@@ -93,11 +98,20 @@ def chain(name: str, batch: int, npu: str) -> Chain:
     return weight_stationary_chain(network(name, **options), NPUS[npu][1], batch)
 
 
-def tenants_of(pair: str, arrivals: str) -> Tenants:
+def tenants_of(pair: str, arrivals: str, plan: Plan) -> Tenants:
     names, batch, npu = PAIRS[pair]
-    deadline = Deadline(12 if arrivals == "bursts" else 4, isolated=True)
+    deadline = Deadline(plan.deadline if arrivals == "bursts" else 4, isolated=True)
     chains = tuple(chain(name, batch, npu) for name in names)
     return Tenants(chains, NPUS[npu][0], (deadline,) * len(chains))
+
+
+def geometric_bursts(count: int, seed: int, mean: int) -> Draws:
+    """Return draws of bursts whose sizes are geometric, each for one network."""
+    random = np.random.default_rng([seed, mean])
+    # none is smaller than 1, so that there are enough
+    sizes = random.geometric(1 / mean, count)
+    times = np.cumsum(random.exponential(mean, count))
+    return Draws(np.repeat(times, sizes)[:count], np.repeat(random.random(count), sizes)[:count])
 
 
 def figures(
@@ -106,7 +120,10 @@ def figures(
     """Return p50, p99, misses in percent, goodput and the bound on it, as means over the seeds."""
     rows = []
     for seed in range(1, plan.seeds + 1):
-        draws = draws_of(plan.requests, seed, plan.burst if arrivals == "bursts" else 1)
+        if arrivals == "bursts" and plan.varying:
+            draws = geometric_bursts(plan.requests, seed, plan.burst)
+        else:
+            draws = draws_of(plan.requests, seed, plan.burst if arrivals == "bursts" else 1)
         found = served(tenants, policy, open_requests(draws, tenants.rates * load, tenants.within))
         metrics = serving_metrics(found)
         p50, p99 = np.percentile(latencies(found), [50, 99]).tolist()
@@ -117,7 +134,7 @@ def figures(
 
 
 def lines(pair: str, arrivals: str, plan: Plan) -> Iterator[str]:
-    tenants = tenants_of(pair, arrivals)
+    tenants = tenants_of(pair, arrivals, plan)
     most = float(tenants.rates @ tenants.isolated)
     yield (
         f"\n{pair}, {arrivals}; STP is at most {most:.3f}, one network at a time serves up to load "
@@ -138,7 +155,7 @@ def lines(pair: str, arrivals: str, plan: Plan) -> Iterator[str]:
 
 
 def stable_lines(pair: str, plan: Plan) -> Iterator[str]:
-    tenants = tenants_of(pair, "poisson")
+    tenants = tenants_of(pair, "poisson", plan)
     yield f"\n{pair}, poisson: largest load with at most 1% missed, and what no policy gets above"
     for policy in POLICIES:
         found = [
@@ -156,9 +173,13 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--loads", type=float, nargs="+", default=[0.7, 0.85, 0.95])
     parser.add_argument("--burst", type=int, default=8)
+    parser.add_argument("--burst-sizes", choices=("fixed", "geometric"), default="fixed")
+    parser.add_argument("--burst-deadline", type=float, default=12)
+    parser.add_argument("--pairs", nargs="+", choices=list(PAIRS), default=list(PAIRS))
     asked = parser.parse_args()
-    plan = Plan(asked.requests, asked.seeds, tuple(asked.loads), asked.burst)
-    for pair in PAIRS:
+    loads, varying = tuple(asked.loads), asked.burst_sizes == "geometric"
+    plan = Plan(asked.requests, asked.seeds, loads, asked.burst, varying, asked.burst_deadline)
+    for pair in asked.pairs:
         for arrivals in ("poisson", "bursts"):
             for line in lines(pair, arrivals, plan):
                 print(line)

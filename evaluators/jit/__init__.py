@@ -26,5 +26,6 @@ if TYPE_CHECKING:
         helper as helper,
         lean as lean,
     )
+    from .signatures import Written as Written
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

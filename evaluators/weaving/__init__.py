@@ -4,7 +4,7 @@ another.
 Read ``chain.py`` (what a network's layers cost; the engines and buffers), ``ticks.py`` (both in
 whole numbers) and ``engines.py`` (the recursion that all else runs on). ``simulator.py`` gives the
 time stamps of a schedule, with ``spills.py`` where maps do not fit, ``metrics.py`` what a stream of
-queries gets; ``bounds.py`` and ``throughput.py`` say what no schedule is below or above.
+queries gets; ``bounds.py`` and :mod:`.throughput` say what no schedule is below or above.
 ``weight_stationary.py`` is a layer model without a search of mappings; ``from_plan.py`` makes
 chains of evaluated plans, on hardware that ``buffer_split.py`` splits. ``timeline.py`` is for
 pictures.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         strides_of as strides_of,
         suffix_bounds as suffix_bounds,
     )
-    from .buffer_split import split_hardware as split_hardware
+    from .buffer_split import npu_of as npu_of, split_hardware as split_hardware
     from .chain import Chain as Chain, Npu as Npu, unfit_layer as unfit_layer
     from .engines import (
         DONE as DONE,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
         run_layer as run_layer,
         wait_until as wait_until,
     )
-    from .from_plan import plan_chain as plan_chain
+    from .from_plan import SteadyWeightsError as SteadyWeightsError, plan_chain as plan_chain
     from .map_room import (
         MapPeak as MapPeak,
         map_peak as map_peak,
@@ -59,13 +59,15 @@ if TYPE_CHECKING:
         makespan as makespan,
         simulated as simulated,
     )
-    from .throughput import (
+    from .throughput.bound import (
         ThroughputBound as ThroughputBound,
-        demands as demands,
-        isolated_ticks as isolated_ticks,
+        steady_rows as steady_rows,
         throughput_bound as throughput_bound,
     )
+    from .throughput.periods import isolated_ticks as isolated_ticks
+    from .throughput.resources import demands as demands
     from .ticks import (
+        TickError as TickError,
         Ticks as Ticks,
         part_counts as part_counts,
         repeated as repeated,

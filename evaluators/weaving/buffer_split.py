@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Final
 
 from archloom.space import Infeasible
-from archloom.space.hardware import Hardware, StorageLevel
+from archloom.space.hardware import Hardware, StorageLevel, weight_instances
 
 from .chain import Npu
 
@@ -32,19 +32,20 @@ def split_hardware(
 ) -> SplitHardware | Infeasible:
     """Set a part of the outermost on-chip memory aside for weights, whatever that memory keeps.
 
-    Weights wait there once, spread over its instances, until their layer has run; what the running
-    layer itself keeps (tiles, copies, resident weights) has the rest. Of several instances each
-    gives the same, and the map buffer is the rest of one: footprints are those of one instance.
+    Weights wait there until their layer has run, spread over its instances, unless these are cores
+    that all need the same ones (``space/hardware/rooms.py``); what the running layer itself keeps
+    (tiles, copies, resident weights) has the rest. Of several instances each gives the same, and
+    the map buffer is the rest of one: footprints are those of one instance.
 
     Args:
         hardware: the chip.
-        weight_buffer_bytes: of all instances; None for half of that memory.
+        weight_buffer_bytes: for weights, each counted once; None for half of that memory.
     """
     if len(hardware.levels) == 1:
         hint = "weights of several networks need a memory to wait in"
         return Infeasible("no_on_chip_memory", hardware.name, 1, 0, "memory", hint)
     level = hardware.levels[-2]
-    whole = level.total_bytes * level.instances
+    whole = level.total_bytes * weight_instances(hardware, level)
     taken = int(whole * WEIGHT_SHARE) if weight_buffer_bytes is None else weight_buffer_bytes
     if not 1 <= taken < whole:
         hint = f"{level.name} holds weights and maps: leave some of it to maps"
@@ -53,15 +54,19 @@ def split_hardware(
         )
     rest = _scaled(level, Fraction(whole - taken) / Fraction(whole))
     planned = replace(hardware, levels=(*hardware.levels[:-2], rest, hardware.levels[-1]))
-    dram = hardware.levels[-1].bandwidth_words * hardware.word_bits / 8
-    npu = Npu(
-        hardware.name,
-        round(dram * hardware.frequency_mhz * 1e6),
-        round(hardware.frequency_mhz * 1e6),
-        taken,
-        int(rest.total_bytes),
+    return SplitHardware(planned, npu_of(hardware, taken, int(rest.total_bytes)))
+
+
+def npu_of(hardware: Hardware, weight_buffer_bytes: int, map_buffer_bytes: int) -> Npu:
+    """Return both engines of a chip with such buffers.
+
+    A clock that is not whole in Hz counts as the next lower whole one.
+    """
+    clock_hz = int(Fraction(hardware.frequency_mhz) * 10**6)
+    bytes_per_cycle = Fraction(hardware.levels[-1].bandwidth_words) * hardware.word_bits / 8
+    return Npu(
+        hardware.name, bytes_per_cycle * clock_hz, clock_hz, weight_buffer_bytes, map_buffer_bytes
     )
-    return SplitHardware(planned, npu)
 
 
 def _scaled(level: StorageLevel, share: Fraction) -> StorageLevel:

@@ -38,6 +38,10 @@ class _Rows:
     names: tuple[str, ...]
 
 
+class SteadyWeightsError(ValueError):
+    """A plan that keeps weights on the chip for ever cannot share it with other networks."""
+
+
 def plan_chain(cost: NetworkCost, most_rows: int = MOST_ROWS) -> Chain:
     """Return the chain of one pass of a network under an evaluated plan.
 
@@ -54,12 +58,13 @@ def plan_chain(cost: NetworkCost, most_rows: int = MOST_ROWS) -> Chain:
             needs.
 
     Raises:
-        ValueError: the plan keeps weights on the chip for ever (steady ones), where those of other
-            networks need the room; or a network that has nothing to weave.
+        SteadyWeightsError: the plan keeps weights on the chip for ever, where those of other
+            networks need the room.
+        ValueError: a network that has nothing to weave.
     """
     network = cost.network
     if any(group.group.steady for group in cost.groups):
-        raise ValueError(
+        raise SteadyWeightsError(
             f"chain {network.name}: its plan keeps weights on the chip for ever; where several "
             "networks share the buffer choose a plan that does not"
         )

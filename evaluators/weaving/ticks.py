@@ -19,6 +19,10 @@ MOST_TICKS = 2**50
 MOST_PARTS = 1_000_000
 
 
+class TickError(ValueError):
+    """Chains or requests that whole ticks cannot count, or would count for minutes."""
+
+
 class Ticks(NamedTuple):
     """Layers of chains, one after another, as kernels read them.
 
@@ -70,8 +74,9 @@ def ticked(chains: Sequence[Chain], npu: Npu, *, maps_bounded: bool = False) -> 
             batch, as Layerweaver's authors do ("Context Switch Overhead" in Section III-E).
 
     Raises:
-        ValueError: no chains, ticks that add up to more than 2**50, or a buffer that cuts layers
-            into more than :data:`MOST_PARTS`.
+        ValueError: no chains.
+        TickError: ticks that add up to more than 2**50, or a buffer that cuts layers into more than
+            :data:`MOST_PARTS`.
         InfeasibleError: a layer whose maps alone exceed a map buffer that is a limit.
     """
     if not chains:
@@ -82,7 +87,7 @@ def ticked(chains: Sequence[Chain], npu: Npu, *, maps_bounded: bool = False) -> 
                 raise InfeasibleError(why)
     count = sum(int(part_counts(chain, npu).sum()) for chain in chains)
     if count > MOST_PARTS:
-        raise ValueError(
+        raise TickError(
             f"{', '.join(chain.name for chain in chains)} on NPU {npu.name}: a weight buffer of "
             f"{npu.weight_buffer_bytes} bytes cuts their layers into {count:,} parts, at most "
             f"{MOST_PARTS:,} can be woven; give weights a larger buffer"
@@ -91,7 +96,7 @@ def ticked(chains: Sequence[Chain], npu: Npu, *, maps_bounded: bool = False) -> 
     parts = [_parts(chain, ratio, npu) for chain in chains]
     total = sum(sum(int(v) for v in p[row]) for p in parts for row in range(3))
     if total > MOST_TICKS:
-        raise ValueError(
+        raise TickError(
             f"{', '.join(chain.name for chain in chains)} on NPU {npu.name}: bytes and cycles add "
             f"up to {total} ticks of one fetched byte; at most 2**50 can be woven exactly"
         )
@@ -147,7 +152,7 @@ def _parts(chain: Chain, ratio: Fraction, npu: Npu) -> list[Ints]:
 
 def _exact(values: list[int], chain: Chain) -> Ints:
     if max(values) > MOST_TICKS:
-        raise ValueError(
+        raise TickError(
             f"chain {chain.name}: a layer takes {max(values)} ticks of one fetched byte; "
             "at most 2**50 can be woven exactly"
         )

@@ -8,13 +8,18 @@ not printed; this model is our own, and its figures are not theirs.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from archloom.space.workload import Network, is_input
+from archloom.space.workload import Layer, Network, is_input
 
 from .chain import Chain, Npu
+
+#: where weights of a convolution stand: ``taps_in_rows``: C, R and S along the rows, groups side by
+#: side; ``groups_in_turn``: the same, one group after another; ``taps_in_turn``: C along the rows
+#: alone, taps of the filter and groups one after another
+Layout: TypeAlias = Literal["taps_in_rows", "groups_in_turn", "taps_in_turn"]
 
 
 @dataclass(frozen=True)
@@ -25,12 +30,14 @@ class WeightStationary:
         rows, columns: of an array; rows add up.
         arrays: that work side by side, on other positions or images with the same weights.
         word_bytes: of a weight or a value of a map.
+        layout: of weights in an array.
     """
 
     rows: int
     columns: int
     arrays: int
     word_bytes: int = 2
+    layout: Layout = "taps_in_rows"
 
 
 #: Table I of Oh et al., HPCA 2021: 1 MXU of TPUv3 with a quarter of a board's bandwidth
@@ -46,14 +53,26 @@ NPUS: Final[Mapping[str, tuple[Npu, WeightStationary]]] = {
 }
 
 
-def weight_stationary_chain(network: Network, array: WeightStationary, batch: int = 1) -> Chain:
+def weight_stationary_chain(
+    network: Network,
+    array: WeightStationary,
+    batch: int = 1,
+    largest_map_bytes: int | None = None,
+) -> Chain:
     """Return the chain of a network's MAC layers on weight-stationary arrays.
 
     Cycles are ceil(C R S / rows) ceil(K / columns) ceil(positions x batch / arrays). Groups stand
-    block-diagonally: as many as fit along rows and columns share a pass; heads are groups. A
-    product of two maps has no weights: its second map stands in the array, and comes from the
-    chip. Vector operators cost nothing here. Maps stay on chip; footprints count inputs and
-    outputs.
+    block-diagonally: as many as fit along rows and columns share a pass; heads are groups. Other
+    layouts have more passes (:data:`Layout`). A product of two maps has no weights: its second map
+    stands in the array, and comes from the chip. Vector operators cost nothing here. Footprints
+    count inputs and outputs.
+
+    Args:
+        network: the network.
+        array: what it runs on.
+        batch: inferences of a query.
+        largest_map_bytes: maps above it are kept in DRAM, written once and read by each layer that
+            needs them; None: all maps stay on chip.
 
     Raises:
         ValueError: a network without MACs, or a batch below 1.
@@ -65,23 +84,34 @@ def weight_stationary_chain(network: Network, array: WeightStationary, batch: in
     for number, layer in enumerate(network.layers):
         if not layer.uses_macs:
             continue
-        n, g, k, c, p, q, r, s = layer.bounds
-        depth, width = c * r * s, k
-        # groups along the diagonal of the array, then passes over what is left of them
-        packed = max(1, min(g, array.rows // depth, array.columns // width))
-        passes = -(-g // packed) * -(-depth // array.rows) * -(-width // array.columns)
-        cycles = passes * -(-(p * q * n * batch) // array.arrays)
-        maps = (sum(layer.map_words) + layer.output_words) * batch
+        cycles = _passes(layer, array) * -(-(layer.p * layer.q * layer.n * batch) // array.arrays)
+        maps = [words * batch for words in (*layer.map_words, layer.output_words)]
+        moved = 0
+        if largest_map_bytes is not None:
+            moved = sum(words for words in maps if words * array.word_bytes > largest_map_bytes)
         names.append(layer.name)
-        rows.append((layer.weight_words, cycles, maps, live[number] * batch))
+        rows.append((layer.weight_words, cycles, moved, sum(maps), live[number] * batch))
     if not rows:
         raise ValueError(f"network {network.name} has no layer that runs on MACs: nothing to weave")
-    weights, cycle_counts, footprints, alive = np.array(rows, np.int64).T
-    none, word = np.zeros(len(rows), np.int64), array.word_bytes
+    weights, cycle_counts, crossing, footprints, alive = np.array(rows, np.int64).T
+    word = array.word_bytes
     # what vector operators make of the last product leaves the chip
     alive = np.append(alive[:-1], 0)
-    columns = (weights * word, cycle_counts, none, footprints * word, alive * word)
+    columns = (weights * word, cycle_counts, crossing * word, footprints * word, alive * word)
     return Chain(network.name, *columns, tuple(names))
+
+
+def _passes(layer: Layer, array: WeightStationary) -> int:
+    """Return how often weights of a layer fill the arrays."""
+    _, groups, width, channels, _, _, r, s = layer.bounds
+    depth, turns = channels * r * s, 1
+    if array.layout == "taps_in_turn":
+        depth, turns = channels, r * s
+    packed = 1
+    if array.layout == "taps_in_rows":
+        # groups along the diagonal of the array, then passes over what is left of them
+        packed = max(1, min(groups, array.rows // depth, array.columns // width))
+    return turns * -(-groups // packed) * -(-depth // array.rows) * -(-width // array.columns)
 
 
 def _live_words(network: Network) -> Sequence[int]:

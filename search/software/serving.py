@@ -19,6 +19,7 @@ from archloom.evaluators.weaving import (
     Ticks,
     alone_ticks,
     isolated_ticks,
+    npu_of,
     part_counts,
     plan_chain,
     ticked,
@@ -164,18 +165,6 @@ def _in_turn(chain: Chain, npu: Npu) -> Chain:
     nothing = np.zeros_like(moved)
     added = chain.cycles + np.array(cycles, np.int64)
     return replace(chain, weight_bytes=nothing, map_bytes=nothing, cycles=added)
-
-
-def npu_of(hardware: Hardware, weight_buffer_bytes: int, map_buffer_bytes: int) -> Npu:
-    """Return both engines of a chip with such buffers.
-
-    A clock that is not whole in Hz counts as the next lower whole one.
-    """
-    clock_hz = int(Fraction(hardware.frequency_mhz) * 10**6)
-    bytes_per_cycle = Fraction(hardware.levels[-1].bandwidth_words) * hardware.word_bits / 8
-    return Npu(
-        hardware.name, bytes_per_cycle * clock_hz, clock_hz, weight_buffer_bytes, map_buffer_bytes
-    )
 
 
 def _stable_load(woven: _Woven, sharing: Sharing) -> float:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .applied import FREE as FREE, LEAD as LEAD
     from .mixing import MixedStream as MixedStream, mixed_stream as mixed_stream
     from .protocol import WeaverFactory as WeaverFactory
     from .result import (

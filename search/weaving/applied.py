@@ -8,8 +8,9 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from archloom.evaluators import Bools
-from archloom.evaluators.weaving import Order, Ticks, demands
+from archloom.evaluators.weaving import Order, Ticks, demands, repeated
 
+from .mix_kernel import Mix, stream_order
 from .rules import (
     Greedy,
     Run,
@@ -32,6 +33,10 @@ TARGETS: Final = (0.5, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.6, 0.7, 0.8)
 #: shares of the buffer that the thresholds of ``ai_mt`` are swept over: free buffer and lead
 FREE: Final = (0.0, 0.02, 0.1, 0.2, 0.4)
 LEAD: Final = (0.01, 0.05, 0.1, 0.3, 0.6)
+
+
+#: queries that a chain may be ahead of its turn
+_AHEAD: Final = 2
 
 
 def _new(work: Ticks, horizon: int) -> Run:
@@ -85,6 +90,52 @@ class ByThresholds:
         steps = ai_mt_steps(run, rule)
         name = f"ai_mt, free {self.free:g}, lead {self.lead:g}"
         return name, Order(run.chain[:steps])
+
+
+@dataclass(frozen=True)
+class OfSome:
+    """A rule for some of the chains; the others are not served.
+
+    Attributes:
+        rule: who chooses among them.
+        served: chains that are.
+    """
+
+    rule: Rule
+    served: tuple[int, ...]
+
+    def __call__(self, work: Ticks, horizon: int) -> tuple[str, Order]:
+        """Return the order and its name."""
+        queries = np.bincount(self.served, minlength=work.chains).tolist()
+        name, order = self.rule(repeated(work, queries), horizon)
+        chain = np.array(self.served, np.int64)[order.chain]
+        return f"{name}, networks of the bound alone", Order(chain, order.release)
+
+
+@dataclass(frozen=True)
+class WithinMaps:
+    """Strings where maps are a limit: no layer runs for which maps would have to be written out.
+
+    Attributes:
+        target: lead, a share of the buffer.
+        rates: queries per tick of each chain, of endless queries.
+    """
+
+    target: float
+    rates: tuple[float, ...]
+
+    def __call__(self, work: Ticks, horizon: int) -> tuple[str, Order]:
+        """Return the order and its name."""
+        queries = np.ones(work.chains, np.int64)
+        if horizon:
+            rates = np.array(self.rates)
+            queries = np.where(rates > 0, np.maximum(1, np.rint(rates * horizon)), 0).astype(
+                np.int64
+            )
+        order = np.empty(int(queries @ np.diff(work.first)), np.int64)
+        needs = deficits(work, horizon > 0)
+        stream_order(work, Mix(queries, _AHEAD, needs, int(self.target * work.buffer)), order)
+        return f"strings within maps, target {self.target:g}", Order(order)
 
 
 def thresholds(seed: int) -> list[ByThresholds]:

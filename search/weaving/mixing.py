@@ -1,9 +1,9 @@
 """The best stream of several networks in given shares, and the most that any could do.
 
-At the shares s_m, queries of the mix at a rate r keep each resource busy for r sum s_m d_m of the
-time, where d_m are the demands of a query (:func:`archloom.evaluators.weaving.demands`). So no
-schedule's rate is above 1 / max over resources of sum s_m d_m: the linear program of
-``evaluators/weaving/throughput.py`` with the ratios of all rates given.
+At the shares s_m, queries of the mix at a rate r take r sum s_m d_m of the time in each row of the
+linear program of ``evaluators/weaving/throughput/bound.py``, where d_m are the ticks of a query
+(:func:`archloom.evaluators.weaving.steady_rows`). So no schedule's rate is above 1 / max over rows
+of sum s_m d_m: that program with the ratios of all rates given.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators import Floats, Ints
-from archloom.evaluators.weaving import Ticks, demands
+from archloom.evaluators.weaving import Ticks, steady_rows
 
 from .mix_kernel import SERIAL, Mix, stream_order
 from .rules import deficits
@@ -64,7 +64,7 @@ def mixed_stream(work: Ticks, shares: Sequence[float]) -> MixedStream:
         work: chains.
         shares: of all queries; positive, and they add up to 1.
     """
-    mix, rows = np.asarray(shares, np.float64), demands(work)
+    mix, rows = np.asarray(shares, np.float64), steady_rows(work)
     bound = 1.0 / (float((mix @ rows).max()) * (1 - _ROUNDING))
     needs = deficits(work, True)
     short = _queries(work, mix, _TRIED)

@@ -15,7 +15,9 @@ from .applied import (
     ByIdleTime,
     ByStrings,
     ByThresholds,
+    OfSome,
     Rule,
+    WithinMaps,
     computes_longer,
     one_after_another,
 )
@@ -51,8 +53,9 @@ class Strings:
     Args:
         target: lead as a share of the buffer.
         fallback: whether one query each is woven with other targets and by the greedy too, and a
-            stream that gets less than 99% of its bound tries these and a plan. The result says
-            which rule it is by.
+            stream that gets less than 99% of its bound tries the networks alone that the bound
+            serves, other targets, the greedy, and a plan. Where maps are a limit, orders that write
+            none out are tried too. The result says which rule it is by.
 
     Raises:
         ValueError: a target that is no share.
@@ -71,17 +74,35 @@ class Strings:
         """Return the shortest schedule of the targets and the greedy, or that of one target."""
         del seed
         rules = [self._rule, *self._others]
-        return _shortest(work, (rule(work, 0) for rule in rules))
+        if self._others and work.maps_bounded:
+            rules += _within_maps(())
+        found = [rule(work, 0) for rule in rules]
+        if self._others and work.maps_bounded:
+            found += one_after_another(work)
+        return _shortest(work, found)
 
     def stream(self, work: Ticks, seed: int = 0) -> Stream:
         """Return a stream by one target, or if that falls short by the best of the other rules."""
         limits = stream_limits(work)
         best = _fastest(work, [self._rule], limits)
+        if self._others and best.metrics.spilled_bytes:
+            rates = tuple(limits.bound.rates.tolist())
+            best = _better(best, _fastest(work, _within_maps(rates), limits))
+        served = tuple(np.flatnonzero(limits.bound.rates).tolist())
+        if self._others and best.share < LEAST_SHARE and len(served) < work.chains:
+            some: list[Rule] = [OfSome(rule, served) for rule in (self._rule, *self._others)]
+            best = _better(best, _fastest(work, some[:1], limits))
+            if best.share < LEAST_SHARE:
+                best = _better(best, _fastest(work, some[1:], limits))
         if self._others and best.share < LEAST_SHARE:
             best = _better(best, _fastest(work, self._others, limits))
         if self._others and best.share < LEAST_SHARE:
             best = _better(best, planned(work, limits, (4, 32), seed))
         return best
+
+
+def _within_maps(rates: tuple[float, ...]) -> list[Rule]:
+    return [WithinMaps(target, rates) for target in TARGETS]
 
 
 def _better(one: Stream, other: Stream) -> Stream:

@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 
 from archloom.evaluators import Ints
-from archloom.evaluators.weaving import Order, Ticks, demands, repeated
+from archloom.evaluators.weaving import Order, Ticks, repeated, steady_rows
 
 from .certify import begun
 from .result import Stream, StreamLimits, streamed
@@ -23,7 +23,7 @@ def counts_in_proportion(work: Ticks, limits: StreamLimits) -> Ints:
     Of all plans with rounded multiples of the bound's rates, the one whose queries are worth most
     for the time that the scarcest resource needs.
     """
-    rates, needed = limits.bound.rates, demands(work)
+    rates, needed = limits.bound.rates, steady_rows(work)
     layers = np.diff(work.first)
     per_tick = float((rates * layers).sum())
     best, counts = -1.0, np.zeros(len(rates), np.int64)

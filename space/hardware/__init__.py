@@ -26,7 +26,11 @@ if TYPE_CHECKING:
         packed as packed,
         pass_batch as pass_batch,
     )
-    from .rooms import Rooms as Rooms, rooms_of as rooms_of
+    from .rooms import (
+        Rooms as Rooms,
+        rooms_of as rooms_of,
+        weight_instances as weight_instances,
+    )
     from .weight_format import (
         BIT_PARTS as BIT_PARTS,
         packed_words as packed_words,

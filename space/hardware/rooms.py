@@ -35,7 +35,7 @@ def rooms_of(hardware: Hardware) -> Rooms | Infeasible:
         hint = "weights of several networks need a memory on the chip to wait in"
         return Infeasible("no_weight_buffer", hardware.name, 1, 0, "memory", hint)
     maps = _outermost(hardware, "inputs", "outputs")
-    waiting = _bytes(weights, "weights") * _spread(hardware, weights)
+    waiting = _bytes(weights, "weights") * weight_instances(hardware, weights)
     if maps is None:
         return Rooms(max(1, int(waiting)), 0, False)
     if maps is weights and not weights.private:
@@ -56,7 +56,8 @@ def _bytes(level: StorageLevel, tensor: str) -> float:
     return level.total_bytes
 
 
-def _spread(hardware: Hardware, level: StorageLevel) -> int:
+def weight_instances(hardware: Hardware, level: StorageLevel) -> int:
+    """Return over how many instances of a memory weights are spread that wait there."""
     cores = fusion_cores(hardware)
     each = 1 if isinstance(cores, Infeasible) else cores.count
     return max(1, level.instances // each)

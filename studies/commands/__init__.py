@@ -32,6 +32,5 @@ if TYPE_CHECKING:
         show_technologies as show_technologies,
         show_technology as show_technology,
     )
-    from .validate import show_published as show_published, validate_cases as validate_cases
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

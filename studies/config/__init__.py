@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .errors import EntryError as EntryError
+    from .errors import (
+        ConfigError as ConfigError,
+        EntryError as EntryError,
+        collecting as collecting,
+        read_document as read_document,
+    )
     from .hardware_reference import (
         ChosenHardware as ChosenHardware,
         baseline_hardware as baseline_hardware,
@@ -28,6 +33,17 @@ if TYPE_CHECKING:
     from .methods import with_method as with_method
     from .objectives import stored_objective_set as stored_objective_set
     from .objectives.entries import held_out_objectives as held_out_objectives
+    from .sections import (
+        Key as Key,
+        Reading as Reading,
+        Section as Section,
+        each as each,
+        named_one as named_one,
+        number as number,
+        text as text,
+        whole as whole,
+        word as word,
+    )
     from .selection import PICKED as PICKED, pick_rule as pick_rule, stored_pick as stored_pick
     from .start_from import StartSource as StartSource
     from .study_config import (

@@ -27,7 +27,7 @@ def network_chain(
         The chain, why the network cannot run there, or None if somebody stopped the search.
 
     Raises:
-        ValueError: a plan that keeps weights on the chip for ever.
+        SteadyWeightsError: a plan that keeps weights on the chip for ever.
     """
     seen = 0
 

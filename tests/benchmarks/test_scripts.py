@@ -104,8 +104,7 @@ RUNS: Final = {
     "studies/two_networks": [INLINE],
     "weaving/schedule_gaps": ["--pairs 1 --effort 1000"],
     "weaving/speed": ["--buffers 2"],
-    "weaving/streams": ["--pairs 1"],
-    "weaving/serving": ["--requests 60 --seeds 1 --loads 0.7"],
+    "weaving/serving": ["--requests 60 --seeds 1 --loads 0.7 --burst-sizes geometric"],
     "weaving/serving_hardware": [
         "compare --study smallest_serving.yaml --trials 2 --out runs",
         "bounds --study smallest_serving.yaml --designs 2",

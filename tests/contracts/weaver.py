@@ -38,8 +38,9 @@ class WeaverContract:
         assert again.stp == stream.metrics.stp
         assert stream.metrics.compute_active <= 1
         assert stream.metrics.memory_active <= 1
-        prices = stream.bound.compute_price + stream.bound.memory_price
-        assert abs(prices - stream.bound.value) < 1e-9
+        bound = stream.bound
+        prices = bound.compute_price + bound.memory_price + bound.order_price
+        assert abs(prices - bound.value) < 1e-9
 
     def test_the_same_seed_gives_the_same_schedules(self) -> None:
         work = random_ticks(np.random.default_rng(5), [9, 12, 4], largest=30)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from archloom.evaluators import Bools, Ints
-from archloom.evaluators.weaving import Order
+from archloom.evaluators.weaving import Order, TickError
 
 from .arrivals import networks_of
 from .kernel import serve
@@ -83,7 +83,8 @@ def served(
         log: whether to keep the order of the layers.
 
     Raises:
-        ValueError: no requests, or an arrival too late to be counted in ticks.
+        ValueError: no requests.
+        TickError: an arrival too late to be counted in ticks.
     """
     count = len(requests.arrival)
     if count == 0:
@@ -144,7 +145,7 @@ def _check(tenants: Tenants, requests: Requests, most: int) -> None:
     work = tenants.work
     busy = int(work.fetch.sum() + work.maps.sum() + work.compute.sum())
     if latest + most * busy > MOST_TICKS:
-        raise ValueError(
+        raise TickError(
             f"{most} requests up to tick {latest} may take more than 2**60 ticks of one fetched "
             "byte; serve fewer, or sooner"
         )

@@ -12,6 +12,7 @@ from archloom.evaluators.weaving import (
     Ticks,
     demands,
     isolated_ticks,
+    steady_rows,
     throughput_bound,
     ticked,
 )
@@ -113,7 +114,7 @@ class Tenants:
                 return best
             shares = tuple(1.0 / self.isolated)
         mix: Floats = np.asarray(shares, np.float64)
-        busiest = float((mix @ self.demands).max())
+        busiest = float((mix @ steady_rows(self.work)).max())
         return mix / busiest
 
     @cached_property

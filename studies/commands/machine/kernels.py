@@ -1,16 +1,18 @@
 """Command ``archloom compile``: compile kernels before a study calls them.
 
 ``kernels.json`` lists those that a study with default software calls, what takes longest first,
-each with the types of its arguments; ``make kernels`` writes it.
+each with the types of its arguments; ``weaving_kernels.json`` what else networks that share a chip
+need: studies with tenants, ``archloom weave``, ``serve`` and ``reproduce``. ``make kernels`` writes
+both.
 """
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from archloom.evaluators.jit import Compiled, Kernels, compile_ahead, missing
+from archloom.evaluators.jit import Compiled, Kernels, Written, compile_ahead, missing
 from archloom.studies.engine.progress import SILENT, Stages
 
 if TYPE_CHECKING:
@@ -19,21 +21,30 @@ if TYPE_CHECKING:
 #: kernels of a study with default software
 KERNELS: Final = Path(__file__).with_name("kernels.json")
 
+#: those that only networks need which share a chip
+WEAVING_KERNELS: Final = Path(__file__).with_name("weaving_kernels.json")
 
-def default_kernels() -> Kernels:
-    """Return the kernels that a study with default software calls."""
-    found: Kernels = json.loads(KERNELS.read_text("utf-8"))
+
+def default_kernels(weaving: bool = False) -> Kernels:
+    """Return the kernels that a study with default software calls.
+
+    Args:
+        weaving: whether several networks share a chip.
+    """
+    found: dict[str, Sequence[Written]] = json.loads(KERNELS.read_text("utf-8"))
+    if weaving:
+        found |= json.loads(WEAVING_KERNELS.read_text("utf-8"))
     return found
 
 
-def compile_kernels(console: "Console", workers: int | None) -> int:
+def compile_kernels(console: "Console", workers: int | None, weaving: bool = False) -> int:
     """Compile what is missing, say what was done, and return the exit code."""
     from archloom.studies.engine.progress import ProgressView
 
-    kernels = default_kernels()
+    kernels = default_kernels(weaving)
     wanted = missing(kernels)
     with ProgressView(console) as view:
-        done = compile_missing(view, workers)
+        done = compile_missing(view, workers, weaving=weaving)
     failed = [one for one in done if one.error]
     for one in failed:
         console.print(f"{one.name}: {one.error}", highlight=False, markup=False, soft_wrap=True)
@@ -44,7 +55,10 @@ def compile_kernels(console: "Console", workers: int | None) -> int:
 
 
 def compile_missing(
-    stages: Stages, workers: int | None = None, check: Callable[[], None] = lambda: None
+    stages: Stages,
+    workers: int | None = None,
+    check: Callable[[], None] = lambda: None,
+    weaving: bool = False,
 ) -> list[Compiled]:
     """Compile kernels that are not in the cache of this machine.
 
@@ -52,8 +66,9 @@ def compile_missing(
         stages: hear how far it is, where something is missing.
         workers: processes at a time; None for the cores that this process may use.
         check: called again and again; may raise to give up.
+        weaving: whether several networks share a chip.
     """
-    kernels = default_kernels()
+    kernels = default_kernels(weaving)
     wanted = {name: kernels[name] for name in missing(kernels)}
     if not wanted:
         return []
@@ -70,11 +85,11 @@ def compile_missing(
     return found
 
 
-def compile_here(workers: int) -> int:
+def compile_here(workers: int, weaving: bool = False) -> int:
     """Compile kernels that are not in the cache of this machine, as a node of a cluster does
     before its first task; return how many that were.
 
     Those that cannot be compiled fail where they are called. What another process compiles at the
     same time is waited for.
     """
-    return sum(not one.error for one in compile_missing(SILENT, workers))
+    return sum(not one.error for one in compile_missing(SILENT, workers, weaving=weaving))

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Annotated, Final
 
 from archloom.studies.commands.weave import (
+    MAPS,
     Batch,
     BufferKib,
     Chosen,
@@ -12,7 +13,7 @@ from archloom.studies.commands.weave import (
     Maps,
     Plan,
 )
-from archloom.studies.rendering.text import new_console
+from archloom.studies.rendering.text import known, new_console
 
 from ..options import (
     Argument,
@@ -158,21 +159,33 @@ def serve(
     Prints latencies, misses and goodput beside the bound that no policy gets above.
     docs/serving.md explains what is printed.
     """
-    from archloom.studies.commands.weave import Asked, Planning
+    from archloom.studies.commands.weave import Asked, Planning, find_chip, read_sources
 
+    from ...errors import AllFaults
     from .command import Answer, Tenancy, policy_of, serve_requests
     from .streams import Stream
+    from .wishes import read_deadlines, read_shares
 
-    answer = Answer(as_json, as_csv, plot, stable, missed)
-    stream = Stream(arrivals, load, qps, size, trace, requests, seed)
-    conduct = policy_of(policy, slack, shed, shed_at)
-    tenancy = Tenancy(
-        tuple(sources),
-        Asked(hardware, settings or (), technology, word_bits, buffer_kib),
-        Planning(plan, evaluations, mapping, mapping_evaluations),
-        batch,
-        maps,
-        tuple(shares or ()),
-        tuple(deadlines or ()),
-    )
+    faults = AllFaults()
+    with faults.collecting():
+        answer = Answer(as_json, as_csv, plot, stable, missed)
+    with faults.collecting():
+        stream = Stream(arrivals, load, qps, size, trace, requests, seed)
+    with faults.collecting():
+        conduct = policy_of(policy, slack, shed, shed_at)
+    with faults.collecting():
+        planning = Planning(plan, evaluations, mapping, mapping_evaluations)
+    with faults.collecting():
+        chip = find_chip(Asked(hardware, settings or (), technology, word_bits, buffer_kib))
+    with faults.collecting():
+        networks = read_sources(sources, batch, 1)
+        names = [network.label for network in networks]
+        with faults.collecting():
+            within = read_deadlines(deadlines or (), names)
+        with faults.collecting():
+            mix = read_shares(shares or (), names)
+    with faults.collecting():
+        known(maps, "--maps", MAPS)
+    faults.raise_any()
+    tenancy = Tenancy(tuple(networks), chip, planning, maps, mix, within)
     raise Exit(serve_requests(tenancy, stream, conduct, answer, new_console()))

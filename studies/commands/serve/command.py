@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from archloom.evaluators.weaving import TickError
 from archloom.search.weaving.serving import (
     RULES,
     SHED_AT,
+    Deadline,
     LoadPoint,
     Policy,
     Requests,
@@ -22,23 +24,20 @@ from archloom.search.weaving.serving import (
 )
 from archloom.space import Infeasible
 from archloom.studies.commands.weave import (
-    MAPS,
-    Asked,
+    Chip,
     Planning,
+    Source,
     chains_of,
     check_maps,
     effort_for,
-    find_chip,
-    read_sources,
 )
 from archloom.studies.engine.progress import ProgressView, Stages
 from archloom.studies.rendering.pictures import ENDINGS, check_picture, save_serving
 from archloom.studies.rendering.text import known, new_console, print_json, print_line
 
-from ...errors import INTERRUPTED, NOTHING_FOUND, UserError
+from ...errors import INTERRUPTED, NOTHING_FOUND, AllFaults, UserError
 from .streams import Stream, requests_of
 from .tables import print_serving, requests_csv, serving_record
-from .wishes import read_deadlines, read_shares
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -54,31 +53,23 @@ _MOST_STEPS: Final = 5_000_000
 
 @dataclass(frozen=True)
 class Tenancy:
-    """Who shares what, as users write it.
+    """Who shares what.
 
     Attributes:
         sources: networks.
         chip: what they share.
         planning: how chains are made of networks.
-        batch: inferences of a request.
         maps: ``fit``, if maps have to fit on the chip, or ``unlimited``.
-        shares: of the requests.
+        shares: of the requests; None for what bounds STP.
         deadlines: of networks.
-
-    Raises:
-        UserError: no such word for maps.
     """
 
-    sources: tuple[str, ...]
-    chip: Asked
+    sources: tuple[Source, ...]
+    chip: Chip
     planning: Planning
-    batch: int | None
     maps: str
-    shares: tuple[str, ...]
-    deadlines: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        known(self.maps, "--maps", MAPS)
+    shares: tuple[float, ...] | None
+    deadlines: tuple[Deadline | None, ...]
 
 
 @dataclass(frozen=True)
@@ -103,13 +94,19 @@ class Answer:
     missed: float | None = None
 
     def __post_init__(self) -> None:
-        if self.as_csv and self.as_json:
-            raise UserError("--csv and --json exclude each other; say one of them")
-        if self.missed is not None and not self.stable:
-            raise UserError("--missed is for --stable; say both")
-        if self.missed is not None and not 0.0 <= self.missed < 1.0:
-            raise UserError(f"--missed must be from 0 and below 1, got {self.missed:g}")
-        check_picture(self.plot, "--plot", ENDINGS)
+        faults = AllFaults()
+        with faults.collecting():
+            if self.as_csv and self.as_json:
+                raise UserError("--csv and --json exclude each other; say one of them")
+        with faults.collecting():
+            if self.missed is not None and not self.stable:
+                raise UserError("--missed is for --stable; say both")
+        with faults.collecting():
+            if self.missed is not None and not 0.0 <= self.missed < 1.0:
+                raise UserError(f"--missed must be from 0 and below 1, got {self.missed:g}")
+        with faults.collecting():
+            check_picture(self.plot, "--plot", ENDINGS)
+        faults.raise_any()
 
 
 def policy_of(rule: str, slack: float | None, shed: float | None, shed_at: str | None) -> Policy:
@@ -134,22 +131,15 @@ def tenants_of(tenancy: Tenancy, seed: int, stages: Stages) -> Tenants | Infeasi
     if somebody stopped the search of a plan.
 
     Raises:
-        UserError: a network, hardware, share or deadline that there is none of, or maps that do not
-            fit.
+        UserError: options of plans where there are none, or maps that do not fit.
     """
-    chip = find_chip(tenancy.chip)
-    sources = read_sources(tenancy.sources, tenancy.batch, 1)
-    names = [source.label for source in sources]
-    # before anything is planned
-    deadlines = read_deadlines(tenancy.deadlines, names)
-    shares = read_shares(tenancy.shares, names)
-    effort = effort_for(tenancy.planning, chip, sources, seed)
-    chains = chains_of(sources, chip, effort, stages)
+    effort = effort_for(tenancy.planning, tenancy.chip, tenancy.sources, seed)
+    chains = chains_of(tenancy.sources, tenancy.chip, effort, stages)
     if chains is None or isinstance(chains, Infeasible):
         return chains
     if tenancy.maps == "fit":
-        check_maps(chains, chip)
-    return Tenants(tuple(chains), chip.npu, deadlines, shares)
+        check_maps(chains, tenancy.chip)
+    return Tenants(tuple(chains), tenancy.chip.npu, tenancy.deadlines, tenancy.shares)
 
 
 def serve_requests(
@@ -174,7 +164,7 @@ def serve_requests(
             stable = _stable(tenants, stream, policy, answer)
             curves = _curves(tenants, stream, policy) if answer.plot is not None else {}
             view.end()
-    except ValueError as error:
+    except TickError as error:
         raise UserError(str(error)) from None
     except KeyboardInterrupt:
         print_line("stopped before all requests were served", notes)

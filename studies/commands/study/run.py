@@ -2,6 +2,7 @@
 
 import os
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from archloom.studies.config import Location, StudyConfig, argument
@@ -167,16 +168,16 @@ def _run(
     stop = StopRequest()
 
     watch = PublishedWatch(view, store)
-    exact = study.config.software.mapping in EXACT
+    exact, weaving = study.config.software.mapping in EXACT, bool(study.config.tenants)
 
     def compile_first() -> None:
         if exact:
             from archloom.studies.commands.machine import compile_missing
 
-            compile_missing(watch, choice.workers, stop.check)
+            compile_missing(watch, choice.workers, stop.check, weaving)
 
     where = (choice.workers, choice.address, stop.check, watch, compile_first)
-    start = (_prepare(exact), choice.start_s)
+    start = (_prepare(exact, weaving), choice.start_s)
     try:
         with stop, make_executor(choice.name, study.context, *where, *start) as executor:
             watch.workers = executor.workers
@@ -196,11 +197,11 @@ def _run(
     return True
 
 
-def _prepare(exact: bool) -> "Callable[[int], int]":
+def _prepare(exact: bool, weaving: bool) -> "Callable[[int], int]":
     """Return what is done on each node of a cluster before its first task."""
     from archloom.studies.commands.machine import compile_here
 
-    return compile_here if exact else lambda _: 0
+    return partial(compile_here, weaving=weaving) if exact else lambda _: 0
 
 
 def _advice(config: StudyConfig) -> list[str]:

@@ -11,7 +11,7 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .chains import chains_of as chains_of, check_maps as check_maps
-    from .chip import Asked as Asked, find_chip as find_chip
+    from .chip import Asked as Asked, Chip as Chip, find_chip as find_chip
     from .cli import WEAVE_EXAMPLES as WEAVE_EXAMPLES, weave as weave
     from .options import (
         MAPS as MAPS,
@@ -24,6 +24,6 @@ if TYPE_CHECKING:
         Plan as Plan,
     )
     from .planning import Planning as Planning, effort_for as effort_for
-    from .sources import read_sources as read_sources
+    from .sources import Source as Source, read_sources as read_sources
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

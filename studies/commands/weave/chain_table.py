@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -27,6 +28,10 @@ COLUMNS: Final = ("layer", *AMOUNTS)
 #: as of a chain
 _MOST: Final = 2**50
 
+#: bytes of a JSON file within which it says its format, as its first key
+_BEGINS: Final = 1000
+_BEGINNING: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{\s*"format"\s*:\s*"archloom chain')
+
 #: faults that one message lists
 _LISTED: Final = 12
 
@@ -45,19 +50,20 @@ class _Row:
 
 
 def is_chain_table(path: Path) -> bool:
-    """Whether a file is a table of layers, by its ending or, of JSON, by what it says.
+    """Whether a file is a table of layers, by its ending or, of JSON, by how it begins.
 
-    A JSON file that cannot be read is none; who reads networks says why.
+    A JSON file that cannot be read is none; who reads networks says why. What a network's file
+    holds is left to them, so that it is read once.
     """
     if path.suffix.lower() == ".csv":
         return True
     if path.suffix.lower() != ".json" or not path.is_file():
         return False
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+        with path.open("rb") as file:
+            return _BEGINNING.match(file.read(_BEGINS)) is not None
+    except OSError:
         return False
-    return isinstance(data, dict) and str(data.get("format", "")).startswith("archloom chain")
 
 
 def read_chain_table(path: Path) -> Chain:
@@ -153,8 +159,8 @@ def _json_rows(text: str, name: str, faults: list[str]) -> tuple[str, list[_Row]
         faults.append(f"is not JSON: {error}")
         return name, []
     known = ("format", "name", "layers")
-    if data["format"] != FORMAT:
-        faults.append(f"format: is {data['format']!r}, this version reads {FORMAT!r}")
+    if data.get("format") != FORMAT:
+        faults.append(f"format: is {data.get('format')!r}, this version reads {FORMAT!r}")
     unknown = [key for key in data if key not in known]
     faults += [f"{key}: is an unknown key; {did_you_mean(key, known)}" for key in unknown]
     if not isinstance(data.get("name", ""), str):

@@ -4,7 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
-from archloom.evaluators.weaving import Chain, unfit_layer, weight_stationary_chain
+from archloom.evaluators.weaving import (
+    Chain,
+    SteadyWeightsError,
+    unfit_layer,
+    weight_stationary_chain,
+)
 from archloom.space import Infeasible
 from archloom.studies.engine.progress import Stages
 from archloom.studies.solve import FusionEffort, network_chain
@@ -35,7 +40,7 @@ def chains_of(
             continue
         try:
             chain = _chain(source, chip, effort, stages)
-        except ValueError as error:
+        except SteadyWeightsError as error:
             raise UserError(str(error)) from None
         if chain is None:
             return None

@@ -88,15 +88,23 @@ def weave(
     active shares with a lower bound and the gap; for streams STP beside its bound and what more
     bandwidth or a faster array is worth. docs/weave.md explains what is printed.
     """
+    from ...errors import AllFaults
     from .chip import Asked, find_chip
     from .command import Output, Weaving, weave_networks
     from .planning import Planning, effort_for
     from .sources import read_sources
 
-    output = Output(as_json, as_csv, plot, trace)
-    weaving = Weaving(scheduler, stream, maps, seed)
-    chip = find_chip(Asked(hardware, settings or (), technology, word_bits, buffer_kib))
-    sources = read_sources(networks, batch)
-    planning = Planning(plan, evaluations, mapping, mapping_evaluations)
+    faults = AllFaults()
+    with faults.collecting():
+        output = Output(as_json, as_csv, plot, trace)
+    with faults.collecting():
+        weaving = Weaving(scheduler, stream, maps, seed)
+    with faults.collecting():
+        planning = Planning(plan, evaluations, mapping, mapping_evaluations)
+    with faults.collecting():
+        chip = find_chip(Asked(hardware, settings or (), technology, word_bits, buffer_kib))
+    with faults.collecting():
+        sources = read_sources(networks, batch)
+    faults.raise_any()
     effort = effort_for(planning, chip, sources, seed)
     raise Exit(weave_networks(sources, chip, effort, weaving, output, new_console()))

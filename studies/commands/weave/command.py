@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from archloom.evaluators.weaving import (
     Chain,
     Order,
+    TickError,
     map_peak,
     schedule_timeline,
     simulated,
@@ -22,7 +23,7 @@ from archloom.studies.rendering.pictures.weaving import WovenRun, save_trace, sa
 from archloom.studies.rendering.text import known, new_console, print_json, print_line
 from archloom.studies.solve import FusionEffort
 
-from ...errors import INTERRUPTED, NOTHING_FOUND, UserError
+from ...errors import INTERRUPTED, NOTHING_FOUND, AllFaults, UserError
 from .chains import chains_of, check_maps
 from .chip import Chip
 from .figures import Result, print_csv, result_record
@@ -59,10 +60,15 @@ class Output:
     trace: Path | None = None
 
     def __post_init__(self) -> None:
-        if self.as_json and self.as_csv:
-            raise UserError("--csv and --json exclude each other; say one of them")
-        check_picture(self.plot, "--plot", (".html", ".png", ".svg"))
-        check_picture(self.trace, "--trace", (".json",))
+        faults = AllFaults()
+        with faults.collecting():
+            if self.as_json and self.as_csv:
+                raise UserError("--csv and --json exclude each other; say one of them")
+        with faults.collecting():
+            check_picture(self.plot, "--plot", (".html", ".png", ".svg"))
+        with faults.collecting():
+            check_picture(self.trace, "--trace", (".json",))
+        faults.raise_any()
 
 
 @dataclass(frozen=True)
@@ -85,8 +91,12 @@ class Weaving:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        known(self.name, "--scheduler", list(WEAVERS))
-        known(self.maps, "--maps", MAPS)
+        faults = AllFaults()
+        with faults.collecting():
+            known(self.name, "--scheduler", list(WEAVERS))
+        with faults.collecting():
+            known(self.maps, "--maps", MAPS)
+        faults.raise_any()
 
     @property
     def name(self) -> str:
@@ -142,7 +152,7 @@ def _woven(
         check_maps(chains, chip)
     try:
         work = ticked(chains, chip.npu, maps_bounded=weaving.maps == "fit")
-    except ValueError as error:
+    except TickError as error:
         raise UserError(str(error)) from None
     weaver = WEAVERS[weaving.name]()
     stages.begin(f"weaving {work.first[-1]:,} layers with {weaving.name}")

@@ -169,6 +169,7 @@ def _figures(result: Result) -> Details:
             "dram_active": metrics.memory_active,
             "array_price": bound.compute_price,
             "dram_price": bound.memory_price,
+            "order_price": bound.order_price,
         }
     query = result.query
     return {

@@ -10,7 +10,7 @@ from archloom.search.software import SoftwareSettings
 from archloom.studies.rendering.text import known
 from archloom.studies.solve import FusionEffort
 
-from ...errors import UserError
+from ...errors import AllFaults, UserError
 from .chip import Chip
 from .sources import Source
 
@@ -21,12 +21,24 @@ _MAPPING: Final = "auto"
 
 @dataclass(frozen=True)
 class Planning:
-    """What a command line says of plans; None for what it does not say."""
+    """What a command line says of plans; None for what it does not say.
+
+    Raises:
+        UserError: an unknown planner or mapping search.
+    """
 
     planner: str | None = None
     evaluations: int | None = None
     mapping: str | None = None
     mapping_evaluations: int | None = None
+
+    def __post_init__(self) -> None:
+        faults = AllFaults()
+        with faults.collecting():
+            known(FUSION_SEARCHES.today(self.planner or _PLANNER), "--plan", list(FUSION_SEARCHES))
+        with faults.collecting():
+            known(self.mapping or _MAPPING, "--mapping", list(MAPPING_SEARCHES))
+        faults.raise_any()
 
     @property
     def said(self) -> list[str]:
@@ -46,11 +58,9 @@ def effort_for(
     """Return how the plans of all networks are searched.
 
     Raises:
-        UserError: an unknown planner or mapping search, or options of plans where there are none.
+        UserError: options of plans where there are none.
     """
     planner, mapping = planning.planner or _PLANNER, planning.mapping or _MAPPING
-    known(FUSION_SEARCHES.today(planner), "--plan", list(FUSION_SEARCHES))
-    known(mapping, "--mapping", list(MAPPING_SEARCHES))
     nothing = "tables hold their layers" if all(isinstance(s.what, Chain) for s in sources) else ""
     if chip.array is not None:
         nothing = f"layers of NPU {chip.npu.name} are weight-stationary and by themselves"

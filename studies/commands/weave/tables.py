@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 _MIB: Final = 2**20
 
+#: shares of a bound below which a price is rounding
+_LEAST_PRICE: Final = 1e-6
+
 #: key in JSON, heading, divisor and style of each column of a network
 _COMMON: Final = (
     ("layers", "layers", 1, ",d"),
@@ -128,7 +131,12 @@ def _prices(record: Details) -> Iterator[str]:
         f"To the bound, 1% more DRAM bandwidth is worth {percent(dram)} of STP, a 1% faster array "
         f"{percent(array)}"
     )
-    if min(array, dram) < 1e-6:
+    if (order := record["order_price"] / bound) > _LEAST_PRICE:
+        yield (
+            f"{percent(100 * order)} of the bound is set by the order of layers within a network, "
+            "which neither engine shortens alone"
+        )
+    elif min(array, dram) < _LEAST_PRICE:
         scarce = "the array" if array > dram else "DRAM"
         yield f"All networks wait for {scarce}: no order of their layers makes STP larger than 1"
     idle = [n["name"] for n in record["networks"] if not n["bound_queries_per_s"]]

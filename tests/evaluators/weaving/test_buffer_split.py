@@ -1,12 +1,14 @@
 """Memory set aside for weights: sizes by hand, and plans that still run in the rest."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
 from archloom.evaluators.weaving.buffer_split import SplitHardware, split_hardware
 from archloom.space.design_space.presets import PRESETS, preset
 from archloom.space.errors import Infeasible
+from archloom.space.hardware.rooms import weight_instances
 
 from ...cases.designs import edge
 
@@ -17,20 +19,22 @@ def test_half_of_every_presets_outermost_memory_waits_for_weights(name):
     split = split_hardware(chip)
     assert isinstance(split, SplitHardware)
     outer, rest = chip.levels[-2], split.planned.levels[-2]
-    whole = outer.total_bytes * outer.instances
+    whole = outer.total_bytes * weight_instances(chip, outer)
     assert split.npu.weight_buffer_bytes == whole / 2
     assert split.npu.map_buffer_bytes == rest.total_bytes == outer.total_bytes / 2
     assert split.npu.clock_hz == chip.frequency_mhz * 1e6
-    assert split.npu.dram_bytes_per_s == pytest.approx(chip.dram_gbytes_per_s * 1e9, rel=1e-9)
+    words = Fraction(chip.levels[-1].bandwidth_words)
+    exact = words * chip.word_bits / 8 * split.npu.clock_hz
+    assert split.npu.dram_bytes_per_s == exact
     assert replace(split.planned, levels=chip.levels) == chip
 
 
 def test_a_buffer_of_ones_own_choice_leaves_the_rest_to_plans():
     split = split_hardware(preset("tpu_v3"), 8 << 20)
     assert isinstance(split, SplitHardware)
-    # two instances of 16 MiB give 4 MiB each
+    # both cores need the same weights, so that each gives 8 MiB of its 16
     assert split.npu.weight_buffer_bytes == 8 << 20
-    assert split.planned.levels[-2].capacity_bytes == 12 << 20
+    assert split.planned.levels[-2].capacity_bytes == 8 << 20
 
 
 def test_private_buffers_are_cut_in_proportion():

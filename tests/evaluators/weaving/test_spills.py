@@ -66,7 +66,7 @@ def test_without_a_limit_or_with_room_nothing_is_written_out() -> None:
     assert simulated(grown, order).done.tolist() == simulated(plain, order).done.tolist()
     roomy = tight._replace(map_buffer=1000)
     assert makespan(roomy, order) == makespan(plain, order)
-    metrics = stream_metrics(tight, order, np.ones(2), (1.0, 1.0, 0.0))
+    metrics = stream_metrics(tight, order, np.ones(2), (1.0, 1.0, 0.0, 0.0, 0.0))
     assert metrics.spilled_bytes == simulated(tight, order).spilled_bytes
 
 

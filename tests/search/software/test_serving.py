@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from archloom.evaluators.fusion.plan import NetworkCost
+from archloom.evaluators.weaving.buffer_split import npu_of
 from archloom.evaluators.weaving.chain import Chain
 from archloom.evaluators.weaving.ticks import ticked
 from archloom.search.objectives.tenants import Tenant
@@ -18,7 +19,7 @@ from archloom.search.software.search import (
     advance,
     recorded_evaluator,
 )
-from archloom.search.software.serving import Sharing, _woven, npu_of, together_costs
+from archloom.search.software.serving import Sharing, _woven, together_costs
 from archloom.space.fusion.plan import FusionPlan
 from archloom.space.networks.registry import network
 

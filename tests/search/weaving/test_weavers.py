@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from archloom.evaluators.weaving import makespan
+from archloom.evaluators.weaving import Ticks, makespan, simulated
 from archloom.search.registry import WEAVERS
-from archloom.search.weaving.applied import ByStrings, ByThresholds
+from archloom.search.weaving.applied import ByStrings, ByThresholds, WithinMaps
 from archloom.search.weaving.offline import Beam, Exact
 from archloom.search.weaving.online import AiMt, Strings
 from archloom.search.weaving.plan import counts_in_proportion, planned
@@ -155,3 +155,50 @@ def test_four_networks_are_woven() -> None:
     assert makespan(work, woven.order) == woven.upper_ticks
     assert woven.gap < 0.05
     assert WEAVERS["exact"](effort=1000).weave(work).upper_ticks <= woven.upper_ticks
+
+
+def maps_of_two_thirds() -> Ticks:
+    """Two networks whose layers hold 40 bytes of maps, in a buffer of 60: no two can be open."""
+    work = ticks_of([[(1, 30)] * 8, [(20, 1)] * 8], buffer=60)
+    live = np.full(16, 40)
+    live[work.first[1:] - 1] = 0
+    footprint = np.full(16, 40)
+    return work._replace(footprint=footprint, live=live, map_buffer=60, maps_bounded=True)
+
+
+def test_where_maps_are_a_limit_orders_that_write_none_out_are_tried() -> None:
+    work = maps_of_two_thirds()
+    plain, best = Strings(fallback=False).stream(work), Strings().stream(work)
+    assert plain.metrics.spilled_bytes > 0
+    assert best.metrics.spilled_bytes == 0
+    assert best.rule.startswith("strings within maps, target ")
+    assert best.metrics.stp > 2 * plain.metrics.stp
+    assert best.metrics.stp <= best.bound.value
+    woven = Strings().weave(work)
+    assert simulated(work, woven.order).spilled_bytes == 0
+    assert woven.upper_ticks <= Exact().weave(work).upper_ticks * 1.05
+
+
+def test_orders_within_maps_run_every_layer_and_write_nothing_out() -> None:
+    rng = np.random.default_rng(8)
+    for number in range(60):
+        work = random_ticks(rng, rng.integers(1, 7, 1 + number % 3).tolist(), maps=number % 2 == 1)
+        footprint = rng.integers(0, 12, int(work.first[-1]))
+        live = np.minimum(footprint, rng.integers(0, 12, len(footprint)))
+        live[work.first[1:] - 1] = 0
+        room = int(footprint.max()) + int(rng.integers(0, 5))
+        tight = work._replace(
+            footprint=footprint, live=live, map_buffer=max(1, room), maps_bounded=True
+        )
+        _, order = WithinMaps(0.5, ())(tight, 0)
+        assert np.bincount(order.chain).tolist() == np.diff(work.first).tolist()
+        assert simulated(tight, order).spilled_bytes == 0
+
+
+def test_networks_that_the_bound_leaves_out_are_left_out() -> None:
+    work = pair(("resnet50", "inception_v3", "bert_base"), "memory_centric")
+    plain, best = Strings(fallback=False).stream(work), Strings().stream(work)
+    assert plain.share < 0.99
+    assert best.rule == "strings, target 0.5, networks of the bound alone"
+    assert best.share > 0.999
+    assert np.count_nonzero(best.metrics.completed) == 2

@@ -293,3 +293,33 @@ def test_faults_of_a_trace_are_said_with_their_lines(
 def test_help_has_examples() -> None:
     text = CliRunner().invoke(app, ["serve", "--help"]).stdout
     assert "archloom serve resnet50 bert_base" in " ".join(text.split())
+
+
+def test_all_that_is_wrong_is_said_at_once() -> None:
+    text = said(
+        *("tiny_cnn", "tiny_mlp", "--hardware", "memory_centrik", "--load", "-1"),
+        *("--policy", "string", "--missed", "0.1", "--maps", "some", "--plan", "joined"),
+        *("--deadline", "tiny_cmn=4x", "--share", "tiny_cnn=0"),
+    )
+    for part in (
+        "memory_centrik: no such NPU",
+        "--load must be above 0",
+        "--policy",
+        "--missed is for --stable",
+        "--maps",
+        "--plan",
+        "--deadline tiny_cmn=4x: no network 'tiny_cmn' is served",
+        "--share tiny_cnn=0: must be from",
+    ):
+        assert part in text
+
+
+def test_a_fault_of_our_own_is_no_message_of_a_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(*_: object, **__: object) -> None:
+        raise ValueError("not of a user's making")
+
+    monkeypatch.setattr("archloom.studies.commands.serve.command.served", wrong)
+    done = CliRunner().invoke(
+        app, ["serve", "tiny_cnn", "tiny_mlp", "--hardware", "memory_centric"]
+    )
+    assert type(done.exception) is ValueError

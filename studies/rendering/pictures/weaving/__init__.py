@@ -11,6 +11,7 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .drawing import save_woven as save_woven
     from .lanes import WovenRun as WovenRun
+    from .streams import draw_streams as draw_streams
     from .trace import save_trace as save_trace
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

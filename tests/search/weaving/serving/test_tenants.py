@@ -3,21 +3,21 @@
 import numpy as np
 import pytest
 
-from archloom.evaluators.weaving import throughput_bound
+from archloom.evaluators.weaving import steady_rows, throughput_bound
 from archloom.search.weaving.serving.requests import NO_DEADLINE
 from archloom.search.weaving.serving.tenants import Deadline, Tenants
 
 from ....cases.tenants import PLAIN, chain_of, opposed, random_chains, tenants
 
 
-def test_load_one_keeps_a_resource_busy_and_none_busier() -> None:
+def test_load_one_is_as_much_as_any_schedule_could_serve() -> None:
     rng = np.random.default_rng(3)
     for _ in range(40):
         chains = random_chains(rng, int(rng.integers(1, 4)))
         given = tuple(rng.uniform(0.1, 2.0, len(chains)))
         for shares in (None, given):
             shared = tenants(chains, shares=shares)
-            assert (shared.rates @ shared.demands).max() == pytest.approx(1.0)
+            assert (shared.rates @ steady_rows(shared.work)).max() == pytest.approx(1.0)
             assert np.all(shared.rates > 0)
         assert shared.rates / shared.rates.sum() == pytest.approx(np.array(given) / sum(given))
 

@@ -15,24 +15,29 @@ from archloom.studies.commands.machine import default_kernels
 #: one of the kernels that compile in a second
 SMALL = "archloom.search.fusion.joint.shortest_path._least_product"
 
-#: what runs a short study in this process, and lists kernels
+#: what runs a short study in this process, or weaves, and lists kernels
 CALLED = (
-    "import json; from docs.record_kernels import called_by_a_study as called;"
+    "import json; from docs.record_kernels import called_by_{} as called;"
     "print(json.dumps(called()))"
 )
 
 
-def test_the_list_is_what_a_default_study_calls() -> None:
+@pytest.mark.parametrize("what", ["a_study", "weaving"])
+def test_the_lists_are_what_is_called(what: str) -> None:
     root = Path(__file__).parents[4]
+    code = CALLED.format(what)
     ran = subprocess.run(
-        [sys.executable, "-c", CALLED], capture_output=True, check=True, cwd=root, text=True
+        [sys.executable, "-c", code], capture_output=True, check=True, cwd=root, text=True
     )
     found = json.loads(ran.stdout.splitlines()[-1])
-    assert found == default_kernels(), "run: make kernels"
+    own = default_kernels()
+    listed = own if what == "a_study" else default_kernels(weaving=True)
+    more = {name: types for name, types in listed.items() if what == "a_study" or name not in own}
+    assert found == more, "run: make kernels"
 
 
 def test_types_are_read_as_they_were_written() -> None:
-    for name, written in default_kernels().items():
+    for name, written in default_kernels(weaving=True).items():
         assert write_types(read_types(written)) == list(written), name
 
 
@@ -71,6 +76,10 @@ def test_compile_says_when_all_is_done() -> None:
     archloom("compile")
     assert missing(default_kernels()) == []
     assert archloom("compile") == f"all {len(default_kernels())} kernels are compiled\n"
+    archloom("compile", "--weaving")
+    every = default_kernels(weaving=True)
+    assert missing(every) == []
+    assert archloom("compile", "--weaving") == f"all {len(every)} kernels are compiled\n"
 
 
 @pytest.mark.exhaustive

@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 from io import StringIO
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,6 +24,7 @@ from archloom.evaluators.weaving import (
 from archloom.search.registry import WEAVERS
 from archloom.space.design_space.presets import preset_file
 from archloom.space.networks.registry import network
+from archloom.space.workload.network_json import write_network
 from archloom.studies.cli import app, main
 from archloom.studies.commands.weave.chain_table import read_chain_table
 from archloom.studies.errors import UserError
@@ -348,3 +350,46 @@ def test_who_stops_it_gets_130(monkeypatch):
     done = run(*PAIR, *NPU)
     assert done.exit_code == 130
     assert done.stderr == "stopped before there was a schedule\n"
+
+
+def test_all_that_is_wrong_is_said_at_once(tmp_path):
+    words = ("resnet51", "tiny_cnn:batch=0", "--hardware", "memory_centrik")
+    options = ("--scheduler", "string", "--maps", "none", "--plan", "joined", "--mapping", "exakt")
+    text = said(*words, *options, "--csv", "--json", "--plot", tmp_path / "a.pdf")
+    for part in (
+        "--csv and --json exclude each other",
+        "a.pdf: must end in",
+        "--scheduler",
+        "--maps",
+        "--plan",
+        "--mapping",
+        "memory_centrik: no such NPU",
+        "resnet51",
+        "batch=0 must be a whole number",
+    ):
+        assert part in text
+
+
+def test_a_networks_file_is_read_once(tmp_path, monkeypatch):
+    path = tmp_path / "net.json"
+    write_network(network("tiny_cnn"), path)
+    reads = []
+    read = Path.read_text
+
+    def counted(self, *arguments, **named):
+        reads.append(self)
+        return read(self, *arguments, **named)
+
+    monkeypatch.setattr(Path, "read_text", counted)
+    record(path, "tiny_mlp", *NPU)
+    assert reads.count(path) == 1
+
+
+def test_what_the_order_within_a_network_costs_is_said():
+    pair = ("vgg16", "bert_base:sequence_length=16", *NPU, "--stream")
+    found = record(*pair)
+    prices = found["array_price"] + found["dram_price"] + found["order_price"]
+    assert prices == pytest.approx(found["stp_bound"])
+    assert found["order_price"] > 0.1
+    assert found["stp_share"] > 0.97
+    assert "of the bound is set by the order of layers within a network" in shown(*pair)

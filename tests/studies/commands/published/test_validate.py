@@ -7,9 +7,9 @@ import pytest
 from rich.console import Console
 
 from archloom.studies.cli import main
-from archloom.studies.commands.validate import compared, summary, validate_cases
+from archloom.studies.commands.published.validate import compared, summary, validate_cases
 
-from ...source_tree import ROOT
+from ....source_tree import ROOT
 
 FILE = ROOT / "tests" / "data" / "timeloop_cases.jsonl"
 RECORDS = [json.loads(line) for line in FILE.read_text().splitlines()]

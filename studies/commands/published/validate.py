@@ -12,7 +12,7 @@ from archloom.space.importers.cases import BadCase, read_cases
 from archloom.studies.analysis import Chapter, Figure
 from archloom.studies.rendering.text import new_table, plain, print_line, print_whole
 
-from ..errors import UserError
+from ...errors import UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
