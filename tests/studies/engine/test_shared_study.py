@@ -73,11 +73,6 @@ def until(process: "subprocess.Popen[str]", server: Server, count: int) -> None:
         sleep(0.002)
 
 
-def test_results_are_the_same_bytes(tmp_path: Path, undisturbed: Path, url: str) -> None:
-    run_here(tiny_config(tmp_path, LONG), location_of(url))
-    assert results(location_of(url)) == results(undisturbed)
-
-
 def test_half_a_study_goes_on_elsewhere(tmp_path: Path, undisturbed: Path, url: str) -> None:
     """From a directory to the database, and on from there to another directory."""
     half, whole = tmp_path / "half", tmp_path / "whole"

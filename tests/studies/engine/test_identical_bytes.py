@@ -1,0 +1,137 @@
+"""One study, wherever its rounds are searched, wherever it is kept: the same bytes.
+
+Every executor with every store in every order, each compared with the study that one process
+searched into a directory.
+"""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import product
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from archloom.studies.config.location import location_of
+from archloom.studies.storage.parts import BASELINE_FILE, CERTIFICATE, TRIALS, VALIDATION
+from archloom.studies.storage.reading import read_part
+
+from ...cases.postgres import Server
+from ...cases.ray_cluster import free_port, until
+from ...cases.studies import TINY, archloom, write_study
+from ...cases.sweeps import sweep
+
+#: designs that a model of the results proposes, and a network that is held out
+STUDY: Final = (
+    TINY.replace("{name: random}", "{name: mobo, initial: 4}").replace(
+        "batch_size: 6", "batch_size: 4"
+    )
+    + "validation: {workloads: [tiny_mlp], evaluations: 3}\n"
+)
+
+#: rounds that are open at a time: each batch waits for the one before, or none does
+ORDERS: Final = {"synchronous": 1, "asynchronous": 12}
+STORES: Final = ("directory", "database")
+#: workers, and nodes of a cluster that they are on; 0 nodes for this machine alone
+PLACES: Final = {
+    "inline": (0, 0),
+    "one worker": (1, 0),
+    "two workers": (2, 0),
+    "four workers": (4, 0),
+    "one node": (2, 1),
+    "two nodes": (4, 2),
+}
+
+#: what is compared in every run of the tests: each place, store and order, and pairs of them
+SAMPLE: Final = (
+    ("two nodes", "database", "asynchronous"),
+    ("four workers", "directory", "synchronous"),
+    ("inline", "database", "synchronous"),
+    ("one node", "directory", "asynchronous"),
+)
+RESULTS: Final = (TRIALS, BASELINE_FILE, CERTIFICATE, VALIDATION)
+
+
+def table() -> list[tuple[str, str, str]]:
+    """Every cell but the references, those of the sample first."""
+    cells = [
+        cell for cell in product(PLACES, STORES, ORDERS) if cell[:2] != ("inline", "directory")
+    ]
+    return [*SAMPLE, *(cell for cell in cells if cell not in SAMPLE)]
+
+
+def study_of(folder: Path, order: str) -> Path:
+    return write_study(folder, f"{STUDY}logical_workers: {ORDERS[order]}\n")
+
+
+@pytest.fixture(scope="module")
+def references(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, bytes | None]]:
+    """What one process makes of the study in each order."""
+    found = {}
+    for order in ORDERS:
+        folder = tmp_path_factory.mktemp(order)
+        done = archloom("run", study_of(folder, order), "--out", "run", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        found[order] = {name: read_part(folder / "run", name) for name in RESULTS}
+        assert None not in found[order].values()
+    return found
+
+
+@contextmanager
+def nodes(count: int, folder: Path) -> Iterator[str]:
+    """A cluster of so many nodes, all on this machine; yields its address."""
+    token = folder / "token"
+    token.write_text("0123456789abcdef" * 4)
+    environment = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
+    address = f"127.0.0.1:{free_port()}"
+    ray = Path(sys.executable).with_name("ray")
+    options = ["--num-cpus=2", "--disable-usage-stats", "--block"]
+    with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_TOKEN_PATH", str(token))
+        patch.delenv("RAY_AUTH_MODE", raising=False)
+        for number in range(count):
+            port = address.rpartition(":")[2]
+            head = ["--head", f"--port={port}", "--include-dashboard=false"]
+            role = [f"--address={address}"] if number else head
+            log = folder / f"node{number}.log"
+            with log.open("wb") as file:
+                process = subprocess.Popen(
+                    [ray, "start", *role, *options], env=environment, stdout=file, stderr=file
+                )
+            stack.callback(process.wait)
+            stack.callback(process.terminate)
+            until(lambda log=log: "Ray runtime started" in log.read_text(), f"{log} does not start")
+        yield address
+
+
+@pytest.mark.parametrize(("place", "store", "order"), sweep(table(), len(SAMPLE)))
+def test_results_are_the_same_bytes(
+    tmp_path: Path,
+    references: dict[str, dict[str, bytes | None]],
+    postgres: Server,
+    place: str,
+    store: str,
+    order: str,
+) -> None:
+    workers, count = PLACES[place]
+    out = f"{postgres.url}#tiny" if store == "database" else "run"
+    options = ["--out", out, "--executor", "ray" if workers else "inline"]
+    with ExitStack() as stack:
+        if workers:
+            options += ["--workers", str(workers)]
+        if count:
+            options += ["--address", stack.enter_context(nodes(count, tmp_path))]
+        done = archloom("run", study_of(tmp_path, order), *options, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    kept = location_of(out) if store == "database" else tmp_path / "run"
+    assert {name: read_part(kept, name) for name in RESULTS} == references[order]
+
+
+def test_the_sample_has_every_place_store_and_order_of_a_cluster() -> None:
+    places, stores, orders = (set(values) for values in zip(*SAMPLE, strict=True))
+    assert places >= {"inline", "four workers", "one node", "two nodes"}
+    assert (stores, orders) == (set(STORES), set(ORDERS))
+    assert len(table()) == len(set(table())) == len(PLACES) * 4 - 2
