@@ -26,14 +26,15 @@ def allowed_drop(dense: Sequence[float], tolerance_points: float) -> float:
     return max(tolerance_points, stdev(dense) if len(dense) > 1 else 0.0)
 
 
-def elbow(
+def elbow_of(
     dense: Sequence[float], levels: Sequence[LevelAccuracy], tolerance_points: float = 1.0
 ) -> LevelAccuracy | None:
     """Return the most compressed level before the first drop; None if already the first one drops.
 
     A level drops if its mean accuracy lies more than :func:`allowed_drop` below that of the dense
-    model. DLAS (Gibson et al., ACM TACO 2024, section 4.2) takes "the highest compression ratio before
-    a significant accuracy drop"; what is significant it leaves open, so that is a parameter here.
+    model. DLAS (Gibson et al., ACM TACO 2024, section 4.2) takes "the highest compression ratio
+    before a significant accuracy drop"; what is significant it leaves open, so that is a parameter
+    here.
 
     Args:
         dense: accuracy of the dense model for each seed, in percent.

@@ -19,7 +19,7 @@ _PREFIX: Final = "module."
 _LISTED: Final = 6
 
 
-class WeightsProblem(ValueError):
+class WeightsError(ValueError):
     """A file that holds no weights of a model; the message says where they differ."""
 
 
@@ -32,7 +32,7 @@ def load_weights(model: "Module", path: Path) -> None:
             ``model`` or ``net``; names may begin with ``module.``.
 
     Raises:
-        WeightsProblem: the file holds more than tensors and plain values, or names or shapes differ;
+        WeightsError: the file holds more than tensors and plain values, or names or shapes differ;
             says which.
     """
     found = _state(_read(path), path)
@@ -41,7 +41,7 @@ def load_weights(model: "Module", path: Path) -> None:
     if faults:
         more = [f"and {len(faults) - _LISTED} more"] if len(faults) > _LISTED else []
         listed = "\n  ".join([*faults[:_LISTED], *more])
-        raise WeightsProblem(f"{path} does not fit the model:\n  {listed}")
+        raise WeightsError(f"{path} does not fit the model:\n  {listed}")
     model.load_state_dict({**wanted, **found})
 
 
@@ -51,15 +51,15 @@ def _read(path: Path) -> Any:
     try:
         return torch.load(path, map_location="cpu", weights_only=True)
     except FileNotFoundError:
-        raise WeightsProblem(f"{path}: there is no such file") from None
+        raise WeightsError(f"{path}: there is no such file") from None
     except pickle.UnpicklingError:
-        raise WeightsProblem(
-            f"{path} holds more than tensors and plain values, or is no file of torch; nothing of it "
-            "was executed. Save weights with torch.save(model.state_dict(), FILE)"
+        raise WeightsError(
+            f"{path} holds more than tensors and plain values, or is no file of torch; nothing of "
+            "it was executed. Save weights with torch.save(model.state_dict(), FILE)"
         ) from None
     # what torch makes of files that are cut off or of another kind
     except (OSError, RuntimeError, EOFError, ValueError, KeyError, AttributeError) as error:
-        raise WeightsProblem(f"{path} is no file of weights: {error}") from None
+        raise WeightsError(f"{path} is no file of weights: {error}") from None
 
 
 def _state(read: Any, path: Path) -> "dict[str, Tensor]":
@@ -73,7 +73,7 @@ def _state(read: Any, path: Path) -> "dict[str, Tensor]":
     if not isinstance(read, Mapping) or not all(
         isinstance(name, str) and isinstance(value, torch.Tensor) for name, value in read.items()
     ):
-        raise WeightsProblem(f"{path} holds a {type(read).__name__}; expected are named tensors")
+        raise WeightsError(f"{path} holds a {type(read).__name__}; expected are named tensors")
     return {name.removeprefix(_PREFIX): value for name, value in read.items()}
 
 

@@ -10,8 +10,8 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .images import (
-        DataProblem as DataProblem,
         Dataset as Dataset,
+        DatasetError as DatasetError,
         ImageArray as ImageArray,
         Images as Images,
     )

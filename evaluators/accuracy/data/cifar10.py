@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ...arrays import Ints
-from .images import DataProblem, Dataset, Pixels, split_array
+from .images import Dataset, DatasetError, Pixels, split_array
 
 _TRAIN: Final = tuple(f"data_batch_{i}" for i in range(1, 6))
 _TEST: Final = ("test_batch",)
@@ -53,14 +53,14 @@ def cifar10(folder: Path) -> Dataset:
     """Return CIFAR-10: 50,000 images to train on, 10,000 to test with, 32x32, ten classes.
 
     Raises:
-        DataProblem: files that are missing or are not what they should be.
+        DatasetError: files that are missing or are not what they should be.
     """
     for inner in (folder, folder / "cifar-10-batches-bin", folder / "cifar-10-batches-py"):
         for suffix, read in ((".bin", _binary), ("", _pickled)):
             names = [inner / f"{name}{suffix}" for name in (*_TRAIN, *_TEST)]
             if all(path.is_file() for path in names):
                 return _dataset([read(path) for path in names])
-    raise DataProblem(f"{folder} holds no CIFAR-10; {_EXPECTED}")
+    raise DatasetError(f"{folder} holds no CIFAR-10; {_EXPECTED}")
 
 
 def _dataset(files: list[tuple[Pixels, Ints]]) -> Dataset:
@@ -68,12 +68,14 @@ def _dataset(files: list[tuple[Pixels, Ints]]) -> Dataset:
     labels = np.concatenate([part for _, part in files])
     tested = len(files[-1][1])
     train, test = np.split(np.arange(len(labels)), [len(labels) - tested])
-    return split_array("cifar10", pixels, labels, train, test, "its test batch", cropped_and_flipped)
+    return split_array(
+        "cifar10", pixels, labels, train, test, "its test batch", cropped_and_flipped
+    )
 
 
 def _binary(path: Path) -> tuple[Pixels, Ints]:
     if path.stat().st_size != _RECORD * _IMAGES:
-        raise DataProblem(
+        raise DatasetError(
             f"{path} has {path.stat().st_size:,} bytes; {_IMAGES:,} images of {_RECORD:,} bytes "
             f"are {_RECORD * _IMAGES:,}"
         )
@@ -83,29 +85,29 @@ def _binary(path: Path) -> tuple[Pixels, Ints]:
 
 def _pickled(path: Path) -> tuple[Pixels, Ints]:
     if path.stat().st_size > _MOST_BYTES:
-        raise DataProblem(f"{path} has {path.stat().st_size:,} bytes; a batch has 31 MB")
+        raise DatasetError(f"{path} has {path.stat().st_size:,} bytes; a batch has 31 MB")
     try:
         found = _Unpickler(io.BytesIO(path.read_bytes()), encoding="bytes").load()
         return _checked(path, found[b"data"], found[b"labels"])
-    except DataProblem:
+    except DatasetError:
         raise
     # what a file that is no pickle, or another one, makes of reading it
     except (
         pickle.UnpicklingError, AttributeError, EOFError, ImportError, IndexError, KeyError,
         MemoryError, OverflowError, RecursionError, TypeError, ValueError,
     ) as error:  # fmt: skip
-        raise DataProblem(f"{path} is no batch of CIFAR-10: {error}") from None
+        raise DatasetError(f"{path} is no batch of CIFAR-10: {error}") from None
 
 
 def _checked(path: Path, data: object, labels: object) -> tuple[Pixels, Ints]:
     pixels, classes = np.asarray(data), np.asarray(labels)
     if pixels.shape != (_IMAGES, _RECORD - 1) or pixels.dtype != np.uint8:
-        raise DataProblem(
+        raise DatasetError(
             f"{path} has pixels {pixels.shape} of {pixels.dtype}, expected are "
             f"({_IMAGES}, {_RECORD - 1}) of uint8"
         )
     if classes.shape != (_IMAGES,) or classes.dtype.kind not in "iu" or classes.max() > 9:
-        raise DataProblem(f"{path}: labels must be {_IMAGES:,} numbers from 0 to 9")
+        raise DatasetError(f"{path}: labels must be {_IMAGES:,} numbers from 0 to 9")
     return pixels.reshape(-1, 3, 32, 32), classes.astype(np.int64)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ...arrays import Ints
-from .images import DataProblem, Dataset, Float32s
+from .images import Dataset, DatasetError, Float32s
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -43,7 +43,7 @@ class ImageFiles:
         """Return images as a model reads them: a crop at the centre, or for training at random.
 
         Raises:
-            DataProblem: a file that is no image.
+            DatasetError: a file that is no image.
         """
         return np.stack([_read(self.paths[i], random) for i in positions])
 
@@ -52,12 +52,12 @@ def imagenet(folder: Path) -> Dataset:
     """Return the images of a directory; classes are numbered in the order of their folders' names.
 
     Raises:
-        DataProblem: folders that are missing or differ.
+        DatasetError: folders that are missing or differ.
     """
     classes = _classes(folder / "train")
     if (tested := _classes(folder / "val")) != classes:
         odd = sorted(set(tested) ^ set(classes))
-        raise DataProblem(
+        raise DatasetError(
             f"{folder}: train and val must have the same classes; only one of them has {odd[0]}"
         )
     train, test = (_files(folder / part, classes) for part in ("train", "val"))
@@ -68,7 +68,7 @@ def _classes(folder: Path) -> list[str]:
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     names = [name for name in names if (folder / name).is_dir()]
     if len(names) < 2:
-        raise DataProblem(
+        raise DatasetError(
             f"{folder} has no folders of classes; expected are train/CLASS/IMAGE.JPEG and "
             "val/CLASS/IMAGE.JPEG, with the same classes in both"
         )
@@ -81,7 +81,7 @@ def _files(folder: Path, classes: Sequence[str]) -> ImageFiles:
     for label, name in enumerate(classes):
         found = sorted(p for p in (folder / name).iterdir() if p.suffix.lower() in _ENDINGS)
         if not found:
-            raise DataProblem(f"{folder / name} holds no images (.JPEG, .jpg or .png)")
+            raise DatasetError(f"{folder / name} holds no images (.JPEG, .jpg or .png)")
         paths += found
         labels += [label] * len(found)
     return ImageFiles(paths, np.array(labels, np.int64))
@@ -94,7 +94,7 @@ def _read(path: Path, random: Generator | None) -> Float32s:
         with Image.open(path) as opened:
             image = opened.convert("RGB")
     except (OSError, ValueError, Image.DecompressionBombError) as error:
-        raise DataProblem(f"{path} is no image: {error}") from None
+        raise DatasetError(f"{path} is no image: {error}") from None
     image = _central(image) if random is None else _at_random(image, random)
     pixels = np.asarray(image, np.float32) / np.float32(255)
     return ((pixels - _MEAN) / _DEVIATION).transpose(2, 0, 1)

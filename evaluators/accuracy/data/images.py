@@ -14,7 +14,7 @@ Pixels: TypeAlias = NDArray[np.uint8]
 Float32s: TypeAlias = NDArray[np.float32]
 
 
-class DataProblem(ValueError):
+class DatasetError(ValueError):
     """A data set that is not there, or not as it must be; the message says what is expected."""
 
 

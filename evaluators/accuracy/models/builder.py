@@ -84,7 +84,9 @@ class ModelBuilder:
             layer.weight.normal_(0.0, (2.0 / fan_out) ** 0.5, generator=self._generator)
             if layer.bias is not None:
                 layer.bias.zero_()
-        return self._module(name, layer, source, (channels, -(-rows // stride), -(-columns // stride)))
+        return self._module(
+            name, layer, source, (channels, -(-rows // stride), -(-columns // stride))
+        )
 
     def depthwise(self, name: str, source: "Node", kernel: int = 3, stride: int = 1) -> "Node":
         """Add a convolution that reads each channel alone."""

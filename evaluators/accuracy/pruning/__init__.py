@@ -1,7 +1,7 @@
 """Pruning: weights that become zero, and channels that are taken out of a model.
 
-``weights.py`` is the former. For the latter ``coupling.py`` finds in the traced graph which channels
-can only go together, ``channels.py`` removes them.
+``weights.py`` is the former. For the latter ``coupling.py`` finds in the traced graph which
+channels can only go together, ``channels.py`` removes them.
 """
 
 from typing import TYPE_CHECKING

@@ -1,9 +1,9 @@
 """Channel pruning: filters with the smallest weights are taken out of the model.
 
-What is left is a smaller model of the same graph; nothing is masked. Magnitudes are compared over the
-whole model, as mean absolute values, for filters of different layers differ in size (L1 norms of
-filters: Li et al., ICLR 2017, section 3.1, who compare within a layer; DLAS compares globally: Gibson
-et al., ACM TACO 2024, section 4.2).
+What is left is a smaller model of the same graph; nothing is masked. Magnitudes are compared over
+the whole model, as mean absolute values, for filters of different layers differ in size (L1 norms
+of filters: Li et al., ICLR 2017, section 3.1, who compare within a layer; DLAS compares globally:
+Gibson et al., ACM TACO 2024, section 4.2).
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
 """Coupling of channels: which filters make a channel that can only be removed as a whole.
 
-A traced model is walked once. Each channel of each map has a number; a convolution over all channels
-makes new ones, a depthwise one, a norm, an activation or a pool keeps them, a concatenation lays them
-side by side, and a sum makes two of them one. So a residual stage, however many blocks it has, has
-as many coupled channels as its maps have channels.
+A traced model is walked once. Each channel of each map has a number; a convolution over all
+channels makes new ones, a depthwise one, a norm, an activation or a pool keeps them, a
+concatenation lays them side by side, and a sum makes two of them one. So a residual stage, however
+many blocks it has, has as many coupled channels as its maps have channels.
 """
 
 import operator

@@ -1,7 +1,7 @@
 """Quantisation after training: float16, and int8 with and without calibration.
 
-``folding.py`` takes up batch norms, ``rounding.py`` says what is rounded to what, ``float16.py`` and
-``int8.py`` make models of it that run.
+``folding.py`` takes up batch norms, ``rounding.py`` says what is rounded to what, ``float16.py``
+and ``int8.py`` make models of it that run.
 """
 
 from typing import TYPE_CHECKING

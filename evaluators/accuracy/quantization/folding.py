@@ -10,7 +10,8 @@ if TYPE_CHECKING:
 def folded(model: "GraphModule") -> "GraphModule":
     """Return a copy in evaluation mode whose convolutions have taken up the batch norms after them.
 
-    A batch norm that follows anything else stays (Jacob et al., CVPR 2018, section 3.2, equation 14).
+    A batch norm that follows anything else stays (Jacob et al., CVPR 2018, section 3.2, equation
+    14).
     """
     import torch
     from torch import nn

@@ -1,9 +1,9 @@
 """Models in int8 after training: what convolutions and linear layers multiply has 8 bits.
 
-Weights are rounded once, the map that a layer reads as it reads it, with one grid for the whole map.
-Products are summed in integers, the bias is one of them (32 bits, scale of the map times scale of the
-weights: Jacob et al., CVPR 2018, section 2.4). The sum becomes a float32 again, and sums of maps,
-pools, activations and norms that no convolution takes up are float32.
+Weights are rounded once, the map that a layer reads as it reads it, with one grid for the whole
+map. Products are summed in integers, the bias is one of them (32 bits, scale of the map times scale
+of the weights: Jacob et al., CVPR 2018, section 2.4). The sum becomes a float32 again, and sums of
+maps, pools, activations and norms that no convolution takes up are float32.
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,8 @@ def int8_sums(
     weight: "Tensor",
     bias: "Tensor",
     scale: "Tensor",
-    grid: Grid,
+    input_scale: "Tensor",
+    input_zero: "Tensor",
     window: tuple[Any, ...] | None,
 ) -> "Tensor":
     """Return what a convolution or linear layer makes of a map in integers, as float32.
@@ -39,12 +40,12 @@ def int8_sums(
         weight: int8.
         bias: int32, a value for each output channel.
         scale: float32, of the weights of each output channel.
-        grid: of the map.
+        input_scale, input_zero: grid of the map, a number each.
         window: stride, padding, dilation, groups; None for a linear layer.
     """
     import torch
 
-    functional = torch.nn.functional
+    functional, grid = torch.nn.functional, Grid(float(input_scale), int(input_zero))
     # whole numbers below 2**53 are exact in float64, and so are their sums in any order
     integers = quantized(x, grid).double() - grid.zero
     if window is None:
@@ -103,9 +104,7 @@ def to_int8(
     return copy
 
 
-def _replace(
-    model: "GraphModule", node: "Node", part: Any, grid: Grid, per_channel: bool
-) -> None:
+def _replace(model: "GraphModule", node: "Node", part: Any, grid: Grid, per_channel: bool) -> None:
     """Put integers in the place of one layer."""
     import torch
     from torch import nn
@@ -121,6 +120,7 @@ def _replace(
     integers.register_buffer("scale", scale)
     integers.register_buffer("input_scale", torch.tensor(grid.scale, dtype=torch.float64))
     integers.register_buffer("input_zero", torch.tensor(grid.zero, dtype=torch.int32))
+    names = [name for name, _ in integers.named_buffers()]
     name = str(node.target)
     model.set_submodule(name, integers)
     window = (
@@ -129,7 +129,7 @@ def _replace(
         else None
     )
     with model.graph.inserting_before(node):
-        held = [model.graph.get_attr(f"{name}.{kind}") for kind in ("weight", "bias", "scale")]
-        made = model.graph.call_function(int8_sums, (node.args[0], *held, grid, window))
+        held = [model.graph.get_attr(f"{name}.{kind}") for kind in names]
+        made = model.graph.call_function(int8_sums, (node.args[0], *held, window))
     node.replace_all_uses_with(made)
     model.graph.erase_node(node)

@@ -1,6 +1,7 @@
 """Rounding of real numbers to integers of 8 bits, and back: ``real = scale * (integer - zero)``.
 
-That is equation 1 of Jacob et al. (CVPR 2018). Halves are rounded to even, as numpy and IEEE 754 do.
+That is equation 1 of Jacob et al. (CVPR 2018). Halves are rounded to even, as numpy and IEEE 754
+do.
 """
 
 from dataclasses import dataclass

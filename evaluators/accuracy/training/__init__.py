@@ -10,7 +10,7 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .determinism import deterministic as deterministic
-    from .recipe import Recipe as Recipe
+    from .recipe import Recipe as Recipe, recipe_for as recipe_for
     from .scoring import accuracy_percent as accuracy_percent
     from .trainer import Trainer as Trainer
 else:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from math import cos, pi
-from typing import Final, Literal
+from typing import Literal
 
 Schedule = Literal["one_cycle", "cosine"]
 
@@ -50,5 +50,9 @@ def _between(first: float, last: float, share: float) -> float:
     return last + (first - last) * (1 + cos(pi * share)) / 2
 
 
-#: fine-tuning after pruning on ImageNet (DLAS, section 4.2)
-IMAGENET_FINE_TUNING: Final = (1e-3, "cosine")
+def recipe_for(data: str, epochs: int, batch: int, fine_tuning: bool) -> Recipe:
+    """Return how a model is trained on a data set, or fine-tuned after it was pruned."""
+    if fine_tuning and data == "imagenet":
+        # DLAS, section 4.2
+        return Recipe(epochs, batch, rate=1e-3, schedule="cosine")
+    return Recipe(epochs, batch)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from archloom.evaluators.accuracy.data import Images
+
 from .recipe import Recipe
 
 if TYPE_CHECKING:

@@ -4,16 +4,13 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
-from torch.fx import GraphModule, symbolic_trace
+from torch.fx import GraphModule
 
-from archloom.evaluators.accuracy import figures_of
-from archloom.evaluators.accuracy.models import MODELS, build_model
 from archloom.evaluators import Ints
+from archloom.evaluators.accuracy.models import MODELS, build_model
 from archloom.evaluators.accuracy.pruning import (
     Coupling,
     coupling_of,
-    load_pruned,
-    weakest_channels,
     without_channels,
 )
 
