@@ -16,11 +16,7 @@ if TYPE_CHECKING:
         allowed_drop as allowed_drop,
         elbow_of as elbow_of,
     )
-    from .figures import (
-        Figures as Figures,
-        figures_of as figures_of,
-        stored_bytes as stored_bytes,
-    )
+    from .figures import figures_of as figures_of, stored_bytes as stored_bytes
     from .network import to_network as to_network
     from .weights_file import WeightsError as WeightsError, load_weights as load_weights
 else:

@@ -119,9 +119,11 @@ def cropped_and_flipped(pixels: Pixels, random: Generator) -> Pixels:
     count, channels, rows, columns = pixels.shape
     padded = np.zeros((count, channels, rows + 8, columns + 8), np.uint8)
     padded[:, :, 4:-4, 4:-4] = pixels
-    down, right = random.integers(0, 9, (2, count))
+    moves: Ints = random.integers(0, 9, (2, count))
+    down, right = moves[0], moves[1]
     across = np.arange(columns) + right[:, None]
-    across = np.where(random.random(count)[:, None] < 0.5, across[:, ::-1], across)
+    mirrored = random.random((count, 1)) < 0.5
+    across = np.where(mirrored, across[:, ::-1], across)
     image, channel = np.arange(count)[:, None, None, None], np.arange(channels)[:, None, None]
     along = (np.arange(rows) + down[:, None])[:, None, :, None]
     return padded[image, channel, along, across[:, None, None, :]]

@@ -10,6 +10,6 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .builder import LEAST_SIDE as LEAST_SIDE, scaled as scaled
-    from .registry import MODELS as MODELS, ModelEntry as ModelEntry, build_model as build_model
+    from .registry import MODELS as MODELS, build_model as build_model
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -44,7 +44,7 @@ class ModelBuilder:
     def __init__(self, shape: Shape, width: float, seed: int) -> None:
         import torch
 
-        self._nn = torch.nn
+        self._torch, self._nn = torch, torch.nn
         self._root: nn.Module = torch.nn.Module()
         self._graph = torch.fx.Graph()
         self._generator = torch.Generator().manual_seed(seed)
@@ -80,7 +80,7 @@ class ModelBuilder:
             before, channels, kernel, stride, kernel // 2, groups=groups, bias=bias
         )
         fan_out = channels * kernel * kernel // groups
-        with _no_grad():
+        with self._torch.no_grad():
             layer.weight.normal_(0.0, (2.0 / fan_out) ** 0.5, generator=self._generator)
             if layer.bias is not None:
                 layer.bias.zero_()
@@ -172,7 +172,7 @@ class ModelBuilder:
         channels = self._shapes[source][0]
         flat = self._function(torch.flatten, (source, 1), self._shapes[source])
         layer = self._nn.Linear(channels, classes)
-        with _no_grad():
+        with self._torch.no_grad():
             layer.weight.normal_(0.0, 0.01, generator=self._generator)
             layer.bias.zero_()
         self._graph.output(self._module(name, layer, flat, (classes, 1, 1)))
@@ -198,9 +198,3 @@ class ModelBuilder:
         node = self._graph.call_function(function, arguments)  # type: ignore[arg-type]
         self._shapes[node] = shape
         return node
-
-
-def _no_grad() -> "object":
-    import torch
-
-    return torch.no_grad()

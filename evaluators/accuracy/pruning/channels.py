@@ -25,7 +25,8 @@ def channel_scores(model: "GraphModule", coupling: Coupling) -> Floats:
     total, count = np.zeros(coupling.count), np.zeros(coupling.count)
     for module in coupling.modules:
         if module.filters:
-            weight = model.get_submodule(module.name).weight.detach().abs().double()
+            part: Any = model.get_submodule(module.name)
+            weight = part.weight.detach().abs().double()
             sums = weight.flatten(1).sum(1).numpy()
             np.add.at(total, module.makes, sums)
             np.add.at(count, module.makes, weight[0].numel())

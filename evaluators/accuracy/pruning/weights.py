@@ -47,9 +47,9 @@ def prune_weights(model: "Module", share: float) -> "dict[str, Tensor]":
     alive = torch.ones(len(magnitudes), dtype=torch.bool)
     count = round(share * len(magnitudes))
     alive[torch.sort(magnitudes, stable=True).indices[:count]] = False
-    parts = alive.split([weight.numel() for weight in weights.values()])
-    masks = {}
-    for (name, weight), part in zip(weights.items(), parts, strict=True):
-        masks[name] = part.view_as(weight)
+    masks, first = {}, 0
+    for name, weight in weights.items():
+        masks[name] = alive[first : first + weight.numel()].view_as(weight)
         weight.mul_(masks[name])
+        first += weight.numel()
     return masks
