@@ -126,4 +126,5 @@ def cropped_and_flipped(pixels: Pixels, random: Generator) -> Pixels:
     across = np.where(mirrored, across[:, ::-1], across)
     image, channel = np.arange(count)[:, None, None, None], np.arange(channels)[:, None, None]
     along = (np.arange(rows) + down[:, None])[:, None, :, None]
-    return padded[image, channel, along, across[:, None, None, :]]
+    moved: Pixels = padded[image, channel, along, across[:, None, None, :]]
+    return moved

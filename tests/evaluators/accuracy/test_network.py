@@ -16,10 +16,10 @@ IMAGE = (1, 8, 8)
 
 
 def test_a_layer_has_the_density_of_its_weights() -> None:
-    model = build_model("mobilenetv2", IMAGE, 10, width=0.125)
+    model = build_model("mobilenetv1", IMAGE, 10, width=0.125)
     prune_weights(model, 0.7)
     with torch.no_grad():
-        model.get_submodule("layers.3.conv2").weight.zero_()
+        model.get_submodule("layers.3.conv1").weight.zero_()
     net = to_network(model, IMAGE, "mine")
     found = figures_of(model, IMAGE)
     assert (net.params, net.macs, net.name) == (found.params, found.macs, "mine")
@@ -33,7 +33,7 @@ def test_a_layer_has_the_density_of_its_weights() -> None:
         else:
             assert layer.density == (1.0, 1.0)
     # the layer without weights counts as one weight
-    one = net.layers[net.index("layers.3.conv2")]
+    one = net.layers[net.index("layers.3.conv1")]
     assert nonzero - one.p * one.q == found.nonzero_macs
     assert model.training
 

@@ -20,7 +20,7 @@ TORCHVISION = {
 }
 
 #: quick to export
-QUICK = ("mobilenetv1", "vgg16", "mobilenetv2_imagenet", "efficientnet_b0")
+QUICK = ("mobilenetv1", "vgg16", "mobilenetv2_imagenet")
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -52,7 +52,7 @@ def test_names_and_shapes_are_those_of_torchvision(name: str, digest: str) -> No
 
 
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("image", [(1, 8, 8), (1, 28, 28), (3, 13, 5)])
+@pytest.mark.parametrize("image", [(1, 8, 8), (3, 13, 5)])
 def test_models_take_images_of_any_size(name: str, image: tuple[int, int, int]) -> None:
     model = build_model(name, image, 7, width=0.125)
     seen = []
