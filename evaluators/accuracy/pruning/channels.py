@@ -1,9 +1,9 @@
 """Channel pruning: filters with the smallest weights are taken out of the model.
 
-What is left is a smaller model of the same graph; nothing is masked. Magnitudes are compared over
-the whole model, as mean absolute values, for filters of different layers differ in size (L1 norms
-of filters: Li et al., ICLR 2017, section 3.1, who compare within a layer; DLAS compares globally:
-Gibson et al., ACM TACO 2024, section 4.2).
+What is left is a smaller model of the same graph; nothing is masked. Filters are compared over the
+whole model (as in DLAS: Gibson et al., ACM TACO 2024, section 4.2) by their L1 norms (Li et al.,
+ICLR 2017, section 3.1), each relative to its layer: the batch norm after a layer makes its scale
+meaningless, and without that whole layers go first, which no fine-tuning mends.
 """
 
 from collections.abc import Mapping
@@ -21,15 +21,18 @@ if TYPE_CHECKING:
 
 
 def channel_scores(model: "GraphModule", coupling: Coupling) -> Floats:
-    """Return the mean absolute weight of the filters that make each removable channel."""
+    """Return how strong the filters are that make each removable channel; 1 is the average.
+
+    That is the L1 norm of a filter over the mean norm of its layer, and the mean of that over all
+    filters that are coupled.
+    """
     total, count = np.zeros(coupling.count), np.zeros(coupling.count)
     for module in coupling.modules:
         if module.filters:
             part: Any = model.get_submodule(module.name)
-            weight = part.weight.detach().abs().double()
-            sums = weight.flatten(1).sum(1).numpy()
-            np.add.at(total, module.makes, sums)
-            np.add.at(count, module.makes, weight[0].numel())
+            norms = part.weight.detach().abs().double().flatten(1).sum(1).numpy()
+            np.add.at(total, module.makes, norms / max(norms.mean(), np.finfo(np.float64).tiny))
+            np.add.at(count, module.makes, 1)
     return (total / np.maximum(count, 1))[coupling.removable]
 
 
