@@ -95,7 +95,7 @@ class Steps:
         name, before = method, "dense"
         for level in self._settings.levels[method]:
             self._check()
-            name = f"{name}_{level:g}"
+            name = f"{name}_{level}"
             done = self._kept.figures(name)
             if done is None:
                 model = load_pruned(self._first(), self._kept.weights(before))

@@ -84,9 +84,12 @@ def settled(wishes: Wishes) -> Settings:
     levels, faults = read_levels(wishes.levels)
     faults = [*_faults(wishes), *faults]
     methods = tuple(name for name in METHODS if name in (wishes.methods or METHODS))
-    asked = [name for name in levels if name not in methods]
+    named = [text.partition("=")[0] for text in wishes.levels if "=" in text]
+    asked = [name for name in named if name not in methods]
     if asked and not faults:
         faults.append(f"--levels for {asked[0]}, which no --method asks for")
+    if wishes.fine_tune is not None and not any(METHODS[name] for name in methods):
+        faults.append("--fine-tune is for weights and channels, which no --method asks for")
     if faults:
         raise UserError("\n".join(faults))
     entry = DATASETS[wishes.data]

@@ -179,6 +179,12 @@ def test_weights_of_ones_own_are_compressed(finished: Path, tmp_path: Path) -> N
             == (results["methods"][method]["levels"][0]["of_seeds"])
         )
     assert record["epochs"] is None
+    pruned = ("--method", "channels", "--levels", "0.25", "--fine-tune", "0", "--json")
+    record = json.loads(run(*own[:5], *pruned, "--out", tmp_path / "again").stdout)
+    (level,) = record["methods"]["channels"]["levels"]
+    # without fine-tuning no seed matters
+    assert level["accuracy_percent"] == level["before_fine_tuning_percent"]
+    assert level["deviation_points"] == 0.0
     text = said("vgg16", "--width", "0.25", "--weights", given, "--out", tmp_path / "other")
     assert "does not fit the model" in text
     assert "features.0.weight is 8 x 1 x 3 x 3, the model has 16 x 1 x 3 x 3" in text
@@ -211,6 +217,7 @@ def test_all_mistakes_are_said_at_once() -> None:
         (("vgg16", "--data", "cifar10"), "say --data-dir DIR"),
         (("vgg16", "--data-dir", "."), "leave --data-dir . out"),
         (("vgg16", "--method", "int8", "--levels", "weights=0.5"), "which no --method asks for"),
+        (("vgg16", "--method", "int8", "--fine-tune", "2"), "--fine-tune is for weights and chan"),
         (("vgg16", "--levels", "weights=0.5", "--levels", "weights=0.6"), "has levels already"),
         (("vgg16", "--levels", "a,b"), "'a' is no number"),
         (("vgg16", "--seeds", "1001"), "--seeds must be up to 1000"),
