@@ -106,7 +106,8 @@ def _checked(path: Path, data: object, labels: object) -> tuple[Pixels, Ints]:
             f"{path} has pixels {pixels.shape} of {pixels.dtype}, expected are "
             f"({_IMAGES}, {_RECORD - 1}) of uint8"
         )
-    if classes.shape != (_IMAGES,) or classes.dtype.kind not in "iu" or classes.max() > 9:
+    numbers = classes.shape == (_IMAGES,) and classes.dtype.kind in "iu"
+    if not numbers or classes.min() < 0 or classes.max() > 9:
         raise DatasetError(f"{path}: labels must be {_IMAGES:,} numbers from 0 to 9")
     return pixels.reshape(-1, 3, 32, 32), classes.astype(np.int64)
 

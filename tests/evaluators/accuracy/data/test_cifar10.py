@@ -82,6 +82,8 @@ def test_a_hostile_pickle_runs_nothing(tmp_path: Path) -> None:
         pickle.dumps([1, 2]),
         pickle.dumps({b"data": np.zeros((2, 3072), np.uint8), b"labels": [0, 1]}),
         pickle.dumps({b"data": np.zeros((10_000, 3072), np.uint8), b"labels": [11] * 10_000}),
+        pickle.dumps({b"data": np.zeros((10_000, 3072), np.uint8), b"labels": [-1] * 10_000}),
+        pickle.dumps({b"data": np.zeros((10_000, 3072), np.uint8), b"labels": ["a"] * 10_000}),
     ],
 )
 def test_another_file_is_named(content: bytes, tmp_path: Path) -> None:
