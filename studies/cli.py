@@ -27,6 +27,7 @@ from .commands import (
     echo,
 )
 from .commands.compare import COMPARE_EXAMPLES, compare
+from .commands.compress import COMPRESS_EXAMPLES, compress
 from .commands.map import MAP_EXAMPLES, map_
 from .commands.published import REPRODUCE_EXAMPLES, reproduce
 from .commands.schedule import SCHEDULE_EXAMPLES, schedule
@@ -147,7 +148,7 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Take one trial apart: hardware, costs by level and layer, fusion groups, mappings."""
-    from .commands import show_trial
+    from .commands.study import show_trial
 
     show_trial(study, trial, as_json, new_console())
 
@@ -246,6 +247,7 @@ app.add(map_, MAP_EXAMPLES, "map")
 app.add(schedule, SCHEDULE_EXAMPLES)
 app.add(weave, WEAVE_EXAMPLES)
 app.add(compare, COMPARE_EXAMPLES)
+app.add(compress, COMPRESS_EXAMPLES)
 app.add(serve, SERVE_EXAMPLES)
 app.add(copy, COPY_EXAMPLES)
 app.add(reproduce, REPRODUCE_EXAMPLES)

@@ -232,14 +232,24 @@ class Network:
         return self.layers[0].n
 
     def with_density(self, weights: float, inputs: float) -> "Network":
-        """Return the same network with these shares of nonzero weights and inputs everywhere.
+        """Return the same network with these shares of what its layers have nonzero.
+
+        Shares of 1 leave the layers as they are, those of a pruned network for instance.
 
         Raises:
             ValueError: a share that is not above 0 and up to 1.
         """
+        if weights == inputs == 1.0:
+            return self
         # where others have weights, a product of feature maps has an input
         layers = tuple(
-            replace(layer, density=(inputs if layer.multiplies_maps else weights, inputs))
+            replace(
+                layer,
+                density=(
+                    layer.density[0] * (inputs if layer.multiplies_maps else weights),
+                    layer.density[1] * inputs,
+                ),
+            )
             for layer in self.layers
         )
         return replace(self, layers=layers)

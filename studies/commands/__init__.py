@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         WordBits as WordBits,
         echo as echo,
     )
-    from .show import show_trial as show_trial
     from .technology import (
         show_technologies as show_technologies,
         show_technology as show_technology,

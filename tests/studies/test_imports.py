@@ -41,6 +41,8 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         ("--version", set()),
         ("run --help", set()),
         ("networks", set()),
+        ("compress --help", set()),
+        ("compress resnet81", {"numpy"}),
         ("run wrong.yaml", set()),
         ("run none.yaml", set()),
         ("pareto nowhere", set()),

@@ -3,7 +3,7 @@
 ``cli.py`` declares the options of run and resume; ``study_file.py`` reads what they name, and
 ``run.py`` does them, in a process that ``supervised.py`` watches; ``telling.py`` has it heard in
 logs, and in figures for Prometheus (``metrics.py``). ``summary.py`` is what is printed at the end,
-``status.py`` before it, ``pareto.py`` the front; ``copying.py`` copies.
+``status.py`` before it, ``pareto.py`` the front, ``show.py`` one trial; ``copying.py`` copies.
 """
 
 from typing import TYPE_CHECKING
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     )
     from .copying import COPY_EXAMPLES as COPY_EXAMPLES, copy as copy
     from .pareto import front_csv as front_csv, front_json as front_json, front_table as front_table
+    from .show import show_trial as show_trial
     from .status import show_status as show_status
     from .study_file import Overrides as Overrides, read_study as read_study
 else:

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from archloom.space.networks.registry import network
@@ -104,3 +106,12 @@ def test_both_maps_of_a_product_are_as_dense_as_inputs() -> None:
     product = Layer("product", "matmul", c=3, k=8, operands=2)
     net = Network("two", (A, product), ((INPUT,), ("input:a", "input:b"))).with_density(0.25, 0.5)
     assert [layer.density for layer in net.layers] == [(0.25, 0.5), (0.5, 0.5)]
+
+
+def test_densities_of_layers_are_kept_and_multiplied() -> None:
+    pruned = replace(A, density=(0.2, 0.8))
+    net = Network("one", (pruned,), ((INPUT,),))
+    assert net.with_density(1.0, 1.0) == net
+    assert net.with_density(0.5, 1.0).layers[0].density == (0.1, 0.8)
+    with pytest.raises(ValueError, match="density"):
+        net.with_density(10.0, 1.0)

@@ -26,7 +26,7 @@ from archloom.space.networks.registry import network
 from archloom.space.workload.dims import DIMS
 from archloom.studies.analysis.details import cost_details, trial_details, trial_number
 from archloom.studies.cli import app
-from archloom.studies.commands.show import renderables
+from archloom.studies.commands.study.show import renderables
 from archloom.studies.errors import UserError
 from archloom.studies.rendering.text.design import group_layers, kept_columns, tiling_text
 from archloom.studies.storage.records import read_baseline, read_trials

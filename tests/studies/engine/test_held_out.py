@@ -17,8 +17,8 @@ from archloom.search.software.search import SoftwareTask
 from archloom.space.errors import Infeasible
 from archloom.space.hardware.hardware import Hardware
 from archloom.studies.analysis.front import read_front
-from archloom.studies.commands.show import show_trial
 from archloom.studies.commands.study.pareto import comparison, front_csv, front_json
+from archloom.studies.commands.study.show import show_trial
 from archloom.studies.config.objectives.entries import held_out_objectives
 from archloom.studies.config.study_config import parse_stored
 from archloom.studies.engine.progress.watch import Status

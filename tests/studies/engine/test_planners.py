@@ -13,7 +13,7 @@ from archloom.search.software.search import SoftwareTask, advance as search_soft
 from archloom.space.fusion.plan import FusionPlan, plan_violations
 from archloom.space.networks.registry import network
 from archloom.studies.analysis.details import trial_details
-from archloom.studies.commands.show import show_trial
+from archloom.studies.commands.study.show import show_trial
 from archloom.studies.config.study_config import load_config
 from archloom.studies.storage.parts import TRIALS
 from archloom.studies.storage.records import read_trials

@@ -14,8 +14,8 @@ from archloom.search.objectives import AREA, EDP, TDP, Limit, Objective
 from archloom.search.pareto import PickRule, non_dominated
 from archloom.studies.analysis.front import read_front
 from archloom.studies.analysis.study_view import load_view
-from archloom.studies.commands.show import show_trial
 from archloom.studies.commands.study.pareto import front_csv, front_json, front_table
+from archloom.studies.commands.study.show import show_trial
 from archloom.studies.commands.study.summary import limit_lines
 from archloom.studies.config.objectives.entries import stored_objective_set
 from archloom.studies.config.study_config import load_config, parse_stored

@@ -12,8 +12,8 @@ from rich.console import Console
 from archloom.studies.analysis.details import trial_details
 from archloom.studies.analysis.front import read_front
 from archloom.studies.analysis.study_view import load_view
-from archloom.studies.commands.show import renderables
 from archloom.studies.commands.study.pareto import front_table
+from archloom.studies.commands.study.show import renderables
 from archloom.studies.rendering.report.design_section import design_sections
 from archloom.studies.rendering.text.gaps import (
     fused_text,
