@@ -27,6 +27,7 @@ from .commands import (
     echo,
 )
 from .commands.compare import COMPARE_EXAMPLES, compare
+from .commands.machine.measure import MEASURE_EXAMPLES, measure
 from .commands.map import MAP_EXAMPLES, map_
 from .commands.schedule import SCHEDULE_EXAMPLES, schedule
 from .commands.serve import SERVE_EXAMPLES, serve
@@ -238,6 +239,7 @@ app.add(schedule, SCHEDULE_EXAMPLES)
 app.add(weave, WEAVE_EXAMPLES)
 app.add(compare, COMPARE_EXAMPLES)
 app.add(serve, SERVE_EXAMPLES)
+app.add(measure, MEASURE_EXAMPLES)
 app.add(copy, COPY_EXAMPLES)
 
 

@@ -11,7 +11,7 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from . import comparison as comparison, plots as plots
     from .buffer_timeline import save_memory as save_memory
-    from .files import check_picture as check_picture
+    from .files import check_picture as check_picture, save_figure as save_figure
     from .mapping import (
         PANELS as PANELS,
         draw_convergence as draw_convergence,
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from .plots import stacked_bars as stacked_bars
     from .serving import save_serving as save_serving
+    from .style import SERIES as SERIES
     from .summary import draw_summary as draw_summary
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
