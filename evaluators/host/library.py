@@ -96,9 +96,7 @@ def _plain(shape: ConvShape, weights: Any, bias: Any, geometry: Any) -> Convolve
     convolve = torch.nn.functional.conv2d
 
     def call(x: Any) -> Any:
-        found = torch.nn.functional.conv2d(
-            x, weights, bias, geometry[1], geometry[0], *geometry[2:]
-        )
+        found = convolve(x, weights, bias, stride, padding, dilation, groups)
         if shape.activation == "relu6":
             return found.clamp_(0, 6)
         return found.relu_() if shape.activation else found

@@ -16,22 +16,6 @@ FLAGS: Final = (
     *("sse4_2", "avx", "avx2", "fma", "f16c", "avx512f", "avx512bw", "avx512_vnni", "avx_vnni"),
     *("avx512_fp16", "avx512_bf16", "amx_int8", "asimd", "asimdhp", "asimddp", "sve"),
 )
-    "avx",
-    "avx2",
-    "fma",
-    "f16c",
-    "avx512f",
-    "avx512bw",
-    "avx512_vnni",
-    "avx_vnni",
-    "avx512_fp16",
-    "avx512_bf16",
-    "amx_int8",
-    "asimd",
-    "asimdhp",
-    "asimddp",
-    "sve",
-]
 
 _LIBRARIES: Final = ("halide", "torch", "numba", "numpy", "archloom")
 
