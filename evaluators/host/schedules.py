@@ -1,7 +1,7 @@
 """Schedules: how the loops of an algorithm run, as values of a space for each algorithm.
 
 A schedule changes the time of a kernel and never its result. Names are those of its loops: an
-accumulator is one vector of output values that stays in a register while products are added.
+accumulator is a vector of up to 16 output values that stays in a register while products are added.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,6 +24,9 @@ MOST_ACCUMULATORS: Final = 24
 MOST_UNROLLED: Final = 72
 
 _VECTORS: Final = (4, 8, 16, 32)
+
+#: values of an accumulator: a register of AVX-512, two of AVX2
+_LANES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,7 @@ class Direct:
     def fault(self, spec: KernelSpec) -> Infeasible | None:
         """Return the constraint that it breaks; None if it fits."""
         shape = spec.shape
-        accumulators = self.x_vectors * self.y_rows * self.channels
+        accumulators = _registers(self.vector) * self.x_vectors * self.y_rows * self.channels
         return _first(
             _too_many("x tile", self.vector * self.x_vectors, shape.q),
             _no_divisor("y_rows", self.y_rows, shape.p),
@@ -118,7 +121,7 @@ class Gemm:
             _too_many("pixel tile", tile, shape.p * shape.q),
             _no_divisor("channels", self.channels, tile_channels(shape)),
             _no_divisor("unroll", self.unroll, shape.taps),
-            _unrolled(self.pixel_vectors * self.channels, self.unroll),
+            _unrolled(_registers(self.vector) * self.pixel_vectors * self.channels, self.unroll),
             None
             if self.columns == "whole" or (whole_rows and not shape.pointwise)
             else _misfit("columns of a tile", tile, shape.q, "tiles of whole rows, pixels outer"),
@@ -149,7 +152,7 @@ class SpatialPack:
     store: str = "pixels"
 
     CHOICES: ClassVar[Mapping[str, tuple[Any, ...]]] = {
-        "vector": (1, 2, *_VECTORS),
+        "vector": (1, 2, *_VECTORS, 64),
         "width": (1, 2, 4, 8),
         "height": (1, 2, 4),
         "order": ("channels_outer", "pixels_outer"),
@@ -168,7 +171,7 @@ class SpatialPack:
             _no_divisor("width", self.width, shape.q),
             _no_divisor("height", self.height, shape.p),
             _no_divisor("unroll", self.unroll, reduced),
-            _unrolled(self.width * self.height, self.unroll),
+            _unrolled(_registers(self.vector) * self.width * self.height, self.unroll),
         )
 
 
@@ -207,7 +210,7 @@ class SparseRows:
             _too_many("pixel tile", tile, shape.q if direct else shape.p * shape.q),
             _no_divisor("y_rows", self.y_rows, shape.p if direct else 1),
             _no_divisor("rows", self.rows, tile_channels(shape)),
-            _unrolled(self.pixel_vectors * self.y_rows, 1),
+            _unrolled(_registers(self.vector) * self.pixel_vectors * self.y_rows, 1),
         )
 
 
@@ -318,13 +321,17 @@ def _starts(spec: KernelSpec) -> Iterator[Schedule]:
 
 
 def _packed_starts(spec: KernelSpec) -> Iterator[Schedule]:
-    shape = spec.shape
-    for vector in (16, 32, 8, 4, 2, 1):
+    for vector in (16, 32, 64, 8, 4, 2, 1):
         for width, height in ((8, 2), (4, 4), (4, 2), (2, 2), (8, 1), (4, 1), (2, 1), (1, 1)):
-            start = SpatialPack(vector, gcd(shape.q, width), gcd(shape.p, height))
-            if (start.width, start.height) == (width, height):
+            start = SpatialPack(vector, width, height)
+            if start.fault(spec) is None:
                 yield start
                 break
+
+
+def _registers(vector: int) -> int:
+    """Return the accumulators that a vector is."""
+    return max(vector // _LANES, 1)
 
 
 def _first(*found: Infeasible | None) -> Infeasible | None:

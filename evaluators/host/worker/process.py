@@ -27,7 +27,7 @@ from .requests import Answer, Failed, Prepare, PrepareNetwork, Turn, Turned
 _WARM_UP: Final = 2
 
 #: runs of a block, and the least time of one in microseconds: shorter ones are put together
-_RUNS: Final = (5, 31)
+_RUNS: Final = (5, 101)
 _LEAST_US: Final = 100.0
 
 #: edge of the matrices whose product is the control kernel

@@ -22,7 +22,7 @@ def layer_table(results: dict[str, Any]) -> "Table":
     for layer in results["layers"]:
         name = layer["name"]
         many = len(layer["layers"])
-        for row in layer["rows"]:
+        for row in _shown(layer["rows"]):
             table.add_row(name + f" ({many} layers)" * (many > 1), *_cells(row))
             name, many = "", 0
     return table
@@ -41,6 +41,16 @@ def network_table(results: dict[str, Any]) -> "Table":
         summed = "" if total is None else f"{total:,.0f}"
         table.add_row(kernel, schedule, time, noise, summed, against, remark)
     return table
+
+
+def _absent(row: dict[str, Any]) -> bool:
+    """Whether there is no such kernel, on any machine."""
+    return bool(row["reason"] and row["reason"]["reason"] == "no_host_kernel")
+
+
+def _shown(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of kernels that there are."""
+    return [row for row in rows if not _absent(row)]
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
@@ -74,6 +84,9 @@ def remarks(results: dict[str, Any]) -> Iterator[str]:
     for name, why in results["skipped"]:
         yield f"layer {name} is left out: {why}"
     rows = [row for layer in results["layers"] for row in layer["rows"]]
+    if absent := list(dict.fromkeys(row["kernel"] for row in rows if _absent(row))):
+        yield f"there is no kernel for {', '.join(absent)}"
+    rows = _shown(rows)
     reasons = Counter(row["reason"]["reason"] for row in rows if row["status"] == "refused")
     for reason, count in sorted(reasons.items()):
         yield f"{count} of {len(rows)} rows refused: {reason}"
