@@ -82,21 +82,21 @@ class Chain:
     ) -> None:
         self._spec, self._threads, self._weights = spec, threads, weights
         self._steps: list[Callable[[], object]] = []
-        self._maps: dict[str, NDArray[Any]] = {}
+        self.maps: dict[str, NDArray[Any]] = {}
         self._binders: dict[ConvShape, tuple[Binder, Operands]] = {}
         network = spec.network
         first = next(iter(spec.kernels.values()))[0]
         self._dtype = first.dtype
         for layer, sources in zip(network.layers, network.reads, strict=True):
             for source in sources:
-                if is_input(source) and source not in self._maps:
-                    self._maps[source] = random_map(layer, self._dtype)
+                if is_input(source) and source not in self.maps:
+                    self.maps[source] = random_map(layer, self._dtype)
             result: NDArray[Any] = np.zeros(layer.map_shape, STORED[self._dtype])
             if layer.uses_macs:
                 self._add_kernel(layer, sources, result)
             else:
-                self._add(_between(layer, [self._maps[s] for s in sources], result))
-            self._maps[layer.name] = result
+                self._add(_between(layer, [self.maps[s] for s in sources], result))
+            self.maps[layer.name] = result
 
     def __call__(self) -> None:
         """Run all layers."""
@@ -116,9 +116,9 @@ class Chain:
             operands = self._weights(kernel)
             self._binders[shape] = binder(kernel, schedule, operands, self._threads), operands
         bind, operands = self._binders[shape]
-        image = self._maps[sources[0]]
+        image = self.maps[sources[0]]
         if len(sources) > 1:
-            parts = [self._maps[source] for source in sources]
+            parts = [self.maps[source] for source in sources]
             joined = np.concatenate(parts)
             self._add(lambda: np.concatenate(parts, out=joined))
             image = joined
@@ -142,15 +142,15 @@ class LibraryChain:
     def __init__(self, spec: ChainSpec, weights: WeightSource = random_operands) -> None:
         import torch
 
-        self._maps: dict[str, Any] = {}
+        self.maps: dict[str, Any] = {}
         self._steps: list[tuple[str, tuple[str, ...], Callable[..., Any]]] = []
         made: dict[ConvShape, tuple[Callable[..., Any], Operands]] = {}
         network = spec.network
         for layer, sources in zip(network.layers, network.reads, strict=True):
             for source in sources:
-                if is_input(source) and source not in self._maps:
+                if is_input(source) and source not in self.maps:
                     image = random_map(layer, "float32")
-                    self._maps[source] = torch.from_numpy(image).unsqueeze(0)
+                    self.maps[source] = torch.from_numpy(image).unsqueeze(0)
             if layer.uses_macs:
                 shape = shape_of_layer(layer)
                 assert isinstance(shape, ConvShape), "missing_chain has looked"
@@ -162,20 +162,20 @@ class LibraryChain:
                 convolve, operands = made[shape]
                 size = (1, shape.c, shape.h, shape.w)
                 step = _joined(convolve, size, len(sources))
-                found = step(*(self._maps[s] for s in sources))
-                read = np.concatenate([self._maps[s][0].numpy() for s in sources])
+                found = step(*(self.maps[s] for s in sources))
+                read = np.concatenate([self.maps[s][0].numpy() for s in sources])
                 image = np.ascontiguousarray(read).reshape(size[1:])
                 result = found[0].numpy().reshape(shape.k, shape.p, shape.q)
                 reference(kernel, replace(operands, image=image)).check(result)
             else:
                 step = partial(_pooled_or_summed, layer)
-                found = step(*(self._maps[s] for s in sources))
-            self._maps[layer.name] = found
+                found = step(*(self.maps[s] for s in sources))
+            self.maps[layer.name] = found
             self._steps.append((layer.name, sources, step))
 
     def __call__(self) -> None:
         """Run all layers."""
-        maps = self._maps
+        maps = self.maps
         for name, sources, step in self._steps:
             maps[name] = step(*(maps[source] for source in sources))
 

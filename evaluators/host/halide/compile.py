@@ -40,6 +40,11 @@ def compiled_layer(
         read = _buffer(image.reshape(axes))
         filled = _buffer(result.reshape(_result_axes(spec)))
         bound = [read, *arguments[1:], filled]
+        try:
+            # what a schedule reads or fills is compared with the buffers when it runs
+            call(*bound)
+        except halide().HalideError as error:
+            raise CompileError(str(error).strip()) from None
         return lambda: call(*bound)
 
     return bind

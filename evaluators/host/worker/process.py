@@ -154,7 +154,7 @@ def _answer(answer: Callable[[Any], object], wanted: object) -> Answer:
         return Failed("wrong_result", str(error))
     except CompileError as error:
         return Failed("not_compiled", str(error))
-    except (RuntimeError, MemoryError, ValueError) as error:
+    except (RuntimeError, MemoryError, ValueError, LookupError) as error:
         return Failed("crashed", f"{type(error).__name__}: {error}")
 
 

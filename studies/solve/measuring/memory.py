@@ -44,7 +44,11 @@ class Memory:
         except UserError:
             raise UserError(f"{folder}: another process measures there; wait for it") from None
         begin = {"kind": "begin", "wanted": wanted.record, "machine": machine}
-        self._journal = Journal(folder / JOURNAL, lambda found: _check(found, begin, folder))
+        try:
+            self._journal = Journal(folder / JOURNAL, lambda found: _check(found, begin, folder))
+        except UserError:
+            self._lock.release()
+            raise
         self._tried: dict[tuple[str, str], Event] = {}
         self._done: dict[tuple[str, str], Event] = {}
         self.resumed = bool(self._journal.found)
