@@ -18,7 +18,7 @@ from typing import Any
 
 from archloom.evaluators.host import COMPILED, this_machine
 from archloom.evaluators.host.worker import Plan, Worker
-from archloom.search.host import Effort
+from archloom.search.hardware.schedules import Effort
 from archloom.space.networks import network
 from archloom.studies.engine.progress import ProgressView
 from archloom.studies.rendering.text import new_console

@@ -26,12 +26,7 @@ if TYPE_CHECKING:
         too_busy as too_busy,
         usable_cores as usable_cores,
     )
-    from .samples import (
-        Ratio as Ratio,
-        Timing as Timing,
-        ratio as ratio,
-        read_timing as read_timing,
-    )
+    from .samples import Timing as Timing, ratio as ratio
     from .schedules import (
         Library as Library,
         Schedule as Schedule,
@@ -43,7 +38,6 @@ if TYPE_CHECKING:
         tunable as tunable,
     )
     from .shape import (
-        SHAPE_FORM as SHAPE_FORM,
         ConvShape as ConvShape,
         read_shape as read_shape,
         shape_of_layer as shape_of_layer,

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..jit import compiled, helper
+from archloom.evaluators.jit import compiled, helper
+
 from .kernel import KernelSpec
 from .operands import ADDED, STORED, Operands
 from .shape import ConvShape

@@ -104,11 +104,6 @@ class Timing:
         }
 
 
-def read_timing(record: dict[str, Any]) -> Timing:
-    """Return the time of a record."""
-    return Timing(tuple(Block(*row) for row in record["blocks"]))
-
-
 @dataclass(frozen=True, slots=True)
 class Ratio:
     """How many times as long one kernel takes as another.

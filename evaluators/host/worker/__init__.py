@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .client import COMPILE_LIMIT_S as COMPILE_LIMIT_S, Worker as Worker
+    from .client import Worker as Worker
     from .requests import (
         Failed as Failed,
         Prepare as Prepare,
         PrepareNetwork as PrepareNetwork,
-        Turn as Turn,
-        Turned as Turned,
     )
     from .session import Measured as Measured, Plan as Plan, measure as measure
 else:

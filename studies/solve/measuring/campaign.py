@@ -32,7 +32,7 @@ from archloom.evaluators.host.worker import (
     Worker,
     measure,
 )
-from archloom.search.host import Tuner, similar_schedules
+from archloom.search.hardware.schedules import Tuner, similar_schedules
 from archloom.space import Infeasible
 from archloom.studies.engine.progress import Stages
 from archloom.studies.storage import Event

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from archloom.evaluators.host import ConvShape, KernelSpec, shape_of_layer
-from archloom.search.host import Effort
+from archloom.search.hardware.schedules import Effort
 from archloom.space import Infeasible
 from archloom.space.workload import Network
 

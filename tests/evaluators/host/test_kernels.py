@@ -113,7 +113,7 @@ def test_a_schedule_that_does_not_fit_is_an_error_and_no_wrong_result() -> None:
     spec = KernelSpec(read_shape("4x6x6:4:3x3"), "direct")
     wide = Direct(vector=16, x_vectors=4)
     assert wide.fault(spec) is not None
-    with pytest.raises(CompileError, match="beyond|before"):
+    with pytest.raises(CompileError, match=r"beyond|before"):
         difference(spec, wide)
     with pytest.raises(CompileError, match="Gemm is no schedule of"):
         difference(spec, Gemm())

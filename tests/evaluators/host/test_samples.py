@@ -10,7 +10,6 @@ from archloom.evaluators.host.samples import (
     block_of,
     moved,
     ratio,
-    read_timing,
 )
 
 
@@ -66,9 +65,11 @@ def test_a_ratio_is_resolved_above_twice_the_noise(
     assert ratio(timing(one), timing(other, width=noise)).resolved == resolved
 
 
-def test_a_time_is_read_as_it_is_written() -> None:
-    found = timing(1.5, 2.5, 3.5, width=0.1)
-    assert read_timing(found.record) == found
+def test_a_record_has_the_figures_and_the_blocks_that_they_are_of() -> None:
+    record = timing(100, 104, 102, width=0.1).record
+    assert (record["median_us"], len(record["blocks"])) == (102, 3)
+    assert record["low_us"] == pytest.approx(102 * 0.95)
+    assert record["noise"] == pytest.approx(0.1)
 
 
 def test_the_control_moves_by_a_share_either_way() -> None:

@@ -14,7 +14,7 @@ from archloom.evaluators.host import (
     read_shape,
     usable_cores,
 )
-from archloom.search.host import TUNERS, Effort
+from archloom.search.hardware.schedules import TUNERS, Effort
 from archloom.space import did_you_mean
 from archloom.space.workload import Network
 from archloom.studies.config import WorkloadOptions, find_network, normal

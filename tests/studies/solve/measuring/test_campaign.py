@@ -11,7 +11,7 @@ from archloom.evaluators.host.samples import Block
 from archloom.evaluators.host.shape import read_shape
 from archloom.evaluators.host.worker.requests import Failed, Prepare, PrepareNetwork, Turn, Turned
 from archloom.evaluators.host.worker.session import Plan
-from archloom.search.host.tuner import Effort
+from archloom.search.hardware.schedules.tuner import Effort
 from archloom.space.networks.registry import network
 from archloom.studies.engine.progress.watch import SILENT
 from archloom.studies.errors import UserError
@@ -25,7 +25,7 @@ VARIANTS = (Variant("gemm"), Variant("portable"), Variant("library"), Variant("l
 WANTED = Wanted("layers", None, SHAPES, VARIANTS, Effort(4))
 
 
-class Stop(Exception):
+class StopError(Exception):
     """Somebody pulls the plug."""
 
 
@@ -45,7 +45,7 @@ class MadeUp:
         assert limit_s > 0
         self.left -= 1
         if self.left < 0:
-            raise Stop
+            raise StopError
         if isinstance(request, Prepare):
             if request.budget_us:
                 self.tried[f"{request.spec} {request.schedule}"] += 1
@@ -78,7 +78,7 @@ def test_a_measurement_stopped_anywhere_goes_on_and_times_no_kernel_twice(tmp_pa
             worker = MadeUp(stop)
             try:
                 found = run(folder, worker)
-            except Stop:
+            except StopError:
                 # a schedule at whose answer it was stopped is not in the journal
                 tried += worker.tried
                 # the last line may be cut short, too

@@ -1,7 +1,7 @@
-"""Search for the fastest schedules of kernels on this machine.
+"""Search for the fastest schedules of kernels on this machine, by optimizers of hardware.
 
 ``tuner.py`` proposes them: curated starts, those of similar layers (``transfer.py``), then what an
-optimizer of :mod:`archloom.search.hardware` proposes, for which ``schedule_problem.py`` presents
+optimizer of the package around this one proposes, for which ``schedule_problem.py`` presents
 schedules as designs.
 """
 

@@ -5,8 +5,8 @@ import pytest
 from archloom.evaluators.host.kernel import COMPILED, KernelSpec
 from archloom.evaluators.host.schedules import Direct, Gemm, Schedule, curated
 from archloom.evaluators.host.shape import read_shape
-from archloom.search.host.transfer import distance, similar_schedules
-from archloom.search.host.tuner import LEAST_GAIN, TUNERS, Effort, Tuner
+from archloom.search.hardware.schedules.transfer import distance, similar_schedules
+from archloom.search.hardware.schedules.tuner import LEAST_GAIN, TUNERS, Effort, Tuner
 
 RESNET = read_shape("64x32x32:64:3x3")
 

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from archloom.evaluators.host import KernelSpec, Schedule, schedule_kind
-from archloom.search.hardware import ENUMERATE_LIMIT, Candidate, DesignProblem
 from archloom.search.objectives import Objective, ObjectiveSet
 from archloom.space import Infeasible
 from archloom.space.design_space import HardwareSpace, Parameter, Point, Value
+
+from ..problem import ENUMERATE_LIMIT, Candidate, DesignProblem
 
 #: time, in seconds
 _OBJECTIVES: Final = ObjectiveSet((Objective("latency"),))

@@ -6,24 +6,19 @@ No schedule is proposed twice. A search ends when enough schedules in a row were
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from archloom.evaluators.host import KernelSpec, Schedule, curated
-from archloom.search.hardware import Observation
-from archloom.search.registry import HARDWARE_OPTIMIZERS
 
-from ..seeds import derived_seed
+from ...seeds import derived_seed
+from ..protocol import Observation
 from .schedule_problem import ScheduleProblem
 
 if TYPE_CHECKING:
-    from archloom.search.hardware import HardwareOptimizer
+    from ..protocol import HardwareOptimizer
 
-#: optimizers that need nothing but a space and observations, and options for short searches
-TUNERS: Final[dict[str, dict[str, Any]]] = {
-    "nsga2": {"population": 4},
-    "random": {},
-    "tpe": {"initial": 1},
-}
+#: optimizers that need nothing but a space and observations
+TUNERS: Final = ("nsga2", "random", "tpe")
 
 #: a schedule that is faster by less than this share is no gain
 LEAST_GAIN: Final = 0.03
@@ -90,9 +85,7 @@ class Tuner:
                 starts.append(start)
         self._starts = starts
         seed = derived_seed(effort.seed, str(spec), "tune")
-        factory = HARDWARE_OPTIMIZERS[effort.optimizer]
-        options = TUNERS[effort.optimizer]
-        self._optimizer: HardwareOptimizer = factory(self._problem, seed, **options)
+        self._optimizer = _optimizer(effort.optimizer, self._problem, seed)
 
     def propose(self) -> Schedule | None:
         """Return the next schedule to try; None if the search is over."""
@@ -128,3 +121,19 @@ class Tuner:
             best = min(best, tried.time_us or best)
             since = 0 if gain or number < len(self._starts) else since + 1
         return since >= self._effort.patience
+
+
+def _optimizer(name: str, problem: ScheduleProblem, seed: int) -> "HardwareOptimizer":
+    """Return an optimizer of hardware, with options for short searches."""
+    # each loads a library that takes a while
+    if name == "tpe":
+        from ..optuna_samplers import TpeSearch
+
+        return TpeSearch(problem, seed, initial=1)
+    if name == "nsga2":
+        from ..nsga2 import Nsga2
+
+        return Nsga2(problem, seed, population=4)
+    from ..random_search import RandomSearch
+
+    return RandomSearch(problem, seed)
