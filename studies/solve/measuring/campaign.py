@@ -100,6 +100,8 @@ class Campaign:
             return known
         candidates, missing = [], {}
         searched: dict[str, int] = {}
+        # a search on a clock that others disturb would choose at random
+        searches = self._wanted.effort.trials > 0 and self._busy() is None
         for variant in self._wanted.variants:
             spec = variant.spec(shape)
             why = missing_kernel(spec)
@@ -108,7 +110,7 @@ class Campaign:
             elif variant.algorithm != "library":
                 untuned = Candidate(f"{variant.label} untuned", variant, False, Untuned())
                 candidates.append(untuned)
-                if self._wanted.effort.trials and tunable(spec):
+                if searches and tunable(spec):
                     found, searched[variant.label] = self._tuned(spec)
                     for number, schedule in enumerate(found):
                         name = f"{variant.label} tuned {number}"
@@ -211,13 +213,17 @@ class Campaign:
 
     def _measure(self, what: str, kernels: "list[Prepare] | list[PrepareNetwork]") -> Measured:
         self._stages.begin(what, len(kernels) + self._plan.blocks)
-        busy = too_busy(self._wanted.threads, os.getloadavg()[0], self._plan.cores)
-        if busy is not None:
-            self._stages.end()
-            return Measured(refusal=busy)
-        found = measure(self._worker, kernels, self._plan, self._stages.advance)
+        busy = self._busy()
+        if busy is None:
+            found = measure(self._worker, kernels, self._plan, self._stages.advance)
+        else:
+            found = Measured(refusal=busy, load=busy.needed)
         self._stages.end()
         return found
+
+    def _busy(self) -> Infeasible | None:
+        """Return why nothing can be timed now."""
+        return too_busy(self._wanted.threads, os.getloadavg()[0], self._plan.cores)
 
 
 def _library(shape: ConvShape) -> Iterator[Candidate]:

@@ -1,6 +1,7 @@
 """Measurements: nothing is timed twice, what was stopped goes on, others are refused."""
 
 import json
+import os
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -132,6 +133,21 @@ def test_rows_of_a_busy_machine_are_refused_and_measured_again_if_asked(tmp_path
     assert not quiet.tried
     timed = [r for layer in again["layers"] for r in layer["rows"] if r["status"] == "timed"]
     assert len(timed) == 15
+
+
+def test_a_busy_machine_is_not_searched_with_several_threads(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "getloadavg", lambda: (9.0, 9.0, 9.0))
+    wanted, worker = replace(WANTED, threads=2), MadeUp()
+    found = run(tmp_path, worker, wanted)
+    assert not worker.tried
+    assert not worker.turned
+    reasons = {row["reason"]["reason"] for layer in found["layers"] for row in layer["rows"]}
+    assert reasons == {"machine_busy", "no_host_kernel"}
+    monkeypatch.setattr(os, "getloadavg", lambda: (0.0, 0.0, 0.0))
+    again = run(tmp_path, worker, wanted, again=True)
+    assert len([r for e in again["layers"] for r in e["rows"] if r["status"] == "timed"]) == 15
 
 
 def test_another_measurement_in_the_same_directory_is_refused(tmp_path: Path) -> None:
