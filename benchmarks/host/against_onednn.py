@@ -57,13 +57,16 @@ def main(asked: Wanted, folder: Path, again: bool) -> None:
     try:
         with ProgressView(new_console(stderr=True)) as view, Worker(1) as worker:
             plan = Plan(cores=machine.cores)
-            found = Campaign(asked, memory, worker, view, plan, again).run()
+            Campaign(asked, memory, worker, view, plan, again).run()
+    except KeyboardInterrupt:
+        print("stopped; the same command goes on. So far:")
     finally:
         memory.close()
+    layers = [done for shape in asked.layers if (done := memory.done("layer", str(shape)))]
     print(f"{machine.cpu}, {', '.join(f'{n} {v}' for n, v in machine.libraries)}")
     ratios, resolved, refused = [], 0, 0
-    loads = [layer["load"] for layer in found["layers"]]
-    for layer in found["layers"]:
+    loads = [layer["load"] for layer in layers]
+    for layer in layers:
         own = fastest(
             [row for row in layer["rows"] if row["tuned"] and row["algorithm"] in COMPILED]
         )

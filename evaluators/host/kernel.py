@@ -1,7 +1,7 @@
 """Kernels of convolutions: shape, algorithm, type of data, format of weights; and which there are.
 
-The axes are those of Gibson et al., "DLAS: A conceptual model for across-stack deep learning
-acceleration" (ACM TACO 2024), sections 4.2 to 4.4.
+The axes are those of Gibson et al., "DLAS: An Exploration and Assessment of the Deep Learning
+Acceleration Stack", sections 4.2 to 4.4.
 """
 
 from dataclasses import dataclass, replace
