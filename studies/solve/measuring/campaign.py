@@ -51,7 +51,7 @@ _AGAIN: Final = 3
 FASTEST: Final = "fastest"
 
 #: reasons that may not hold at another time
-PASSING: Final = ("machine_busy", "control_moved", "noisy", "died")
+PASSING: Final = ("machine_busy", "control_moved", "noisy", "died", "no_time")
 
 
 class Campaign:
@@ -179,6 +179,8 @@ class Campaign:
             kernels = {s: _kernel(s, row) for s, row in chosen.items() if row is not None}
             chains[label] = ChainSpec(network, kernels)
         for number, way in enumerate(_ways()):
+            if any(way.fault(LIBRARY.spec(s)) for s in shapes):
+                continue
             label = f"{LIBRARY.label} {number}"
             candidates.append(Candidate(label, LIBRARY, number > 0, way))
             kernels = {s: (LIBRARY.spec(s), way) for s in shapes}

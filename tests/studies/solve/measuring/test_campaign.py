@@ -197,6 +197,17 @@ def test_whole_networks_have_each_kind_of_kernel_and_the_fastest_mixture(tmp_pat
             assert row["sum_of_layers_us"] == pytest.approx(total)
 
 
+def test_networks_with_relu6_are_called_in_ways_that_have_it(tmp_path: Path) -> None:
+    net = network("mobilenetv2")
+    shapes = layers_of(net)[0]
+    wanted = Wanted(net.name, net, shapes, (LIBRARY,), Effort(0))
+    worker = MadeUp()
+    run(tmp_path, worker, wanted)
+    # two turns of each layer that has it, and of the network
+    layers = sum(shape.activation == "relu6" for shape in shapes)
+    assert worker.turned["library float32 0,library float32 2"] == 2 * (layers + 1)
+
+
 def test_results_are_plain_json(tmp_path: Path) -> None:
     found = run(tmp_path, MadeUp())
     assert json.loads(json.dumps(found)) == found
