@@ -64,7 +64,7 @@ def _cells(row: dict[str, Any]) -> list[str]:
         return [row["kernel"], how, "", figures[1], "", "", f"refused: {row['reason']['text']}"]
     found = row.get("against_library")
     if found is None:
-        return [row["kernel"], how, *figures, "", "oneDNN has no time"]
+        return [row["kernel"], how, *figures, "", "oneDNN's row is refused"]
     if row["algorithm"] == "library" and row["tuned"]:
         return [row["kernel"], how, *figures, "1", ""]
     shown = f"{found['ratio']:.2f}" if found["resolved"] else "not resolved"
