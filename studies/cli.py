@@ -28,6 +28,7 @@ from .commands import (
 )
 from .commands.compare import COMPARE_EXAMPLES, compare
 from .commands.compress import COMPRESS_EXAMPLES, compress
+from .commands.machine.measure import MEASURE_EXAMPLES, measure
 from .commands.map import MAP_EXAMPLES, map_
 from .commands.published import REPRODUCE_EXAMPLES, reproduce
 from .commands.schedule import SCHEDULE_EXAMPLES, schedule
@@ -249,6 +250,7 @@ app.add(weave, WEAVE_EXAMPLES)
 app.add(compare, COMPARE_EXAMPLES)
 app.add(compress, COMPRESS_EXAMPLES)
 app.add(serve, SERVE_EXAMPLES)
+app.add(measure, MEASURE_EXAMPLES)
 app.add(copy, COPY_EXAMPLES)
 app.add(reproduce, REPRODUCE_EXAMPLES)
 

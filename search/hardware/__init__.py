@@ -3,7 +3,7 @@
 Read ``protocol.py`` and ``problem.py`` (the space with its exact facts), then one optimizer:
 ``random_search.py``, or :mod:`.bayesian` for the default. ``observations.py`` keeps the results
 that optimizers learn from, ``proposals.py`` makes feasible designs of wished ones. :mod:`.certify`
-proves fronts.
+proves fronts, :mod:`.schedules` finds schedules of kernels on this machine in the same way.
 """
 
 from typing import TYPE_CHECKING

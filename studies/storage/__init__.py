@@ -13,6 +13,7 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .copying import copy_study as copy_study
     from .directory.files import write_whole as write_whole
+    from .directory.lock import lock as lock
     from .event_log import (
         EventLog as EventLog,
         heard as heard,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
         decode as decode,
         encode as encode,
     )
-    from .journal import Event as Event
+    from .journal import Event as Event, Journal as Journal
     from .networks import (
         kept_workloads as kept_workloads,
         stored_networks as stored_networks,

@@ -72,6 +72,7 @@ RUNS: Final = {
         "--evaluations 12 --out runs --picture curves.svg",
     ],
     "hardware/optimizer_cost": ["--optimizers random --seeds 1 --marks 8"],
+    "host/against_onednn": ["--networks vgg16_cifar10 --layers 1 --trials 1 --out runs"],
     "mapping/bounds_gap": ["--evaluations 64 --seeds 1 --designs 1 --layers 2"],
     "mapping/exact_mapping": ["cases.jsonl --objective energy"],
     "mapping/imperfect_factors": [
@@ -114,6 +115,7 @@ RUNS: Final = {
 
 #: exit codes or messages other than success that say nothing of whether a script runs
 MISSES: Final = {
+    "host/against_onednn": "how fast one layer is after one schedule",
     "hardware/hardware_search": "a front of four evaluations is not proven",
     "mapping/large_layers": "targets of CPU time",
     "mapping/mapping_throughput": "targets of CPU time",
