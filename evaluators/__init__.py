@@ -2,9 +2,9 @@
 
 Read :mod:`.technology` and ``hardware.py`` (energy per access, area, TDP), then :mod:`.loopnest`
 (one layer under one mapping), :mod:`.fusion` (groups and plans), :mod:`.bounds` (what nothing
-gets below) and :mod:`.weaving` (several networks that share the engines of one chip). ``jit``
-compiles the kernels, ``arrays.py`` names array types, ``conformance.py`` holds recorded cases of
-Timeloop against the model.
+gets below) and :mod:`.weaving` (several networks that share the engines of one chip).
+:mod:`.accuracy` has models on data, pruned and rounded, :mod:`.host` kernels on this machine.
+``jit`` compiles the kernels, ``arrays.py`` names array types.
 """
 
 from typing import TYPE_CHECKING
@@ -18,13 +18,6 @@ if TYPE_CHECKING:
         Floats as Floats,
         Ints as Ints,
         Words as Words,
-    )
-    from .conformance import (
-        Agreement as Agreement,
-        EvaluatedCase as EvaluatedCase,
-        MisfitError as MisfitError,
-        agreement as agreement,
-        evaluated as evaluated,
     )
     from .hardware import (
         AccessCosts as AccessCosts,

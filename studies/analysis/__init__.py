@@ -16,6 +16,13 @@ if TYPE_CHECKING:
         compare as compare,
         results as results,
     )
+    from .conformance import (
+        Agreement as Agreement,
+        EvaluatedCase as EvaluatedCase,
+        MisfitError as MisfitError,
+        agreement as agreement,
+        evaluated as evaluated,
+    )
     from .details import (
         Details as Details,
         cost_details as cost_details,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from archloom.evaluators import EvaluatedCase, MisfitError, evaluated
 from archloom.evaluators.technology import technology
 from archloom.space.importers.cases import CASE_TENSORS, Case, RecordError, case_of
 from archloom.space.importers.timeloop import TimeloopError, read_timeloop
+from archloom.studies.analysis import EvaluatedCase, MisfitError, evaluated
 from archloom.studies.rendering.text import new_table, plain, print_line, print_whole
 
 from ..errors import UserError

@@ -7,9 +7,8 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from archloom.evaluators import Agreement, agreement
 from archloom.space.importers.cases import BadCase, read_cases
-from archloom.studies.analysis import Chapter, Figure
+from archloom.studies.analysis import Agreement, Chapter, Figure, agreement
 from archloom.studies.rendering.text import new_table, plain, print_line, print_whole
 
 from ...errors import UserError

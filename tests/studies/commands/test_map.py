@@ -6,9 +6,9 @@ from signal import SIGINT, raise_signal
 import pytest
 from numba import njit
 
-from archloom.evaluators.conformance import evaluated
 from archloom.search.registry import MAPPING_SEARCHES
 from archloom.space.importers.cases.reader import case_of
+from archloom.studies.analysis.conformance import evaluated
 from archloom.studies.cli import main
 from archloom.studies.commands.map.cases import Sought, read_tasks
 from archloom.studies.commands.map.command import solutions

@@ -2,9 +2,9 @@
 
 import json
 
-from archloom.evaluators.conformance import evaluated
 from archloom.space.importers.cases.mapping import loops_of
 from archloom.space.importers.cases.reader import case_of
+from archloom.studies.analysis.conformance import evaluated
 
 from .test_reader import LINES, RECORDS, copy_of
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from archloom.evaluators.conformance import agreement, evaluated
 from archloom.space.importers.cases.problem import case_layer
 from archloom.space.importers.cases.reader import BadCase, Case, case_of, read_cases
 from archloom.space.importers.cases.record import RecordError, parse_record
+from archloom.studies.analysis.conformance import agreement, evaluated
 
 from ....source_tree import ROOT
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from archloom.evaluators.conformance import evaluated
 from archloom.space.importers.cases.reader import case_of
+from archloom.studies.analysis.conformance import evaluated
 
 from ....cases.timeloop_files import read
 

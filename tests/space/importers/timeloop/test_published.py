@@ -6,8 +6,8 @@ ref_outputs/default_problem, timeloop-mapper.map.txt and timeloop-mapper.stats.t
 row, branches in parallel, tensors that pass levels by.
 """
 
-from archloom.evaluators.conformance import evaluated
 from archloom.space.importers.cases.reader import case_of
+from archloom.studies.analysis.conformance import evaluated
 
 from ....cases.timeloop_files import read
 

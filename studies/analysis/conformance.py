@@ -5,10 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from archloom.space.importers.cases import CASE_TENSORS, Case
-
-from .arrays import Floats, Ints
-from .loopnest import (
+from archloom.evaluators import Floats, Ints
+from archloom.evaluators.loopnest import (
     FILLS,
     OVER_CAPACITY,
     READS,
@@ -23,6 +21,7 @@ from .loopnest import (
     setup_for,
     tile_words,
 )
+from archloom.space.importers.cases import CASE_TENSORS, Case
 
 #: our counts by the recorded names
 COUNTS = ("reads_per_instance", "fills_per_instance", "updates_per_instance")

@@ -5,12 +5,12 @@ from dataclasses import replace
 
 import pytest
 
-from archloom.evaluators.conformance import agreement, evaluated
 from archloom.evaluators.loopnest.layer_cost import mapped_cost
 from archloom.evaluators.loopnest.problem import MappingProblem
 from archloom.space.importers.cases.reader import Case, case_of, read_cases
+from archloom.studies.analysis.conformance import agreement, evaluated
 
-from ..source_tree import ROOT
+from ...source_tree import ROOT
 
 FILE = ROOT / "tests" / "data" / "timeloop_cases.jsonl"
 RECORDS = [json.loads(line) for line in FILE.read_text().splitlines()]
