@@ -57,6 +57,7 @@ RUNS: Final = {
     "fusion/repeated_blocks": ["--plans 4 --mappings 50 --networks tiny_cnn"],
     "fusion/shared_budget": ["--budgets 8 16 --first 100 --cases 0"],
     "hardware/bound_ratios": ["--evaluations front.jsonl --told 8 --draws 1"],
+    "fusion/planner_work": ["tiny_cnn --hardware eyeriss"],
     "fusion/weight_formats": ["--networks tiny_cnn --designs eyeriss --densities 0.2 --plans 2"],
     "hardware/fast_convergence": [
         "run random --trials 8 --evaluations 10 --out runs",

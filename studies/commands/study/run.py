@@ -2,7 +2,6 @@
 
 import os
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING
 
 from archloom.studies.config import Location, StudyConfig, argument
@@ -201,7 +200,11 @@ def _prepare(exact: bool, weaving: bool) -> "Callable[[int], int]":
     """Return what is done on each node of a cluster before its first task."""
     from archloom.studies.commands.machine import compile_here
 
-    return partial(compile_here, weaving=weaving) if exact else lambda _: 0
+    def compiled(workers: int) -> int:
+        return compile_here(workers, weaving) if exact else 0
+
+    # a function of its own, for Ray sends nothing else that can be called
+    return compiled
 
 
 def _advice(config: StudyConfig) -> list[str]:

@@ -70,7 +70,9 @@ def test_every_field_of_a_layer_comes_back() -> None:
     ]
     for layer in layers:
         assert layer_from_dict(layer_to_dict(layer)) == layer
-    assert {name for layer in layers for name in layer_to_dict(layer)} == DEFAULTS.keys()
+    # that one follows from the hardware, so no file has it
+    kept = DEFAULTS.keys() - {"packed_words"}
+    assert {name for layer in layers for name in layer_to_dict(layer)} == kept
 
 
 @pytest.mark.parametrize("name", sorted(NETWORKS))

@@ -25,7 +25,7 @@ def handler() -> Iterator[object]:
     import ray
 
     before = signal.getsignal(signal.SIGTERM)
-    connect(None, 1)
+    connect(None, 1, 120.0)
     yield before
     ray.shutdown()
 

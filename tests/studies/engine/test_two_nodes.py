@@ -102,6 +102,7 @@ def test_nodes_differ_leave_and_join_and_the_head_dies(cluster: RayCluster, tmp_
     process = cluster.command(1, [*COMMAND, *run], tmp_path)
     begun = journal.stat().st_size
     until(lambda: journal.stat().st_size > begun + 8000 or process.poll() is not None, "work")
+    assert process.poll() is None, process.communicate()[0]
     cluster.kill(3)
     until(lambda: events(log, "node_left"), "the node's death")
     cluster.start(4, cpus=2, compiled=True)
