@@ -16,6 +16,7 @@ from archloom.evaluators.host import (
     KernelSpec,
     Library,
     Schedule,
+    Timing,
     Untuned,
     missing_chain,
     missing_kernel,
@@ -38,7 +39,14 @@ from archloom.studies.engine.progress import Stages
 from archloom.studies.storage import Event
 
 from .memory import Memory
-from .rows import Candidate, Row, best, comparison, failure_record, layer_rows, refused, timed_row
+from .rows import (
+    Candidate,
+    Row,
+    failure_record,
+    fastest_rows,
+    layer_rows,
+    refused,
+)
 from .wanted import LIBRARY, Variant, Wanted
 
 #: microseconds of a schedule's first time
@@ -194,21 +202,10 @@ class Campaign:
     def _network_rows(
         self, candidates: list[Candidate], measured: Measured, layers: list[Event]
     ) -> list[Row]:
-        rows = []
-        library = best(candidates, measured, LIBRARY)
-        for variant, tuned in dict.fromkeys((c.variant, c.tuned) for c in candidates):
-            group = [c for c in candidates if (c.variant, c.tuned) == (variant, tuned)]
-            fastest = best(group, measured)
-            if fastest is None:
-                why = measured.refusal or measured.failures[group[0].name]
-                rows.append(refused(variant.label, variant, tuned, failure_record(why)))
-                continue
-            timing = measured.timings[fastest.name]
-            row = timed_row(variant.label, variant, tuned, timing)
-            row["sum_of_layers_us"] = _sum(layers, variant, tuned)
-            if row["status"] == "timed":
-                row["against_library"] = comparison(timing, library, measured)
-            rows.append(row)
+        def more(fastest: Candidate, _: Timing) -> Row:
+            return {"sum_of_layers_us": _sum(layers, fastest.variant, fastest.tuned)}
+
+        rows = fastest_rows(candidates, measured, more)
         if LIBRARY not in self._wanted.variants:
             rows = [row for row in rows if row["algorithm"] != "library"]
         return rows

@@ -1,6 +1,6 @@
 """Rows of results: of each kernel its time, noise and rate, and how it compares; or why not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -47,10 +47,26 @@ def layer_rows(
 
     Of several schedules that the search found, the row is the fastest one's, as measured again.
     """
-    library = best(candidates, measured, LIBRARY)
+
+    def more(fastest: Candidate, timing: Timing) -> Row:
+        rate = shape.macs / timing.median_us / 1e3
+        return {"schedule": schedule_record(fastest.schedule), "gmac_s": rate}
+
     rows = [refused(v.label, v, False, failure_record(why)) for v, why in missing.items()]
-    kinds = dict.fromkeys((c.variant, c.tuned) for c in candidates)
-    for variant, tuned in kinds:
+    return rows + fastest_rows(candidates, measured, more)
+
+
+def fastest_rows(
+    candidates: Sequence[Candidate],
+    measured: Measured,
+    more: Callable[[Candidate, Timing], Row],
+) -> list[Row]:
+    """Return the row of the fastest candidate of each variant, untuned and tuned, or why none is.
+
+    ``more`` says what else stands in a row that has a time.
+    """
+    rows, library = [], best(candidates, measured, LIBRARY)
+    for variant, tuned in dict.fromkeys((c.variant, c.tuned) for c in candidates):
         group = [c for c in candidates if (c.variant, c.tuned) == (variant, tuned)]
         fastest = best(group, measured)
         if fastest is None:
@@ -58,9 +74,7 @@ def layer_rows(
             rows.append(refused(variant.label, variant, tuned, failure_record(why)))
             continue
         timing = measured.timings[fastest.name]
-        row = timed_row(variant.label, variant, tuned, timing)
-        row["schedule"] = schedule_record(fastest.schedule)
-        row["gmac_s"] = shape.macs / timing.median_us / 1e3
+        row = timed_row(variant.label, variant, tuned, timing) | more(fastest, timing)
         if row["status"] == "timed":
             row["against_library"] = comparison(timing, library, measured)
         rows.append(row)
