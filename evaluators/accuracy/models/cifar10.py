@@ -6,6 +6,8 @@ after K. Liu's pytorch-cifar. Parameters have the names of that library.
 
 from typing import TYPE_CHECKING, Final
 
+from archloom.space.networks.cnn import V1_BLOCKS, V2_STAGES
+
 if TYPE_CHECKING:
     from torch.fx import GraphModule, Node
 
@@ -13,32 +15,6 @@ if TYPE_CHECKING:
 
 #: channels of the stages of ResNet-18 (He et al., CVPR 2016, Table 1), two blocks each
 _RESNET: Final = (64, 128, 256, 512)
-
-#: channels and stride of each block (Howard et al., arXiv:1704.04861, Table 1; its last stride of 2
-#: is a slip)
-_MOBILENET_V1: Final = (
-    (64, 1),
-    (128, 2),
-    (128, 1),
-    (256, 2),
-    (256, 1),
-    (512, 2),
-    *((512, 1),) * 5,
-    (1024, 2),
-    (1024, 1),
-)
-
-#: expansion, channels, blocks, stride (Sandler et al., CVPR 2018, Table 2; without the stride of
-#: the second stage, as pytorch-cifar)
-_MOBILENET_V2: Final = (
-    (1, 16, 1, 1),
-    (6, 24, 2, 1),
-    (6, 32, 3, 2),
-    (6, 64, 4, 2),
-    (6, 96, 3, 1),
-    (6, 160, 3, 2),
-    (6, 320, 1, 1),
-)
 
 #: channels of each convolution, 0 for a pool (Simonyan and Zisserman, ICLR 2015, Table 1, column D)
 _VGG: Final = (64, 64, 0, 128, 128, 0, 256, 256, 256, 0, 512, 512, 512, 0, 512, 512, 512, 0)
@@ -73,7 +49,7 @@ def mobilenetv1(net: "ModelBuilder", classes: int) -> "GraphModule":
     """MobileNetV1 with a stem without stride."""
     x = _unit(net, "conv1", "bn1", net.image, net.wide(32), kernel=3)
     x = net.activation(x, "relu")
-    for block, (channels, stride) in enumerate(_MOBILENET_V1):
+    for block, (channels, stride) in enumerate(V1_BLOCKS):
         name = f"layers.{block}"
         x = net.depthwise(f"{name}.conv1", x, stride=stride)
         x = net.activation(net.norm(f"{name}.bn1", x), "relu")
@@ -87,9 +63,10 @@ def mobilenetv2(net: "ModelBuilder", classes: int) -> "GraphModule":
     x = _unit(net, "conv1", "bn1", net.image, net.wide(32), kernel=3)
     x = net.activation(x, "relu")
     position = 0
-    for expansion, channels, blocks, first in _MOBILENET_V2:
+    for stage, (expansion, channels, blocks, first) in enumerate(V2_STAGES, start=1):
         for block in range(blocks):
-            stride = first if block == 0 else 1
+            # as pytorch-cifar, for maps of 32x32
+            stride = first if block == 0 and stage > 2 else 1
             name = f"layers.{position}"
             x = _inverted(net, name, x, net.wide(channels), stride, expansion)
             position += 1

@@ -7,6 +7,8 @@ only change training, are left out.
 
 from typing import TYPE_CHECKING, Final
 
+from archloom.space.networks.cnn import B0_STAGES, V2_STAGES
+
 if TYPE_CHECKING:
     from torch.fx import GraphModule, Node
 
@@ -15,31 +17,9 @@ if TYPE_CHECKING:
 #: inner channels and blocks of each stage of ResNet-50 (He et al., CVPR 2016, Table 1)
 _RESNET: Final = ((64, 3), (128, 4), (256, 6), (512, 3))
 
-#: expansion, channels, blocks, first stride of each stage (Sandler et al., CVPR 2018, Table 2)
-_MOBILENET: Final = (
-    (1, 16, 1, 1),
-    (6, 24, 2, 2),
-    (6, 32, 3, 2),
-    (6, 64, 4, 2),
-    (6, 96, 3, 1),
-    (6, 160, 3, 2),
-    (6, 320, 1, 1),
-)
-
 #: layers of each block of DenseNet-161 (Huang et al., CVPR 2017, Table 1), growth, stem
 _DENSENET: Final = (6, 12, 36, 24)
 _GROWTH, _STEM = 48, 96
-
-#: expansion, kernel, stride, channels, blocks of each stage (Tan and Le, ICML 2019, Table 1)
-_EFFICIENTNET: Final = (
-    (1, 3, 1, 16, 1),
-    (6, 3, 2, 24, 2),
-    (6, 5, 2, 40, 2),
-    (6, 3, 2, 80, 3),
-    (6, 5, 1, 112, 3),
-    (6, 5, 2, 192, 4),
-    (6, 3, 1, 320, 1),
-)
 
 
 def resnet50(net: "ModelBuilder", classes: int) -> "GraphModule":
@@ -71,7 +51,7 @@ def mobilenetv2(net: "ModelBuilder", classes: int) -> "GraphModule":
     """MobileNetV2 with ReLU6."""
     x = _unit(net, "features.0", net.image, net.wide(32), kernel=3, stride=2)
     x, position = net.activation(x, "relu6"), 1
-    for expansion, channels, blocks, first in _MOBILENET:
+    for expansion, channels, blocks, first in V2_STAGES:
         for block in range(blocks):
             stride = first if block == 0 else 1
             name = f"features.{position}.conv"
@@ -129,7 +109,7 @@ def efficientnet_b0(net: "ModelBuilder", classes: int) -> "GraphModule":
     """EfficientNet-B0: MobileNetV2's blocks with squeeze-and-excite, and swish."""
     x = _unit(net, "features.0", net.image, net.wide(32), kernel=3, stride=2)
     x = net.activation(x, "silu")
-    for stage, (expansion, kernel, first, channels, blocks) in enumerate(_EFFICIENTNET, start=1):
+    for stage, (expansion, kernel, first, channels, blocks) in enumerate(B0_STAGES, start=1):
         for block in range(blocks):
             stride = first if block == 0 else 1
             name = f"features.{stage}.{block}.block"

@@ -25,7 +25,12 @@ if TYPE_CHECKING:
         unet as unet,
         vgg as vgg,
     )
-    from .mobilenet import inverted_residual as inverted_residual
+    from .efficientnet import B0_STAGES as B0_STAGES
+    from .mobilenet import (
+        V1_BLOCKS as V1_BLOCKS,
+        V2_STAGES as V2_STAGES,
+        inverted_residual as inverted_residual,
+    )
     from .resnet import basic_block as basic_block
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -12,7 +12,7 @@ from typing import Final
 from archloom.space.workload import INPUT, Builder, Network
 
 #: expansion, kernel, stride, channels, blocks of each stage of B0 (Tan and Le, Table 1)
-_STAGES: Final = (
+B0_STAGES: Final = (
     (1, 3, 1, 16, 1),
     (6, 3, 2, 24, 2),
     (6, 5, 2, 40, 2),
@@ -45,7 +45,7 @@ def efficientnet(model: int) -> Network:
     width, depth, rows = SCALES[model]
     net = Builder((3, rows, rows))
     x = net.conv("stem", INPUT, _wide(_STEM, width), kernel=3, stride=2, activation="silu")
-    for stage, (expansion, kernel, first, channels, blocks) in enumerate(_STAGES, start=1):
+    for stage, (expansion, kernel, first, channels, blocks) in enumerate(B0_STAGES, start=1):
         for block in range(ceil(blocks * depth / 100)):
             stride = first if block == 0 else 1
             name = f"stage{stage}.{block}"

@@ -6,7 +6,7 @@ from archloom.space.workload import INPUT, Builder, Network
 
 #: channels and stride of each block (Howard et al., Table 1, where the last stride of 2 is a slip:
 #: maps stay 7x7)
-_V1_BLOCKS: Final = (
+V1_BLOCKS: Final = (
     (64, 1),
     (128, 2),
     (128, 1),
@@ -33,7 +33,7 @@ V2_STAGES: Final = (
 def separable_blocks(net: Builder, source: str) -> str:
     """Add the thirteen blocks of MobileNetV1: a depthwise, then a 1x1 convolution."""
     x = source
-    for block, (channels, stride) in enumerate(_V1_BLOCKS, start=1):
+    for block, (channels, stride) in enumerate(V1_BLOCKS, start=1):
         x = net.depthwise(f"block{block}.depthwise", x, stride=stride, activation="relu")
         x = net.conv(f"block{block}.pointwise", x, channels, activation="relu")
     return x
