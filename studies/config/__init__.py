@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from .objectives import stored_objective_set as stored_objective_set
     from .objectives.entries import held_out_objectives as held_out_objectives
     from .sections import (
-        Key as Key,
         Reading as Reading,
         Section as Section,
         each as each,

@@ -240,12 +240,13 @@ def anything() -> Key:
     return Key(read)
 
 
-def each(kind: type[Section]) -> Key:
-    """Return a key that holds a list of sections."""
+def each(kind: type[Section] | Key, least: int = 0) -> Key:
+    """Return a key that holds a list, ``least`` long, of sections or of what a key holds."""
 
-    def read(entries: Any, beside: Reading) -> tuple[Section, ...]:
-        if not isinstance(entries, list | tuple):
-            raise ValueError(f"{shown(entries)} must be a list")
+    def read(entries: Any, beside: Reading) -> tuple[Any, ...]:
+        if not isinstance(entries, list | tuple) or len(entries) < least:
+            some = f" of {least} at least" if least else ""
+            raise ValueError(f"{shown(entries)} must be a list{some}")
         faults, found = Faults(), []
         for at, entry in enumerate(entries):
             with collecting(faults, at):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import combinations, product
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Final
 
 from archloom.evaluators.weaving import NPUS
 from archloom.search import WEAVERS
@@ -15,8 +15,6 @@ from archloom.space import Faults, bounded_text
 from archloom.space.networks import NETWORKS
 from archloom.studies.config import (
     ConfigError,
-    EntryError,
-    Key,
     Reading,
     Section,
     collecting,
@@ -48,23 +46,6 @@ METRICS: Final = {
 
 #: how feature maps are taken to lie
 MAPS: Final = ("unlimited", "fit", "dram")
-
-
-def _list_of(key: Key, least: int = 1) -> Key:
-    """Return a key that holds a list of what another key holds."""
-
-    def read(entries: Any, beside: Reading) -> tuple[Any, ...]:
-        if not isinstance(entries, list) or len(entries) < least:
-            raise ValueError(f"{entries!r} must be a list of {least} at least")
-        faults, found = Faults(), []
-        for at, entry in enumerate(entries):
-            with collecting(faults, at):
-                found.append(key.read(entry, beside))
-        if faults:
-            raise EntryError(faults)
-        return tuple(found)
-
-    return Key(read)
 
 
 def _networks() -> list[str]:
@@ -158,11 +139,11 @@ class StreamTable(Section):
     note: Annotated[str, text()] = ""
     chips: Annotated[tuple[Chip, ...], each(Chip)]
     networks: Annotated[
-        tuple[tuple[str, ...], ...], _list_of(_list_of(named_one("network", _networks)), 1)
+        tuple[tuple[str, ...], ...], each(each(named_one("network", _networks), 1), 1)
     ]
     of_each: Annotated[int, whole(1, 4)] = 1
-    sequence_lengths: Annotated[tuple[int, ...], _list_of(whole(1, 4096))] = (16,)
-    weight_buffers_mib: Annotated[tuple[int, ...], _list_of(whole(1, 4096))] = (48,)
+    sequence_lengths: Annotated[tuple[int, ...], each(whole(1, 4096), 1)] = (16,)
+    weight_buffers_mib: Annotated[tuple[int, ...], each(whole(1, 4096), 1)] = (48,)
     maps: Annotated[str, word(*MAPS)] = "unlimited"
     schedulers: Annotated[tuple[Scheduler, ...], each(Scheduler)]
     published: Annotated[tuple[Published, ...], each(Published)] = field(default=())
