@@ -99,7 +99,7 @@ def buffer_cost(name: str, storage: Storage, size_bytes: float, width_bytes: flo
     return technology(name).buffer(storage, size_bytes, width_bytes)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)
 def _level(
     level: StorageLevel, technology_name: str, word_bits: int, frequency_mhz: float
 ) -> _LevelCost:

@@ -54,7 +54,7 @@ def storage_arrays(hardware: Hardware, zeros: Sparsity = NO_ZEROS) -> dict[str, 
 
 
 # designs by the thousand share levels
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=1024)
 def _storage_row(level: StorageLevel, word_bits: int, a_weight: int) -> _StorageRow:
     """Return a level's row; ``a_weight`` takes so many parts of a bit there."""
     parts = _parts(level, word_bits, a_weight)

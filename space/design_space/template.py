@@ -20,7 +20,7 @@ from .template_fields import NO_SWITCHES, Fields, LevelSwitches, effects_of
 _LARGEST = 2**53
 
 #: parts of each kind that are remembered
-_PARTS_KEPT: Final = 8192
+_PARTS_KEPT: Final = 1024
 
 Built = TypeVar("Built")
 

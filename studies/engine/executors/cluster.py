@@ -144,6 +144,12 @@ def late(address: str | None, start_s: float) -> str:
     return f"{what}; where that takes longer, say executor.start_s in the study file"
 
 
+def end_late_start() -> None:
+    """End this process as the kernel does where a start hangs; see :func:`connect`."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGALRM)
+
+
 @contextmanager
 def _mortal(start_s: float) -> Iterator[None]:
     """Let signals end this process whatever it does, and the kernel send one after some time."""

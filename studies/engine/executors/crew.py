@@ -11,6 +11,7 @@ from archloom.studies.engine.progress import Stages
 from archloom.studies.storage import tell
 
 from ...errors import TroubleError
+from .cluster import end_late_start
 from .limited_process import ProcessLimits
 from .nodes import Nodes
 from .outcomes import machine_errors
@@ -59,6 +60,8 @@ class Crew:
         nodes: of the cluster; None for Ray on this machine.
         stages: hear of what is waited for while no worker is there.
         check: called meanwhile; may raise to give up.
+        start_s: seconds that Ray on this machine may take until a worker has started; then this
+            process ends, as :func:`.cluster.connect` says.
     """
 
     context: Any
@@ -67,6 +70,7 @@ class Crew:
     nodes: Nodes | None
     stages: Stages
     check: Callable[[], None]
+    start_s: float
     _members: dict[int, _Member] = field(default_factory=dict)
     _starting: dict[Any, int] = field(default_factory=dict)
     _selector: dict[str, str] | None = None
@@ -132,6 +136,9 @@ class Crew:
                     shown = what
                     self.stages.begin(what)
                 self.check()
+                if self.nodes is None and monotonic() - began > self.start_s:
+                    # Ray loses workers that start while the wall clock jumps, and waits for them
+                    end_late_start()
                 sleep(_PATIENCE_S)
                 self._look()
         finally:

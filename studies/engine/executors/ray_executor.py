@@ -54,7 +54,8 @@ class RayExecutor(Executor):
     under way are waited for, and then it is raised again. ``stages`` hears that workers start,
     which they do with the first task. Before that, ``before`` is called here, where the workers are
     to be; or on each node of a cluster ``prepare``, with the number of its cores. If Ray takes more
-    than ``start_s`` to start, this process ends, see :func:`.cluster.connect`.
+    than ``start_s`` to start, or here its first worker does, this process ends, see
+    :func:`.cluster.connect`.
 
     Raises:
         TroubleError: on entering, if nothing answers at the address; later, if workers cannot
@@ -118,7 +119,7 @@ class RayExecutor(Executor):
         # workers pass it on to their processes as it is
         pickled: Callable[[TaskContext], bytes] = ray.cloudpickle.dumps
         shared = ray.put(pickled(self._context))
-        return Crew(shared, held_to, count, nodes, self._stages, self._check)
+        return Crew(shared, held_to, count, nodes, self._stages, self._check, self._start_s)
 
     def __exit__(self, *_: object) -> None:
         if self._crew is None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
+from textwrap import dedent
 from time import sleep
 
 import pytest
@@ -238,6 +239,22 @@ def test_ray_that_never_starts_is_given_up(tmp_path: Path) -> None:
     assert "go on with: archloom resume run" in output
     assert "Traceback" not in output
     until(lambda: not any(Path(f"/proc/{one}").exists() for one in stopped), "no head is left")
+
+
+def test_workers_that_never_start_are_given_up_like_ray() -> None:
+    """There is no core for them here; elsewhere Ray lost them, as the wall clock jumped."""
+    code = """
+        import ray
+        from archloom.studies.engine.executors.crew import Crew
+        from archloom.studies.engine.executors.limited_process import ProcessLimits
+        from archloom.studies.engine.progress import SILENT
+        ray.init("local", num_cpus=0, include_dashboard=False, log_to_driver=False)
+        limits = ProcessLimits(1.0, None, 120.0)
+        Crew(ray.put(b""), limits, 1, None, SILENT, lambda: None, 0.5).tend(wait=True)
+    """
+    done = subprocess.run([sys.executable, "-c", dedent(code)], capture_output=True, text=True)
+    assert done.returncode == -signal.SIGALRM, done.stderr
+    assert "Traceback" not in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_a_worker_for_a_node_that_has_just_left_is_made_elsewhere() -> None:
     nodes._served, nodes._looked_at = True, monotonic()
     limits = ProcessLimits(inf, None, 120.0)
     shared = ray.put(ray.cloudpickle.dumps(CONTEXT))
-    crew = Crew(shared, limits, 1, nodes, SILENT, lambda: None)
+    crew = Crew(shared, limits, 1, nodes, SILENT, lambda: None, 60.0)
     crew.tend(wait=False)
     assert crew.starting, "a worker is asked for on the node"
     ray.wait(crew.starting, timeout=30)
