@@ -2,6 +2,7 @@
 
 from bisect import insort
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from operator import itemgetter
 from typing import TYPE_CHECKING
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from archloom.studies.analysis import front_of
-from archloom.studies.storage import Crash, Trial
+from archloom.studies.storage import NOTHING_FOUND, Crash, Trial
 
 if TYPE_CHECKING:
     from archloom.evaluators import Floats
@@ -143,7 +144,8 @@ class LiveFront:
         for trial in trials:
             self._under_way.pop(trial.number, None)
             self._unseen.pop(trial.number, None)
-            self._front.add(trial)
+            # plans and mappings are in the store, and a front may be of thousands of designs
+            self._front.add(replace(trial, networks={}, curve=NOTHING_FOUND))
         self.__dict__.pop("volume", None)
         if not self._corner and priced:
             self._corner = tuple(_BEYOND * max(column) for column in zip(*priced, strict=True))

@@ -52,7 +52,9 @@ def test_front_trial_and_report_can_be_read(home: Path) -> None:
     shown = archloom("show", "runs/tiny", "0", cwd=home)
     assert "no_mapping at spad (weights), layer conv1" in shown.stdout
     done = archloom("report", "runs/tiny", cwd=home)
-    assert (done.returncode, done.stderr) == (0, "")
+    # what takes longer than two seconds on a busy machine says so
+    told = [line for line in done.stderr.splitlines() if "writing the report" not in line]
+    assert (done.returncode, told) == (0, [])
     page = (home / "runs" / "tiny" / "report.html").read_text()
     assert "no_mapping" in page
     assert (home / "runs" / "tiny" / "report.png").stat().st_size > 5000
