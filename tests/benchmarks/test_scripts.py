@@ -104,6 +104,7 @@ RUNS: Final = {
     "studies/start_time": ["--runs 1 --commands help mistake"],
     "studies/torture": ["--runs 3 --kinds full flipped foreign --json figures.json"],
     "studies/two_networks": [INLINE],
+    "studies/two_workers": ["--study smallest.yaml --trials 2"],
     "weaving/schedule_gaps": ["--pairs 1 --effort 1000"],
     "weaving/speed": ["--buffers 2"],
     "weaving/serving": ["--requests 60 --seeds 1 --loads 0.7 --burst-sizes geometric"],
@@ -130,6 +131,7 @@ SLOW: Final = {
     "mapping/start_time": "compiles in fresh processes",
     "cold_start": "compiles in fresh processes",
     "studies/cluster_faults": "starts a cluster, as tests/studies/engine/test_two_nodes.py does",
+    "studies/two_workers": "starts Ray, as tests/studies/engine/test_identical_bytes.py does",
 }
 
 NEEDS: Final = {"mapping/zigzag_mapping": "zigzag"}
