@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         too_busy as too_busy,
         usable_cores as usable_cores,
     )
+    from .operands import StoredWeights as StoredWeights
     from .samples import Timing as Timing, ratio as ratio
     from .schedules import (
         Library as Library,
