@@ -132,7 +132,6 @@ class Chain:
         made.checked(reference(kernel, replace(operands, image=image)))
         self._steps.append(made.call)
 
-
     def _bound(self, layer: Layer, shape: ConvShape) -> tuple[Binder, Operands]:
         """Return the compiled kernel of a layer with its weights, and these."""
         kernel, schedule = self._spec.kernels[shape]

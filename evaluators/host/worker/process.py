@@ -104,7 +104,11 @@ class Kernels:
         """
         kernels = wanted.chain.kernels.values()
         whole = all(kernel.algorithm == "library" for kernel, _ in kernels)
-        chain = LibraryChain(wanted.chain) if whole else Chain(wanted.chain, self._threads, code=self._code)
+        chain = (
+            LibraryChain(wanted.chain)
+            if whole
+            else Chain(wanted.chain, self._threads, code=self._code)
+        )
         self._calls[wanted.name] = chain
 
     def turn(self, wanted: Turn) -> Turned:
