@@ -143,24 +143,42 @@ def pareto(
             console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)
 
 
-@app.command_of(epilog="Example: archloom show runs/quickstart 17")
+@app.command_of(epilog="Example: archloom show runs/quickstart 17; archloom show runs/stack_digits")
 def show(
     study: Study,
-    trial: Annotated[str, Argument(metavar="TRIAL", help="Its number, or 'baseline'.")],
+    trial: Annotated[
+        str | None,
+        Argument(
+            metavar="[TRIAL]",
+            help="Its number, or 'baseline'; of a study of kind stack all points are shown.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take one trial apart: hardware, costs by level and layer, fusion groups, mappings."""
-    from .study import show_trial
+    """Take one trial apart: hardware, costs by level and layer, fusion groups, mappings.
 
-    show_trial(study, trial, as_json, new_console())
+    Of a study of kind stack: the table of its points, with the front of accuracy, time and size.
+    """
+    from archloom.studies.storage import is_stack
+
+    from .study import show_stack, show_trial
+
+    if is_stack(study):
+        show_stack(study, trial, as_json, new_console())
+    elif trial is None:
+        raise UserError(f"say which trial of {study}: its number, or baseline")
+    else:
+        show_trial(study, trial, as_json, new_console())
 
 
 @app.command_of(epilog="Example: archloom status runs/quickstart; watch archloom status DIR")
 def status(study: Study, as_json: AsJson = False) -> None:
     """Say how far a study is, who works on it, what runs and what failed; from any shell."""
-    from .study import show_status
+    from archloom.studies.storage import is_stack
 
-    show_status(study, as_json, new_console())
+    from .study import show_stack_status, show_status
+
+    (show_stack_status if is_stack(study) else show_status)(study, as_json, new_console())
 
 
 @app.command_of(epilog="Example: archloom report runs/quickstart")
@@ -174,7 +192,13 @@ def report(
     """Write a study's report: one HTML file that works offline, and a picture of it."""
     from archloom.studies.engine.progress import ProgressView
     from archloom.studies.rendering.report import write_report
+    from archloom.studies.storage import is_stack
 
+    from .study import report_stack
+
+    if is_stack(study):
+        echo(report_stack(study, pick, out))
+        return
     # what is printed are the paths; progress goes beside them
     with ProgressView(new_console(stderr=True)) as view:
         paths = write_report(study, pick, view, out)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
         Failed as Failed,
         Prepare as Prepare,
         PrepareNetwork as PrepareNetwork,
+        Turn as Turn,
+        Turned as Turned,
     )
     from .session import (
         Measured as Measured,
