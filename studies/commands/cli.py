@@ -159,13 +159,14 @@ def show(
 
     Of a study of kind stack: the table of its points, with the front of accuracy, time and size.
     """
-    from archloom.studies.storage import is_stack
+    from archloom.studies.storage import is_stack, read_header
 
     from .study import show_stack, show_trial
 
     if is_stack(study):
         show_stack(study, trial, as_json, new_console())
     elif trial is None:
+        read_header(study)
         raise UserError(f"say which trial of {study}: its number, or baseline")
     else:
         show_trial(study, trial, as_json, new_console())

@@ -141,10 +141,10 @@ def report_stack(location: Location, pick: str | None, out: Path | None) -> Path
     Raises:
         UserError: it has not ended.
     """
-    from archloom.studies.rendering.stack import write_stack_report
-
     if pick is not None:
         raise UserError("--pick is not for studies of kind stack; leave it out")
+    from archloom.studies.rendering.stack import write_stack_report
+
     assert isinstance(location, Path), "the caller has looked"
     path = (out or location) / "report.html"
     write_stack_report(_results(location), path)

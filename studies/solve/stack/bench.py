@@ -11,8 +11,10 @@ from typing import Any, Final
 
 from archloom.evaluators.host import (
     ChainSpec,
+    ConvShape,
     KernelSpec,
     Schedule,
+    StoredWeights,
     Timing,
     Untuned,
     read_schedule,
@@ -86,7 +88,13 @@ class Bench:
 
     def measure(self, points: Sequence[Point]) -> None:
         """Measure all points that have a time, with their kernels."""
-        able = [point for point in points if self._networks.missing(point) is None]
+        missing = {point: self._networks.missing(point) for point in points}
+        able = [point for point, why in missing.items() if why is None]
+        self._memory.add_together(
+            {"kind": "point", "name": str(point), **_refused(failure_record(why))}
+            for point, why in missing.items()
+            if why is not None and self.point(point) is None
+        )
         tasks = self._tasks(able)
         self._tuning.search(
             [Wish(t.first, t.home, t.searched) for t in tasks if t.tuned and tunable(t.first.spec)]
@@ -233,7 +241,8 @@ class Bench:
 
     def _chain(self, point: Point) -> ChainSpec | str:
         """Return a network with its kernels; or the kernel that no schedule made run."""
-        kernels, stored = {}, {}
+        kernels: dict[ConvShape, tuple[KernelSpec, Schedule]] = {}
+        stored: dict[str, StoredWeights] = {}
         shapes = self._networks.shapes(point.model, point.compression, point.algorithm)
         for shape, layers in shapes.items():
             row = self.kernel(layers[0][1], point.tuned)

