@@ -1,0 +1,90 @@
+"""Observations on the fastest algorithm: of dense models (VII) and of sparse ones (IX)."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from .choice import Chosen, chosen, rivals, state_name, time_of
+from .intervals import quotient
+from .parts import Case, Part, by_cases
+from .record import Point, StackRecord
+
+
+def dense_algorithm(record: StackRecord) -> tuple[Part, ...]:
+    """Judge observation VII: tuned spatial pack is mostly the fastest on CPUs (section 6.4).
+
+    Cases are models. It is the fastest where all other algorithms are slower, resolved; it is not
+    where one is faster.
+    """
+    places = []
+    for model in record.models:
+        dense = record.dense(model)
+        if dense is not None:
+            places.append((Chosen(dense, True), True))
+    return (_favourite(record, "spatial_pack", "tuned and dense", places, state=False),)
+
+
+def sparse_algorithm(record: StackRecord) -> tuple[Part, ...]:
+    """Judge observation IX: GEMM is mostly the fastest with pruned weights on CPUs (section 6.4).
+
+    Cases are models, untuned and tuned.
+    """
+    places = [
+        (pick, tuned)
+        for model in record.models
+        if (pick := chosen(record, model, "weights")) is not None
+        for tuned in record.states
+    ]
+    return (_favourite(record, "gemm", "with pruned weights", places, state=True),)
+
+
+def _favourite(
+    record: StackRecord,
+    favourite: str,
+    where: str,
+    places: Iterable[tuple[Chosen, bool]],
+    state: bool,
+) -> Part:
+    """Judge whether an algorithm is the fastest in most places."""
+    cases = []
+    wins: Counter[str] = Counter()
+    for pick, tuned in places:
+        points = [each for each in rivals(record, pick.point, tuned) if each.exists]
+        if len(points) < 2 or not any(each.time_us is not None for each in points):
+            continue
+        best = may_be_fastest(points)
+        answer = False if favourite not in best else True if len(best) == 1 else None
+        wins[next(iter(best)) if len(best) == 1 else "not resolved"] += 1
+        name = pick.name if pick.point.method != "dense" else pick.point.model
+        shown = _against_next(points, favourite)
+        cases.append(Case(f"{name}, {state_name(tuned)}" if state else name, answer, shown))
+    counts = ", ".join(f"{algorithm} {count}" for algorithm, count in wins.most_common())
+    note = f"Fastest: {counts}; {favourite} over the fastest other one" if wins else ""
+    return by_cases(f"{where}, {favourite} is the fastest", cases, evidence=note)
+
+
+def may_be_fastest(points: Iterable[Point]) -> frozenset[str]:
+    """Return the algorithms that none is resolved to be faster than.
+
+    A refused one may be the fastest.
+    """
+    there = [(each.algorithm, time_of(each)) for each in points]
+    return frozenset(
+        name
+        for name, time in there
+        if time is None
+        or not any(
+            other is not None and other is not time and quotient(other, time).below(1)
+            for _, other in there
+        )
+    )
+
+
+def _against_next(points: Iterable[Point], favourite: str) -> str:
+    times = {each.algorithm: time for each in points if (time := time_of(each)) is not None}
+    mine = times.pop(favourite, None)
+    if mine is None:
+        return "refused"
+    if not times:
+        return "others refused"
+    name, best = min(times.items(), key=lambda item: item[1].us)
+    return f"{quotient(mine, best)} of {name}"

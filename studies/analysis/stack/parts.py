@@ -1,0 +1,144 @@
+"""Verdicts and what decides them: the share of cases that speak for a claim, or an interval."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import inf
+from typing import Any, Final
+
+from .intervals import Interval
+
+#: assumption: "generally" and "mostly" are more than half of the cases
+MOSTLY: Final = 0.5
+
+#: assumption: fewer cases than this show nothing that is general
+LEAST_CASES: Final = 2
+
+
+class Verdict(StrEnum):
+    """What a study says of a claim."""
+
+    HOLDS = "holds"
+    FAILS = "does not hold"
+    UNTOLD = "cannot be told here"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One claim of an observation, judged.
+
+    Attributes:
+        claim: what is said.
+        verdict: of this study.
+        unit: what the figure is, as "of the cases".
+        value: the figure that decides; None if there is none.
+        interval: where it may lie; None if there is none.
+        evidence: figures behind it, in words.
+    """
+
+    claim: str
+    verdict: Verdict
+    unit: str
+    value: float | None
+    interval: Interval | None
+    evidence: str
+
+    @property
+    def figure(self) -> str:
+        """The figure with its interval and unit, as text."""
+        if self.value is None:
+            return "no figure"
+        if self.interval is None:
+            return f"{self.value:.2f} {self.unit}"
+        low, high = (("any" if abs(end) == inf else f"{end:.2f}") for end in self.interval)
+        return f"{self.value:.2f} ({low} to {high}) {self.unit}"
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """The part as JSON."""
+        interval = None
+        if self.interval is not None:
+            interval = [None if abs(end) == inf else end for end in self.interval]
+        return {
+            "claim": self.claim,
+            "verdict": str(self.verdict),
+            "figure": self.value,
+            "interval": interval,
+            "unit": self.unit,
+            "evidence": self.evidence,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One comparison that speaks for a claim, against it, or is not resolved.
+
+    Attributes:
+        name: where it was made.
+        answer: whether it speaks for the claim; None if it is not resolved.
+        shown: its figure, as text.
+    """
+
+    name: str
+    answer: bool | None
+    shown: str
+
+
+def by_cases(
+    claim: str, cases: Sequence[Case], more_than: float = MOSTLY, evidence: str = ""
+) -> Part:
+    """Judge a claim by the share of cases that speak for it.
+
+    It holds if those that surely do are more than ``more_than`` of all cases, and does not hold if
+    they would not be with all unresolved cases on their side. That share from those that surely do
+    to those that may is the interval.
+    """
+    if len(cases) < LEAST_CASES:
+        few = "there is 1 case" if cases else "there is no case"
+        found = "; ".join(f"{case.name} {case.shown}" for case in cases)
+        text = f"{few} that was timed on both sides, {LEAST_CASES} at least are needed"
+        return Part(claim, Verdict.UNTOLD, "of the cases", None, None, _joined(text, found))
+    sure = sum(case.answer is True for case in cases)
+    may = sure + sum(case.answer is None for case in cases)
+    low, high = sure / len(cases), may / len(cases)
+    verdict = Verdict.UNTOLD
+    if low > more_than:
+        verdict = Verdict.HOLDS
+    elif high <= more_than:
+        verdict = Verdict.FAILS
+    count = f"{sure} of {len(cases)} cases for, {len(cases) - may} against"
+    if may > sure:
+        count += f", {may - sure} not resolved"
+    shown = "; ".join(f"{case.name} {case.shown}" for case in cases)
+    return Part(claim, verdict, "of the cases", low, (low, high), _joined(count, evidence, shown))
+
+
+def by_interval(
+    claim: str,
+    value: float | None,
+    interval: Interval | None,
+    inside: Interval,
+    unit: str,
+    evidence: str,
+) -> Part:
+    """Judge a claim by whether an interval lies inside another one, outside, or across its edge."""
+    verdict = Verdict.UNTOLD
+    if value is not None and interval is not None:
+        if inside[0] <= interval[0] and interval[1] <= inside[1]:
+            verdict = Verdict.HOLDS
+        elif interval[1] < inside[0] or inside[1] < interval[0]:
+            verdict = Verdict.FAILS
+    return Part(claim, verdict, unit, value, interval, evidence)
+
+
+def together(parts: Sequence[Part]) -> Verdict:
+    """Return the verdict of a claim with several parts: all must hold."""
+    if any(part.verdict is Verdict.FAILS for part in parts):
+        return Verdict.FAILS
+    if parts and all(part.verdict is Verdict.HOLDS for part in parts):
+        return Verdict.HOLDS
+    return Verdict.UNTOLD
+
+
+def _joined(*texts: str) -> str:
+    return ". ".join(text for text in texts if text)
