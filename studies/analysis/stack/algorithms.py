@@ -20,7 +20,7 @@ def dense_algorithm(record: StackRecord) -> tuple[Part, ...]:
         dense = record.dense(model)
         if dense is not None:
             places.append((Chosen(dense, True), True))
-    return (_favourite(record, "spatial_pack", "tuned and dense", places, state=False),)
+    return (_favourite(record, ("spatial_pack", "spatial pack"), "tuned and dense", places, False),)
 
 
 def sparse_algorithm(record: StackRecord) -> tuple[Part, ...]:
@@ -34,17 +34,26 @@ def sparse_algorithm(record: StackRecord) -> tuple[Part, ...]:
         if (pick := chosen(record, model, "weights")) is not None
         for tuned in record.states
     ]
-    return (_favourite(record, "gemm", "with pruned weights", places, state=True),)
+    return (_favourite(record, ("gemm", "GEMM"), "with pruned weights", places, True),)
 
 
 def _favourite(
     record: StackRecord,
-    favourite: str,
+    names: tuple[str, str],
     where: str,
     places: Iterable[tuple[Chosen, bool]],
     state: bool,
 ) -> Part:
-    """Judge whether an algorithm is the fastest in most places."""
+    """Judge whether an algorithm is the fastest in most places.
+
+    Args:
+        record: of the study.
+        names: of the algorithm, in records and in words.
+        where: what the places have in common, in words.
+        places: compressed models, untuned or tuned.
+        state: whether names of cases say if they are tuned.
+    """
+    favourite, word = names
     cases = []
     wins: Counter[str] = Counter()
     for pick, tuned in places:
@@ -58,8 +67,8 @@ def _favourite(
         shown = _against_next(points, favourite)
         cases.append(Case(f"{name}, {state_name(tuned)}" if state else name, answer, shown))
     counts = ", ".join(f"{algorithm} {count}" for algorithm, count in wins.most_common())
-    note = f"Fastest: {counts}; {favourite} over the fastest other one" if wins else ""
-    return by_cases(f"{where}, {favourite} is the fastest", cases, evidence=note)
+    note = f"Fastest: {counts}; {word} over the fastest other one" if wins else ""
+    return by_cases(f"{where}, {word} is the fastest", cases, evidence=note)
 
 
 def may_be_fastest(points: Iterable[Point]) -> frozenset[str]:

@@ -1,9 +1,10 @@
 """Observations on what compression gains in time: II, IV, V and X."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from .choice import chosen, elbow_level, fastest, macs_left, pruned, state_name
+from .gains import speed_up
 from .intervals import Interval, Quotient, geometric_mean, quotient
 from .parts import Case, Part, by_cases
 from .record import PRUNED, StackRecord
@@ -147,26 +148,20 @@ def expected_gains(record: StackRecord) -> tuple[Part, ...]:
     """
     cases = []
     shares: dict[str, list[Quotient]] = {}
-    for model, method, tuned, share in achieved_shares(record):
-        cases.append(Case(f"{model} {method}, {state_name(tuned)}", share.below(1), str(share)))
-        shares.setdefault(f"share of {method} {state_name(tuned)}", []).append(share)
+    for model in record.models:
+        for pick in pruned(record, model, *PRUNED):
+            for tuned in record.states:
+                found = speed_up(record, pick.point, tuned)
+                if found is None:
+                    continue
+                name, state, share = pick.name, state_name(tuned), found.share
+                cases.append(Case(f"{name}, {state}", share.below(1), str(share)))
+                shares.setdefault(f"share of {pick.point.method} {state}", []).append(share)
     claim = "the speed-up is less than that of MACs"
     return (by_cases(claim, cases, SELDOM, _means(shares)),)
 
 
-def achieved_shares(record: StackRecord) -> Iterator[tuple[str, str, bool, Quotient]]:
-    """Yield model, method, whether tuned, and the share of the expected speed-up."""
-    for model in record.models:
-        for pick in pruned(record, model, *PRUNED):
-            left = macs_left(record, pick.point)
-            for tuned in record.states:
-                ratio = _over_dense(record, model, pick.point.compression, tuned)
-                if ratio is not None and left is not None:
-                    gain = Quotient(1.0, 1.0, 1.0).over(ratio)
-                    yield model, pick.point.method, tuned, gain.scaled(left)
-
-
-def _means(groups: dict[str, Sequence[Quotient]] | dict[str, list[Quotient]]) -> str:
+def _means(groups: Mapping[str, Sequence[Quotient]]) -> str:
     """Return geometric means of ratios that no refused row leaves open."""
     texts = []
     for name, ratios in groups.items():

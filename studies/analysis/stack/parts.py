@@ -30,10 +30,11 @@ class Part:
     Attributes:
         claim: what is said.
         verdict: of this study.
-        unit: what the figure is, as "of the cases".
+        unit: what the figure is, as "rank correlation".
         value: the figure that decides; None if there is none.
         interval: where it may lie; None if there is none.
         evidence: figures behind it, in words.
+        cases: of how many the figure is a share; 0 if it is none.
     """
 
     claim: str
@@ -42,16 +43,18 @@ class Part:
     value: float | None
     interval: Interval | None
     evidence: str
+    cases: int = 0
 
     @property
     def figure(self) -> str:
-        """The figure with its interval and unit, as text."""
-        if self.value is None:
-            return "no figure"
-        if self.interval is None:
-            return f"{self.value:.2f} {self.unit}"
+        """The figure with its interval and unit, as text; why there is none."""
+        if self.value is None or self.interval is None:
+            return self.evidence
+        if self.cases:
+            sure, may = (round(end * self.cases) for end in self.interval)
+            return f"{sure if sure == may else f'{sure} to {may}'} of {self.cases} cases"
         low, high = (("any" if abs(end) == inf else f"{end:.2f}") for end in self.interval)
-        return f"{self.value:.2f} ({low} to {high}) {self.unit}"
+        return f"{self.unit} {self.value:.2f} ({low} to {high})"
 
     @property
     def record(self) -> dict[str, Any]:
@@ -97,7 +100,7 @@ def by_cases(
         few = "there is 1 case" if cases else "there is no case"
         found = "; ".join(f"{case.name} {case.shown}" for case in cases)
         text = f"{few} that was timed on both sides, {LEAST_CASES} at least are needed"
-        return Part(claim, Verdict.UNTOLD, "of the cases", None, None, _joined(text, found))
+        return Part(claim, Verdict.UNTOLD, "share of cases", None, None, _joined(text, found))
     sure = sum(case.answer is True for case in cases)
     may = sure + sum(case.answer is None for case in cases)
     low, high = sure / len(cases), may / len(cases)
@@ -110,7 +113,8 @@ def by_cases(
     if may > sure:
         count += f", {may - sure} not resolved"
     shown = "; ".join(f"{case.name} {case.shown}" for case in cases)
-    return Part(claim, verdict, "of the cases", low, (low, high), _joined(count, evidence, shown))
+    text = _joined(count, evidence, shown)
+    return Part(claim, verdict, "share of cases", low, (low, high), text, len(cases))
 
 
 def by_interval(

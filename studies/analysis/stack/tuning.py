@@ -29,7 +29,7 @@ def _much(record: StackRecord) -> Part:
     gains = list(gains_of(record))
     if len(gains) < LEAST_CASES:
         text = f"{len(gains)} combinations were timed both ways, {LEAST_CASES} at least are needed"
-        return Part(claim, Verdict.UNTOLD, "times as fast", None, None, text)
+        return Part(claim, Verdict.UNTOLD, "mean gain", None, None, text)
     mean = geometric_mean([gain for *_, gain in gains])
     largest = max(gains, key=lambda entry: entry[-1].value)
     least = min(gains, key=lambda entry: entry[-1].value)
@@ -37,7 +37,7 @@ def _much(record: StackRecord) -> Part:
         f"geometric mean of {len(gains)} combinations; largest {largest[-1]} "
         f"({', '.join(largest[:-1])}), least {least[-1]} ({', '.join(least[:-1])})"
     )
-    return by_interval(claim, mean.value, (mean.low, mean.high), (MUCH, inf), "times as fast", text)
+    return by_interval(claim, mean.value, (mean.low, mean.high), (MUCH, inf), "mean gain", text)
 
 
 def gains_of(record: StackRecord) -> Iterator[tuple[str, str, str, Quotient]]:
@@ -78,7 +78,7 @@ def _changes(record: StackRecord) -> Part:
     share = (len(changed) / count, (len(changed) + open_) / count) if count else None
     claim = "tuning changes the fastest algorithm or compression somewhere"
     value = None if share is None else share[0]
-    return Part(claim, verdict, "of the cases", value, share, text)
+    return Part(claim, verdict, "share of cases", value, share, text, count)
 
 
 def _bests(record: StackRecord) -> Iterator[tuple[str, frozenset[str], frozenset[str]]]:
@@ -89,31 +89,30 @@ def _bests(record: StackRecord) -> Iterator[tuple[str, frozenset[str], frozenset
             states = [rivals(record, points[0], tuned) if points else [] for tuned in (False, True)]
             there = [[each for each in state if each.exists] for state in states]
             if all(len(state) > 1 and any(each.time_us for each in state) for state in there):
-                yield f"{model} {compression}", *map(may_be_fastest, there)
+                before, after = map(may_be_fastest, there)
+                yield f"{model} {compression}", before, after
         times = [_compressions(record, model, tuned) for tuned in (False, True)]
-        if all(len(found) > 1 for found in times):
-            yield f"{model}", *map(_least, times)
+        if all(len(found) > 1 and any(found.values()) for found in times):
+            yield model, _least(times[0]), _least(times[1])
 
 
-def _compressions(record: StackRecord, model: str, tuned: bool) -> dict[str, Time]:
-    """Return the time of each compression by its fastest algorithm."""
+def _compressions(record: StackRecord, model: str, tuned: bool) -> dict[str, Time | None]:
+    """Return the time of each compression by its fastest algorithm; None if all were refused."""
     found = {}
     for compression in record.compressions:
         points = record.of(model, compression)
-        time = fastest(record, points[0], tuned) if points else None
-        if time is not None:
-            found[compression] = time
+        if points and any(each.exists for each in rivals(record, points[0], tuned)):
+            found[compression] = fastest(record, points[0], tuned)
     return found
 
 
-def _least(times: dict[str, Time]) -> frozenset[str]:
-    """Return the names whose time none is resolved to be below."""
+def _least(times: dict[str, Time | None]) -> frozenset[str]:
+    """Return the names that may have the least time: none is resolved to be below it."""
+    known = [time for time in times.values() if time is not None]
     return frozenset(
         name
         for name, time in times.items()
-        if not any(
-            other != name and quotient(rival, time).below(1) for other, rival in times.items()
-        )
+        if time is None or not any(quotient(rival, time).below(1) for rival in known)
     )
 
 
@@ -130,7 +129,9 @@ def pruned_gain_less(record: StackRecord) -> tuple[Part, ...]:
     cases = []
     for model in record.models:
         dense = record.dense(model)
-        for pick in pruned(record, model, *PRUNED) if dense is not None else ():
+        if dense is None:
+            continue
+        for pick in pruned(record, model, *PRUNED):
             for algorithm in ALGORITHMS:
                 gain = _gain(record, model, pick.point.compression, algorithm)
                 base = _gain(record, model, dense.compression, algorithm)

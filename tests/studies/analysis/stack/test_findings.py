@@ -222,7 +222,7 @@ def test_seven() -> None:
     assert found("VII", NOTHING).verdict is UNTOLD
     assert found("VII", Rules(algorithms=("spatial_pack",))).verdict is UNTOLD
     text = found("VII", Rules(times=times(tuned_direct=0.5))).parts[0].evidence
-    assert "Fastest: direct 4; spatial_pack over the fastest other one" in text
+    assert "Fastest: direct 4; spatial pack over the fastest other one" in text
     assert "small 2.00 (1.82 to 2.20) of direct" in text
 
 
@@ -271,6 +271,18 @@ def test_eleven() -> None:
     assert parts("XI", Rules(times=times(untuned=2.0))) == [UNTOLD, UNTOLD]
     assert parts("XI", NOTHING) == [UNTOLD, UNTOLD]
     assert parts("XI", Rules(states=(True,))) == [UNTOLD, UNTOLD]
+
+
+def test_eleven_sees_no_change_where_the_best_was_refused() -> None:
+    """Pruned weights are the fastest untuned, and refused tuned: they may still be the fastest."""
+
+    def rule(model: str, compression: str, name: str, tuned: bool) -> float | str:
+        time = times(gemm=0.5, untuned=1.2)(model, compression, name, tuned)
+        return "noisy" if tuned and compression == "weights 0.8" and time != NO_KERNEL else time
+
+    part = found("XI", Rules(times=rule, compressions=("dense", "weights 0.8"))).parts[1]
+    assert part.verdict is UNTOLD
+    assert part.evidence == "0 of 8 change, 4 do not, 4 not resolved"
 
 
 def test_twelve() -> None:
