@@ -66,7 +66,7 @@ def _curve(
     points = [p for p in [dense, *levels] if p is not None and p.accuracy_percent is not None]
     if not points:
         return
-    xs: list[Any] = [method_name(p.method) if types else p.level for p in points]
+    xs: list[Any] = [escape(p.compression) if types else p.level for p in points]
     figure.add_scatter(
         x=xs,
         y=[p.accuracy_percent for p in points],

@@ -64,7 +64,7 @@ def compressed_models(record: StackRecord) -> str:
             if not points:
                 continue
             point = points[0]
-            pruned = point.method != "dense"
+            pruned = point.method in ("weights", "channels")
             elbow = pruned and elbow_level(record, model, point.method) == point.level
             rows.append(
                 [
