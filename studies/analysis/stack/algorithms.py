@@ -1,10 +1,10 @@
 """Observations on the fastest algorithm: of dense models (VII) and of sparse ones (IX)."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from .choice import Chosen, chosen, rivals, state_name, time_of
-from .intervals import quotient
+from .intervals import REFUSED, Time, quotient
 from .parts import Case, Part, by_cases
 from .record import Point, StackRecord
 
@@ -57,10 +57,10 @@ def _favourite(
     cases = []
     wins: Counter[str] = Counter()
     for pick, tuned in places:
-        points = [each for each in rivals(record, pick.point, tuned) if each.exists]
-        if len(points) < 2 or not any(each.time_us is not None for each in points):
-            continue
+        points = rivals(record, pick.point, tuned)
         best = may_be_fastest(points)
+        if sum(each.exists for each in points) < 2:
+            continue
         answer = False if favourite not in best else True if len(best) == 1 else None
         wins[next(iter(best)) if len(best) == 1 else "not resolved"] += 1
         name = pick.name if pick.point.method != "dense" else pick.point.model
@@ -72,28 +72,27 @@ def _favourite(
 
 
 def may_be_fastest(points: Iterable[Point]) -> frozenset[str]:
-    """Return the algorithms that none is resolved to be faster than.
+    """Return the algorithms that none is resolved to be faster than; a refused one may be."""
+    there = {each.algorithm: time for each in points if (time := time_of(each)) is not None}
+    return least(there)
 
-    A refused one may be the fastest.
-    """
-    there = [(each.algorithm, time_of(each)) for each in points]
+
+def least(times: Mapping[str, Time]) -> frozenset[str]:
+    """Return the names that may have the least time: none is resolved to be below it."""
     return frozenset(
         name
-        for name, time in there
-        if time is None
-        or not any(
-            other is not None and other is not time and quotient(other, time).below(1)
-            for _, other in there
-        )
+        for name, time in times.items()
+        if not any(quotient(rival, time).below(1) for rival in times.values())
     )
 
 
 def _against_next(points: Iterable[Point], favourite: str) -> str:
-    times = {each.algorithm: time for each in points if (time := time_of(each)) is not None}
+    times = {each.algorithm: time_of(each) for each in points}
     mine = times.pop(favourite, None)
-    if mine is None:
+    others = {
+        name: time for name, time in times.items() if time is not None and time is not REFUSED
+    }
+    if mine is None or not others:
         return "refused"
-    if not times:
-        return "others refused"
-    name, best = min(times.items(), key=lambda item: item[1].us)
+    name, best = min(others.items(), key=lambda item: item[1].us)
     return f"{quotient(mine, best)} of {name}"

@@ -7,7 +7,7 @@ from typing import Final
 from archloom.evaluators.accuracy import LevelAccuracy, elbow_of
 from archloom.evaluators.host import COMPILED
 
-from .intervals import Time
+from .intervals import REFUSED, Time
 from .record import Point, StackRecord
 
 #: the paper's three algorithms (DLAS, section 4.3); rows of others are shown, and decide nothing
@@ -82,13 +82,13 @@ def macs_left(record: StackRecord, point: Point) -> float | None:
 
 
 def fastest(record: StackRecord, point: Point, tuned: bool) -> Time | None:
-    """Return the time of a compressed model by its fastest algorithm; None if none was timed."""
-    there = [each for each in rivals(record, point, tuned) if each.exists]
-    times = [found for each in there if (found := time_of(each)) is not None]
-    if not times:
-        return None
-    best = min(times, key=lambda time: time.us)
-    return Time(best.us, best.noise, at_most=len(times) < len(there))
+    """Return the time of a compressed model by its fastest algorithm; None without any kernel."""
+    there = [time for each in rivals(record, point, tuned) if (time := time_of(each)) is not None]
+    timed = [time for time in there if time is not REFUSED]
+    if not timed:
+        return REFUSED if there else None
+    best = min(timed, key=lambda time: time.us)
+    return Time(best.us, best.noise, at_most=len(timed) < len(there))
 
 
 def rivals(record: StackRecord, point: Point, tuned: bool) -> list[Point]:
@@ -101,8 +101,10 @@ def rivals(record: StackRecord, point: Point, tuned: bool) -> list[Point]:
 
 
 def time_of(point: Point) -> Time | None:
-    """Return the time of a point; None if it was refused."""
-    return None if point.time_us is None else Time(point.time_us, point.noise)
+    """Return the time of a point; None if there is no such kernel."""
+    if point.time_us is not None:
+        return Time(point.time_us, point.noise)
+    return REFUSED if point.exists else None
 
 
 def state_name(tuned: bool) -> str:

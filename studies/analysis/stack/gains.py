@@ -36,7 +36,7 @@ class SpeedUp:
 
 
 def speed_up(record: StackRecord, point: Point, tuned: bool) -> SpeedUp | None:
-    """Return the speed-up of a compressed model; None if it or the dense one was not timed."""
+    """Return the speed-up of a compressed model; None if it or the dense one has no kernel."""
     dense, expected = record.dense(point.model), _expected(record, point)
     if dense is None or expected is None:
         return None

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, prod, sqrt
+from math import inf, isnan, nan, prod, sqrt
 from statistics import fmean, variance
 from typing import Final
 
@@ -22,10 +22,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Time:
-    """A time of which something may be said.
+    """A time, and how far it can be trusted.
 
     Attributes:
-        us: median, in microseconds.
+        us: median, in microseconds; not a number if there are kernels and all were refused.
         noise: as a share.
         at_most: whether it is the fastest of several of which some were refused: one of those may
             be faster.
@@ -36,12 +36,16 @@ class Time:
     at_most: bool = False
 
 
+#: the time of kernels that were all refused
+REFUSED: Final = Time(nan, 0.0, at_most=True)
+
+
 @dataclass(frozen=True, slots=True)
 class Quotient:
     """A ratio and where it may lie.
 
     Attributes:
-        value: the ratio.
+        value: the ratio; not a number if one side was refused.
         low, high: ends of its interval; 0 or infinite where a refused row leaves it open.
     """
 
@@ -74,6 +78,8 @@ class Quotient:
 
     def __str__(self) -> str:
         """Return the ratio with its interval."""
+        if isnan(self.value):
+            return "refused"
         high = "any" if self.high == inf else f"{self.high:.2f}"
         return f"{self.value:.2f} ({self.low:.2f} to {high})"
 
@@ -84,6 +90,8 @@ def quotient(one: Time, other: Time) -> Quotient:
     The interval is that of :class:`archloom.evaluators.host.Ratio`: one plus twice the noise of the
     noisier time, to either side.
     """
+    if isnan(one.us) or isnan(other.us):
+        return Quotient(nan, 0.0, inf)
     found = Ratio(one.us / other.us, max(one.noise, other.noise))
     low, high = found.interval
     return Quotient(found.value, 0.0 if one.at_most else low, inf if other.at_most else high)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from math import inf
 from typing import Final
 
-from .algorithms import may_be_fastest
+from .algorithms import least, may_be_fastest
 from .choice import ALGORITHMS, fastest, pruned, rivals, time_of
 from .intervals import Quotient, Time, geometric_mean, quotient
 from .parts import LEAST_CASES, Case, Part, Verdict, by_cases, by_interval
@@ -26,16 +26,16 @@ def tuning(record: StackRecord) -> tuple[Part, ...]:
 
 def _much(record: StackRecord) -> Part:
     claim = "tuning makes models twice as fast or more on average"
-    gains = list(gains_of(record))
+    gains = [entry for entry in gains_of(record) if entry[-1].closed]
     if len(gains) < LEAST_CASES:
         text = f"{len(gains)} combinations were timed both ways, {LEAST_CASES} at least are needed"
         return Part(claim, Verdict.UNTOLD, "mean gain", None, None, text)
     mean = geometric_mean([gain for *_, gain in gains])
-    largest = max(gains, key=lambda entry: entry[-1].value)
-    least = min(gains, key=lambda entry: entry[-1].value)
+    most = max(gains, key=lambda entry: entry[-1].value)
+    fewest = min(gains, key=lambda entry: entry[-1].value)
     text = (
-        f"geometric mean of {len(gains)} combinations; largest {largest[-1]} "
-        f"({', '.join(largest[:-1])}), least {least[-1]} ({', '.join(least[:-1])})"
+        f"geometric mean of {len(gains)} combinations; largest {most[-1]} "
+        f"({', '.join(most[:-1])}), least {fewest[-1]} ({', '.join(fewest[:-1])})"
     )
     return by_interval(claim, mean.value, (mean.low, mean.high), (MUCH, inf), "mean gain", text)
 
@@ -87,33 +87,23 @@ def _bests(record: StackRecord) -> Iterator[tuple[str, frozenset[str], frozenset
         for compression in record.compressions:
             points = record.of(model, compression)
             states = [rivals(record, points[0], tuned) if points else [] for tuned in (False, True)]
-            there = [[each for each in state if each.exists] for state in states]
-            if all(len(state) > 1 and any(each.time_us for each in state) for state in there):
-                before, after = map(may_be_fastest, there)
+            if all(sum(each.exists for each in state) > 1 for state in states):
+                before, after = map(may_be_fastest, states)
                 yield f"{model} {compression}", before, after
         times = [_compressions(record, model, tuned) for tuned in (False, True)]
-        if all(len(found) > 1 and any(found.values()) for found in times):
-            yield model, _least(times[0]), _least(times[1])
+        if all(len(found) > 1 for found in times):
+            yield model, least(times[0]), least(times[1])
 
 
-def _compressions(record: StackRecord, model: str, tuned: bool) -> dict[str, Time | None]:
-    """Return the time of each compression by its fastest algorithm; None if all were refused."""
+def _compressions(record: StackRecord, model: str, tuned: bool) -> dict[str, Time]:
+    """Return the time of each compression by its fastest algorithm."""
     found = {}
     for compression in record.compressions:
         points = record.of(model, compression)
-        if points and any(each.exists for each in rivals(record, points[0], tuned)):
-            found[compression] = fastest(record, points[0], tuned)
+        time = fastest(record, points[0], tuned) if points else None
+        if time is not None:
+            found[compression] = time
     return found
-
-
-def _least(times: dict[str, Time | None]) -> frozenset[str]:
-    """Return the names that may have the least time: none is resolved to be below it."""
-    known = [time for time in times.values() if time is not None]
-    return frozenset(
-        name
-        for name, time in times.items()
-        if time is None or not any(quotient(rival, time).below(1) for rival in known)
-    )
 
 
 def _either(names: frozenset[str]) -> str:

@@ -5,7 +5,7 @@ Every text that comes from a user passes :func:`html.escape`, for plotly reads a
 
 from collections.abc import Sequence
 from html import escape
-from math import log10
+from math import isfinite, log10
 from statistics import stdev
 from typing import TYPE_CHECKING, Any, Final
 
@@ -216,7 +216,7 @@ def gains(record: StackRecord) -> "Figure":
     import plotly.graph_objects as go
 
     figure = go.Figure()
-    found = list(speed_ups(record))
+    found = [gain for gain in speed_ups(record) if isfinite(gain.achieved.value)]
     edges = [gain.expected for gain in found] + [gain.achieved.value for gain in found]
     if edges:
         line = [min(edges) * 0.9, max(edges) * 1.1]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from random import Random
 
 import pytest
 
@@ -10,7 +11,9 @@ from archloom.studies.analysis.stack import Verdict, judge
 from archloom.studies.analysis.stack.findings import Finding
 
 from ....cases.stack_records import (
+    ALGORITHMS,
     COMPRESSIONS,
+    FOUR,
     MANY,
     MODELS,
     NO_KERNEL,
@@ -282,7 +285,7 @@ def test_eleven_sees_no_change_where_the_best_was_refused() -> None:
 
     part = found("XI", Rules(times=rule, compressions=("dense", "weights 0.8"))).parts[1]
     assert part.verdict is UNTOLD
-    assert part.evidence == "0 of 8 change, 4 do not, 4 not resolved"
+    assert part.evidence == "0 of 12 change, 4 do not, 8 not resolved"
 
 
 def test_twelve() -> None:
@@ -345,6 +348,57 @@ def test_all_thirteen_are_there_once_and_become_json() -> None:
     assert json.loads(text)[1]["verdict"] == "holds"
     open_ended = json.loads(text)[5]["parts"][1]
     assert open_ended["verdict"] == "does not hold"
+
+
+CASES = ("II", "IV", "V", "VII", "IX", "X", "XI", "XII")
+
+
+def by_cases(rules: Rules) -> list[tuple[str, str, Verdict]]:
+    """All claims that count cases."""
+    return [
+        (finding.observation.number, part.claim, part.verdict)
+        for finding in judge(stack_results(rules))
+        if finding.observation.number in CASES
+        for part in finding.parts
+        if part.unit == "share of cases"
+    ]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_noise_and_refusals_never_make_a_verdict(seed: int) -> None:
+    """They may only take one away, whichever rows are refused."""
+    random = Random(seed)
+    drawn = {
+        (model, compression, algorithm, tuned): random.choice((0.4, 1.0, 2.5)) ** (1 + tuned)
+        for model in FOUR
+        for compression in COMPRESSIONS
+        for algorithm in ALGORITHMS
+        for tuned in (False, True)
+    }
+    lost = {key for key in drawn if random.random() < 0.2}
+
+    def rule(model: str, compression: str, algorithm: str, tuned: bool) -> float | str:
+        time = even(model, compression, algorithm, tuned)
+        key = (model, compression, algorithm, tuned)
+        return time if isinstance(time, str) else time * drawn[key]
+
+    def refusing(model: str, compression: str, algorithm: str, tuned: bool) -> float | str:
+        time = rule(model, compression, algorithm, tuned)
+        return (
+            "noisy"
+            if (model, compression, algorithm, tuned) in lost and time != NO_KERNEL
+            else time
+        )
+
+    before = by_cases(Rules(times=rule))
+    assert len(before) == 10
+    assert {verdict for *_, verdict in before} & {HOLDS, FAILS}
+    for worse in (Rules(times=refusing), Rules(times=rule, noise=0.2)):
+        after = by_cases(worse)
+        for (number, claim, was), (_, same, now) in zip(before, after, strict=True):
+            assert claim == same
+            assert now in (was, UNTOLD), (number, claim)
+    assert {verdict for *_, verdict in by_cases(Rules(times=refused))} == {UNTOLD}
 
 
 def test_other_algorithms_decide_nothing() -> None:
