@@ -149,3 +149,77 @@ def _beats(one: dict[str, Any], other: dict[str, Any]) -> bool:
     signs = {"accuracy_percent": -1, "time_us": 1, "stored_bytes": 1}
     costs = [[sign * point[key] for key, sign in signs.items()] for point in (one, other)]
     return costs[0] != costs[1] and all(a <= b for a, b in zip(*costs, strict=True))
+
+
+def times(**factors: float) -> TimeRule:
+    """Times of :func:`even`, with factors for what a combination has: methods, algorithms, states.
+
+    ``tuned_gemm`` and the like are for combinations.
+    """
+
+    def rule(model: str, compression: str, algorithm: str, tuned: bool) -> float | str:
+        time = even(model, compression, algorithm, tuned)
+        if isinstance(time, str):
+            return time
+        method, state = COMPRESSIONS[compression][0], "tuned" if tuned else "untuned"
+        words = (method, algorithm, state, f"{state}_{algorithm}", f"{state}_{method}", model)
+        for word in words:
+            time *= factors.get(word, 1.0)
+        return time
+
+    return rule
+
+
+def losing(points: dict[tuple[str, str], float], spread: float = 0.1) -> AccuracyRule:
+    """95 percent, less by so many points for a model and a method or compression."""
+
+    def rule(model: str, compression: str) -> list[float]:
+        method = COMPRESSIONS[compression][0]
+        lost = sum(
+            points.get((which, what), 0.0)
+            for which in (model, "all")
+            for what in (method, compression)
+        )
+        apart = spread if method != "dense" else 0.1
+        return [95 - lost, 95 - lost + apart, 95 - lost - apart]
+
+    return rule
+
+
+def alternating(model: str, compression: str, algorithm: str, tuned: bool) -> float | str:
+    """Times that have nothing to do with MACs, nor with accuracies."""
+    del algorithm, tuned
+    place = list(MODELS).index(model) * 7 + list(COMPRESSIONS).index(compression)
+    return 100.0 + (place * 11) % 28
+
+
+def scattered(model: str, compression: str) -> list[float]:
+    place = list(MODELS).index(model) * 7 + list(COMPRESSIONS).index(compression)
+    return [70.0 + (place * 5) % 28]
+
+
+def growing(model: str, compression: str) -> list[float]:
+    """The more MACs, the more accuracy."""
+    return [50 + MODELS[model][1] * COMPRESSIONS[compression][3] / 1e7]
+
+
+def refused(model: str, compression: str, algorithm: str, tuned: bool) -> float | str:
+    """Nothing could be timed."""
+    del model, compression, algorithm, tuned
+    return "noisy"
+
+
+def unknown(model: str, compression: str) -> list[float]:
+    """No accuracy is known."""
+    del model, compression
+    return []
+
+
+def flat(model: str, compression: str) -> list[float]:
+    """One seed, and the same accuracy everywhere."""
+    del model, compression
+    return [95.0]
+
+
+NOTHING = Rules(times=refused, accuracies=unknown)
+NOISY = Rules(noise=0.24)

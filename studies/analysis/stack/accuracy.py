@@ -13,7 +13,7 @@ from .intervals import (
     mean_interval,
     rank_correlation,
 )
-from .parts import Case, Part, Verdict, by_cases, by_interval
+from .parts import LEAST_MODELS, Case, Part, Verdict, by_cases, by_interval, too_few
 from .record import Point, StackRecord
 
 #: assumption: a rank correlation beyond this is strong
@@ -52,10 +52,10 @@ def _weak(names: str, xs: Sequence[float], ys: Sequence[float]) -> Part:
     """Judge whether two figures are not strongly correlated."""
     claim = f"{names} are not strongly correlated"
     value = interval = None
-    evidence = f"{len(xs)} pairs"
     if len(xs) < LEAST_PAIRS:
-        evidence += f", {LEAST_PAIRS} at least are needed"
+        evidence = too_few("pairs", len(xs), LEAST_PAIRS)
     else:
+        evidence = f"{len(xs)} pairs"
         value = rank_correlation(xs, ys)
         interval = None if value is None else correlation_interval(xs, ys)
         if value is None:
@@ -101,7 +101,7 @@ def _losers(record: StackRecord) -> Iterator[Case]:
             if interval is not None and not interval[0] <= 0 <= interval[1]:
                 answer = interval[0] > 0
             shown = f"{fmean(ones):.1f} and {fmean(others):.1f} points"
-            yield Case(f"{compression}, {small} and {large}", answer, shown)
+            yield Case(f"{small} and {large}", compression, answer, shown)
 
 
 def losses_points(dense: Point, point: Point) -> list[float]:
@@ -131,7 +131,7 @@ def _loss(record: StackRecord, method: str, claim: str, inside: tuple[float, flo
             losses[model] = fmean(lost)
     interval = mean_interval(list(losses.values()))
     if interval is None:
-        text = f"{len(losses)} models have an accuracy in {method}, 2 at least are needed"
+        text = too_few(f"models with an accuracy in {method}", len(losses), LEAST_MODELS)
         return Part(claim, Verdict.UNTOLD, "points lost", None, None, text)
     shown = "; ".join(f"{model} {lost:.2f}" for model, lost in losses.items())
     return by_interval(

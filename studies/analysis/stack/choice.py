@@ -31,9 +31,8 @@ class Chosen:
 
     @property
     def name(self) -> str:
-        """Model, compression, and whether the accuracy is lost."""
-        lost = "" if self.kept else ", accuracy lost"
-        return f"{self.point.model} ({self.point.compression}{lost})"
+        """Compression, and whether the accuracy is lost."""
+        return self.point.compression + ("" if self.kept else " (accuracy lost)")
 
 
 def elbow_level(record: StackRecord, model: str, method: str) -> float | None:

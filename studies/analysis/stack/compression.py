@@ -30,7 +30,7 @@ def sparse_against_dense(record: StackRecord) -> tuple[Part, ...]:
             if ratio is not None:
                 less = ratio.below(1)
                 answer = not less if large and less is not None else less
-                cases.append(Case(pick.name, answer, str(ratio)))
+                cases.append(Case(model, pick.name, answer, str(ratio)))
                 ratios.append(ratio)
     note = _means({"time over dense": ratios})
     how = "take no less" if large else "take less"
@@ -69,12 +69,12 @@ def weights_against_channels(record: StackRecord) -> tuple[Part, ...]:
             ones, others = fastest(record, weights, tuned), fastest(record, channels, tuned)
             if ones is None or others is None:
                 continue
-            name, ratio = f"{model}, {state_name(tuned)}", quotient(ones, others)
-            faster.append(Case(name, ratio.below(1), str(ratio)))
+            ratio = quotient(ones, others)
+            faster.append(Case(model, state_name(tuned), ratio.below(1), str(ratio)))
             left, other_left = macs_left(record, weights), macs_left(record, channels)
             if left is not None and other_left is not None:
                 share = quotient(others, ones).scaled(left / other_left)
-                shares.append(Case(name, share.below(1), str(share)))
+                shares.append(Case(model, state_name(tuned), share.below(1), str(share)))
     return (
         by_cases("weights can be pruned further than channels", further),
         by_cases("models with pruned weights are faster than those with fewer channels", faster),
@@ -104,7 +104,7 @@ def _further(model: str, weights: Interval, channels: Interval) -> Case:
     elif channels[1] <= weights[0]:
         answer = False
     spans = (f"{low:.1%} to {high:.1%}" for low, high in (weights, channels))
-    return Case(model, answer, "{} and {} of the parameters left".format(*spans))
+    return Case(model, "", answer, "{} and {} of the parameters left".format(*spans))
 
 
 def types_differ(record: StackRecord) -> tuple[Part, ...]:
@@ -124,7 +124,7 @@ def types_differ(record: StackRecord) -> tuple[Part, ...]:
             if one is None or other is None:
                 continue
             ratio = quotient(one, other)
-            cases.append(Case(f"{model}, {state_name(tuned)}", _differ(ratio), str(ratio)))
+            cases.append(Case(model, state_name(tuned), _differ(ratio), str(ratio)))
             for pick in (halves, bytes_):
                 found = _over_dense(record, model, pick.point.compression, tuned)
                 if found is not None:
@@ -154,8 +154,9 @@ def expected_gains(record: StackRecord) -> tuple[Part, ...]:
                 found = speed_up(record, pick.point, tuned)
                 if found is None:
                     continue
-                name, state, share = pick.name, state_name(tuned), found.share
-                cases.append(Case(f"{name}, {state}", share.below(1), str(share)))
+                state, share = state_name(tuned), found.share
+                where = f"{pick.name}, {state}"
+                cases.append(Case(model, where, share.below(1), str(share)))
                 shares.setdefault(f"share of {pick.point.method} {state}", []).append(share)
     claim = "the speed-up is less than that of MACs"
     return (by_cases(claim, cases, SELDOM, _means(shares)),)

@@ -11,8 +11,8 @@ from .intervals import Interval
 #: assumption: "generally" and "mostly" are more than half of the cases
 MOSTLY: Final = 0.5
 
-#: assumption: fewer cases than this show nothing that is general
-LEAST_CASES: Final = 2
+#: assumption: cases of fewer models than this show nothing that is general
+LEAST_MODELS: Final = 2
 
 
 class Verdict(StrEnum):
@@ -49,7 +49,7 @@ class Part:
     def figure(self) -> str:
         """The figure with its interval and unit, as text; why there is none."""
         if self.value is None or self.interval is None:
-            return self.evidence
+            return self.evidence.partition(". ")[0]
         if self.cases:
             sure, may = (round(end * self.cases) for end in self.interval)
             return f"{sure if sure == may else f'{sure} to {may}'} of {self.cases} cases"
@@ -77,14 +77,20 @@ class Case:
     """One comparison that speaks for a claim, against it, or is not resolved.
 
     Attributes:
-        name: where it was made.
+        model: of which it is a case.
+        where: what else tells it from others; empty if nothing.
         answer: whether it speaks for the claim; None if it is not resolved.
         shown: its figure, as text.
     """
 
-    name: str
+    model: str
+    where: str
     answer: bool | None
     shown: str
+
+    def __str__(self) -> str:
+        """Return where it was made, with its figure."""
+        return f"{self.model}{', ' * bool(self.where)}{self.where}: {self.shown}"
 
 
 def by_cases(
@@ -96,11 +102,11 @@ def by_cases(
     they would not be with all unresolved cases on their side. That share from those that surely do
     to those that may is the interval.
     """
-    if len(cases) < LEAST_CASES:
-        few = "there is 1 case" if cases else "there is no case"
-        found = "; ".join(f"{case.name} {case.shown}" for case in cases)
-        text = f"{few} that was timed on both sides, {LEAST_CASES} at least are needed"
-        return Part(claim, Verdict.UNTOLD, "share of cases", None, None, _joined(text, found))
+    shown = "; ".join(map(str, cases))
+    models = len({case.model for case in cases})
+    if models < LEAST_MODELS:
+        few = too_few("models with such cases", models, LEAST_MODELS)
+        return Part(claim, Verdict.UNTOLD, "share of cases", None, None, _joined(few, shown))
     sure = sum(case.answer is True for case in cases)
     may = sure + sum(case.answer is None for case in cases)
     low, high = sure / len(cases), may / len(cases)
@@ -112,7 +118,6 @@ def by_cases(
     count = f"{sure} of {len(cases)} cases for, {len(cases) - may} against"
     if may > sure:
         count += f", {may - sure} not resolved"
-    shown = "; ".join(f"{case.name} {case.shown}" for case in cases)
     text = _joined(count, evidence, shown)
     return Part(claim, verdict, "share of cases", low, (low, high), text, len(cases))
 
@@ -142,6 +147,11 @@ def together(parts: Sequence[Part]) -> Verdict:
     if parts and all(part.verdict is Verdict.HOLDS for part in parts):
         return Verdict.HOLDS
     return Verdict.UNTOLD
+
+
+def too_few(what: str, count: int, least: int) -> str:
+    """Say that there are too few of something."""
+    return f"{what}: {count or 'none'}, {least} at least are needed"
 
 
 def _joined(*texts: str) -> str:

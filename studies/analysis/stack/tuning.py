@@ -7,7 +7,7 @@ from typing import Final
 from .algorithms import least, may_be_fastest
 from .choice import ALGORITHMS, fastest, pruned, rivals, time_of
 from .intervals import Quotient, Time, geometric_mean, quotient
-from .parts import LEAST_CASES, Case, Part, Verdict, by_cases, by_interval
+from .parts import LEAST_MODELS, Case, Part, Verdict, by_cases, by_interval, too_few
 from .record import PRUNED, StackRecord
 
 #: assumption: tuning that halves the time gains much
@@ -27,8 +27,9 @@ def tuning(record: StackRecord) -> tuple[Part, ...]:
 def _much(record: StackRecord) -> Part:
     claim = "tuning makes models twice as fast or more on average"
     gains = [entry for entry in gains_of(record) if entry[-1].closed]
-    if len(gains) < LEAST_CASES:
-        text = f"{len(gains)} combinations were timed both ways, {LEAST_CASES} at least are needed"
+    models = len({model for model, *_ in gains})
+    if models < LEAST_MODELS:
+        text = too_few("models timed both ways", models, LEAST_MODELS)
         return Part(claim, Verdict.UNTOLD, "mean gain", None, None, text)
     mean = geometric_mean([gain for *_, gain in gains])
     most = max(gains, key=lambda entry: entry[-1].value)
@@ -70,7 +71,7 @@ def _changes(record: StackRecord) -> Part:
     verdict = Verdict.UNTOLD
     if changed:
         verdict = Verdict.HOLDS
-    elif count >= LEAST_CASES and not open_:
+    elif count and not open_:
         verdict = Verdict.FAILS
     text = f"{len(changed)} of {count} change, {same} do not, {open_} not resolved"
     if changed:
@@ -128,6 +129,6 @@ def pruned_gain_less(record: StackRecord) -> tuple[Part, ...]:
                 if gain is None or base is None:
                     continue
                 ratio = gain.over(base)
-                name = f"{model} {pick.point.compression}, {algorithm}"
-                cases.append(Case(name, ratio.below(1), str(ratio)))
+                where = f"{pick.name}, {algorithm}"
+                cases.append(Case(model, where, ratio.below(1), str(ratio)))
     return (by_cases("tuning gains less for the pruned model", cases),)

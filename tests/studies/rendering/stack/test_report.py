@@ -84,7 +84,7 @@ def test_it_has_the_verdicts_beside_the_papers(page: Page, results: dict[str, An
     for row in verdict_rows(judge(results)):
         for text in row:
             assert text in page.text
-    assert "small (weights 0.95) 0.10 (0.09 to 0.11)" in page.text
+    assert "small, weights 0.95: 0.10 (0.09 to 0.11)" in page.text
 
 
 def test_equal_studies_are_equal_files(results: dict[str, Any], tmp_path: Path) -> None:
