@@ -27,7 +27,7 @@ if TYPE_CHECKING:
         usable_cores as usable_cores,
     )
     from .operands import StoredWeights as StoredWeights
-    from .samples import Timing as Timing, ratio as ratio
+    from .samples import Ratio as Ratio, Timing as Timing, ratio as ratio
     from .schedules import (
         Library as Library,
         Schedule as Schedule,

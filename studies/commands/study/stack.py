@@ -100,7 +100,7 @@ def _work(config: StackConfig, folder: Path) -> int:
     except Stopped:
         print_line(f"stopped; resume with: archloom resume {argument(folder)}", console)
         return INTERRUPTED
-    print_points(found, console)
+    _print(found, console)
     print_line(f"{folder / RESULTS}; archloom report {argument(folder)} draws it", console)
     return 0 if found["front"] else NOTHING_FOUND
 
@@ -115,9 +115,18 @@ def show_stack(location: Location, trial: str | None, as_json: bool, console: "C
         raise UserError(f"{location} is of kind stack, without trials; leave {trial} out")
     found = _results(location)
     if as_json:
-        print_json(found, console)
+        from archloom.studies.analysis.stack import judge
+
+        print_json({**found, "verdicts": [each.record for each in judge(found)]}, console)
     else:
-        print_points(found, console)
+        _print(found, console)
+
+
+def _print(found: dict[str, Any], console: "Console") -> None:
+    from archloom.studies.rendering.stack import print_verdicts
+
+    print_points(found, console)
+    print_verdicts(found, console)
 
 
 def show_stack_status(location: Location, as_json: bool, console: "Console") -> None:
