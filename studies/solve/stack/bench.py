@@ -24,9 +24,9 @@ from archloom.evaluators.host import (
 from archloom.evaluators.host.worker import Failed, Prepare, PrepareNetwork
 from archloom.space import Infeasible
 from archloom.studies.engine.progress import Stages
+from archloom.studies.solve.measuring import Memory, failure_record
 from archloom.studies.storage import Event
 
-from ..measuring import Memory, failure_record
 from .crew import Crew
 from .points import Kernel, Networks, Point
 from .sessions import Sessions

@@ -13,9 +13,9 @@ from typing import Any, Final
 
 from archloom.studies.config import Reading
 from archloom.studies.engine.progress import Unwatched, Watch
+from archloom.studies.solve.compressing import StepFigures
 
 from ...errors import TroubleError, UserError
-from ..compressing import StepFigures
 from .settings import StackConfig
 from .training import Job, do_job
 

@@ -9,9 +9,9 @@ from typing import Final
 from archloom.evaluators.host import ConvShape
 from archloom.search import non_dominated
 from archloom.space import Infeasible
+from archloom.studies.solve.compressing import StepFigures
+from archloom.studies.solve.measuring import failure_record
 
-from ..compressing import StepFigures
-from ..measuring import failure_record
 from .bench import Bench, Row
 from .compression import Compression
 from .points import Kernel, Networks, Point, never

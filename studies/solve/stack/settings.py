@@ -39,9 +39,9 @@ from archloom.studies.config import (
     whole,
     word,
 )
+from archloom.studies.solve.compressing import shared_epochs
 
 from ...errors import UserError
-from ..compressing import shared_epochs
 from .compression import COMPRESSIONS, PRUNING, USUAL, Compression
 
 _COUNT: Final = whole(1, most=10**6)

@@ -12,10 +12,10 @@ from archloom.search.hardware.schedules import Effort
 from archloom.space import bounded_json
 from archloom.studies.config import Reading
 from archloom.studies.engine.progress import Watch
+from archloom.studies.solve.measuring import Memory
 from archloom.studies.storage import STACK, write_whole
 
 from ...errors import UserError, writing
-from ..measuring import Memory
 from .bench import Bench
 from .compression import Compression
 from .crew import Crew

@@ -19,10 +19,10 @@ from archloom.evaluators.accuracy.pruning import load_pruned
 from archloom.evaluators.accuracy.quantization import folded
 from archloom.evaluators.accuracy.training import deterministic
 from archloom.studies.engine.progress import Watch
+from archloom.studies.solve.compressing import Kept, Settings, StepFigures, Steps
 from archloom.studies.storage import write_whole
 
 from ...errors import UserError, writing
-from ..compressing import Kept, Settings, StepFigures, Steps
 from .compression import PRUNING, Compression
 from .settings import StackConfig
 

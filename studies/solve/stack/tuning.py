@@ -13,8 +13,8 @@ from archloom.evaluators.host import KernelSpec, Schedule, schedule_record
 from archloom.evaluators.host.worker import Failed, Plan, Prepare, Turned
 from archloom.search.hardware.schedules import Effort, Tuner, similar_schedules
 from archloom.studies.engine.progress import Stages
+from archloom.studies.solve.measuring import Memory, try_event
 
-from ..measuring import Memory, try_event
 from .crew import Crew
 from .points import Kernel
 
