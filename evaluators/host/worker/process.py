@@ -113,7 +113,10 @@ class Kernels:
 
     def turn(self, wanted: Turn) -> Turned:
         """Time a block of each kernel, with the control before and after."""
+        # what is there already is not looked at again in the next turn, which takes a tenth of a
+        # second otherwise
         gc.collect()
+        gc.freeze()
         before = self._timer.block(self._control, wanted.budget_us).low
         blocks = {n: self._timer.block(self._calls[n], wanted.budget_us) for n in wanted.names}
         after = self._timer.block(self._control, wanted.budget_us).low
