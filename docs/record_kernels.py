@@ -19,7 +19,7 @@ from archloom.search.registry import MAPPING_SEARCHES
 from archloom.search.software.search import SoftwareSettings
 from archloom.space.design_space.presets import preset
 from archloom.space.networks.registry import network
-from archloom.studies.cli import main
+from archloom.studies.commands.cli import main
 from archloom.studies.commands.machine import kernels
 
 #: options of `archloom weave` that call all of its kernels

@@ -3,5 +3,5 @@
 Read :mod:`.config` (the study file), :mod:`.engine` (the loop, in ``loop.py``) and :mod:`.storage`
 (a study's directory, its only memory); ``docs/one_trial.md`` follows one trial through all of them.
 :mod:`.analysis` reads results, :mod:`.rendering` shows them, :mod:`.solve` runs single searches
-under a clock, :mod:`.commands` has a module for each command of ``cli.py``.
+under a clock, :mod:`.commands` has the command line and a module for each command.
 """

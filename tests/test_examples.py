@@ -9,7 +9,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.config.study_config import load_config
 from archloom.studies.engine.study import prepare
 

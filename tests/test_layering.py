@@ -182,7 +182,7 @@ def test_what_a_package_offers_is_used_by_others() -> None:
 
 
 def test_the_command_line_starts_without_slow_packages() -> None:
-    assert [name for name in SLOW_START if name in loaded_by("archloom.studies.cli")] == []
+    assert [name for name in SLOW_START if name in loaded_by("archloom.studies.commands.cli")] == []
 
 
 def test_a_search_loads_no_other_family() -> None:

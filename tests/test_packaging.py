@@ -81,7 +81,8 @@ def test_the_wheel_carries_licence_and_entry_point(wheel: Path) -> None:
     info = f"archloom-{PROJECT['version']}.dist-info"
     assert archive.read(f"{info}/licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
     assert (
-        "archloom = archloom.studies.cli:main" in archive.read(f"{info}/entry_points.txt").decode()
+        "archloom = archloom.studies.commands.cli:main"
+        in archive.read(f"{info}/entry_points.txt").decode()
     )
 
 
@@ -98,7 +99,7 @@ def test_every_requirement_is_pinned_in_the_constraints() -> None:
 
 
 def test_the_installed_command_runs_from_the_wheel(environment: Path, tmp_path: Path) -> None:
-    code = "import archloom.studies.cli as cli; print(cli.__file__)"
+    code = "import archloom.studies.commands.cli as cli; print(cli.__file__)"
     place = run(environment / "python", "-c", code, cwd=tmp_path).strip()
     assert place.startswith(str(environment.parent))
     text = run(environment / "archloom", "--help", cwd=tmp_path)

@@ -54,7 +54,7 @@ batch_size: 8
 software: {{fusion: none, mapping: random, mapping_evaluations: 1}}
 executor: {{name: inline}}
 """
-ARCHLOOM: Final = (sys.executable, "-c", "from archloom.studies.cli import main; main()")
+ARCHLOOM: Final = (sys.executable, "-c", "from archloom.studies.commands.cli import main; main()")
 
 
 class Enough(BaseException):

@@ -68,7 +68,7 @@ MISTAKES: Final[Mapping[str, Mapping[str, str]]] = {
 }
 MANY: Final = 1000
 
-_ARCHLOOM: Final = ("-c", "from archloom.studies.cli import main; main()")
+_ARCHLOOM: Final = ("-c", "from archloom.studies.commands.cli import main; main()")
 _PROPOSE: Final = """\
 from pathlib import Path
 from archloom.studies.config import load_config

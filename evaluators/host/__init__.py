@@ -26,7 +26,8 @@ if TYPE_CHECKING:
         too_busy as too_busy,
         usable_cores as usable_cores,
     )
-    from .samples import Timing as Timing, ratio as ratio
+    from .operands import StoredWeights as StoredWeights
+    from .samples import Ratio as Ratio, Timing as Timing, ratio as ratio
     from .schedules import (
         Library as Library,
         Schedule as Schedule,

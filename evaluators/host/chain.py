@@ -5,7 +5,7 @@ is checked against float64 on the very map that it read.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
@@ -19,9 +19,9 @@ from archloom.space.workload import Layer, Network, is_input
 from .executable import Binder, binder
 from .kernel import KernelSpec
 from .library import convolver
-from .operands import STORED, Operands, random_operands
+from .operands import STORED, Operands, StoredWeights, random_operands, stored_operands
 from .reference import reference
-from .schedules import Library, Schedule
+from .schedules import Code, Library, Schedule
 from .shape import ConvShape, shape_of_layer
 
 #: operators between kernels
@@ -38,10 +38,12 @@ class ChainSpec:
     Attributes:
         network: its layers; one image is run.
         kernels: kernel and schedule of each shape.
+        stored: weights of layers that have their own, by name; those of others are random.
     """
 
     network: Network
     kernels: Mapping[ConvShape, tuple[KernelSpec, Schedule]]
+    stored: Mapping[str, StoredWeights] = field(default_factory=dict)
 
 
 def missing_chain(network: Network) -> Infeasible | None:
@@ -70,7 +72,8 @@ class Chain:
         spec: the network, which :func:`missing_chain` finds nothing wrong with; all its kernels are
             of one type.
         threads: of each kernel.
-        weights: operands of each kernel.
+        weights: operands of each kernel whose weights are not stored.
+        code: what was compiled before with as many threads; what is compiled now is added.
 
     Raises:
         CompileError: a schedule that the compiler refuses.
@@ -78,8 +81,13 @@ class Chain:
     """
 
     def __init__(
-        self, spec: ChainSpec, threads: int, weights: WeightSource = random_operands
+        self,
+        spec: ChainSpec,
+        threads: int,
+        weights: WeightSource = random_operands,
+        code: Code | None = None,
     ) -> None:
+        self._code: Code = {} if code is None else code
         self._spec, self._threads, self._weights = spec, threads, weights
         self._steps: list[Callable[[], object]] = []
         self.maps: dict[str, NDArray[Any]] = {}
@@ -111,11 +119,8 @@ class Chain:
     def _add_kernel(self, layer: Layer, sources: tuple[str, ...], result: NDArray[Any]) -> None:
         shape = shape_of_layer(layer)
         assert isinstance(shape, ConvShape), "missing_chain has looked"
-        kernel, schedule = self._spec.kernels[shape]
-        if shape not in self._binders:
-            operands = self._weights(kernel)
-            self._binders[shape] = binder(kernel, schedule, operands, self._threads), operands
-        bind, operands = self._binders[shape]
+        kernel = self._spec.kernels[shape][0]
+        bind, operands = self._bound(layer, shape)
         image = self.maps[sources[0]]
         if len(sources) > 1:
             parts = [self.maps[source] for source in sources]
@@ -126,6 +131,18 @@ class Chain:
         made = bind(image, result.reshape(shape.k, shape.p, shape.q))
         made.checked(reference(kernel, replace(operands, image=image)))
         self._steps.append(made.call)
+
+    def _bound(self, layer: Layer, shape: ConvShape) -> tuple[Binder, Operands]:
+        """Return the compiled kernel of a layer with its weights, and these."""
+        kernel, schedule = self._spec.kernels[shape]
+        if layer.name in self._spec.stored:
+            operands = stored_operands(kernel, self._spec.stored[layer.name])
+            return binder(kernel, schedule, operands, self._threads, self._code), operands
+        if shape not in self._binders:
+            operands = self._weights(kernel)
+            made = binder(kernel, schedule, operands, self._threads, self._code)
+            self._binders[shape] = made, operands
+        return self._binders[shape]
 
 
 class LibraryChain:

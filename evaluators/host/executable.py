@@ -12,7 +12,7 @@ from .library import library_layer
 from .operands import STORED, Operands
 from .portable import portable_layer
 from .reference import Reference
-from .schedules import Library, Schedule
+from .schedules import Code, Library, Schedule
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,8 +48,18 @@ def _nothing() -> None:
     """Results are where they belong."""
 
 
-def binder(spec: KernelSpec, schedule: Schedule, operands: Operands, threads: int) -> Binder:
+def binder(
+    spec: KernelSpec,
+    schedule: Schedule,
+    operands: Operands,
+    threads: int,
+    code: Code | None = None,
+) -> Binder:
     """Return a kernel that is compiled and not yet bound.
+
+    Args:
+        spec, schedule, operands, threads: of the kernel.
+        code: what was compiled before with as many threads; what is compiled now is added.
 
     Raises:
         CompileError: a schedule that the compiler refuses.
@@ -57,7 +67,7 @@ def binder(spec: KernelSpec, schedule: Schedule, operands: Operands, threads: in
     if spec.algorithm in COMPILED:
         from .halide import compiled_layer
 
-        make = compiled_layer(spec, schedule, operands, threads)
+        make = compiled_layer(spec, schedule, operands, threads, code)
         return lambda image, result: Executable(make(image, result), _nothing, result)
     if spec.algorithm == "library":
         way = schedule if isinstance(schedule, Library) else Library()
@@ -68,7 +78,11 @@ def binder(spec: KernelSpec, schedule: Schedule, operands: Operands, threads: in
 
 
 def executable(
-    spec: KernelSpec, schedule: Schedule, operands: Operands, threads: int = 1
+    spec: KernelSpec,
+    schedule: Schedule,
+    operands: Operands,
+    threads: int = 1,
+    code: Code | None = None,
 ) -> Executable:
     """Return a kernel bound to its own operands and to a result of its own.
 
@@ -76,4 +90,4 @@ def executable(
         CompileError: a schedule that the compiler refuses.
     """
     result: NDArray[Any] = np.zeros((spec.shape.k, spec.shape.p, spec.shape.q), STORED[spec.dtype])
-    return binder(spec, schedule, operands, threads)(operands.image, result)
+    return binder(spec, schedule, operands, threads, code)(operands.image, result)

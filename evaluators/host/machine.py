@@ -3,6 +3,8 @@
 import os
 import platform
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
@@ -95,10 +97,18 @@ def usable_cores() -> list[int]:
     return list(range(os.cpu_count() or 1))
 
 
-def pin(threads: int) -> None:
-    """Keep this process on as many cores as it has threads: the last ones that it may use."""
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, usable_cores()[-threads:])
+@contextmanager
+def pinned(cores: list[int]) -> Iterator[None]:
+    """Keep this process on some cores, where the system can."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cores)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def thread_environment(threads: int) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Operands of a kernel: an input map, weights and bias in its type, the same for every schedule."""
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -70,6 +70,49 @@ def random_operands(spec: KernelSpec) -> Operands:
     weights /= max(np.sqrt(np.square(weights).sum() / shape.k), 1e-6)
     stored, added = STORED[spec.dtype], ADDED[spec.dtype]
     return Operands(image.astype(stored), weights.astype(stored), bias.astype(added))
+
+
+@dataclass(frozen=True, slots=True)
+class StoredWeights:
+    """Weights of a layer of a trained model, in a file that nobody changes.
+
+    Attributes:
+        path: of numpy's format npz, with the arrays ``LAYER.weight`` and ``LAYER.bias``.
+        layer: its name.
+    """
+
+    path: str
+    layer: str
+
+
+def stored_operands(spec: KernelSpec, stored: StoredWeights) -> Operands:
+    """Return operands whose weights and bias are those of a file; the image is random.
+
+    Raises:
+        ValueError: the file has no such layer, or of another shape; or int8, whose weights have a
+            scale that no file says.
+    """
+    if spec.dtype == "int8":
+        raise ValueError(f"{spec}: weights of a file are floats")
+    arrays = _arrays(stored.path)
+    found = [arrays.get(f"{stored.layer}.{part}") for part in ("weight", "bias")]
+    weights, bias = (np.zeros(0) if part is None else part for part in found)
+    if weights.size != spec.shape.k * spec.shape.taps or bias.size != spec.shape.k:
+        raise ValueError(
+            f"{stored.path}: {stored.layer} has {weights.size} weights and {bias.size} biases, "
+            f"{spec.shape} needs {spec.shape.k * spec.shape.taps} and {spec.shape.k}"
+        )
+    return replace(
+        random_operands(replace(spec, density=1.0)),
+        weights=weights.reshape(spec.shape.weight_shape).astype(STORED[spec.dtype]),
+        bias=bias.astype(ADDED[spec.dtype]),
+    )
+
+
+@lru_cache(maxsize=8)
+def _arrays(path: str) -> dict[str, NDArray[Any]]:
+    with np.load(path, allow_pickle=False) as file:
+        return dict(file)
 
 
 def pruned(weights: NDArray[Any], density: float) -> NDArray[Any]:

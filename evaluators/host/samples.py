@@ -121,6 +121,12 @@ class Ratio:
         """Whether the difference is larger than twice the noise."""
         return max(self.value, 1 / self.value) > 1 + 2 * self.noise
 
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Where the ratio may lie; it is resolved where 1 lies outside."""
+        factor = 1 + 2 * self.noise
+        return self.value / factor, self.value * factor
+
     def __str__(self) -> str:
         """Return the ratio, or that it is not resolved."""
         if self.resolved:

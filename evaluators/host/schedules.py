@@ -4,8 +4,8 @@ A schedule changes the time of a kernel and never its result. Names are those of
 accumulator is a vector of up to 16 output values that stays in a register while products are added.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterator, Mapping, MutableMapping
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import chain
 from math import gcd
 from typing import Any, ClassVar, Final, Literal, TypeAlias
@@ -240,6 +240,9 @@ class Library:
 
 Schedule: TypeAlias = Untuned | Direct | Gemm | SpatialPack | SparseRows | Library
 
+Code: TypeAlias = MutableMapping[tuple[KernelSpec, Schedule], Any]
+"""Compiled code by :func:`code_key`; operands are its arguments."""
+
 _TUNED: Final[dict[str, type[Direct | Gemm | SpatialPack | Library]]] = {
     "direct": Direct,
     "gemm": Gemm,
@@ -267,6 +270,11 @@ def schedule_kind(spec: KernelSpec) -> type[Direct | Gemm | SpatialPack | Sparse
 def tunable(spec: KernelSpec) -> bool:
     """Whether a kernel has schedules to choose from."""
     return spec.algorithm in _TUNED
+
+
+def code_key(spec: KernelSpec, schedule: Schedule) -> tuple[KernelSpec, Schedule]:
+    """Return what compiled code depends on: it serves weights of every density."""
+    return replace(spec, density=1.0), schedule
 
 
 def schedule_record(schedule: Schedule) -> dict[str, Any]:

@@ -9,11 +9,20 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .component_choice import (
+        CHOICE as CHOICE,
+        Choice as Choice,
+        complete as complete,
+        option_problems as option_problems,
+    )
     from .errors import (
         ConfigError as ConfigError,
         EntryError as EntryError,
         collecting as collecting,
+        entry_error as entry_error,
+        kind_of as kind_of,
         read_document as read_document,
+        study_document as study_document,
     )
     from .hardware_reference import (
         ChosenHardware as ChosenHardware,
@@ -21,6 +30,7 @@ if TYPE_CHECKING:
         find_hardware as find_hardware,
     )
     from .location import (
+        STUDY_NAME as STUDY_NAME,
         Database as Database,
         Location as Location,
         SharedStudy as SharedStudy,
@@ -34,11 +44,13 @@ if TYPE_CHECKING:
     from .objectives import stored_objective_set as stored_objective_set
     from .objectives.entries import held_out_objectives as held_out_objectives
     from .sections import (
+        Key as Key,
         Reading as Reading,
         Section as Section,
         each as each,
         named_one as named_one,
         number as number,
+        section as section,
         text as text,
         whole as whole,
         word as word,
@@ -52,7 +64,12 @@ if TYPE_CHECKING:
         parse_stored as parse_stored,
         space_text as space_text,
     )
-    from .workload_reference import is_file as is_file, normal as normal, shown as shown
+    from .workload_reference import (
+        absolute as absolute,
+        is_file as is_file,
+        normal as normal,
+        shown as shown,
+    )
     from .workloads import (
         Workload as Workload,
         WorkloadOptions as WorkloadOptions,

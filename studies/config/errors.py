@@ -2,16 +2,20 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Final
 
-from archloom.space import Document, Fault, Faults, Place, parse_yaml
+from archloom.space import Document, Fault, Faults, Place, bounded_text, did_you_mean, parse_yaml
 
 from ..errors import UserError
 from .location import Location
 
 #: errors of a file that are said in words
 SHOWN: Final = 100
+
+#: what a study file may be besides a study of accelerators, which says no kind
+KINDS: Final = ("stack",)
 
 
 class ConfigError(UserError):
@@ -56,6 +60,62 @@ def collecting(faults: Faults, *keys: str | int) -> Iterator[None]:
         faults.include(error.faults, *keys)
     except ValueError as error:
         faults.add(Place(keys=keys), str(error))
+
+
+def study_document(path: Path, faults: Faults) -> Document:
+    """Read a study file.
+
+    Raises:
+        ConfigError: it is empty, is no YAML, or has no keys with values.
+        UserError: it cannot be read.
+    """
+    try:
+        text = bounded_text(path)
+    except FileNotFoundError:
+        raise UserError(f"{path}: there is no such study file{_nearby(path)}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read as text: {error}") from None
+    except ValueError as error:
+        raise UserError(f"{path}: {error}; no study file is that long") from None
+    return read_document(path, text, faults)
+
+
+def kind_of(path: Path) -> str | None:
+    """Return the kind of study that a file says; None if it says none, or cannot be read."""
+    try:
+        text = bounded_text(path)
+    except (OSError, ValueError):
+        return None
+    data = parse_yaml(text, "", Faults()).data if "kind" in text else None
+    kind = data.get("kind") if isinstance(data, dict) else None
+    return kind if kind in KINDS else None
+
+
+def refuse_kind(document: Document, path: Path, faults: Faults) -> None:
+    """Refuse a file that is no study of accelerators, or says an unknown kind.
+
+    Raises:
+        UserError: it is of another kind.
+    """
+    if "kind" not in document.data:
+        return
+    kind = document.data.pop("kind")
+    if kind in KINDS:
+        raise UserError(
+            f"{path} is a study of kind {kind}, which archloom run takes; this command is about "
+            "studies of accelerators"
+        )
+    hint = did_you_mean(str(kind), KINDS)
+    faults.add(
+        document.place(("kind",)),
+        f"{kind!r} is unknown; {hint}; studies of accelerators have no kind",
+    )
+
+
+def _nearby(path: Path) -> str:
+    files = [p.name for p in path.parent.glob("*.y*ml")] if path.parent.is_dir() else []
+    near = get_close_matches(path.name, files)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
 
 
 def read_document(path: Path, text: str, faults: Faults) -> Document:

@@ -6,7 +6,6 @@ it changes nothing but the time.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -22,12 +21,18 @@ from archloom.search import (
     ObjectiveSet,
     Tenant,
 )
-from archloom.space import Faults, bounded_text
+from archloom.space import Faults
 from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 
-from ..errors import UserError
 from .component_choice import CHOICE, Choice, choice_faults, complete, frozen_options, named_parts
-from .errors import ConfigError, EntryError, collecting, entry_error, read_document
+from .errors import (
+    ConfigError,
+    EntryError,
+    collecting,
+    entry_error,
+    refuse_kind,
+    study_document,
+)
 from .location import STUDY_NAME, Database, Location, SharedStudy, given_database, location_of
 from .mapping_constraints import CONSTRAINTS, unfit
 from .objectives import (
@@ -307,16 +312,9 @@ def load_config(
         ConfigError: everything that is wrong in it.
         UserError: it cannot be read.
     """
-    try:
-        text = bounded_text(path)
-    except FileNotFoundError:
-        raise UserError(f"{path}: there is no such study file{_nearby(path)}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as text: {error}") from None
-    except ValueError as error:
-        raise UserError(f"{path}: {error}; no study file is that long") from None
     faults = Faults()
-    document = read_document(path, text, faults)
+    document = study_document(path, faults)
+    refuse_kind(document, path, faults)
     data = {"name": path.stem, **document.data}
     if data.get("mode") == "exact":
         data.setdefault("halving", {"name": "none"})
@@ -380,9 +378,3 @@ def with_budgets(halving: Choice, fusion: str, budget: str) -> Choice:
     options = BUDGET_ALLOCATORS.options(halving.name)
     suited = {k: n for k, n in suited_budgets(fusion, budget).items() if k in options}
     return complete(Choice(halving.name, suited | halving.options), BUDGET_ALLOCATORS)
-
-
-def _nearby(path: Path) -> str:
-    files = [p.name for p in path.parent.glob("*.y*ml")] if path.parent.is_dir() else []
-    near = get_close_matches(path.name, files)
-    return f"; did you mean {' or '.join(near)}?" if near else ""

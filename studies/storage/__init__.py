@@ -37,9 +37,10 @@ if TYPE_CHECKING:
         stored_networks as stored_networks,
         template_file as template_file,
     )
-    from .parts import START as START, STUDY as STUDY, TRIALS as TRIALS
+    from .parts import STACK as STACK, START as START, STUDY as STUDY, TRIALS as TRIALS
     from .reading import (
         bring_up_to_date as bring_up_to_date,
+        is_stack as is_stack,
         journal_size as journal_size,
         names_in as names_in,
         read_holder as read_holder,

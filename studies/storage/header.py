@@ -17,7 +17,7 @@ from archloom.studies.config import Location, SharedStudy, is_file, shown
 from ..errors import UserError
 from .directory import refuse_links
 from .parts import NETWORKS, SPACE, START, STUDY
-from .reading import names_in, read_part
+from .reading import is_stack, names_in, read_part
 
 FORMAT = 1
 
@@ -117,6 +117,11 @@ def read_header(location: Location) -> Header:
     if isinstance(location, SharedStudy) and location.name not in (there := names_in(location)):
         hint = did_you_mean(location.name, there) if there else "it has none"
         raise UserError(f"{location}: there is no such study, 'archloom run' begins one; {hint}")
+    if is_stack(location):
+        raise UserError(
+            f"{location} is a study of kind stack: archloom run, resume, status, show and report "
+            "take it, this command is about studies of accelerators"
+        )
     if isinstance(location, Path):
         refuse_links(location)
     try:

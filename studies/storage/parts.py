@@ -33,6 +33,9 @@ TRIALS, BASELINE_FILE = "trials.jsonl", "baseline.json"
 CERTIFICATE, VALIDATION = "certificate.json", "validation.jsonl"
 LEARNED, LIVE = "learned.z", "live.json"
 
+#: says what a study of kind stack is, in its directory, which has a journal and other files
+STACK = "stack.json"
+
 #: parts that grow line by line
 GROWING: Final = (JOURNAL, TRIALS, BEYOND)
 

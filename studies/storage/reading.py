@@ -9,7 +9,7 @@ from archloom.studies.config import Location, SharedStudy, named
 from .directory import read_file, works_on
 from .holder import Holder
 from .journal import Event, lines_in, parse_events, read_events
-from .parts import JOURNAL, LIVE
+from .parts import JOURNAL, LIVE, STACK
 
 
 def read_part(location: Location, name: str | Path) -> bytes | None:
@@ -47,6 +47,11 @@ def bring_up_to_date(location: Location) -> None:
         from .database import migrate
 
         migrate(location.database)
+
+
+def is_stack(location: Location) -> bool:
+    """Whether a study of kind stack is kept there."""
+    return isinstance(location, Path) and (location / STACK).is_file()
 
 
 def names_in(location: SharedStudy) -> list[str]:

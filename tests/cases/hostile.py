@@ -25,7 +25,7 @@ def peak():
     own = int(re.search(r"VmHWM:\\s+(\\d+)", Path("/proc/self/status").read_text())[1])
     print({_PEAK!r}, max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss), sep="")
 atexit.register(peak)
-from archloom.studies.cli import main
+from archloom.studies.commands.cli import main
 main()
 """
 

@@ -27,7 +27,7 @@ from archloom.search.registry import (
 from archloom.search.software.search import BUDGETS
 from archloom.space.design_space.hardware_space import TEMPLATES
 from archloom.space.design_space.presets import PRESETS
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.config.methods import METHODS
 from archloom.studies.storage.header import read_header
 from archloom.studies.storage.records import read_baseline, read_trials

@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from archloom.space.design_space.presets import preset_file
 from archloom.space.networks.registry import network
 from archloom.space.workload.network_json import to_text
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.engine.start_from import WarmStart
 from archloom.studies.errors import UserError
 from archloom.studies.storage.journal import event_line, read_events

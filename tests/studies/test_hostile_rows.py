@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.storage.journal import event_line
 from archloom.studies.storage.parts import JOURNAL
 

@@ -13,7 +13,7 @@ HEAVY = ("numpy", "scipy", "numba", "torch", "botorch", "ray", "plotly", "matplo
 
 PROBE = """\
 import sys
-from archloom.studies.cli import main
+from archloom.studies.commands.cli import main
 try:
     main()
 except SystemExit:

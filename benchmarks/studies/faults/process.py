@@ -112,7 +112,7 @@ def _work(words: Sequence[str], cwd: Path, output: Path, first: Callable[[], Non
 
 
 def _main(words: Sequence[str]) -> int:
-    from archloom.studies.cli import main
+    from archloom.studies.commands.cli import main
 
     sys.argv = ["archloom", *words]
     try:
@@ -126,7 +126,7 @@ def load_all(study: Path) -> None:
     """Load what a study needs, kernels too, by running one in a process that goes on to fork."""
     from click.testing import CliRunner
 
-    from archloom.studies.cli import app
+    from archloom.studies.commands.cli import app
 
     done = CliRunner().invoke(app, ["run", str(study), "--out", f"{study}.run"])
     assert done.exit_code == 0, f"{done.output} {done.exception!r}"

@@ -40,7 +40,7 @@ executor: {{name: inline}}
 baseline: eyeriss
 """
 
-COMMAND: Final = [sys.executable, "-c", "from archloom.studies.cli import main; main()"]
+COMMAND: Final = [sys.executable, "-c", "from archloom.studies.commands.cli import main; main()"]
 RESULTS: Final = (TRIALS, BASELINE_FILE, CERTIFICATE, VALIDATION)
 RAY: Final = ("--executor", "ray", "--workers", "2")
 

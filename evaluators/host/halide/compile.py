@@ -9,7 +9,16 @@ from numpy.typing import NDArray
 
 from ..kernel import CompileError, KernelSpec
 from ..operands import Operands
-from ..schedules import Direct, Gemm, Schedule, SparseRows, SpatialPack, Untuned
+from ..schedules import (
+    Code,
+    Direct,
+    Gemm,
+    Schedule,
+    SparseRows,
+    SpatialPack,
+    Untuned,
+    code_key,
+)
 from .direct import direct
 from .formula import Formula, halide
 from .gemm import gemm
@@ -24,14 +33,18 @@ def target() -> Any:
 
 
 def compiled_layer(
-    spec: KernelSpec, schedule: Schedule, operands: Operands, threads: int
+    spec: KernelSpec, schedule: Schedule, operands: Operands, threads: int, code: Code | None = None
 ) -> Callable[[NDArray[Any], NDArray[Any]], Callable[[], object]]:
     """Return a function that binds a compiled kernel to the maps that it reads and fills.
+
+    Args:
+        spec, schedule, operands, threads: as of a kernel.
+        code: what was compiled before with as many threads; what is compiled now is added.
 
     Raises:
         CompileError: Halide refuses the schedule.
     """
-    arguments, call = _compiled(spec, schedule, operands, threads)
+    arguments, call = _compiled(spec, schedule, operands, threads, {} if code is None else code)
     groups = Formula(spec).groups
 
     def bind(image: NDArray[Any], result: NDArray[Any]) -> Callable[[], object]:
@@ -51,7 +64,7 @@ def compiled_layer(
 
 
 def _compiled(
-    spec: KernelSpec, schedule: Schedule, operands: Operands, threads: int
+    spec: KernelSpec, schedule: Schedule, operands: Operands, threads: int, code: Code
 ) -> tuple[list[Any], Any]:
     hl = halide()
     formula = Formula(spec, threads)
@@ -59,7 +72,10 @@ def _compiled(
     image = operands.image.reshape(groups, shape.c // groups, shape.h, shape.w)
     bias = operands.bias.reshape(groups, -1)
     try:
-        result, parameters = _built(formula, schedule)
+        if (key := code_key(spec, schedule)) not in code:
+            result, parameters = _built(formula, schedule)
+            parameters += [formula.scale] if spec.dtype == "int8" else []
+            code[key] = hl.Pipeline([result]).compile_to_callable(parameters, target())
         if spec.sparse:
             matrix = operands.csr
             # a buffer of Halide holds one value at least
@@ -70,9 +86,8 @@ def _compiled(
         else:
             arguments = [*map(_buffer, (image, _weights(formula, schedule, operands), bias))]
         if spec.dtype == "int8":
-            parameters.append(formula.scale)
             arguments.append(operands.scale)
-        return arguments, hl.Pipeline([result]).compile_to_callable(parameters, target())
+        return arguments, code[key]
     except hl.HalideError as error:
         raise CompileError(str(error).strip()) from None
 

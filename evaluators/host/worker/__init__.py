@@ -14,7 +14,14 @@ if TYPE_CHECKING:
         Failed as Failed,
         Prepare as Prepare,
         PrepareNetwork as PrepareNetwork,
+        Turn as Turn,
+        Turned as Turned,
     )
-    from .session import Measured as Measured, Plan as Plan, measure as measure
+    from .session import (
+        Measured as Measured,
+        Plan as Plan,
+        in_turns as in_turns,
+        measure as measure,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

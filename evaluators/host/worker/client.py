@@ -35,16 +35,21 @@ class Worker:
     Args:
         threads: of each kernel; libraries read it when they start, so each number has a worker.
         module: that the process runs.
+        core: that it compiles kernels of one thread on, beside other workers; None for the one that
+            they are timed on.
 
     Attributes:
         started: processes so far; what a former one had prepared is gone.
     """
 
     def __init__(
-        self, threads: int = 1, module: str = "archloom.evaluators.host.worker.process"
+        self,
+        threads: int = 1,
+        module: str = "archloom.evaluators.host.worker.process",
+        core: int | None = None,
     ) -> None:
         self.threads, self.started = threads, 0
-        self._module = module
+        self._module, self._core = module, core
         self._process: subprocess.Popen[bytes] | None = None
         self._connection: Connection[Any, Any] | None = None
         self._asked = 0
@@ -97,9 +102,9 @@ class Worker:
     def _running(self) -> "Connection[Any, Any]":
         if self._connection is None:
             ours, theirs = Pipe()
-            command = [sys.executable, "-m", self._module, str(theirs.fileno()), str(self.threads)]
+            numbers = [theirs.fileno(), self.threads, *([] if self._core is None else [self._core])]
             self._process = subprocess.Popen(
-                command,
+                [sys.executable, "-m", self._module, *map(str, numbers)],
                 env=thread_environment(self.threads),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,

@@ -9,6 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from multiprocessing.connection import Connection
 from typing import Any, Final
 
@@ -17,10 +18,11 @@ import numpy as np
 from ..chain import Chain, LibraryChain
 from ..executable import executable
 from ..kernel import CompileError, KernelSpec
-from ..machine import pin
-from ..operands import Operands, random_operands
+from ..machine import pinned, usable_cores
+from ..operands import Operands, random_operands, stored_operands
 from ..reference import Reference, WrongResultError, reference
 from ..samples import Block, block_of
+from ..schedules import Schedule, code_key
 from .requests import Answer, Failed, Prepare, PrepareNetwork, Turn, Turned
 
 #: runs before the ones that count
@@ -71,6 +73,8 @@ class Kernels:
     def __init__(self, threads: int) -> None:
         self._threads, self._timer = threads, Timer(threads)
         self._calls: dict[str, Callable[[], object]] = {}
+        self._code: dict[tuple[KernelSpec, Schedule], Any] = {}
+        self._keys: dict[str, tuple[KernelSpec, Schedule]] = {}
         self._known: dict[tuple[Any, ...], tuple[Operands, Reference]] = {}
         matrix = np.random.default_rng(0).standard_normal((_CONTROL, _CONTROL)).astype(np.float32)
         product = np.empty_like(matrix)
@@ -83,10 +87,11 @@ class Kernels:
             CompileError: the compiler refuses the schedule.
             WrongResultError: its result differs from the reference.
         """
-        operands, expected = self._expected(wanted.spec)
-        made = executable(wanted.spec, wanted.schedule, operands, self._threads)
+        operands, expected = self._expected(wanted)
+        made = executable(wanted.spec, wanted.schedule, operands, self._threads, self._code)
         off = made.checked(expected)
         self._calls[wanted.name] = made.call
+        self._keys[wanted.name] = code_key(wanted.spec, wanted.schedule)
         first = self._timer.block(made.call, wanted.budget_us) if wanted.budget_us else None
         return off, first.low if first else 0.0
 
@@ -99,52 +104,74 @@ class Kernels:
         """
         kernels = wanted.chain.kernels.values()
         whole = all(kernel.algorithm == "library" for kernel, _ in kernels)
-        chain = LibraryChain(wanted.chain) if whole else Chain(wanted.chain, self._threads)
+        chain = (
+            LibraryChain(wanted.chain)
+            if whole
+            else Chain(wanted.chain, self._threads, code=self._code)
+        )
         self._calls[wanted.name] = chain
 
     def turn(self, wanted: Turn) -> Turned:
         """Time a block of each kernel, with the control before and after."""
+        # what is there already is not looked at again in the next turn, which takes a tenth of a
+        # second otherwise
         gc.collect()
+        gc.freeze()
         before = self._timer.block(self._control, wanted.budget_us).low
         blocks = {n: self._timer.block(self._calls[n], wanted.budget_us) for n in wanted.names}
         after = self._timer.block(self._control, wanted.budget_us).low
         return Turned(blocks, before, after, os.getloadavg()[0])
 
     def keep(self, names: tuple[str, ...]) -> None:
-        """Forget all kernels but some."""
-        self._calls = {name: call for name, call in self._calls.items() if name in names}
+        """Forget all kernels but some, and their code."""
+        kept = set(names)
+        self._calls = {name: call for name, call in self._calls.items() if name in kept}
+        self._keys = {name: key for name, key in self._keys.items() if name in kept}
+        keys = set(self._keys.values())
+        self._code = {key: call for key, call in self._code.items() if key in keys}
 
-    def _expected(self, spec: KernelSpec) -> tuple[Operands, Reference]:
+    def _expected(self, wanted: Prepare) -> tuple[Operands, Reference]:
         # operands are the same for all algorithms
-        key = (spec.shape, spec.dtype, spec.density)
+        spec, stored = wanted.spec, wanted.stored
+        key = (spec.shape, spec.dtype, spec.density, stored)
         if key not in self._known:
             if len(self._known) >= 8:
                 self._known.clear()
-            operands = random_operands(spec)
+            operands = stored_operands(spec, stored) if stored else random_operands(spec)
             self._known[key] = (operands, reference(spec, operands))
         return self._known[key]
 
 
-def serve(connection: Connection, threads: int) -> None:
-    """Answer requests until the parent closes the connection."""
-    pin(threads)
-    import torch
+def serve(connection: Connection, threads: int, core: int | None) -> None:
+    """Answer requests until the parent closes the connection.
 
-    torch.set_num_threads(threads)
-    torch.set_grad_enabled(False)
-    kernels = Kernels(threads)
-    answers: dict[type, Callable[[Any], object]] = {
-        Prepare: kernels.prepare,
-        PrepareNetwork: kernels.prepare_network,
-        Turn: kernels.turn,
-        tuple: kernels.keep,
-    }
-    while True:
-        try:
-            wanted = connection.recv()
-        except EOFError:
-            return
-        connection.send(_answer(answers[type(wanted)], wanted))
+    Args:
+        connection: to the parent.
+        threads: of each kernel.
+        core: that kernels of one thread are compiled on; None for those that all are timed on,
+            which are the last ones.
+    """
+    timing = usable_cores()[-threads:]
+    # threads that a library starts stay on the cores that this one is on
+    with pinned(timing if core is None else [core]):
+        import torch
+
+        torch.set_num_threads(threads)
+        torch.set_grad_enabled(False)
+        kernels = Kernels(threads)
+        answers: dict[type, Callable[[Any], object]] = {
+            Prepare: kernels.prepare,
+            PrepareNetwork: kernels.prepare_network,
+            Turn: kernels.turn,
+            tuple: kernels.keep,
+        }
+        while True:
+            try:
+                wanted = connection.recv()
+            except EOFError:
+                return
+            with pinned(timing) if isinstance(wanted, Turn) else nullcontext():
+                connection.send(_answer(answers[type(wanted)], wanted))
 
 
 def _answer(answer: Callable[[Any], object], wanted: object) -> Answer:
@@ -159,4 +186,5 @@ def _answer(answer: Callable[[Any], object], wanted: object) -> Answer:
 
 
 if __name__ == "__main__":
-    serve(Connection(int(sys.argv[1])), int(sys.argv[2]))
+    numbers = [int(text) for text in sys.argv[1:]]
+    serve(Connection(numbers[0]), numbers[1], numbers[2] if len(numbers) > 2 else None)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from ..chain import ChainSpec
 from ..kernel import KernelSpec
+from ..operands import StoredWeights
 from ..samples import Block
 from ..schedules import Schedule
 
@@ -16,12 +17,14 @@ class Prepare:
         name: for turns.
         spec, schedule: the kernel.
         budget_us: of a first time; 0 for none.
+        stored: its weights; None for random ones.
     """
 
     name: str
     spec: KernelSpec
     schedule: Schedule
     budget_us: float = 0.0
+    stored: StoredWeights | None = None
 
 
 @dataclass(frozen=True, slots=True)

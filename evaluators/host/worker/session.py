@@ -1,7 +1,7 @@
 """A session: several kernels prepared by one worker and timed in turns, by the rules."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from archloom.space import Infeasible
@@ -83,31 +83,83 @@ def measure(
     names, failures = _prepared(worker, kernels, plan, told)
     if not names:
         return Measured(failures=failures)
-    blocks: dict[str, list[Block]] = {name: [] for name in names}
-    control: list[tuple[float, float]] = []
-    disturbed: list[float] = []
-    load = 0.0
-    while len(control) < plan.blocks:
-        told(f"turn {len(control) + 1} of {plan.blocks}")
-        found = worker.ask(Turn(tuple(names), plan.block_us), _TURN_S * (len(names) + 2))
+    (found,) = in_turns([(worker, names)], plan, told)
+    return replace(found, failures={**failures, **found.failures})
+
+
+def in_turns(
+    parts: Sequence[tuple[Asked, Sequence[str]]],
+    plan: Plan,
+    told: Callable[[str], None] = lambda _: None,
+) -> list[Measured]:
+    """Time kernels that are prepared, a turn of each worker after the other; never two at once.
+
+    Args:
+        parts: workers, each with the names of its kernels.
+        plan: how long.
+        told: hears which turn begins.
+
+    Returns:
+        What each worker measured.
+    """
+    sessions = [_Session(worker, tuple(names), plan) for worker, names in parts]
+    while any(not session.over for session in sessions):
+        for session in sessions:
+            if not session.over:
+                told(f"turn {len(session.control) + 1} of {plan.blocks}")
+                session.turn()
+    return [session.measured for session in sessions]
+
+
+class _Session:
+    """Turns of the kernels of one worker."""
+
+    def __init__(self, worker: Asked, names: tuple[str, ...], plan: Plan) -> None:
+        self._worker, self._names, self._plan = worker, names, plan
+        self._blocks: dict[str, list[Block]] = {name: [] for name in names}
+        self._disturbed: list[float] = []
+        self._refusal: Infeasible | None = None
+        self._failed: Failed | None = None
+        self._load = 0.0
+        self.control: list[tuple[float, float]] = []
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to do."""
+        stopped = self._refusal is not None or self._failed is not None
+        return stopped or len(self.control) >= self._plan.blocks
+
+    @property
+    def measured(self) -> Measured:
+        """What came of it."""
+        if self._failed is not None:
+            return Measured(failures=dict.fromkeys(self._names, self._failed))
+        about = (self._refusal, tuple(self.control), len(self._disturbed), self._load)
+        whole = self._refusal is None
+        timings = {n: Timing(tuple(b)) for n, b in self._blocks.items()} if whole else {}
+        return Measured(timings, {}, *about)
+
+    def turn(self) -> None:
+        """Time a block of each kernel, unless somebody else disturbs it."""
+        limit = _TURN_S * (len(self._names) + 2)
+        found = self._worker.ask(Turn(self._names, self._plan.block_us), limit)
         if isinstance(found, Failed):
-            return Measured(failures={**failures, **dict.fromkeys(names, found)})
+            self._failed = found
+            return
         assert isinstance(found, Turned), "it answers so"
-        load = found.load
-        if busy := too_busy(worker.threads, load, plan.cores):
-            return Measured({}, failures, busy, tuple(control), len(disturbed), load)
+        self._load = found.load
+        self._refusal = too_busy(self._worker.threads, found.load, self._plan.cores)
+        if self._refusal is not None:
+            return
         share = moved(found.before_us, found.after_us)
         if share > MOST_MOVED:
-            disturbed.append(share)
-            if len(disturbed) > MOST_REPEATS:
-                why = control_moved(disturbed)
-                return Measured({}, failures, why, tuple(control), len(disturbed), load)
-            continue
-        control.append((found.before_us, found.after_us))
-        for name in names:
-            blocks[name].append(found.blocks[name])
-    timings = {name: Timing(tuple(blocks[name])) for name in names}
-    return Measured(timings, failures, None, tuple(control), len(disturbed), load)
+            self._disturbed.append(share)
+            if len(self._disturbed) > MOST_REPEATS:
+                self._refusal = control_moved(self._disturbed)
+            return
+        self.control.append((found.before_us, found.after_us))
+        for name in self._names:
+            self._blocks[name].append(found.blocks[name])
 
 
 def _prepared(

@@ -1,8 +1,8 @@
 """``archloom compress``: how far a model can be compressed before its accuracy drops.
 
-``cli.py`` declares the options, ``wishes.py`` reads what users write, ``steps.py`` trains and
-compresses, a step after the other, each kept when it is done; ``command.py`` does all of them.
-``record.py`` sums up, ``tables.py`` and ``picture.py`` show it.
+``cli.py`` declares the options, ``wishes.py`` reads what users write, ``command.py`` does all steps
+of :mod:`archloom.studies.solve.compressing`. ``record.py`` sums up, ``tables.py`` and
+``picture.py`` show it.
 """
 
 from typing import TYPE_CHECKING

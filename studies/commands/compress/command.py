@@ -12,15 +12,13 @@ from archloom.evaluators.accuracy.training import deterministic
 from archloom.studies.engine import Stopped, StopRequest
 from archloom.studies.engine.progress import ProgressView
 from archloom.studies.rendering.text import new_console, print_json, print_line
+from archloom.studies.solve.compressing import Settings, StepFigures, Steps
 from archloom.studies.storage import write_whole
 
 from ...errors import INTERRUPTED, UserError, writing
-from .kept import StepFigures
 from .picture import save_compression
 from .record import compression_record
-from .steps import Steps
 from .tables import print_compression
-from .wishes import Settings
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,9 +7,7 @@ from typing import Any, Final
 
 from archloom.evaluators.accuracy import LevelAccuracy, allowed_drop, elbow_of
 from archloom.studies.analysis import Details
-
-from .kept import StepFigures
-from .wishes import Settings
+from archloom.studies.solve.compressing import Settings, StepFigures
 
 _COUNTS: Final = ("stored_bytes", "params", "nonzero_params", "macs", "nonzero_macs")
 

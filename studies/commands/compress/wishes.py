@@ -1,6 +1,6 @@
 """What users write on the command line of ``archloom compress``, and what follows from it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -9,16 +9,9 @@ from typing import Final
 from archloom.evaluators.accuracy.data import DATASETS
 from archloom.evaluators.accuracy.models import MODELS
 from archloom.space import did_you_mean
+from archloom.studies.solve.compressing import METHODS, Settings, shared_epochs
 
 from ...errors import UserError
-
-#: methods that users name, with the levels that they have unless somebody says others
-METHODS: Final[Mapping[str, tuple[float, ...]]] = {
-    "weights": (0.5, 0.8, 0.95, 0.99),
-    "channels": (0.25, 0.5, 0.8, 0.9),
-    "float16": (),
-    "int8": (),
-}
 
 _MOST_SEEDS: Final = 1000
 
@@ -42,39 +35,6 @@ class Wishes:
     out: Path | None
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What is done.
-
-    Attributes:
-        model, data: names.
-        data_dir: where the data lies; None if it comes with a package.
-        methods: in the order in which they are done.
-        levels: shares that are pruned, ascending, for weights and for channels.
-        seeds: models that are trained.
-        seed: of everything that is random.
-        epochs: of training, and after each level.
-        width: factor of channels.
-        weights: file of dense weights, instead of training.
-        tolerance: points of accuracy that the elbow may lose.
-        out: directory of results.
-    """
-
-    model: str
-    data: str
-    data_dir: Path | None
-    methods: tuple[str, ...]
-    levels: Mapping[str, tuple[float, ...]]
-    seeds: int
-    seed: int
-    epochs: int
-    fine_tune: Mapping[str, int]
-    width: float
-    weights: Path | None
-    tolerance: float
-    out: Path
-
-
 def settled(wishes: Wishes) -> Settings:
     """Return what is done.
 
@@ -96,8 +56,7 @@ def settled(wishes: Wishes) -> Settings:
     epochs = wishes.epochs or entry.epochs
     chosen = {name: levels.get(name, METHODS[name]) for name in methods if METHODS[name]}
     fine_tune = {
-        # DLAS (Gibson et al., ACM TACO 2024, section 4.2) shares a fixed number of epochs evenly
-        name: max(1, round(epochs / len(steps))) if wishes.fine_tune is None else wishes.fine_tune
+        name: shared_epochs(epochs, len(steps)) if wishes.fine_tune is None else wishes.fine_tune
         for name, steps in chosen.items()
     }
     out = wishes.out or Path("runs") / f"compress-{wishes.model}-{wishes.data}"

@@ -4,6 +4,7 @@
 ``run.py`` does them, in a process that ``supervised.py`` watches; ``telling.py`` has it heard in
 logs, and in figures for Prometheus (``metrics.py``). ``summary.py`` is what is printed at the end,
 ``status.py`` before it, ``pareto.py`` the front, ``show.py`` one trial; ``copying.py`` copies.
+``stack.py`` does all of that for studies of kind stack, with ``stack_tables.py``.
 """
 
 from typing import TYPE_CHECKING
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
     from .copying import COPY_EXAMPLES as COPY_EXAMPLES, copy as copy
     from .pareto import front_csv as front_csv, front_json as front_json, front_table as front_table
     from .show import show_trial as show_trial
+    from .stack import (
+        report_stack as report_stack,
+        show_stack as show_stack,
+        show_stack_status as show_stack_status,
+    )
     from .status import show_status as show_status
     from .study_file import Overrides as Overrides, read_study as read_study
 else:

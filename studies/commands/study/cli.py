@@ -8,12 +8,21 @@ from archloom.studies.rendering.text import new_console
 
 from ..options import Argument, Exit, Option, Out, Study, echo
 
-RUN_EXAMPLE: Final = "Example: archloom run studies/quickstart.yaml --out runs/first --workers 2"
-RESUME_EXAMPLE: Final = "Example: archloom resume runs/quickstart --executor inline"
+RUN_EXAMPLE: Final = (
+    "Example: archloom run studies/quickstart.yaml --out runs/first --workers 2; "
+    "archloom run studies/stack_digits.yaml"
+)
+RESUME_EXAMPLE: Final = (
+    "Example: archloom resume runs/quickstart --executor inline; archloom resume runs/stack_digits"
+)
 
 _Executor = Annotated[
     str | None,
-    Option("--executor", help="'inline' or 'ray'; changes the time, not the result."),
+    Option(
+        "--executor",
+        help="'inline' or 'ray', of a study of kind stack 'inline' or 'processes'; changes the "
+        "time, not the result.",
+    ),
 ]
 _Workers = Annotated[
     int | None,
@@ -54,10 +63,21 @@ def run_(
     log: _Log = None,
     metrics: _Metrics = None,
 ) -> None:
-    """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe."""
-    from .study_file import Overrides, read_study
+    """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe.
+
+    A file with 'kind: stack' compares models, compressions, algorithms and schedules of kernels on
+    this machine: accuracy, time and size (docs/study_files.md).
+    """
+    from archloom.studies.config import kind_of
+
+    from .study_file import Overrides, find_study, read_study
 
     echo(f"reading {study}")
+    if kind_of(found := find_study(study)) == "stack":
+        from .stack import StackOverrides, run_stack
+
+        others = {"--address": address, "--method": method, "--log": log, "--metrics": metrics}
+        raise Exit(run_stack(found, out, StackOverrides(executor, workers, others)))
     config = read_study(study, Overrides(executor, workers, address), method)
     from .run import start
     from .telling import Telling
@@ -93,6 +113,16 @@ def resume_(
     The exit code is 0 if it ends with a front, 1 without one, 3 if machines failed some trials
     again and again, 4 if a disk or a cluster failed, and 130 if you stopped it.
     """
+    from archloom.studies.storage import is_stack
+
+    if is_stack(study):
+        from .stack import StackOverrides, resume_stack
+
+        others = {
+            "--address": address, "--retry-failed": retry_failed or None, "--cpu-s": cpu_s,
+            "--memory-mb": memory_mb, "--log": log, "--metrics": metrics,
+        }  # fmt: skip
+        raise Exit(resume_stack(study, StackOverrides(executor, workers, others)))
     from .run import resume
     from .study_file import Overrides
     from .telling import Telling

@@ -74,10 +74,10 @@ def read_study(path: Path, overrides: Overrides, method: str | None = None) -> S
     Raises:
         UserError: everything that is wrong in it.
     """
-    return overrides.apply(load_config(_find(path), partial(with_method, name=method)))
+    return overrides.apply(load_config(find_study(path), partial(with_method, name=method)))
 
 
-def _find(path: Path) -> Path:
+def find_study(path: Path) -> Path:
     """Return the file, or the shipped study of that name."""
     shipped = SHIPPED / f"{path}.yaml"
     return shipped if not path.exists() and path.suffix == "" and shipped.exists() else path

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         Running as Running,
         Stages as Stages,
         Status as Status,
+        Unwatched as Unwatched,
         Watch as Watch,
     )
 else:

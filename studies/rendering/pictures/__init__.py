@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     )
     from .plots import stacked_bars as stacked_bars
     from .serving import save_serving as save_serving
-    from .style import FADED as FADED, INK as INK, SERIES as SERIES
+    from .style import FADED as FADED, INK as INK, SERIES as SERIES, apply_style as apply_style
     from .summary import draw_summary as draw_summary
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

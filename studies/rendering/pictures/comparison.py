@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from archloom.studies.analysis import LABELS, Comparison, band
 
 from .plots import log_axis
-from .style import INK, SERIES, style
+from .style import INK, SERIES, apply_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -49,7 +49,7 @@ def growth(comparison: Comparison, kind: str) -> "Figure":
             legendgroup=arm.label,
             hovertemplate=f"{escape(arm.label)}: %{{y:.1f}}% at %{{x}}<extra></extra>",
         )
-    style(figure, LABELS[kind], VOLUME_LABEL)
+    apply_style(figure, LABELS[kind], VOLUME_LABEL)
     figure.update_yaxes(range=[0, 103])
     return figure
 
@@ -88,7 +88,7 @@ def fronts(comparison: Comparison, x: int, y: int) -> "Figure":
             ],
             hoverinfo="text",
         )
-    style(figure, *(escape(comparison.objectives[i].name) for i in (x, y)))
+    apply_style(figure, *(escape(comparison.objectives[i].name) for i in (x, y)))
     figure.update_xaxes(**log_axis([values[x] for values in everything]))
     figure.update_yaxes(**log_axis([values[y] for values in everything]))
     return figure

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from archloom.search import AREA, EDP, TDP, Objective
 from archloom.studies.analysis import Design, StudyView
 
-from .style import ACCENT, BASELINE, FADED, FONT, INK, SERIES, style
+from .style import ACCENT, BASELINE, FADED, FONT, INK, SERIES, apply_style
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -78,7 +78,7 @@ def objectives(view: StudyView, y: Objective, x: Objective, colour: Objective) -
     if view.baseline is not None:
         mark = {"symbol": "x", "size": 12, "color": BASELINE}
         points([view.baseline], f"baseline {view.baseline.label}", mark)
-    style(figure, escape(x.label), escape(y.label))
+    apply_style(figure, escape(x.label), escape(y.label))
     figure.update_xaxes(**log_axis([design.figure(x) for design in _everything(view)]))
     figure.update_yaxes(**log_axis([design.figure(y) for design in _everything(view)]))
     return figure
@@ -99,7 +99,7 @@ def hypervolume(view: StudyView) -> "Figure":
         customdata=[design.label for design in view.designs],
         hovertemplate="after trial %{customdata}: %{y:.3f}<extra></extra>",
     )
-    style(figure, "software evaluations, all trials", f"hypervolume ({volume_unit(view)})")
+    apply_style(figure, "software evaluations, all trials", f"hypervolume ({volume_unit(view)})")
     figure.update_yaxes(rangemode="tozero")
     return figure
 
@@ -142,7 +142,7 @@ def curves(view: StudyView) -> "Figure":
             "<extra></extra>",
         )
         named.add(group)
-    style(figure, "software evaluations of the trial", "best EDP so far (J s)")
+    apply_style(figure, "software evaluations of the trial", "best EDP so far (J s)")
     figure.update_yaxes(**log_axis([edp for d in view.designs for _, edp in d.curve]))
     return figure
 
@@ -209,7 +209,7 @@ def stacked_bars(rows: Sequence[str], parts: Mapping[str, Sequence[float]], unit
             marker={"color": SERIES[i % len(SERIES)]},
             hovertemplate=f"{escape(part)}: %{{x:.4g}} {escape(unit)}<extra>%{{y}}</extra>",
         )
-    style(figure, unit, "")
+    apply_style(figure, unit, "")
     figure.update_layout(
         barmode="stack",
         height=195 + 46 * len(rows),

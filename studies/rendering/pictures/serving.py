@@ -13,7 +13,7 @@ from archloom.search.weaving.serving import NO_DEADLINE, LoadPoint, Served, late
 from ...errors import UserError
 from ..html import card, document, plot
 from .files import save_figure
-from .style import FADED, INK, SERIES, style
+from .style import FADED, INK, SERIES, apply_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -166,7 +166,7 @@ def latency_plot(found: Served) -> "Figure":
         due = _deadline_ms(found, m)
         if due is not None:
             figure.add_vline(due, line={"color": colour, "dash": "dot", "width": 1.5})
-    style(figure, "latency (ms); dotted: deadlines", "share of its requests")
+    apply_style(figure, "latency (ms); dotted: deadlines", "share of its requests")
     figure.update_xaxes(type="log")
     figure.update_yaxes(range=[0, 1.02])
     return figure
@@ -198,7 +198,7 @@ def goodput_plot(curves: Curves) -> "Figure":
             hovertemplate="load %{x}: STP %{y:.3f}, %{customdata[0]:,.0f} requests a second, "
             "%{customdata[1]:.1%} missed<extra></extra>",
         )
-    style(figure, "load (1 keeps a resource busy)", "goodput (STP)")
+    apply_style(figure, "load (1 keeps a resource busy)", "goodput (STP)")
     figure.update_yaxes(rangemode="tozero")
     return figure
 
@@ -218,6 +218,8 @@ def tail_plot(curves: Curves) -> "Figure":
             line={"color": SERIES[number], "dash": _DASHES[number % 4]},
             hovertemplate="load %{x}: %{y:.3g} isolated times<extra></extra>",
         )
-    style(figure, "load (1 keeps a resource busy)", "p99 of finished requests (isolated times)")
+    apply_style(
+        figure, "load (1 keeps a resource busy)", "p99 of finished requests (isolated times)"
+    )
     figure.update_yaxes(type="log")
     return figure

@@ -18,7 +18,7 @@ FONT = "Inter, 'Segoe UI', Helvetica, Arial, sans-serif"
 _GRID = {"gridcolor": "#e4e8ed", "zeroline": False, "linecolor": "#9aa5b1", "showline": True}
 
 
-def style(figure: "Figure", x_label: str, y_label: str) -> None:
+def apply_style(figure: "Figure", x_label: str, y_label: str) -> None:
     """Give a figure the looks that all have, and its axes their labels."""
     figure.update_layout(
         template="none",

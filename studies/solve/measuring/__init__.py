@@ -10,7 +10,8 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .campaign import Campaign as Campaign
-    from .memory import Memory as Memory
+    from .memory import Memory as Memory, try_event as try_event
+    from .rows import failure_record as failure_record
     from .wanted import (
         Variant as Variant,
         Wanted as Wanted,

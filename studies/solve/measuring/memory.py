@@ -5,6 +5,7 @@ for the same on the same machine again goes on where the journal ends.
 """
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,7 +14,6 @@ from archloom.evaluators.host.worker import Failed
 from archloom.studies.storage import Event, Journal, lock
 
 from ...errors import TroubleError, UserError, writing
-from .wanted import Wanted
 
 #: of the journal in the directory of a measurement
 JOURNAL: Final = "journal.jsonl"
@@ -24,7 +24,7 @@ class Memory:
 
     Args:
         folder: of the measurement; made if it is not there.
-        wanted: what is to be measured.
+        wanted: what is to be measured, as JSON.
         machine: where, as JSON.
 
     Attributes:
@@ -34,7 +34,7 @@ class Memory:
         UserError: the journal is of something else, or another process writes it.
     """
 
-    def __init__(self, folder: Path, wanted: Wanted, machine: dict[str, Any]) -> None:
+    def __init__(self, folder: Path, wanted: dict[str, Any], machine: dict[str, Any]) -> None:
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
         try:
@@ -43,7 +43,7 @@ class Memory:
             raise
         except UserError:
             raise UserError(f"{folder}: another process measures there; wait for it") from None
-        begin = {"kind": "begin", "wanted": wanted.record, "machine": machine}
+        begin = {"kind": "begin", "wanted": wanted, "machine": machine}
         try:
             self._journal = Journal(folder / JOURNAL, lambda found: _check(found, begin, folder))
         except UserError:
@@ -70,14 +70,7 @@ class Memory:
         self, kernel: str, schedule: Schedule, time_us: float | None, failed: Failed | None
     ) -> Event:
         """Remember a schedule that was tried."""
-        event: Event = {
-            "kind": "tried",
-            "kernel": kernel,
-            "schedule": schedule_record(schedule),
-            "time_us": time_us,
-            "failure": None if failed is None else [failed.kind, failed.message],
-        }
-        return self._add(event)
+        return self._add(try_event(kernel, schedule, time_us, failed))
 
     def done(self, kind: str, name: str) -> Event | None:
         """Return the results of a layer or network; None if there are none yet."""
@@ -87,6 +80,15 @@ class Memory:
         """Remember the results of a layer or network; the last ones count."""
         return self._add({"kind": kind, "name": name, **about})
 
+    def add_together(self, events: Iterable[Event]) -> None:
+        """Remember several events at once: a kill leaves all of them or none."""
+        if found := list(events):
+            self._add({"kind": "together", "events": found})
+
+    def all_done(self, kind: str) -> list[Event]:
+        """Return all results of a kind."""
+        return [event for (of, _), event in self._done.items() if of == kind]
+
     def _add(self, event: Event) -> Event:
         self._journal.append(event)
         # what is remembered is what a later run will read
@@ -95,10 +97,26 @@ class Memory:
         return event
 
     def _take_in(self, event: Event) -> None:
-        if event["kind"] == "tried":
+        if event["kind"] == "together":
+            for each in event["events"]:
+                self._take_in(each)
+        elif event["kind"] == "tried":
             self._tried[event["kernel"], _sorted(event["schedule"])] = event
         elif event["kind"] != "begin":
             self._done[event["kind"], event["name"]] = event
+
+
+def try_event(
+    kernel: str, schedule: Schedule, time_us: float | None, failed: Failed | None
+) -> Event:
+    """Return the event of a schedule that was tried: its time, or why it has none."""
+    return {
+        "kind": "tried",
+        "kernel": kernel,
+        "schedule": schedule_record(schedule),
+        "time_us": time_us,
+        "failure": None if failed is None else [failed.kind, failed.message],
+    }
 
 
 def _text(schedule: Schedule) -> str:

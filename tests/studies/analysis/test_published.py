@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from archloom.space.hardware.effects import Effects
 from archloom.studies.analysis.published import Figure
 from archloom.studies.analysis.published_eyeriss import CHIP, layer_run
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.commands.published.validate import HEAD, chapters, markdown
 
 from ...source_tree import ROOT

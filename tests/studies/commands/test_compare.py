@@ -13,7 +13,7 @@ from archloom.studies.analysis.comparison import Course, band, compare, results
 from archloom.studies.analysis.excluded_designs import exclusions
 from archloom.studies.analysis.parameter_importance import importances
 from archloom.studies.analysis.study_runs import Run, arms_of, read_run
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.commands.compare.command import findings
 from archloom.studies.commands.compare.tables import page, to_json
 from archloom.studies.errors import UserError

@@ -16,7 +16,7 @@ from archloom.evaluators.accuracy.models import build_model
 from archloom.evaluators.accuracy.pruning import load_pruned
 from archloom.evaluators.accuracy.training import Trainer
 from archloom.space.workload import read_network
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.errors import UserError
 
 from ...cases.studies import begin

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from archloom.studies.cli import main
+from archloom.studies.commands.cli import main
 
 from ...cases import timeloop_designs, timeloop_runs
 from ...cases.timeloop_runs import TILED, Run

@@ -9,7 +9,7 @@ from numba import njit
 from archloom.search.registry import MAPPING_SEARCHES
 from archloom.space.importers.cases.reader import case_of
 from archloom.studies.analysis.conformance import evaluated
-from archloom.studies.cli import main
+from archloom.studies.commands.cli import main
 from archloom.studies.commands.map.cases import Sought, read_tasks
 from archloom.studies.commands.map.command import solutions
 from archloom.studies.commands.map.tables import MapProgress

@@ -15,7 +15,7 @@ from archloom.space.design_space.presets import preset
 from archloom.space.errors import Infeasible
 from archloom.space.networks.registry import network
 from archloom.space.workload.network_json import to_text
-from archloom.studies.cli import app, main
+from archloom.studies.commands.cli import app, main
 from archloom.studies.commands.schedule.command import effort_of, network_of
 from archloom.studies.commands.schedule.tables import progress_text, tile_text
 from archloom.studies.errors import UserError

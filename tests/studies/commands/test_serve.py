@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from archloom.evaluators.weaving import Chain
 from archloom.search.weaving.serving import RULES
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.commands.weave.chain_table import chain_record
 from archloom.studies.errors import UserError
 

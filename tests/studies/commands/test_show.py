@@ -25,7 +25,7 @@ from archloom.space.mapping.nest_text import loop_nest
 from archloom.space.networks.registry import network
 from archloom.space.workload.dims import DIMS
 from archloom.studies.analysis.details import cost_details, trial_details, trial_number
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.commands.study.show import renderables
 from archloom.studies.errors import UserError
 from archloom.studies.rendering.text.design import group_layers, kept_columns, tiling_text
@@ -143,7 +143,7 @@ def test_what_is_recorded_is_what_a_new_evaluation_gives(
 
 def test_showing_a_trial_loads_nothing_that_prices(finished_study: Path) -> None:
     code = (
-        "import sys; from archloom.studies.cli import app;"
+        "import sys; from archloom.studies.commands.cli import app;"
         f"app(['show', {str(finished_study)!r}, '3'], standalone_mode=False);"
         "sys.exit(bool({'numba', 'numpy', 'pydantic', 'scipy', 'torch'} & set(sys.modules)))"
     )

@@ -13,7 +13,7 @@ from archloom.search.seeds import derived_seed
 from archloom.search.software.result import SoftwareResult
 from archloom.search.software.search import SoftwareTask, advance as search_software
 from archloom.studies.analysis.study_status import read_status
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.errors import UserError
 from archloom.studies.storage.parts import LIVE
 

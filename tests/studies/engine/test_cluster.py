@@ -15,7 +15,7 @@ from time import sleep
 import pytest
 from click.testing import CliRunner
 
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.engine.executors.cluster import Refusals, refusal
 from archloom.studies.errors import TroubleError
 from archloom.studies.storage.parts import JOURNAL, TRIALS

@@ -10,7 +10,7 @@ from time import sleep
 import pytest
 from click.testing import CliRunner
 
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.storage.directory.lock import LOCK
 from archloom.studies.storage.parts import BASELINE_FILE, JOURNAL, TRIALS
 

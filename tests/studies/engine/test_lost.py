@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from archloom.search.seeds import derived_seed
 from archloom.search.software.result import SoftwareResult
 from archloom.search.software.search import SoftwareTask, advance as search_software
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.storage.journal import read_events
 from archloom.studies.storage.parts import JOURNAL, TRIALS, VALIDATION
 from archloom.studies.storage.records import read_trials, read_validation

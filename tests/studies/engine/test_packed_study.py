@@ -6,7 +6,7 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.storage.records import read_trials
 
 from ...source_tree import ROOT

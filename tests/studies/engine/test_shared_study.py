@@ -10,7 +10,7 @@ from time import sleep
 import pytest
 from click.testing import CliRunner
 
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.config.location import Location, location_of
 from archloom.studies.storage.copying import copy_study
 from archloom.studies.storage.parts import (

@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from archloom.search.objectives.objective import Objective
 from archloom.studies.analysis.front import read_front
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.config.study_config import load_config
 from archloom.studies.engine.study import prepare
 from archloom.studies.storage.history import decode, encode

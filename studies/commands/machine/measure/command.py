@@ -48,7 +48,7 @@ def measure_kernels(wanted: Wanted, output: Output, console: "Console") -> int:
     """
     machine = this_machine(wanted.threads)
     notes = new_console(stderr=True)
-    memory = Memory(output.folder, wanted, machine.record)
+    memory = Memory(output.folder, wanted.record, machine.record)
     plan = Plan(compile_s=float(output.compile_s), cores=machine.cores)
     try:
         with ProgressView(notes) as view, Worker(wanted.threads) as worker:

@@ -4,7 +4,7 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from ...html import card, document, plot
-from ..style import ACCENT, FONT, INK, style
+from ..style import ACCENT, FONT, INK, apply_style
 from .lanes import Content, Lane, WovenRun, bars_of, contents_of, end_us, shown_text
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def woven_figure(run: WovenRun) -> "Figure":
     figure = make_subplots(
         rows=rows, cols=1, shared_xaxes=True, vertical_spacing=0.05, row_heights=_HEIGHTS[rows]
     )
-    style(figure, "", "")
+    apply_style(figure, "", "")
     _engines(figure, run)
     for row, content in enumerate(contents, start=2):
         _buffer(figure, run, content, row)

@@ -60,7 +60,7 @@ def test_without_the_package_the_message_says_what_to_install(name: str, package
     code = (
         "import importlib.util as u\nfind = u.find_spec\n"
         f"u.find_spec = lambda name, *rest: None if name == {package!r} else find(name, *rest)\n"
-        f"from archloom.studies.cli import main; import sys\n"
+        f"from archloom.studies.commands.cli import main; import sys\n"
         f"sys.argv = ['archloom', 'compress', 'vgg16', '--data', {name!r}]\nmain()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

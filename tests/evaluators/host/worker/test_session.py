@@ -5,7 +5,7 @@ from archloom.evaluators.host.samples import MOST_REPEATS, Block
 from archloom.evaluators.host.schedules import Untuned
 from archloom.evaluators.host.shape import read_shape
 from archloom.evaluators.host.worker.requests import Failed, Prepare, Turn, Turned
-from archloom.evaluators.host.worker.session import Plan, measure
+from archloom.evaluators.host.worker.session import Plan, in_turns, measure
 
 KERNELS = [
     Prepare(name, KernelSpec(read_shape("2x5x5:2:3x3"), "portable"), Untuned()) for name in "abc"
@@ -77,3 +77,25 @@ def test_what_fails_is_left_out_and_what_a_killed_process_held_is_prepared_again
     worker.fails = dict.fromkeys("abc", "not_compiled")
     assert set(measure(worker, KERNELS, PLAN).failures) == {"a", "b", "c"}
     assert worker.turns == 0
+
+
+def test_workers_take_turns_and_one_that_is_disturbed_leaves_the_others() -> None:
+    order: list[str] = []
+
+    class Noted(MadeUp):
+        def __init__(self, name: str, controls: list[tuple[float, float]]) -> None:
+            super().__init__(controls)
+            self.name, self.prepared = name, ["x", "y"]
+
+        def ask(self, request: object, limit_s: float) -> object:
+            order.append(self.name)
+            return super().ask(request, limit_s)
+
+    calm, restless = Noted("calm", [(100, 100)]), Noted("restless", [(100, 150)])
+    one, other = in_turns([(calm, ["x"]), (restless, ["y"])], PLAN)
+    assert order[:4] == ["calm", "restless", "calm", "restless"]
+    assert len(one.timings["x"].blocks) == PLAN.blocks
+    assert one.refusal is None
+    assert other.timings == {}
+    assert other.refusal is not None
+    assert other.refusal.reason == "control_moved"

@@ -7,7 +7,7 @@ from importlib.metadata import version
 import pytest
 from click.testing import CliRunner
 
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.commands.published.tables import markdown
 from archloom.studies.engine.progress import SILENT
 from archloom.studies.errors import UserError

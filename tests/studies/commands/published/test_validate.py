@@ -6,7 +6,7 @@ from io import StringIO
 import pytest
 from rich.console import Console
 
-from archloom.studies.cli import main
+from archloom.studies.commands.cli import main
 from archloom.studies.commands.published.validate import compared, summary, validate_cases
 
 from ....source_tree import ROOT

@@ -25,7 +25,7 @@ from archloom.search.registry import WEAVERS
 from archloom.space.design_space.presets import preset_file
 from archloom.space.networks.registry import network
 from archloom.space.workload.network_json import write_network
-from archloom.studies.cli import app, main
+from archloom.studies.commands.cli import app, main
 from archloom.studies.commands.weave.chain_table import read_chain_table
 from archloom.studies.errors import UserError
 

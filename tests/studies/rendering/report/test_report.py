@@ -15,7 +15,7 @@ from archloom.search.objectives import AREA, EDP, TDP, Limit, Objective, Objecti
 from archloom.search.pareto import hypervolume, non_dominated
 from archloom.studies.analysis.details import trial_details
 from archloom.studies.analysis.study_view import Design, StudyView, hypervolume_reference, load_view
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.errors import UserError
 from archloom.studies.rendering.html import number, table
 from archloom.studies.rendering.pictures import plots

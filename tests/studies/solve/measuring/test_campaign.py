@@ -62,7 +62,7 @@ class MadeUp:
 
 
 def run(folder: Path, worker: MadeUp, wanted: Wanted = WANTED, again: bool = False):
-    memory = Memory(folder, wanted, MACHINE)
+    memory = Memory(folder, wanted.record, MACHINE)
     try:
         return Campaign(wanted, memory, worker, SILENT, Plan(blocks=2), again).run()  # type: ignore[arg-type]
     finally:
@@ -155,10 +155,10 @@ def test_another_measurement_in_the_same_directory_is_refused(tmp_path: Path) ->
     with pytest.raises(UserError, match="with other options: trials: 4 then, 5 now"):
         run(tmp_path, MadeUp(), replace(WANTED, effort=Effort(5)))
     with pytest.raises(UserError, match="on another machine: cpu: made up then, other now"):
-        Memory(tmp_path, WANTED, {**MACHINE, "cpu": "other"})
-    held = Memory(tmp_path, WANTED, MACHINE)
+        Memory(tmp_path, WANTED.record, {**MACHINE, "cpu": "other"})
+    held = Memory(tmp_path, WANTED.record, MACHINE)
     with pytest.raises(UserError, match="another process measures there"):
-        Memory(tmp_path, WANTED, MACHINE)
+        Memory(tmp_path, WANTED.record, MACHINE)
     held.close()
 
 

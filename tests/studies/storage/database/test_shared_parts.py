@@ -191,9 +191,8 @@ def test_a_server_that_stands_still_is_not_waited_for_forever(
 
 
 def test_what_is_to_be_installed_is_said() -> None:
-    code = (
-        "import sys\nsys.modules['psycopg'] = None\nfrom archloom.studies.cli import main\nmain()"
-    )
+    imported = "from archloom.studies.commands.cli import main"
+    code = f"import sys\nsys.modules['psycopg'] = None\n{imported}\nmain()"
     command = [sys.executable, "-c", code, "status", "postgresql://host/db#a"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2

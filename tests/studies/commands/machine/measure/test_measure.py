@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.commands.machine.measure import asked as asked_module
 from archloom.studies.errors import UserError
 

@@ -12,8 +12,8 @@ from archloom.space.workload.graph import identical_layers
 from archloom.space.workload.liveness import largest_working_set
 from archloom.space.workload.network import Network
 from archloom.space.workload.network_json import to_text
-from archloom.studies.cli import app
-from archloom.studies.commands.networks import amount, size
+from archloom.studies.commands.catalogue.networks import amount, size
+from archloom.studies.commands.cli import app
 from archloom.studies.errors import UserError
 from archloom.studies.rendering.text.layers import (
     change_text,
@@ -23,7 +23,7 @@ from archloom.studies.rendering.text.layers import (
     window_text,
 )
 
-from ...cases.studies import archloom
+from ....cases.studies import archloom
 
 KEYS = ["name", "macs", "params", "layers", "largest_working_set_bytes"]
 

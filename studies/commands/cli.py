@@ -11,7 +11,15 @@ from typing import Annotated
 
 import click
 
-from .commands import (
+from archloom.studies.config import file_of
+from archloom.studies.rendering.text import new_console
+
+from ..errors import TroubleError, UserError, faults, reason
+from .compare import COMPARE_EXAMPLES, compare
+from .compress import COMPRESS_EXAMPLES, compress
+from .machine.measure import MEASURE_EXAMPLES, measure
+from .map import MAP_EXAMPLES, map_
+from .options import (
     NETWORK_SETTINGS,
     App,
     Argument,
@@ -26,14 +34,10 @@ from .commands import (
     WordBits,
     echo,
 )
-from .commands.compare import COMPARE_EXAMPLES, compare
-from .commands.compress import COMPRESS_EXAMPLES, compress
-from .commands.machine.measure import MEASURE_EXAMPLES, measure
-from .commands.map import MAP_EXAMPLES, map_
-from .commands.published import REPRODUCE_EXAMPLES, reproduce
-from .commands.schedule import SCHEDULE_EXAMPLES, schedule
-from .commands.serve import SERVE_EXAMPLES, serve
-from .commands.study import (
+from .published import REPRODUCE_EXAMPLES, reproduce
+from .schedule import SCHEDULE_EXAMPLES, schedule
+from .serve import SERVE_EXAMPLES, serve
+from .study import (
     COPY_EXAMPLES,
     RESUME_EXAMPLE,
     RUN_EXAMPLE,
@@ -41,10 +45,7 @@ from .commands.study import (
     resume_,
     run_,
 )
-from .commands.weave import WEAVE_EXAMPLES, weave
-from .config import file_of
-from .errors import TroubleError, UserError, faults, reason
-from .rendering.text import new_console
+from .weave import WEAVE_EXAMPLES, weave
 
 app = App(
     help="Searches hardware, layer fusion and mapping together for DNN accelerators.",
@@ -92,7 +93,7 @@ def compile_(
     ] = False,
 ) -> None:
     """Compile the kernels of studies ahead, for images and clusters; once on each machine."""
-    from .commands.machine import compile_kernels
+    from .machine import compile_kernels
 
     raise Exit(compile_kernels(new_console(), workers, weaving))
 
@@ -109,8 +110,8 @@ def doctor(
     With STUDY: whether that one could start. The exit code is 1 if something is in the way; what to
     do about it is said.
     """
-    from .commands.machine import diagnose
-    from .commands.study import Overrides, read_study
+    from .machine import diagnose
+    from .study import Overrides, read_study
 
     raise Exit(diagnose(partial(read_study, study, Overrides()) if study else None, out))
 
@@ -124,9 +125,9 @@ def pareto(
 ) -> None:
     """Print the Pareto front of a study in its objectives; also while it runs."""
     from archloom.search.hardware.certify import certificate_text
+    from archloom.studies.analysis import read_front
 
-    from .analysis import read_front
-    from .commands.study import front_csv, front_json, front_table
+    from .study import front_csv, front_json, front_table
 
     if as_csv and as_json:
         raise UserError("--csv and --json exclude each other; say one of them")
@@ -142,24 +143,43 @@ def pareto(
             console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)
 
 
-@app.command_of(epilog="Example: archloom show runs/quickstart 17")
+@app.command_of(epilog="Example: archloom show runs/quickstart 17; archloom show runs/stack_digits")
 def show(
     study: Study,
-    trial: Annotated[str, Argument(metavar="TRIAL", help="Its number, or 'baseline'.")],
+    trial: Annotated[
+        str | None,
+        Argument(
+            metavar="[TRIAL]",
+            help="Its number, or 'baseline'; of a study of kind stack all points are shown.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take one trial apart: hardware, costs by level and layer, fusion groups, mappings."""
-    from .commands.study import show_trial
+    """Take one trial apart: hardware, costs by level and layer, fusion groups, mappings.
 
-    show_trial(study, trial, as_json, new_console())
+    Of a study of kind stack: the table of its points, with the front of accuracy, time and size.
+    """
+    from archloom.studies.storage import is_stack, read_header
+
+    from .study import show_stack, show_trial
+
+    if is_stack(study):
+        show_stack(study, trial, as_json, new_console())
+    elif trial is None:
+        read_header(study)
+        raise UserError(f"say which trial of {study}: its number, or baseline")
+    else:
+        show_trial(study, trial, as_json, new_console())
 
 
 @app.command_of(epilog="Example: archloom status runs/quickstart; watch archloom status DIR")
 def status(study: Study, as_json: AsJson = False) -> None:
     """Say how far a study is, who works on it, what runs and what failed; from any shell."""
-    from .commands.study import show_status
+    from archloom.studies.storage import is_stack
 
-    show_status(study, as_json, new_console())
+    from .study import show_stack_status, show_status
+
+    (show_stack_status if is_stack(study) else show_status)(study, as_json, new_console())
 
 
 @app.command_of(epilog="Example: archloom report runs/quickstart")
@@ -171,9 +191,15 @@ def report(
     ] = None,
 ) -> None:
     """Write a study's report: one HTML file that works offline, and a picture of it."""
-    from .engine.progress import ProgressView
-    from .rendering.report import write_report
+    from archloom.studies.engine.progress import ProgressView
+    from archloom.studies.rendering.report import write_report
+    from archloom.studies.storage import is_stack
 
+    from .study import report_stack
+
+    if is_stack(study):
+        echo(report_stack(study, pick, out))
+        return
     # what is printed are the paths; progress goes beside them
     with ProgressView(new_console(stderr=True)) as view:
         paths = write_report(study, pick, view, out)
@@ -205,7 +231,7 @@ def evaluate(
 
     What is read, and what is refused by name, is in docs/timeloop.md.
     """
-    from .commands import Files, evaluate_files
+    from .evaluate import Files, evaluate_files
 
     files = Files(arch, problem, mapping, ert, component or [], technology)
     evaluate_files(files, as_json, new_console())
@@ -233,11 +259,11 @@ def validate(
     if as_json and as_markdown:
         raise UserError("--json and --markdown exclude each other; say one of them")
     if cases is None:
-        from .commands.published import show_published
+        from .published import show_published
 
         sound = show_published(as_json, as_markdown, new_console())
     else:
-        from .commands.published import validate_cases
+        from .published import validate_cases
 
         sound = validate_cases(cases, as_json, rows, new_console())
     if not sound:
@@ -269,8 +295,9 @@ def hardware(
     as_json: AsJson = False,
 ) -> None:
     """Show a design: levels, energy of each access, area, TDP, and where the prices come from."""
-    from .commands import show_hardware
-    from .config import find_hardware
+    from archloom.studies.config import find_hardware
+
+    from .catalogue import show_hardware
 
     found = find_hardware(source, settings or [], technology, word_bits)
     show_hardware(found, as_json, new_console())
@@ -311,7 +338,7 @@ def networks(
 ) -> None:
     """Show a network: layers, shapes, MACs, bytes, intensity; or a picture of its graph."""
     if source is None:
-        from .commands import show_networks
+        from .catalogue import show_networks
 
         if out is not None:
             raise UserError(f"--out {out}: say which network to draw")
@@ -319,8 +346,9 @@ def networks(
             raise UserError(f"--set {settings[0]}: say which network; options differ")
         show_networks(batch, word_bits, as_json, new_console())
     else:
-        from .commands import show_network
-        from .config import WorkloadOptions
+        from archloom.studies.config import WorkloadOptions
+
+        from .catalogue import show_network
 
         asked = WorkloadOptions(tuple(settings or ()), batch, word_bits)
         show_network(source, asked, as_json, out, new_console())
@@ -334,7 +362,7 @@ def technology(
     as_json: AsJson = False,
 ) -> None:
     """Show a technology table: entries, DRAMs, error of the SRAM fit, and every source."""
-    from .commands import show_technologies, show_technology
+    from .catalogue import show_technologies, show_technology
 
     if name is None:
         show_technologies(as_json, new_console())

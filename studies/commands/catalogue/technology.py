@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from archloom.studies.analysis import Details, fit_details
 from archloom.studies.rendering.text import fit_rows, plain_table, print_json, source_rows
 
-from ..errors import UserError
+from ...errors import UserError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -12,11 +12,11 @@ import pytest
 from click import Context
 from click.testing import CliRunner
 
-from archloom.studies.cli import app, main
+from archloom.studies.commands.cli import app, main
 from archloom.studies.storage.parts import STUDY, TRIALS
 from archloom.studies.storage.store import Store
 
-from ..cases.studies import TINY, archloom, run_here, tiny_config, write_study
+from ...cases.studies import TINY, archloom, run_here, tiny_config, write_study
 
 COMMANDS = app.list_commands(Context(app))
 
@@ -187,7 +187,11 @@ def test_every_command_has_an_example_in_its_help(command: str) -> None:
 
 def test_help_imports_nothing_heavy() -> None:
     heavy = {"torch", "botorch", "ray", "numba", "numpy", "scipy", "plotly", "pydantic", "yaml"}
-    command = [sys.executable, "-c", "import sys, archloom.studies.cli; print(*sys.modules)"]
+    command = [
+        sys.executable,
+        "-c",
+        "import sys, archloom.studies.commands.cli; print(*sys.modules)",
+    ]
     loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert heavy & set(loaded.split()) == set()
 
@@ -201,7 +205,7 @@ def test_mistakes_in_a_study_file_import_nothing_heavy(tmp_path: Path) -> None:
     )
     (tmp_path / "wrong.yaml").write_text(text)
     code = (
-        "import sys; from archloom.studies.cli import main\n"
+        "import sys; from archloom.studies.commands.cli import main\n"
         "try: main()\nfinally: print(*sys.modules)"
     )
     command = [sys.executable, "-c", code, "run", str(tmp_path / "wrong.yaml")]

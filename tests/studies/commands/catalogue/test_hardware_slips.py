@@ -13,11 +13,11 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from rich.console import Console
 
 from archloom.space.design_space.presets import PRESETS, preset_file
-from archloom.studies.commands.hardware import full_details, show_hardware
+from archloom.studies.commands.catalogue.hardware import full_details, show_hardware
 from archloom.studies.config.hardware_reference import find_hardware
 from archloom.studies.errors import UserError
 
-from ...cases.sweeps import sweep
+from ....cases.sweeps import sweep
 
 JUNK: list[Any] = [-1, 0, 0.0, -0.2, 1e300, 1e-300, 10**400, 10**19, None, True]
 JUNK += [float("nan"), float("inf"), -float("inf"), "", "8", "2.2x", "register", "dram", "n7"]

@@ -16,7 +16,7 @@ from archloom.studies.rendering.text import (
     source_rows,
 )
 
-from ..errors import UserError
+from ...errors import UserError
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

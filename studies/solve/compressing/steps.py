@@ -1,4 +1,4 @@
-"""Steps of ``archloom compress``: training and compressing; what is done is not done again."""
+"""Steps of one model: training and compressing; what is done is not done again."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
@@ -26,11 +26,11 @@ from archloom.evaluators.accuracy.quantization import (
 from archloom.evaluators.accuracy.training import Recipe, Trainer, accuracy_percent, recipe_for
 from archloom.search import derived_seed
 from archloom.space.workload import write_network
-from archloom.studies.engine.progress import ProgressView
+from archloom.studies.engine.progress import Watch
 
 from ...errors import UserError, writing
 from .kept import Kept, StepFigures
-from .wishes import Settings
+from .settings import Settings
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -60,7 +60,7 @@ class Steps:
         settings: Settings,
         data: Dataset,
         seed: int,
-        view: ProgressView,
+        view: Watch,
         check: Callable[[], None],
     ) -> None:
         self._settings, self._data, self._seed = settings, data, seed
@@ -92,10 +92,10 @@ class Steps:
 
     def _pruned(self, method: str) -> Iterator[StepFigures]:
         """Prune level after level; each starts from the fine-tuned one before."""
-        name, before = method, "dense"
+        before = "dense"
         for level in self._settings.levels[method]:
             self._check()
-            name = f"{name}_{level}"
+            name = self._settings.step(method, level)
             done = self._kept.figures(name)
             if done is None:
                 model = load_pruned(self._first(), self._kept.weights(before))

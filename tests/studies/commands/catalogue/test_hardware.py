@@ -15,12 +15,12 @@ from archloom.space.design_space.hardware_space import TEMPLATES
 from archloom.space.design_space.presets import PRESETS, preset
 from archloom.space.hardware.effects import AccessEnergy, Effects
 from archloom.space.hardware.hardware import Hardware
-from archloom.studies.cli import app
-from archloom.studies.commands.hardware import full_details, show_hardware
+from archloom.studies.commands.catalogue.hardware import full_details, show_hardware
+from archloom.studies.commands.cli import app
 from archloom.studies.config.hardware_reference import ChosenHardware, find_hardware
 from archloom.studies.errors import UserError
 
-from ...cases.studies import archloom
+from ....cases.studies import archloom
 
 POINT = {
     "pe_x": "16",

@@ -1,0 +1,15 @@
+"""Commands that show what there is: designs, networks of the catalogue, tables of technologies."""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .hardware import show_hardware as show_hardware
+    from .networks import show_network as show_network, show_networks as show_networks
+    from .technology import (
+        show_technologies as show_technologies,
+        show_technology as show_technology,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
