@@ -123,8 +123,8 @@ def resume_(
             "--address": address, "--cpu-s": cpu_s, "--memory-mb": memory_mb, "--log": log,
             "--metrics": metrics,
         }  # fmt: skip
-        overrides = StackOverrides(executor, workers, others)
-        raise Exit(resume_stack(study, overrides, retry_failed))
+        asked = StackOverrides(executor, workers, others)
+        raise Exit(resume_stack(study, asked, retry_failed))
     from .run import resume
     from .study_file import Overrides
     from .telling import Telling
