@@ -94,7 +94,8 @@ def resume_(
         bool,
         Option(
             "--retry-failed",
-            help="Do again what crashed, broke a limit of a round, and what machines failed.",
+            help="Do again what crashed, broke a limit of a round, and what machines failed; of a "
+            "study of kind stack, time again what a busy machine refused.",
         ),
     ] = False,
     cpu_s: Annotated[
@@ -119,10 +120,11 @@ def resume_(
         from .stack import StackOverrides, resume_stack
 
         others = {
-            "--address": address, "--retry-failed": retry_failed or None, "--cpu-s": cpu_s,
-            "--memory-mb": memory_mb, "--log": log, "--metrics": metrics,
+            "--address": address, "--cpu-s": cpu_s, "--memory-mb": memory_mb, "--log": log,
+            "--metrics": metrics,
         }  # fmt: skip
-        raise Exit(resume_stack(study, StackOverrides(executor, workers, others)))
+        asked = StackOverrides(executor, workers, others)
+        raise Exit(resume_stack(study, asked, retry_failed))
     from .run import resume
     from .study_file import Overrides
     from .telling import Telling

@@ -21,7 +21,7 @@ from archloom.studies.solve.stack import (
     stored_config,
 )
 
-from ...errors import INTERRUPTED, NOTHING_FOUND, UserError
+from ...errors import INTERRUPTED, NOTHING_FOUND, UserError, writing
 from .stack_tables import print_points, status_lines
 
 if TYPE_CHECKING:
@@ -76,8 +76,13 @@ def run_stack(path: Path, out: str | None, overrides: StackOverrides) -> int:
     return _work(config, folder)
 
 
-def resume_stack(location: Location, overrides: StackOverrides) -> int:
+def resume_stack(location: Location, overrides: StackOverrides, again: bool) -> int:
     """Go on with a study; return the exit code.
+
+    Args:
+        location: of the study.
+        overrides: of the command line.
+        again: whether what a busy machine refused is measured again.
 
     Raises:
         UserError: it cannot be gone on with.
@@ -85,10 +90,10 @@ def resume_stack(location: Location, overrides: StackOverrides) -> int:
     assert isinstance(location, Path), "the caller has looked"
     config = overrides.apply(stored_config(location))
     require_packages(config)
-    return _work(config, location)
+    return _work(config, location, again)
 
 
-def _work(config: StackConfig, folder: Path) -> int:
+def _work(config: StackConfig, folder: Path, again: bool = False) -> int:
     from archloom.studies.engine import Stopped, StopRequest
     from archloom.studies.engine.progress import ProgressView
 
@@ -96,7 +101,7 @@ def _work(config: StackConfig, folder: Path) -> int:
     stop = StopRequest()
     try:
         with stop, ProgressView(console) as view:
-            found = StackStudy(config, folder, view, stop.check).run()
+            found = StackStudy(config, folder, view, stop.check, again).run()
     except Stopped:
         print_line(f"stopped; resume with: archloom resume {argument(folder)}", console)
         return INTERRUPTED
@@ -156,6 +161,8 @@ def report_stack(location: Location, pick: str | None, out: Path | None) -> Path
 
     assert isinstance(location, Path), "the caller has looked"
     path = (out or location) / "report.html"
+    with writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     write_stack_report(_results(location), path)
     return path
 

@@ -184,7 +184,8 @@ class Steps:
 
     def _end(self, name: str, state: "Mapping[str, Tensor]", figures: StepFigures) -> StepFigures:
         self._kept.end(name, state, figures)
-        label = name.split("_")[0] + (f" {figures.level:g}" if figures.before_percent else "")
+        level = f" {figures.level:g}" if figures.before_percent else ""
+        label = figures.method.replace("_", ", ") + level
         self._view.found(f"seed {self._seed}, {label}: {figures.accuracy_percent:.2f} %")
         return figures
 

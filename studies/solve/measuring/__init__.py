@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .campaign import Campaign as Campaign
+    from .campaign import PASSING as PASSING, Campaign as Campaign
     from .memory import Memory as Memory, try_event as try_event
     from .rows import failure_record as failure_record
     from .wanted import (

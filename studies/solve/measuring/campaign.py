@@ -59,7 +59,7 @@ _AGAIN: Final = 3
 FASTEST: Final = "fastest"
 
 #: reasons that may not hold at another time
-PASSING: Final = ("machine_busy", "control_moved", "noisy", "died", "no_time")
+PASSING: Final = ("machine_busy", "control_moved", "noisy", "died", "crashed", "no_time")
 
 
 class Campaign:

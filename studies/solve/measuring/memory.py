@@ -5,7 +5,7 @@ for the same on the same machine again goes on where the journal ends.
 """
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -85,9 +85,13 @@ class Memory:
         if found := list(events):
             self._add({"kind": "together", "events": found})
 
-    def all_done(self, kind: str) -> list[Event]:
-        """Return all results of a kind."""
-        return [event for (of, _), event in self._done.items() if of == kind]
+    def forget_refused(self, reasons: Collection[str]) -> None:
+        """Forget the results that were refused for some reasons; the journal keeps them."""
+        self._done = {
+            key: event
+            for key, event in self._done.items()
+            if (event.get("reason") or {}).get("reason") not in reasons
+        }
 
     def _add(self, event: Event) -> Event:
         self._journal.append(event)

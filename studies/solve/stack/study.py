@@ -12,7 +12,7 @@ from archloom.search.hardware.schedules import Effort
 from archloom.space import bounded_json
 from archloom.studies.config import Reading
 from archloom.studies.engine.progress import Watch
-from archloom.studies.solve.measuring import Memory
+from archloom.studies.solve.measuring import PASSING, Memory
 from archloom.studies.storage import STACK, write_whole
 
 from ...errors import UserError, writing
@@ -85,12 +85,14 @@ class StackStudy:
         folder: of it, which is claimed.
         watch: hears how far it is.
         check: called often; may raise to stop.
+        again: whether what a busy machine refused is measured again.
     """
 
     config: StackConfig
     folder: Path
     watch: Watch
     check: Callable[[], None]
+    again: bool = False
 
     def run(self) -> dict[str, Any]:
         """Do what is not done; write the results, and return them.
@@ -101,6 +103,9 @@ class StackStudy:
         """
         machine = this_machine(self.config.threads).record
         memory = Memory(self.folder, self.config.identity, machine)
+        if self.again:
+            # networks that lack a kernel are refused for one of the others
+            memory.forget_refused((*PASSING, "no_kernel"))
         try:
             self._steps: dict[str, list[Any]] = {}
             self._trained: set[tuple[str, Compression]] = set()

@@ -19,7 +19,7 @@ from archloom.space.workload import read_network
 from archloom.studies.commands.cli import app
 from archloom.studies.errors import UserError
 from archloom.studies.solve.measuring.wanted import layers_of
-from archloom.studies.storage.journal import read_events
+from archloom.studies.storage.journal import Journal, read_events
 
 from ...cases.studies import begin
 from ...cases.sweeps import sweep
@@ -245,6 +245,17 @@ def test_an_optimizer_chooses_points_and_goes_on_with_the_same(tmp_path: Path) -
     assert run("resume", out).exit_code == done.exit_code
     assert (out / "journal.jsonl").read_bytes() == journal
     assert results(out)["points"] == points
+    # a point that was refused is timed again where somebody asks for it
+    name = next(key[1] for key in names(out) if key[0] == "point")
+    reason = {"reason": "noisy", "text": "made up"}
+    journal_file = Journal(out / "journal.jsonl")
+    journal_file.append({"kind": "point", "name": name, "status": "refused", "reason": reason})
+    journal_file.close()
+    assert run("resume", out).exit_code in (0, 1)
+    assert sum(p["reason"] == reason for p in results(out)["points"]) == 1
+    assert run("resume", out, "--retry-failed").exit_code in (0, 1)
+    assert not any(p["reason"] == reason for p in results(out)["points"])
+    assert {n for key, n in names(out).items() if key != ("point", name)} == {1}
     # only what the points need was measured
     kinds = {(p["compression"], p["algorithm"]) for p in points}
     assert {key for key in names(out) if key[0] == "point"} == {
