@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         read_document as read_document,
     )
     from .hardware_reference import (
+        HOST as HOST,
         ChosenHardware as ChosenHardware,
         baseline_hardware as baseline_hardware,
         find_hardware as find_hardware,

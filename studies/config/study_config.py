@@ -28,6 +28,7 @@ from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 from ..errors import UserError
 from .component_choice import CHOICE, Choice, choice_faults, complete, frozen_options, named_parts
 from .errors import ConfigError, EntryError, collecting, entry_error, read_document
+from .hardware_reference import HOST, host_file
 from .location import STUDY_NAME, Database, Location, SharedStudy, given_database, location_of
 from .mapping_constraints import CONSTRAINTS, unfit
 from .objectives import (
@@ -86,7 +87,12 @@ def _readable_space(value: str, beside: Reading) -> str:
 
 
 def _space_location(value: str, folder: Path) -> str:
-    """Return a built-in template's name as it is, and a path made absolute from ``folder``."""
+    """Return a built-in template's name as it is, and a path made absolute from ``folder``.
+
+    This machine is the file of its template, which the study keeps like any other.
+    """
+    if value == HOST:
+        return str(host_file())
     if "/" not in value and not value.endswith((".yaml", ".yml")):
         return value
     return str(absolute(value, folder).resolve())
