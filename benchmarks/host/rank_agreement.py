@@ -34,15 +34,17 @@ import numpy as np
 from archloom.evaluators.host import (
     COMPILED,
     KernelSpec,
-    Prediction,
     Schedule,
     Untuned,
-    host_template,
-    measured_rates,
-    predicted,
     read_schedule,
     read_shape,
     schedule_record,
+)
+from archloom.evaluators.host.machine import (
+    Prediction,
+    host_template,
+    measured_rates,
+    predicted,
     this_machine,
     warm,
 )
@@ -243,19 +245,38 @@ def report(found: Sequence[Expected], host: Hardware) -> None:
             pairs[e.timed.layer].append((cycles(e), e.timed.time_us))
         cells = [_text(interval(s, pairs)) for s in (overall, Within(pairs), fastest)]
         print(f"| {name} | {' | '.join(cells)} | {chosen(pairs):.2f} |")
-    print("\nmeasured over expected time, 10% / median / 90%:")
-    last = list(EXPECTATIONS.values())[-1]
-    for algorithm in COMPILED:
-        for kind in ("tuned", "untuned"):
-            ratios = [
-                e.timed.time_us * host.frequency_mhz / last(e)
-                for e in found
-                if e.timed.spec.algorithm == algorithm
-                and isinstance(e.timed.schedule, Untuned) == (kind == "untuned")
-            ]
-            if ratios:
-                three = " / ".join(f"{v:.2f}" for v in np.percentile(ratios, (10, 50, 90)))
-                print(f"  {algorithm:<12} {kind:<8} {len(ratios):>5} kernels: {three}")
+    _by_kind(found, host)
+
+
+def kind_of(spec: KernelSpec) -> str:
+    """Return what a layer is for the table of kinds."""
+    shape = spec.shape
+    return "depthwise" if shape.depthwise else f"{shape.r}x{shape.s}"
+
+
+def _by_kind(found: Sequence[Expected], host: Hardware) -> None:
+    """Print where the model with copies and waiting is right: kinds of layers, and algorithms."""
+    print(
+        "\n| layers, with copies and waiting | kernels | within a layer | chosen | time / expected |"
+    )
+    print("|---|---|---|---|---|")
+    cycles = EXPECTATIONS["and products that wait"]
+    groups: dict[str, list[Expected]] = defaultdict(list)
+    for e in found:
+        groups[kind_of(e.timed.spec)].append(e)
+        tuned = "untuned" if isinstance(e.timed.schedule, Untuned) else "tuned"
+        groups[f"{e.timed.spec.algorithm}, {tuned}"].append(e)
+    for name, some in sorted(groups.items()):
+        pairs: Pairs = defaultdict(list)
+        for e in some:
+            pairs[e.timed.layer].append((cycles(e), e.timed.time_us))
+        rank = _text(interval(Within(pairs), pairs)[:1])
+        ratios = [time * host.frequency_mhz / c for of in pairs.values() for c, time in of]
+        low, middle, high = np.percentile(ratios, (10, 50, 90))
+        print(
+            f"| {name} | {len(some)} | {rank} | {chosen(pairs):.2f} "
+            f"| {middle:.2f} ({low:.2f} to {high:.2f}) |"
+        )
 
 
 def _text(values: Sequence[tuple[float, float, float]]) -> str:

@@ -21,19 +21,6 @@ if TYPE_CHECKING:
         KernelSpec as KernelSpec,
         missing_kernel as missing_kernel,
     )
-    from .machine import (
-        HostError as HostError,
-        Prediction as Prediction,
-        has_halide as has_halide,
-        host_template as host_template,
-        kept_template as kept_template,
-        measured_rates as measured_rates,
-        predicted as predicted,
-        this_machine as this_machine,
-        too_busy as too_busy,
-        usable_cores as usable_cores,
-        warm as warm,
-    )
     from .samples import Timing as Timing, ratio as ratio
     from .schedules import (
         Library as Library,

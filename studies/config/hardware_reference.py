@@ -97,7 +97,7 @@ def host_file() -> Path:
     Raises:
         UserError: it cannot be measured or kept.
     """
-    from archloom.evaluators.host import HostError, kept_template
+    from archloom.evaluators.host.machine import HostError, kept_template
 
     try:
         return kept_template(lambda message: print(message, file=sys.stderr))
@@ -106,7 +106,7 @@ def host_file() -> Path:
 
 
 def _host() -> ChosenHardware:
-    from archloom.evaluators.host import this_machine
+    from archloom.evaluators.host.machine import this_machine
     from archloom.space.design_space import HardwareSpace
 
     file, machine = host_file(), this_machine(1)

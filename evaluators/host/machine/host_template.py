@@ -39,6 +39,8 @@ levels:
     # {registers} vector registers (flags of the processor); names for the compiler, no ports
     capacity_bytes: {register_bytes}
     bandwidth_words: 1.0e+6
+    # an instruction may take an operand from memory
+    optional: true
     # lanes are neighbours of a map or output channels; no instruction adds up over lanes
     spatial_x: [K, P, Q, G]
     spatial_y: [K, P, Q, G]
@@ -65,18 +67,17 @@ def kept_template(told: Callable[[str], object]) -> Path:
         HostError: it cannot be measured, or the file cannot be written.
     """
     file = _folder() / f"host-{_digest()}.yaml"
-    if not file.is_file():
+    if file.is_file():
+        return file
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
         told(f"measuring this machine once, for {file}")
-        text = host_template(measured_rates())
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            fresh = file.with_suffix(f".{os.getpid()}")
-            fresh.write_text(text)
-            fresh.replace(file)
-        except OSError as error:
-            raise HostError(
-                f"{file}: {error.strerror}; XDG_CACHE_HOME names another place"
-            ) from None
+        fresh = file.with_suffix(f".{os.getpid()}")
+        fresh.write_text(host_template(measured_rates()))
+        fresh.replace(file)
+    except OSError as error:
+        why = f"{file}: {error.strerror}; XDG_CACHE_HOME names another place"
+        raise HostError(why) from None
     return file
 
 

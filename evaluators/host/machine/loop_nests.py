@@ -6,8 +6,8 @@ assumption: caches replace lines by age, and share sets). Loops are those of the
 (``halide/direct.py``, ``halide/gemm.py``, ``halide/spatial_pack.py``).
 """
 
-from dataclasses import dataclass
-from math import prod
+from dataclasses import dataclass, field, replace
+from math import gcd, prod
 
 from archloom.space.hardware import Hardware
 from archloom.space.mapping import LevelMapping, Mapping, full_order
@@ -61,7 +61,9 @@ def loop_nest(spec: KernelSpec, schedule: Schedule, most_lanes: int) -> LoopNest
         return _direct(spec.shape, schedule, most_lanes)
     if isinstance(schedule, Gemm) or (isinstance(schedule, Untuned) and spec.algorithm == "gemm"):
         return _gemm(spec.shape, schedule, most_lanes)
-    if isinstance(schedule, SpatialPack):
+    if isinstance(schedule, SpatialPack) or (
+        isinstance(schedule, Untuned) and spec.algorithm == "spatial_pack"
+    ):
         return _spatial_pack(spec.shape, schedule, most_lanes)
     return None
 
@@ -136,8 +138,16 @@ def _gemm(shape: ConvShape, schedule: Gemm | Untuned, most_lanes: int) -> LoopNe
     )
 
 
-def _spatial_pack(shape: ConvShape, schedule: SpatialPack, most_lanes: int) -> LoopNest:
+def _spatial_pack(shape: ConvShape, schedule: SpatialPack | Untuned, most_lanes: int) -> LoopNest:
     channel, inner = G if shape.depthwise else K, tile_channels(shape)
+    if isinstance(schedule, Untuned):
+        # a vector that divides the channels, tiles of one pixel, packed as a whole
+        plan = SpatialPack(gcd(inner, schedule.vector), packing="whole")
+        nest = _spatial_pack(shape, plan, most_lanes)
+        parts: Loops = ((S, shape.s), (R, shape.r), (C, shape.c // shape.groups))
+        around = ((P, shape.p), (channel, _parts(inner, plan.vector)))
+        groups = () if shape.depthwise else ((G, shape.groups),)
+        return replace(nest, tile=(), loops=((Q, shape.q), *parts, *around, *groups))
     reduced = (C, shape.c // shape.groups)
     window = ((S, shape.s), (R, shape.r))
     parts = (*window, reduced) if schedule.reduction == "channels" else (reduced, *window)
@@ -170,17 +180,23 @@ def _parts(size: int, part: int) -> int:
 
 
 def mapping_of(nest: LoopNest, hardware: Hardware) -> Mapping:
-    """Return the loops of a kernel as a mapping: each where its tiles fit first."""
+    """Return the loops of a kernel as a mapping: each where its tiles fit first.
+
+    Registers hold inputs too, unless the tile leaves no room for them, as in depthwise layers,
+    where each is used once.
+    """
     dimension, lanes = nest.lanes
-    levels = [_Level({dimension: lanes}, _side_by_side(nest, hardware.array[1]), {}, [])]
-    for d, count in nest.tile:
-        levels[0].add(d, -(-count // levels[0].units.get(d, 1)))
+    registers = _Level({dimension: lanes}, _side_by_side(nest, hardware.array[1]))
     sizes = dict.fromkeys(range(len(DIMS)), 1) | {dimension: lanes}
     for d, count in nest.tile:
+        registers.add(d, -(-count // registers.units.get(d, 1)))
         sizes[d] *= count
+    room = hardware.levels[0].total_bytes
+    registers.inputs = _bytes(nest.layer, sizes) <= room
     left = [(d, count) for d, count in nest.loops if count > 1]
+    levels = [registers]
     for level in hardware.levels[1:]:
-        found = _Level({}, {}, {}, [])
+        found = _Level({}, {})
         while left and left[0][0] not in found.temporal:
             d, count = left[0]
             grown = sizes | {d: sizes[d] * count}
@@ -207,22 +223,22 @@ class _Level:
 
     lanes: dict[int, int]
     units: dict[int, int]
-    temporal: dict[int, int]
-    order: list[int]
+    inputs: bool = True
+    temporal: dict[int, int] = field(default_factory=dict)
 
     def add(self, d: int, count: int) -> None:
+        """Put a loop around those that are there."""
         if count > 1:
             self.temporal[d] = count
-            self.order.append(d)
 
     def mapping(self) -> LevelMapping:
+        """Return the level as mappings have it; its loops are as they came, the innermost first."""
+
         def row(factors: dict[int, int]) -> tuple[int, ...]:
             return tuple(factors.get(d, 1) for d in range(len(DIMS)))
 
-        order = full_order(tuple(self.order))
-        return LevelMapping(
-            row(self.temporal), order, row(self.lanes), row(self.units), (True, True, True)
-        )
+        rows = (row(self.temporal), full_order(tuple(self.temporal)))
+        return LevelMapping(*rows, row(self.lanes), row(self.units), (True, self.inputs, True))
 
 
 def _bytes(layer: Layer, sizes: dict[int, int]) -> int:

@@ -19,8 +19,9 @@ _USUAL: Final = (128, 16)
 #: caches where the system tells none (assumption)
 _CACHES: Final = (Cache(1, 32 * 2**10, 1), Cache(2, 512 * 2**10, 1))
 
-#: a memory is measured by arrays of half a cache, and of four times the last one
-_PART, _BEYOND = 0.5, 4
+#: a cache is measured by an array of half its size, memory by one of four times the last cache, but
+#: no more than this (an assumption: enough of it lies beyond caches that are larger still)
+_PART, _BEYOND, _MOST_BYTES = 0.5, 4, 2**29
 
 #: seconds of a clock that measuring may take: a busy machine stretches some seconds of it
 _LIMIT_S: Final = 300.0
@@ -87,7 +88,7 @@ def measured_rates() -> Rates:
     """
     machine, caches = this_machine(1), tuple(data_caches()) or _CACHES
     sizes = [round(cache.capacity_bytes * _PART) for cache in caches]
-    found = _probed([*sizes, caches[-1].capacity_bytes * _BEYOND])
+    found = _probed([*sizes, min(caches[-1].capacity_bytes * _BEYOND, _MOST_BYTES)])
     cycles = found["cycles_per_s"]
     bits, registers = next(((b, n) for flag, b, n in _REGISTERS if flag in machine.flags), _USUAL)
     names = [*(f"l{cache.level}" for cache in caches), "dram"]

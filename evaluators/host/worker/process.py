@@ -14,10 +14,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from archloom.evaluators.host.machine import pin
+
 from ..chain import Chain, LibraryChain
 from ..executable import executable
 from ..kernel import CompileError, KernelSpec
-from ..machine import pin
 from ..operands import Operands, random_operands
 from ..reference import Reference, WrongResultError, reference
 from ..samples import Block, block_of
