@@ -8,6 +8,7 @@ from archloom.space.hardware import Hardware, StorageLevel
 
 from ..kernel import KernelSpec
 from ..schedules import Schedule
+from ..shape import ConvShape
 from .loop_nests import layer_of, loop_nest, mapping_of
 
 #: cycles until a vector of products can be added to again (Fog, Instruction tables: 4 on AMD since
@@ -24,12 +25,14 @@ class Prediction:
         nest: of its loops in the cost model, with all levels of memory.
         copies: that make columns or tiles first, at the bandwidth of the memory that holds them.
         chains: of its products where each waits for the one before it in its accumulator.
+        frame: that copy the map into a frame of zeros; none where no window reads over an edge.
     """
 
     products: float
     nest: float
     copies: float
     chains: float
+    frame: float
 
 
 def predicted(spec: KernelSpec, schedule: Schedule, host: Hardware) -> Prediction | None:
@@ -58,7 +61,14 @@ def predicted(spec: KernelSpec, schedule: Schedule, host: Hardware) -> Predictio
         cost.latency_cycles,
         nest.copied_words * _cycles_of_a_copy(nest.copy_bytes, host),
         products * max(1.0, PRODUCT_LATENCY * units / nest.accumulators),
+        _frame_words(spec.shape) * _cycles_of_a_copy(4 * _frame_words(spec.shape), host),
     )
+
+
+def _frame_words(shape: ConvShape) -> int:
+    """Return the words of a map with zeros around it, as it is copied before windows read it."""
+    rows, columns = shape.padded
+    return 0 if rows <= shape.h and columns <= shape.w else shape.c * rows * columns
 
 
 def _cycles_of_a_copy(size: int, host: Hardware) -> float:
