@@ -71,12 +71,13 @@ def test_memory_and_copies_decide_within_a_layer(kernels) -> None:
 
 def test_the_best_kernels_of_3x3_layers_take_what_is_expected(kernels, host) -> None:
     ratios = []
+    for spec, time_us, expected in kernels:
+        # no kernel is faster than a full vector of products in each cycle
+        assert time_us * host.frequency_mhz > 0.97 * spec.shape.macs / host.macs
+        assert expected.chains >= expected.products
     for shape in {spec.shape for spec, _, _ in kernels}:
-        if shape.depthwise or (shape.r, shape.s) != (3, 3):
-            continue
-        best = min((t, e) for spec, t, e in kernels if spec.shape == shape)
-        ratios.append(best[0] * host.frequency_mhz / max(best[1].nest, best[1].chains))
-    assert ratios
-    # no kernel is faster than full vectors in each cycle, and the best come near it
-    assert min(ratios) > 0.97
-    assert np.median(ratios) < 1.2
+        if not shape.depthwise and (shape.r, shape.s) == (3, 3):
+            best = min((t, e.nest) for spec, t, e in kernels if spec.shape == shape)
+            ratios.append(best[0] * host.frequency_mhz / best[1])
+    assert len(ratios) > 5
+    assert 0.95 < np.median(ratios) < 1.1
