@@ -33,7 +33,7 @@ def find_hardware(
     """Return the hardware that a command line asks for.
 
     Args:
-        source: name of a preset or template, or path of a template.
+        source: name of a preset or template, ``host``, or path of a template.
         settings: ``name=value`` for each parameter of a template.
         technology: table to take it to; None for its own.
         word_bits: word width to take it to; None for its own.

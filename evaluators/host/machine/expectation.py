@@ -11,8 +11,8 @@ from ..schedules import Schedule
 from ..shape import ConvShape
 from .loop_nests import layer_of, loop_nest, mapping_of
 
-#: cycles until a vector of products can be added to again (Fog, Instruction tables: 4 on AMD since
-#: Zen 3 and on Intel since Skylake)
+#: cycles until a vector of products can be added to again (assumption, after Fog, Instruction
+#: tables: 4 on AMD since Zen 3 and on Intel since Skylake)
 PRODUCT_LATENCY: Final = 4
 
 

@@ -9,8 +9,8 @@ from typing import Any, Final
 from .caches import Cache, data_caches
 from .facts import Machine, this_machine, thread_environment
 
-#: bits of a vector register, and how many there are, by the flag that says so: Intel SDM volume 1,
-#: sections 14 and 15; Arm ARM, A1.4 (SVE registers are counted as of 128 bits, an assumption)
+#: bits of a vector register, and how many there are, by the flag that says so (Intel SDM,
+#: volume 1; Arm ARM). Assumption: SVE registers count as of 128 bits
 _REGISTERS: Final = (("avx512f", 512, 32), ("avx", 256, 16), ("asimd", 128, 32))
 
 #: of other processors (assumption: SSE, which every x86-64 has)

@@ -17,15 +17,14 @@ from .eyeriss_v2_networks import ALEXNET_WEIGHTS, Density
 from .figures import Chapter, Figure
 from .fixed_mappings import level
 
-ISCA: Final = "Parashar et al., ISCA 2017"
-HAN: Final = "Han et al., NeurIPS 2015"
+SUMMARY: Final = "Parashar et al., ISCA 2017, from a public summary"
 
-#: 8 x 8 PEs, each with products of four weights and four inputs (ISCA 2017, section IV)
+#: 8 x 8 PEs, each with products of four weights and four inputs (ISCA 2017)
 GRID: Final = 8
 VECTOR: Final = 4
 
-#: output channels that PEs work on before they wait for each other (ISCA 2017, section VI: K_c = 8
-#: in late layers of GoogLeNet). Assumption: everywhere
+#: output channels that PEs work on before they wait for each other (ISCA 2017: K_c = 8 in
+#: late layers of GoogLeNet). Assumption: everywhere
 CHANNELS: Final = 8
 
 IntArray = NDArray[np.int64]
@@ -84,7 +83,7 @@ def vector_cycles(layer: Layer, density: Density) -> float:
     """Cycles of a layer with zeros at random places: vectors in part, and PEs that wait.
 
     For each input channel a PE multiplies every vector of four values of its part of the map by
-    every vector of four weights of a group of output channels (ISCA 2017, section III-B). All PEs
+    every vector of four weights of a group of output channels (ISCA 2017). All PEs
     have the same weights, and wait for each other after each group. A window of stride s falls into
     s x s that are dense (assumption).
     """
@@ -115,12 +114,12 @@ def scnn() -> Chapter:
     for title, name, weights, inputs, published in pruned:
         layers = convolutions(name)
         shares = list(zip(weights, inputs, strict=False))[: len(layers)]
-        figures += _speedups(title, layers, shares, published, f"{ISCA}, figure 8")
+        figures += _speedups(title, layers, shares, published, SUMMARY)
     google = convolutions("googlenet")
     for share, published in ((1.0, 0.79), (0.1, 24.0)):
         title = f"GoogLeNet, {share:g} of weights and inputs left"
         shares = [(share, share)] * len(google)
-        figures += _speedups(title, google, shares, published, f"{ISCA}, section VI-A")
+        figures += _speedups(title, google, shares, published, SUMMARY)
     return Chapter("SCNN on AlexNet, VGG-16 and GoogLeNet", TEXT, tuple(figures))
 
 
