@@ -18,7 +18,8 @@ from math import exp, log
 from pathlib import Path
 from typing import Any
 
-from archloom.evaluators.host import COMPILED, this_machine
+from archloom.evaluators.host import COMPILED
+from archloom.evaluators.host.machine import this_machine
 from archloom.evaluators.host.worker import Plan, Worker
 from archloom.search.hardware.schedules import Effort
 from archloom.space.networks import network

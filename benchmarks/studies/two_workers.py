@@ -25,7 +25,7 @@ from time import perf_counter
 from typing import Any, Final
 
 STUDY: Final = Path(__file__).parents[2] / "studies" / "quickstart.yaml"
-ARCHLOOM: Final = (sys.executable, "-c", "from archloom.studies.cli import main; main()")
+ARCHLOOM: Final = (sys.executable, "-c", "from archloom.studies.commands.cli import main; main()")
 
 #: a second or so of nothing but Python
 LOOP: Final = "sum(i * i % 7 for i in range(10_000_000))"

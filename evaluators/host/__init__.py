@@ -4,7 +4,8 @@ Read ``shape.py`` and ``kernel.py`` (what is computed), ``schedules.py`` (how it
 ``samples.py`` (what may be said of a time). :mod:`.halide`, ``portable.py`` and ``library.py`` make
 kernels, ``executable.py`` any of them; ``operands.py`` and ``csr.py`` are what they read,
 ``reference.py`` is what they must compute. ``chain.py`` runs whole networks. :mod:`.worker` does it
-in a process that can be killed, and times kernels in turns; ``machine.py`` says on what.
+in a process that can be killed, and times kernels in turns; :mod:`.machine` says on what, and what
+the cost model expects of it.
 """
 
 from typing import TYPE_CHECKING
@@ -19,12 +20,6 @@ if TYPE_CHECKING:
         DTYPES as DTYPES,
         KernelSpec as KernelSpec,
         missing_kernel as missing_kernel,
-    )
-    from .machine import (
-        has_halide as has_halide,
-        this_machine as this_machine,
-        too_busy as too_busy,
-        usable_cores as usable_cores,
     )
     from .operands import StoredWeights as StoredWeights
     from .samples import Ratio as Ratio, Timing as Timing, ratio as ratio

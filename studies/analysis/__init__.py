@@ -1,6 +1,7 @@
 """Results of studies as values: fronts, comparisons, one trial taken apart, published chips.
 
-``front.py`` and ``study_view.py`` first; nothing here prints.
+``front.py`` and ``study_view.py`` first; nothing here prints. Published chips beside the
+model are in :mod:`.published_chips`.
 """
 
 from typing import TYPE_CHECKING
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
         read_front as read_front,
     )
     from .parameter_importance import importances as importances
-    from .published import Chapter as Chapter, Figure as Figure
-    from .published_eyeriss import eyeriss as eyeriss
-    from .published_tpu_v3 import tpu_v3 as tpu_v3
     from .study_runs import Run as Run, arms_of as arms_of, read_run as read_run
     from .study_status import StudyStatus as StudyStatus, read_status as read_status
     from .study_view import Design as Design, StudyView as StudyView, load_view as load_view

@@ -287,7 +287,10 @@ app.add(reproduce, REPRODUCE_EXAMPLES)
 )
 def hardware(
     source: Annotated[
-        str, Argument(metavar="HARDWARE", help="A preset, a template, or a file of one.")
+        str,
+        Argument(
+            metavar="HARDWARE", help="A preset, host (this machine), a template, or a file of one."
+        ),
     ],
     settings: HardwareSettings = None,
     technology: Technology = None,

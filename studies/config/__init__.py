@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         study_document as study_document,
     )
     from .hardware_reference import (
+        HOST as HOST,
         ChosenHardware as ChosenHardware,
         baseline_hardware as baseline_hardware,
         find_hardware as find_hardware,

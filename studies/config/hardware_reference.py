@@ -1,8 +1,10 @@
-"""Hardware that a user names: a preset, or a template with a value for each parameter."""
+"""Hardware that a user names: a preset, this machine, or a template with values for all of it."""
 
+import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from archloom.space import Infeasible, did_you_mean
 from archloom.space.design_space import preset, with_technology, with_word_bits
@@ -13,6 +15,9 @@ from ..errors import UserError
 if TYPE_CHECKING:
     from archloom.space.design_space import HardwareSpace, Value
     from archloom.space.hardware import Hardware
+
+#: name of the machine that this runs on
+HOST: Final = "host"
 
 
 class ChosenHardware(NamedTuple):
@@ -28,7 +33,7 @@ def find_hardware(
     """Return the hardware that a command line asks for.
 
     Args:
-        source: name of a preset or template, or path of a template.
+        source: name of a preset or template, ``host``, or path of a template.
         settings: ``name=value`` for each parameter of a template.
         technology: table to take it to; None for its own.
         word_bits: word width to take it to; None for its own.
@@ -70,8 +75,12 @@ def _found(source: str, settings: Sequence[str]) -> ChosenHardware:
         if settings:
             raise UserError(f"preset {source} has no parameters; leave out --set {settings[0]}")
         return ChosenHardware(preset(source), preset_file(source))
+    if source == HOST:
+        if settings:
+            raise UserError(f"{HOST} has no parameters; leave out --set {settings[0]}")
+        return _host()
     if source not in TEMPLATES and not Path(source).is_file():
-        names = [*PRESETS, *TEMPLATES]
+        names = [*PRESETS, *TEMPLATES, HOST]
         raise UserError(
             f"{source}: no such preset, template or file; {did_you_mean(source, names)}"
         )
@@ -80,6 +89,30 @@ def _found(source: str, settings: Sequence[str]) -> ChosenHardware:
         return ChosenHardware(_built(space, settings), space.file)
     except TemplateError as error:
         raise UserError(str(error)) from None
+
+
+def host_file() -> Path:
+    """Return the template of this machine, which is measured where there is none yet.
+
+    Raises:
+        UserError: it cannot be measured or kept.
+    """
+    from archloom.evaluators.host.machine import HostError, kept_template
+
+    try:
+        return kept_template(lambda message: print(message, file=sys.stderr))
+    except HostError as error:
+        raise UserError(f"{HOST}: {error}") from None
+
+
+def _host() -> ChosenHardware:
+    from archloom.evaluators.host.machine import this_machine
+    from archloom.space.design_space import HardwareSpace
+
+    file, machine = host_file(), this_machine(1)
+    hardware = _built(HardwareSpace.load(str(file)), ())
+    name = f"host ({machine.cpu}, {machine.cores} cores; other machines give other results)"
+    return ChosenHardware(replace(hardware, name=name), file)
 
 
 def _built(space: "HardwareSpace", settings: Sequence[str]) -> "Hardware":

@@ -33,6 +33,7 @@ from .errors import (
     refuse_kind,
     study_document,
 )
+from .hardware_reference import HOST, host_file
 from .location import STUDY_NAME, Database, Location, SharedStudy, given_database, location_of
 from .mapping_constraints import CONSTRAINTS, unfit
 from .objectives import (
@@ -91,7 +92,12 @@ def _readable_space(value: str, beside: Reading) -> str:
 
 
 def _space_location(value: str, folder: Path) -> str:
-    """Return a built-in template's name as it is, and a path made absolute from ``folder``."""
+    """Return a built-in template's name as it is, and a path made absolute from ``folder``.
+
+    This machine is the file of its template, which the study keeps like any other.
+    """
+    if value == HOST:
+        return str(host_file())
     if "/" not in value and not value.endswith((".yaml", ".yml")):
         return value
     return str(absolute(value, folder).resolve())

@@ -13,7 +13,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Final, Self
 
-from ..machine import thread_environment
+from archloom.evaluators.host.machine import thread_environment
+
 from .requests import Failed
 
 #: seconds of the processor that preparing one kernel may take, starting the compiler included

@@ -15,10 +15,11 @@ from typing import Any, Final
 
 import numpy as np
 
+from archloom.evaluators.host.machine import pinned, usable_cores
+
 from ..chain import Chain, LibraryChain
 from ..executable import executable
 from ..kernel import CompileError, KernelSpec
-from ..machine import pinned, usable_cores
 from ..operands import Operands, random_operands, stored_operands
 from ..reference import Reference, WrongResultError, reference
 from ..samples import Block, block_of

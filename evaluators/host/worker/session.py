@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
+from archloom.evaluators.host.machine import too_busy
 from archloom.space import Infeasible
 
-from ..machine import too_busy
 from ..samples import BLOCKS, MOST_MOVED, MOST_REPEATS, Block, Timing, control_moved, moved
 from .requests import Failed, Prepare, PrepareNetwork, Turn, Turned
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from archloom.space.importers.cases import BadCase, read_cases
-from archloom.studies.analysis import Agreement, Chapter, Figure, agreement
+from archloom.studies.analysis import Agreement, agreement
+from archloom.studies.analysis.published_chips import Chapter, Figure
 from archloom.studies.rendering.text import new_table, plain, print_line, print_whole
 
 from ...errors import UserError
@@ -181,14 +182,20 @@ def _print_summary(path: Path, result: Summary, console: "Console") -> None:
 
 def chapters() -> tuple[Chapter, ...]:
     """Compute all figures; takes a few seconds."""
-    from archloom.studies.analysis import eyeriss, tpu_v3
+    from archloom.studies.analysis.published_chips import (
+        dual_side_tensor_core,
+        eyeriss,
+        eyeriss_v2,
+        scnn,
+        tpu_v3,
+    )
 
-    return (eyeriss(), tpu_v3())
+    return (eyeriss(), tpu_v3(), eyeriss_v2(), scnn(), dual_side_tensor_core())
 
 
 def show_published(as_json: bool, as_markdown: bool, console: "Console") -> bool:
     """Print all figures; True if every band holds."""
-    with console.status("mapping AlexNet and EfficientNet-B7"):
+    with console.status("mapping the networks of the papers"):
         found = chapters()
     if as_json:
         print(json.dumps([_chapter_json(chapter) for chapter in found]))

@@ -35,7 +35,11 @@ def schedule(
     ],
     hardware: Annotated[
         str,
-        Option("--hardware", metavar="HARDWARE", help="A preset, a template, or a file."),
+        Option(
+            "--hardware",
+            metavar="HARDWARE",
+            help="A preset, host (this machine), a template, or a file.",
+        ),
     ],
     fusion: Annotated[
         str | None,

@@ -13,7 +13,7 @@ from archloom.evaluators.weaving import (
 )
 from archloom.space import Infeasible, did_you_mean
 from archloom.space.design_space import PRESETS, TEMPLATES
-from archloom.studies.config import find_hardware
+from archloom.studies.config import HOST, find_hardware
 
 from ...errors import UserError
 
@@ -65,7 +65,7 @@ def find_chip(asked: Asked) -> Chip:
     size = None if asked.buffer_kib is None else asked.buffer_kib * _KIB
     if asked.name in NPUS:
         return _npu(asked, size)
-    names = [*PRESETS, *TEMPLATES]
+    names = [*PRESETS, *TEMPLATES, HOST]
     if asked.name not in names and not Path(asked.name).is_file():
         hint = did_you_mean(asked.name, [*NPUS, *names])
         raise UserError(f"{asked.name}: no such NPU, preset, template or file; {hint}")

@@ -21,9 +21,9 @@ from archloom.evaluators.host import (
     missing_chain,
     missing_kernel,
     read_schedule,
-    too_busy,
     tunable,
 )
+from archloom.evaluators.host.machine import too_busy
 from archloom.evaluators.host.worker import (
     Failed,
     Measured,

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor, wait as wait_for
 from threading import Event as Flag
 from typing import Final, Self
 
-from archloom.evaluators.host import Timing, usable_cores
+from archloom.evaluators.host import Timing
+from archloom.evaluators.host.machine import usable_cores
 from archloom.evaluators.host.worker import (
     Failed,
     Measured,

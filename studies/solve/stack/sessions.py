@@ -5,7 +5,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from archloom.evaluators.host import Timing, too_busy, usable_cores
+from archloom.evaluators.host import Timing
+from archloom.evaluators.host.machine import too_busy, usable_cores
 from archloom.evaluators.host.worker import Failed, Plan
 from archloom.space import Infeasible
 from archloom.studies.engine.progress import Stages

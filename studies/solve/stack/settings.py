@@ -12,7 +12,8 @@ from typing import Annotated, Any, Final
 
 from archloom.evaluators.accuracy.data import DATASETS
 from archloom.evaluators.accuracy.models import MODELS
-from archloom.evaluators.host import COMPILED, usable_cores
+from archloom.evaluators.host import COMPILED
+from archloom.evaluators.host.machine import usable_cores
 from archloom.search import HARDWARE_OPTIMIZERS
 from archloom.search.hardware.schedules import TUNERS
 from archloom.space import Faults, Place, did_you_mean

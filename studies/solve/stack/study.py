@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from archloom.evaluators.host import this_machine
+from archloom.evaluators.host.machine import this_machine
 from archloom.search import HARDWARE_OPTIMIZERS, derived_seed
 from archloom.search.hardware.schedules import Effort
 from archloom.space import bounded_json

@@ -16,7 +16,7 @@ from archloom.space.mapping.constraints import LevelConstraints, MappingConstrai
 from archloom.space.networks.registry import network
 from archloom.space.workload.dims import DIMS
 from archloom.space.workload.layer import Layer
-from archloom.studies.analysis.published_eyeriss import CHIP, row_stationary
+from archloom.studies.analysis.published_chips.eyeriss_alexnet import CHIP, row_stationary
 
 from ...cases.small_designs import casco_edge, conv, three_levels
 

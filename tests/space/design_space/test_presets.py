@@ -12,6 +12,8 @@ from archloom.space.hardware.effects import AccessEnergy
     [
         # 168 PEs, 33.6 to 84 GOPS at 100 to 250 MHz; 181.5 KiB of SRAM, and the registers
         ("eyeriss", 168, 0.0672, 181.5 + 168 * 72 / 1024, 6.4),
+        # 153.6 GOPS of 384 MACs; 192 kB, and scratchpads of 192 + 16 + 80 bytes
+        ("eyeriss_v2", 384, 0.1536, 192 + 192 * 288 / 1024, 25.6),
         # 64 PEs at 1 GHz; 288 kB less 32 kB of instructions, and the registers
         ("shidiannao", 64, 0.128, 256 + 64 * 52 / 1024, 6.4),
         # 8.73 TOPS; 16 PEs with 384 + 32 kB, and the registers
@@ -40,6 +42,7 @@ def test_presets_are_in_the_technology_of_their_chips() -> None:
     tables = {name: preset(name).technology for name in PRESETS}
     assert tables == {
         "eyeriss": "eyeriss_65nm",
+        "eyeriss_v2": "eyeriss_65nm",
         "shidiannao": "cacti_65nm",
         "edgetpu": "n16",
         "simba": "n16",

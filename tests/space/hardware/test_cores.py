@@ -19,7 +19,13 @@ def with_levels(hardware: Hardware, **changes: dict[str, object]) -> Hardware:
     return replace(hardware, levels=tuple(levels))
 
 
-@pytest.mark.parametrize("name", PRESETS)
+def test_a_chip_with_a_buffer_for_each_tensor_has_no_cores() -> None:
+    cores = fusion_cores(preset("eyeriss_v2"))
+    assert isinstance(cores, Infeasible)
+    assert cores.reason == "no_shared_buffer"
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if name != "eyeriss_v2"])
 def test_the_cores_of_a_published_chip_add_up_to_it(name: str) -> None:
     chip, cores = preset(name), fusion_cores(preset(name))
     assert isinstance(cores, Cores)

@@ -54,7 +54,7 @@ EXPECTED = [
     (19, "software.populaton", "did you mean population?"),
     (20, "executor.name", "did you mean ray?"),
     (20, "executor.workers", "0 must be greater than or equal to 1"),
-    (21, "baseline", "did you mean eyeriss?"),
+    (21, "baseline", "did you mean eyeriss or eyeriss_v2?"),
 ]
 
 

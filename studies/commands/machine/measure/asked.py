@@ -10,10 +10,9 @@ from archloom.evaluators.host import (
     COMPILED,
     DTYPES,
     ConvShape,
-    has_halide,
     read_shape,
-    usable_cores,
 )
+from archloom.evaluators.host.machine import has_halide, usable_cores
 from archloom.search.hardware.schedules import TUNERS, Effort
 from archloom.space import did_you_mean
 from archloom.space.workload import Network

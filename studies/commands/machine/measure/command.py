@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archloom.evaluators.host import this_machine
+from archloom.evaluators.host.machine import this_machine
 from archloom.evaluators.host.worker import Plan, Worker
 from archloom.studies.engine.progress import ProgressView
 from archloom.studies.rendering.text import new_console, print_json, print_line, print_whole

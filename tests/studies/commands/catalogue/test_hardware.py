@@ -188,7 +188,7 @@ def test_words_of_another_width() -> None:
 
 MISTAKES = [
     (["eyris"], "eyris: no such preset, template or file; did you mean eyeriss"),
-    (["zzz"], "known: edgetpu, eyeriss, fast_large, fast_small, shidiannao, simba, tpu_v3, casco"),
+    (["zzz"], "known: edgetpu, eyeriss, eyeriss_v2, fast_large, fast_small, shidiannao, simba, "),
     (["/"], "no such preset, template or file"),
     (["eyeriss", "--set", "a=1"], "preset eyeriss has no parameters"),
     (["eyeriss", "--technology", "n16nm"], "--technology: 'n16nm' is not known; did you mean"),

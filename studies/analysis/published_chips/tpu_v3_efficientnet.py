@@ -11,7 +11,7 @@ from archloom.space.hardware import Hardware
 from archloom.space.networks import network
 from archloom.space.workload import Layer, Network
 
-from .published import Chapter, Figure
+from .figures import Chapter, Figure
 
 FAST: Final = "Zhang et al., ASPLOS 2022"
 EVALUATIONS: Final = 64_000

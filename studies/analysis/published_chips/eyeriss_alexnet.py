@@ -9,11 +9,12 @@ from archloom.evaluators import access_costs, hardware_cost
 from archloom.evaluators.loopnest import LayerCost, MappingProblem, mapped_cost
 from archloom.space.design_space import preset
 from archloom.space.hardware import Effects, Hardware
-from archloom.space.mapping import LevelMapping, Mapping, full_order
+from archloom.space.mapping import Mapping
 from archloom.space.networks import network
-from archloom.space.workload import DIMS, C, G, K, Layer, N, P, Q, R, S
+from archloom.space.workload import C, G, K, Layer, N, P, Q, R, S
 
-from .published import Chapter, Figure
+from .figures import Chapter, Figure
+from .fixed_mappings import level
 
 JSSC: Final = "Chen et al., JSSC 52(1), 2017"
 BATCH: Final = 4
@@ -72,10 +73,10 @@ def row_stationary(layer: Layer, shape: Measured, hardware: Hardware) -> Mapping
     else:
         y[K], y[C] = shape.t, shape.r
     rows = x[P] * y.get(P, 1)
-    spad = _level({S: layer.s, K: shape.p, C: shape.q}, (S, C, K), (True, True, True))
+    spad = level({S: layer.s, K: shape.p, C: shape.q}, (S, C, K), (True, True, True))
     # weights stay in the PE while all columns and images of the pass go by
     passes = {Q: layer.q, N: shape.n, K: shape.m // (shape.p * shape.t)}
-    glb = _level(passes, (Q, N, K), (False, True, True), x, y)
+    glb = level(passes, (Q, N, K), (False, True, True), x, y)
     outer = {
         C: layer.c // (shape.q * shape.r),
         N: layer.n // shape.n,
@@ -84,21 +85,8 @@ def row_stationary(layer: Layer, shape: Measured, hardware: Hardware) -> Mapping
         G: layer.g,
     }
     # partial sums stay in the buffer until all channels are in
-    dram = _level(outer, (C, N, P, K, G), (True, True, True))
+    dram = level(outer, (C, N, P, K, G), (True, True, True))
     return Mapping((spad, glb, dram))
-
-
-def _level(
-    temporal: dict[int, int],
-    order: tuple[int, ...],
-    keeps: tuple[bool, bool, bool],
-    x: dict[int, int] | None = None,
-    y: dict[int, int] | None = None,
-) -> LevelMapping:
-    def row(factors: dict[int, int]) -> tuple[int, ...]:
-        return tuple(factors.get(d, 1) for d in range(len(DIMS)))
-
-    return LevelMapping(row(temporal), full_order(order), row(x or {}), row(y or {}), keeps)
 
 
 def layer_run(name: str, effects: Effects) -> tuple[LayerCost, float]:
