@@ -18,7 +18,11 @@ METHODS: Final[Mapping[str, tuple[float, ...]]] = {
     "channels": (0.25, 0.5, 0.8, 0.9),
     "float16": (),
     "int8": (),
+    "int4": (),
 }
+
+#: methods that are done unless somebody says others
+_USUAL: Final = ("weights", "channels", "float16", "int8")
 
 _MOST_SEEDS: Final = 1000
 
@@ -83,7 +87,7 @@ def settled(wishes: Wishes) -> Settings:
     """
     levels, faults = read_levels(wishes.levels)
     faults = [*_faults(wishes), *faults]
-    methods = tuple(name for name in METHODS if name in (wishes.methods or METHODS))
+    methods = tuple(name for name in METHODS if name in (wishes.methods or _USUAL))
     named = [text.partition("=")[0] for text in wishes.levels if "=" in text]
     asked = [name for name in named if name not in methods]
     if asked and not faults:

@@ -16,7 +16,7 @@ from archloom.evaluators.accuracy.quantization import (
     half_state,
     map_ranges,
     to_float16,
-    to_int8,
+    to_integers,
 )
 from archloom.evaluators.accuracy.quantization.rounding import Grid, quantized
 
@@ -89,7 +89,7 @@ def test_int8_is_integer_arithmetic(stride: int, groups: int, bias: bool, calibr
     model = small(stride, groups, bias)
     images = torch.randn(3, 4, 6, 6, generator=torch.Generator().manual_seed(1)) * 3
     ranges = map_ranges(model, images) if calibrated else None
-    rounded = to_int8(model, ranges, per_channel=calibrated)
+    rounded = to_integers(model, ranges, per_channel=calibrated)
     plain = folded(model)
     conv, linear = plain.get_submodule("0"), plain.get_submodule("4")
     low, high = (float(images.min()), float(images.max())) if calibrated else (-8.0, 8.0)
@@ -122,13 +122,13 @@ def test_a_grid_holds_zero_and_rounds_to_the_nearest(low: float, span: float, se
 def test_int8_keeps_its_weights_in_a_byte_and_reads_them_again() -> None:
     model = build_model("densenet161", (1, 8, 8), 10, width=0.125).eval()
     images = torch.randn(4, 1, 8, 8)
-    rounded = to_int8(model, map_ranges(model, images))
+    rounded = to_integers(model, map_ranges(model, images))
     state = rounded.state_dict()
     assert state["features.conv0.weight"].dtype == torch.int8
     assert state["features.conv0.bias"].dtype == torch.int32
     dense = folded(model).state_dict()
     assert 0.25 < stored_bytes(state) / stored_bytes(dense) < 0.4
-    again = to_int8(model)
+    again = to_integers(model)
     again.load_state_dict(state)
     assert torch.equal(again(images), rounded(images))
 
