@@ -170,7 +170,7 @@ def hypervolume_reference(
     Caps and limits of the objectives, where there are any, else 10% above the worst seen.
     """
     limits = {
-        limit.objective: limit.objective.figure(limit.value) for limit in objective_set.limits
+        limit.objective: limit.objective.figure(limit.value) for limit in objective_set.every_limit
     }
     caps = {AREA: constraints["area_mm2"], TDP: constraints["tdp_w"]}
     worst = [1.1 * max(column) for column in zip(*costs, strict=True)]
@@ -204,7 +204,7 @@ def _facts(
         for key, label, unit in (("area_mm2", "area", "mm²"), ("tdp_w", "TDP", "W"))
         if caps[key] is not None
     ]
-    wanted += [limit.text for limit in objective_set.limits]
+    wanted += [limit.text for limit in objective_set.every_limit]
     states = Counter(trial.state for trial in trials)
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     software = config["software"]

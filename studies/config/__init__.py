@@ -52,11 +52,18 @@ if TYPE_CHECKING:
         parse_stored as parse_stored,
         space_text as space_text,
     )
-    from .workload_reference import is_file as is_file, normal as normal, shown as shown
+    from .workload_reference import (
+        is_compressed as is_compressed,
+        is_file as is_file,
+        normal as normal,
+        path_of as path_of,
+        shown as shown,
+    )
     from .workloads import (
         Workload as Workload,
         WorkloadOptions as WorkloadOptions,
         find_network as find_network,
+        form_choices as form_choices,
         load_workloads as load_workloads,
     )
 else:

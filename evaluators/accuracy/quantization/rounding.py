@@ -31,12 +31,12 @@ class Grid:
     @property
     def lowest(self) -> int:
         """The least integer."""
-        return -(2 ** (self.bits - 1))
+        return -(1 << self.bits - 1)
 
     @property
     def highest(self) -> int:
         """The largest integer."""
-        return 2 ** (self.bits - 1) - 1
+        return (1 << self.bits - 1) - 1
 
     @staticmethod
     def of_range(low: float, high: float, bits: int = 8) -> "Grid":
