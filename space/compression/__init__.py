@@ -16,7 +16,11 @@ if TYPE_CHECKING:
         PrunedGroup as PrunedGroup,
         Widths as Widths,
     )
-    from .forms_json import from_text as from_text, is_text as is_text, to_text as to_text
+    from .forms_json import (
+        forms_from_text as forms_from_text,
+        forms_to_text as forms_to_text,
+        is_forms_text as is_forms_text,
+    )
     from .groups import grouped as grouped, in_parts as in_parts, part_names as part_names
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

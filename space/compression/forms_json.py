@@ -12,13 +12,16 @@ from .forms import CompressedForms, PrunedGroup, Widths
 FORMAT: Final = "archloom compressed network 1"
 
 
-def is_text(text: str) -> bool:
-    """Whether a text is one of :func:`to_text`, sound or not, rather than that of one network."""
+def is_forms_text(text: str) -> bool:
+    """Whether a text is one of :func:`forms_to_text`, sound or not, and not of one network."""
     return text.startswith(_HEAD)
 
 
-def to_text(forms: CompressedForms) -> str:
-    """Return the text of a file, a line for each group and form; :func:`from_text` reads it."""
+def forms_to_text(forms: CompressedForms) -> str:
+    """Return the text of a file, a line for each group and form.
+
+    :func:`forms_from_text` is the inverse.
+    """
     groups = [
         {
             "name": group.name,
@@ -44,7 +47,7 @@ def to_text(forms: CompressedForms) -> str:
     )
 
 
-def from_text(text: str) -> CompressedForms:
+def forms_from_text(text: str) -> CompressedForms:
     """Return the forms of a text.
 
     Raises:

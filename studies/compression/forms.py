@@ -18,8 +18,8 @@ from archloom.studies.config import (
     StudyConfig,
     Workload,
     baseline_hardware,
-    is_compressed,
     path_of,
+    without_forms,
 )
 
 from ..errors import UserError
@@ -50,12 +50,13 @@ def with_forms(config: StudyConfig, stages: "Stages", check: Callable[[], None])
     Raises:
         UserError: what is wrong with a workload.
     """
-    if not any(is_compressed(workload.reference) for workload in config.workloads):
+    unknown = without_forms(config.workloads)
+    if not unknown:
         return config
     widths = _widths(config)
     workloads = tuple(
         _measured(i, workload, config.seed, (widths, stages, check))
-        if is_compressed(workload.reference) and workload.forms is None
+        if workload in unknown
         else workload
         for i, workload in enumerate(config.workloads)
     )

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         find_network as find_network,
         form_choices as form_choices,
         load_workloads as load_workloads,
+        without_forms as without_forms,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -127,6 +127,11 @@ def _label(reference: Reference) -> str:
     return f"{plain}{options_text(reference)}"
 
 
+def without_forms(workloads: Sequence[Workload]) -> list[Workload]:
+    """Return workloads that come in compressed forms of which nothing is known yet."""
+    return [one for one in workloads if is_compressed(one.reference) and one.forms is None]
+
+
 def form_choices(
     workloads: Sequence[Workload], density: tuple[float, float] = (1.0, 1.0)
 ) -> "FormChoices | None":
@@ -146,12 +151,12 @@ def form_choices(
 
 
 def _stored(reference: Reference, text: str) -> Workload:
-    from archloom.space import compression
+    from archloom.space.compression import forms_from_text
     from archloom.space.workload import from_text
 
     try:
         if is_compressed(reference):
-            forms = compression.from_text(text)
+            forms = forms_from_text(text)
             return Workload(reference, forms.network, forms)
         return Workload(reference, from_text(text))
     except ValueError as error:

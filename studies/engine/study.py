@@ -17,6 +17,7 @@ from archloom.studies.config import (
     form_choices,
     parse_stored,
     space_text,
+    without_forms,
 )
 from archloom.studies.storage import (
     NOTHING_FOUND,
@@ -252,12 +253,18 @@ def design_problem(config: StudyConfig, space: Path | str) -> "DesignProblem":
     """Return the space of a config, given by name or path, with its networks and objectives.
 
     Raises:
-        UserError: the template has names that parameters of compressed forms have, too.
+        UserError: the template has names that parameters of compressed forms have, too, or nothing
+            is known of these.
     """
     from archloom.search.hardware import ENUMERATE_LIMIT, PROOF_LIMIT, DesignProblem
     from archloom.search.software import plans_of
     from archloom.space.design_space import HardwareSpace, TemplateError
 
+    if unknown := without_forms(config.workloads):
+        raise UserError(
+            f"workload {unknown[0].label}: nobody knows yet how accurate its forms are; archloom "
+            "run finds that out"
+        )
     share, caps = config.density, config.constraints
     try:
         return DesignProblem(

@@ -237,15 +237,16 @@ def _workload_differences(found: Header, wanted: Header) -> list[str]:
 
 def _change(found: Header, wanted: Header, position: int) -> str:
     """Say what is most telling of how a network changed."""
-    from archloom.space.compression import from_text as forms_of, is_text
+    from archloom.space.compression import forms_from_text, is_forms_text
     from archloom.space.workload import explain_difference, from_text
 
     texts = [header.networks[position] for header in (found, wanted)]
-    networks = [forms_of(text).network if is_text(text) else from_text(text) for text in texts]
-    there, here = networks
+    there, here = (
+        forms_from_text(text).network if is_forms_text(text) else from_text(text) for text in texts
+    )
     telling = explain_difference(replace(there, name="the study"), replace(here, name="the file"))
-    if there == here and all(map(is_text, texts)):
-        return _change_of_forms(*map(forms_of, texts))
+    if there == here and all(map(is_forms_text, texts)):
+        return _change_of_forms(*map(forms_from_text, texts))
     return telling[0] if telling else "names of layers"
 
 

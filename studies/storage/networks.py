@@ -36,11 +36,11 @@ def kept_workloads(location: Location, header: "Header") -> tuple[Workload, ...]
 
 def stored_networks(workloads: Sequence[Workload]) -> dict[int, str]:
     """Return JSON of those networks that a study must keep, by position: with all their forms."""
-    from archloom.space import compression
+    from archloom.space.compression import forms_to_text
     from archloom.space.workload import to_text
 
     return {
-        i: to_text(one.network) if one.forms is None else compression.to_text(one.forms)
+        i: to_text(one.network) if one.forms is None else forms_to_text(one.forms)
         for i, one in enumerate(workloads)
         if is_file(one.reference)
     }

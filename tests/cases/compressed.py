@@ -1,12 +1,18 @@
-"""A network with made-up compressed forms, and a small space in which they count."""
+"""A network with made-up compressed forms, a small space in which they count, and a kept model."""
 
+import json
 from itertools import product
 from pathlib import Path
 
+import torch
+
+from archloom.evaluators.accuracy.models.registry import build_model
+from archloom.evaluators.accuracy.network import to_network
 from archloom.space.compression.choices import FormChoices
 from archloom.space.compression.forms import CompressedForms, PrunedGroup, Widths
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.networks.registry import network
+from archloom.space.workload.network_json import write_network
 
 #: 16 designs for each form, half of them of words of 4 bits
 TEMPLATE = """
@@ -67,3 +73,17 @@ def choices() -> FormChoices:
     """Return the forms as what a study may choose from."""
     found = forms()
     return FormChoices((found.network,), (found,))
+
+
+def write_untrained(folder: Path) -> Path:
+    """Write what ``archloom compress`` keeps of a model, with the first weights: it takes no
+    training."""
+    image = (1, 8, 8)
+    model = build_model("vgg16", image, 10, width=0.125)
+    seed = folder / "seed0"
+    seed.mkdir(parents=True)
+    settings = {"model": "vgg16", "data": "digits", "width": 0.125}
+    (folder / "settings.json").write_text(json.dumps(settings))
+    torch.save(model.state_dict(), seed / "dense.pt")
+    write_network(to_network(model, image, "vgg16_dense"), seed / "dense.network.json")
+    return folder

@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from archloom.studies.config import Location, StudyConfig, argument, is_compressed
+from archloom.studies.config import Location, StudyConfig, argument, without_forms
 from archloom.studies.storage import tell
 
 from ...errors import INTERRUPTED, TroubleError
@@ -85,7 +85,7 @@ def _with_forms(config: StudyConfig, view: "Watch") -> StudyConfig | None:
     Raises:
         UserError: what is wrong with them.
     """
-    if not any(is_compressed(workload.reference) for workload in config.workloads):
+    if not without_forms(config.workloads):
         return config
     from archloom.studies.compression import with_forms
     from archloom.studies.engine import Stopped, StopRequest

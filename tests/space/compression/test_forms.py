@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from archloom.space.compression.forms import CompressedForms, PrunedGroup, Widths
-from archloom.space.compression.forms_json import from_text, is_text, to_text
+from archloom.space.compression.forms_json import forms_from_text, forms_to_text, is_forms_text
 from archloom.space.networks.registry import network
 from archloom.space.workload.network_json import to_text as network_text
 
@@ -30,11 +30,13 @@ def test_a_form_has_the_densities_of_its_levels_and_nothing_else_changes() -> No
 
 def test_text_and_back() -> None:
     found = forms()
-    assert from_text(to_text(found)) == found
-    assert is_text(to_text(found))
-    assert not is_text(network_text(found.network))
+    assert forms_from_text(forms_to_text(found)) == found
+    assert is_forms_text(forms_to_text(found))
+    assert not is_forms_text(network_text(found.network))
     # forms and accuracies stand in lines of their own, for people
-    (line,) = (x for x in to_text(found).splitlines() if x.startswith('{"pruned": [0.5, 0.9]'))
+    (line,) = (
+        x for x in forms_to_text(found).splitlines() if x.startswith('{"pruned": [0.5, 0.9]')
+    )
     assert json.loads(line.rstrip(",")) == {"pruned": [0.5, 0.9], "percent": [93.7, 95.2]}
 
 
@@ -53,10 +55,10 @@ def test_text_and_back() -> None:
     ],
 )
 def test_a_text_that_was_changed_is_refused(change: object, message: str) -> None:
-    data = json.loads(to_text(forms()))
+    data = json.loads(forms_to_text(forms()))
     change(data)  # type: ignore[operator]
     with pytest.raises(ValueError, match=message):
-        from_text(json.dumps(data))
+        forms_from_text(json.dumps(data))
 
 
 @pytest.mark.parametrize(

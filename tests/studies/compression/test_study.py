@@ -14,7 +14,7 @@ from archloom.evaluators.accuracy.training import Trainer
 from archloom.search.seeds import derived_seed
 from archloom.search.software.search import SoftwareTask, advance
 from archloom.space.compression.forms import CompressedForms, Widths
-from archloom.space.compression.forms_json import from_text
+from archloom.space.compression.forms_json import forms_from_text
 from archloom.space.hardware.hardware import Hardware
 from archloom.studies.cli import app
 from archloom.studies.engine.study import prepare, stored_config
@@ -24,7 +24,7 @@ from archloom.studies.storage.header import read_header
 from ...cases.compressed import TEMPLATE
 
 #: a form of a model of one epoch takes half a second
-MODEL = ("vgg16", "--width", "0.125", "--epochs", "3", "--seeds", "1")
+MODEL = ("vgg16", "--width", "0.125", "--epochs", "1", "--seeds", "1")
 STUDY = {
     "seed": 3,
     "workloads": [{"compressed": "kept", "groups": 2, "levels": [0, 0.9], "fine_tune": 1}],
@@ -64,7 +64,7 @@ def workload(**changes: Any) -> list[dict[str, Any]]:
 
 
 def forms_of(study: Path) -> CompressedForms:
-    return from_text((study / "networks" / "0.json").read_text())
+    return forms_from_text((study / "networks" / "0.json").read_text())
 
 
 def trials_of(study: Path) -> list[dict[str, Any]]:
@@ -102,8 +102,9 @@ def test_levels_are_parameters_and_accuracies_are_real(finished: Path) -> None:
     assert forms.widths == (Widths(4, 4), Widths(8, 8))
     assert [group.name for group in forms.groups] == ["early", "late"]
     record = json.loads((finished / "kept" / "results.json").read_text())
-    int4 = record["methods"]["int4"]["levels"][0]["accuracy_percent"]
-    assert forms.accuracy_percent[(0.0, 0.0), Widths(4, 4)] == int4
+    int4 = record["methods"]["int4"]["levels"][0]
+    assert forms.accuracy_percent[(0.0, 0.0), Widths(4, 4)] == int4["accuracy_percent"]
+    assert 7 * int4["stored_bytes"] < record["dense"]["stored_bytes"]
     for group in forms.groups:
         sizes = [layer.weights for layer in forms.network.layers if layer.name in group.layers]
         for level, shares in zip(group.levels, group.densities, strict=True):
@@ -268,6 +269,12 @@ def test_a_floor_must_be_a_percentage(folder: Path, percent: object) -> None:
     path = study_file(folder, constraints={"accuracy_percent": percent})
     told = said("run", path, "--out", folder / "out")
     assert "constraints.accuracy_percent" in told
+
+
+def test_doctor_trains_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Trainer, "run_epoch", lambda _: pytest.fail("trained"))
+    told = CliRunner().invoke(app, ["doctor", str(study_file(folder))]).output
+    assert "known once the forms of kept are trained" in told
 
 
 def test_a_directory_of_something_else_is_refused(folder: Path) -> None:
