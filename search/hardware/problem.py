@@ -31,8 +31,8 @@ from archloom.search.objectives import (
     limit_reason,
 )
 from archloom.space import Infeasible
-from archloom.space.compression import FormChoices
 from archloom.space.design_space import HardwareSpace, Point
+from archloom.space.design_space.compression import FormChoices
 from archloom.space.hardware import Hardware, pass_batch, rooms_of
 from archloom.space.workload import Network
 from archloom.surrogates import domain_features

@@ -34,7 +34,7 @@ from ..errors import UserError
 from .front import Front, front_of
 
 if TYPE_CHECKING:
-    from archloom.space.compression import CompressedForms
+    from archloom.space.design_space.compression import CompressedForms
 
 Facts = tuple[tuple[str, str], ...]
 """Pairs of a label and a value, in the order in which they are shown."""

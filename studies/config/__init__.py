@@ -53,7 +53,6 @@ if TYPE_CHECKING:
         space_text as space_text,
     )
     from .workload_reference import (
-        is_compressed as is_compressed,
         is_file as is_file,
         normal as normal,
         path_of as path_of,

@@ -224,7 +224,7 @@ def _all_levels(given: object, groups: Any, faults: Faults) -> Any:
     place = Place().key("levels")
     if not isinstance(given, Mapping):
         return _levels(given, place, faults)
-    from archloom.space.compression import part_names
+    from archloom.space.design_space.compression import part_names
 
     names = part_names(groups) if isinstance(groups, int) else tuple(groups)
     for name in (name for name in given if name not in names):

@@ -30,7 +30,7 @@ from .workload_reference import (
 )
 
 if TYPE_CHECKING:
-    from archloom.space.compression import CompressedForms, FormChoices
+    from archloom.space.design_space.compression import CompressedForms, FormChoices
     from archloom.space.workload import Network
 
 
@@ -144,14 +144,14 @@ def form_choices(
     Raises:
         ValueError: two of them have groups of one name.
     """
-    from archloom.space.compression import FormChoices
+    from archloom.space.design_space.compression import FormChoices
 
     forms = tuple(workload.forms for workload in workloads if workload.forms is not None)
     return FormChoices(tuple(w.network for w in workloads), forms, density) if forms else None
 
 
 def _stored(reference: Reference, text: str) -> Workload:
-    from archloom.space.compression import forms_from_text
+    from archloom.space.design_space.compression import forms_from_text
     from archloom.space.workload import from_text
 
     try:

@@ -20,7 +20,7 @@ from .parts import NETWORKS, SPACE, START, STUDY
 from .reading import names_in, read_part
 
 if TYPE_CHECKING:
-    from archloom.space.compression import CompressedForms
+    from archloom.space.design_space.compression import CompressedForms
 
 FORMAT = 1
 
@@ -237,7 +237,7 @@ def _workload_differences(found: Header, wanted: Header) -> list[str]:
 
 def _change(found: Header, wanted: Header, position: int) -> str:
     """Say what is most telling of how a network changed."""
-    from archloom.space.compression import forms_from_text, is_forms_text
+    from archloom.space.design_space.compression import forms_from_text, is_forms_text
     from archloom.space.workload import explain_difference, from_text
 
     texts = [header.networks[position] for header in (found, wanted)]

@@ -36,7 +36,7 @@ def kept_workloads(location: Location, header: "Header") -> tuple[Workload, ...]
 
 def stored_networks(workloads: Sequence[Workload]) -> dict[int, str]:
     """Return JSON of those networks that a study must keep, by position: with all their forms."""
-    from archloom.space.compression import forms_to_text
+    from archloom.space.design_space.compression import forms_to_text
     from archloom.space.workload import to_text
 
     return {

@@ -8,8 +8,8 @@ import torch
 
 from archloom.evaluators.accuracy.models.registry import build_model
 from archloom.evaluators.accuracy.network import to_network
-from archloom.space.compression.choices import FormChoices
-from archloom.space.compression.forms import CompressedForms, PrunedGroup, Widths
+from archloom.space.design_space.compression.choices import FormChoices
+from archloom.space.design_space.compression.forms import CompressedForms, PrunedGroup, Widths
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.networks.registry import network
 from archloom.space.workload.network_json import write_network

@@ -87,8 +87,8 @@ def _with_forms(config: StudyConfig, view: "Watch") -> StudyConfig | None:
     """
     if not without_forms(config.workloads):
         return config
-    from archloom.studies.compression import with_forms
     from archloom.studies.engine import Stopped, StopRequest
+    from archloom.studies.solve.compression import with_forms
 
     stop = StopRequest()
     try:

@@ -10,7 +10,7 @@ from archloom.evaluators.accuracy import WeightsError, load_weights
 from archloom.evaluators.accuracy.data import DATASETS, Dataset, DatasetError, load_dataset
 from archloom.evaluators.accuracy.models import MODELS, build_model
 
-from ..errors import UserError, reason
+from ...errors import UserError, reason
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from archloom.space.compression.groups import grouped, in_parts, part_names
+from archloom.space.design_space.compression.groups import grouped, in_parts, part_names
 from archloom.space.networks.registry import network
 
 NET = network("resnet18_cifar10")

@@ -6,7 +6,7 @@ from typing import Final
 
 from archloom.space.workload import Network
 
-from ..errors import did_you_mean
+from ...errors import did_you_mean
 
 #: names of parts, by how many there are
 _PARTS: Final = {1: ("all",), 2: ("early", "late"), 3: ("early", "middle", "late")}

@@ -13,15 +13,15 @@ from click.testing import CliRunner, Result
 from archloom.evaluators.accuracy.training import Trainer
 from archloom.search.seeds import derived_seed
 from archloom.search.software.search import SoftwareTask, advance
-from archloom.space.compression.forms import CompressedForms, Widths
-from archloom.space.compression.forms_json import forms_from_text
+from archloom.space.design_space.compression.forms import CompressedForms, Widths
+from archloom.space.design_space.compression.forms_json import forms_from_text
 from archloom.space.hardware.hardware import Hardware
 from archloom.studies.cli import app
 from archloom.studies.engine.study import prepare, stored_config
 from archloom.studies.errors import UserError
 from archloom.studies.storage.header import read_header
 
-from ...cases.compressed import TEMPLATE
+from ....cases.compressed import TEMPLATE
 
 #: a form of a model of one epoch takes half a second
 MODEL = ("vgg16", "--width", "0.125", "--epochs", "1", "--seeds", "1")

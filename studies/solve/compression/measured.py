@@ -19,10 +19,10 @@ from archloom.evaluators.accuracy.pruning import prune_weights
 from archloom.evaluators.accuracy.quantization import MOST_BITS, calibrated_ranges, to_integers
 from archloom.evaluators.accuracy.training import Trainer, accuracy_percent, recipe_for
 from archloom.search import derived_seed
-from archloom.space.compression import Widths
+from archloom.space.design_space.compression import Widths
 from archloom.studies.storage import write_whole
 
-from ..errors import writing
+from ...errors import writing
 from .kept_model import KeptModel
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from archloom.space.compression.choices import FormChoices
-from archloom.space.compression.forms import Widths
+from archloom.space.design_space.compression.choices import FormChoices
+from archloom.space.design_space.compression.forms import Widths
 from archloom.space.design_space.template import TemplateError
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network
 
-from ...cases.compressed import TEMPLATE, choices, forms, space
+from ....cases.compressed import TEMPLATE, choices, forms, space
 
 
 def test_levels_are_parameters_behind_those_of_the_hardware(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from archloom.space.compression import (
+from archloom.space.design_space.compression import (
     CompressedForms,
     PrunedGroup,
     Widths,
@@ -22,7 +22,7 @@ from archloom.studies.config import (
     without_forms,
 )
 
-from ..errors import UserError
+from ...errors import UserError
 
 if TYPE_CHECKING:
     from archloom.studies.engine.progress import Stages

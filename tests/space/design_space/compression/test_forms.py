@@ -5,12 +5,16 @@ from dataclasses import replace
 
 import pytest
 
-from archloom.space.compression.forms import CompressedForms, PrunedGroup, Widths
-from archloom.space.compression.forms_json import forms_from_text, forms_to_text, is_forms_text
+from archloom.space.design_space.compression.forms import CompressedForms, PrunedGroup, Widths
+from archloom.space.design_space.compression.forms_json import (
+    forms_from_text,
+    forms_to_text,
+    is_forms_text,
+)
 from archloom.space.networks.registry import network
 from archloom.space.workload.network_json import to_text as network_text
 
-from ...cases.compressed import LEVELS, forms
+from ....cases.compressed import LEVELS, forms
 
 
 def test_a_form_has_the_densities_of_its_levels_and_nothing_else_changes() -> None:

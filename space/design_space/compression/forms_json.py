@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from archloom.space.workload import from_dict, to_dict
 
-from ..yaml_reader import bounded_json
+from ...yaml_reader import bounded_json
 from .forms import CompressedForms, PrunedGroup, Widths
 
 #: stands in every file

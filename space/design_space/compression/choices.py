@@ -4,10 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from archloom.space.design_space import Parameter, Value
 from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
+from ..expression import Value
+from ..parameter import Parameter
 from .forms import CompressedForms, Levels, Widths
 
 
