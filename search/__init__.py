@@ -13,6 +13,7 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .objectives import (
+        ACCURACY as ACCURACY,
         AREA as AREA,
         EDP as EDP,
         METRICS as METRICS,

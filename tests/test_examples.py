@@ -12,7 +12,9 @@ from click.testing import CliRunner
 from archloom.studies.commands.cli import app
 from archloom.studies.config.study_config import load_config
 from archloom.studies.engine.study import prepare
+from archloom.studies.storage.records import read_trials
 
+from .cases.compressed import write_untrained
 from .source_tree import ROOT
 
 FOLDER = ROOT / "examples" / "cluster"
@@ -91,3 +93,29 @@ def test_the_study_of_pruned_weights_begins() -> None:
     assert {n.layers[0].density for n in problem.networks} == {(0.2, 1.0)}
     formats = {design.point["format"] for design in problem.feasible()}
     assert formats == {"dense", "bitmask", "run_length", "csr"}
+
+
+def test_the_study_of_compressed_forms_runs(tmp_path: Path) -> None:
+    """Smaller, and of a model without training; files, keys and template are the example's."""
+    folder = tmp_path / "examples" / "compressed"
+    folder.mkdir(parents=True)
+    write_untrained(tmp_path / "runs" / "compress-resnet18-digits")
+    for path in (ROOT / "examples" / "compressed").iterdir():
+        (folder / path.name).write_text(path.read_text())
+    text = (folder / "study.yaml").read_text()
+    for old, new in (
+        ("levels: [0, 0.8, 0.95, 0.99], fine_tune: 5", "levels: [0.5], fine_tune: 0"),
+        ("accuracy_percent: 98", "accuracy_percent: 0.1"),
+        ("trials: 200", "trials: 2"),
+    ):
+        assert old in text
+        text = text.replace(old, new)
+    text += "software: {fusion: none, mapping: local, mapping_evaluations: 30}\n"
+    (folder / "study.yaml").write_text(text)
+    out = tmp_path / "out"
+    asked = ["run", str(folder / "study.yaml"), "--executor", "inline", "--out", str(out)]
+    done = CliRunner().invoke(app, asked, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    found = read_trials(out)
+    assert len(found) == 2
+    assert {name for trial in found for name in trial.point or {}} >= {"bits", "pruned_middle"}

@@ -84,22 +84,27 @@ def weighted(model: "GraphModule") -> "Iterator[tuple[Node, Any]]":
                 yield node, part
 
 
-def stored_bytes(state: "Mapping[str, Tensor]") -> int:
+def stored_bytes(state: "Mapping[str, Tensor]", integer_bits: int = 8) -> int:
     """Return the bytes of the tensors of a ``state_dict``, each in its own type.
+
+    Values of int8 tensors take ``integer_bits``, packed without gaps.
 
     A weight matrix with zeros is stored as CSR where that is smaller: a value and a 4-byte column
     for each weight that is not zero, and a 4-byte position for each row and the end. That is the
     form of DLAS (Gibson et al., ACM TACO 2024, section 3.4), of a matrix with a row for each
     filter.
     """
+    import torch
+
     total = 0
     for name, tensor in state.items():
         if name.endswith("num_batches_tracked"):
             continue  # only training reads it
-        dense = tensor.numel() * tensor.element_size()
+        bits = integer_bits if tensor.dtype == torch.int8 else 8 * tensor.element_size()
+        dense = -(-tensor.numel() * bits // 8)
         if tensor.dim() > 1:
             nonzero = int(tensor.count_nonzero())
-            sparse = nonzero * (tensor.element_size() + _INDEX) + _INDEX * (len(tensor) + 1)
+            sparse = -(-nonzero * bits // 8) + _INDEX * (nonzero + len(tensor) + 1)
             dense = min(dense, sparse)
         total += dense
     return total

@@ -32,6 +32,7 @@ from archloom.search.objectives import (
 )
 from archloom.space import Infeasible
 from archloom.space.design_space import HardwareSpace, Point
+from archloom.space.design_space.compression import FormChoices
 from archloom.space.hardware import Hardware, pass_batch, rooms_of
 from archloom.space.workload import Network
 from archloom.surrogates import domain_features
@@ -81,11 +82,14 @@ class Candidate:
 class DesignProblem:
     """A space, networks, objectives and limits: maps a point to a candidate or to the reason.
 
+    Bounds of a design are those of the networks in the forms that it runs.
+
     Assessments are remembered by point key for a while; the memory changes no answer.
 
     Args:
         space: where designs come from.
-        networks: what they run; at least one.
+        networks: what they run, at least one; or networks of which some come in compressed forms,
+            whose levels become parameters of the space.
         area_cap_mm2, tdp_cap_w: caps, or None.
         enumerate_limit: spaces of up to this many points are assessed as a whole; larger ones
             are sampled.
@@ -96,12 +100,13 @@ class DesignProblem:
     Raises:
         ValueError: no network, a cap that is not positive, tenants that are none of the networks,
             or objectives of other networks.
+        TemplateError: parameters of forms that are called like what the template has.
     """
 
     def __init__(
         self,
         space: HardwareSpace,
-        networks: Sequence[Network],
+        networks: Sequence[Network] | FormChoices,
         area_cap_mm2: float | None = None,
         tdp_cap_w: float | None = None,
         enumerate_limit: int = ENUMERATE_LIMIT,
@@ -109,6 +114,8 @@ class DesignProblem:
         plans: Plans = "any",
         tenants: Sequence[Tenant] = (),
     ) -> None:
+        forms = networks if isinstance(networks, FormChoices) else None
+        networks = networks.networks if isinstance(networks, FormChoices) else networks
         if not networks:
             raise ValueError("a design problem needs at least one network")
         for name, cap in (("area_cap_mm2", area_cap_mm2), ("tdp_cap_w", tdp_cap_w)):
@@ -121,7 +128,10 @@ class DesignProblem:
             raise ValueError("tenants share a chip, so no network's weights stay there for ever")
         if faults := objective_set.faults(networks, tenants):
             raise ValueError("; ".join(faults))
-        self.space = space
+        if forms is None and any(o.facts.of_forms for o in objective_set.measured):
+            raise ValueError("accuracy is of compressed workloads, and there are none")
+        self.forms = forms
+        self.space = space if forms is None else space.with_parameters(forms.parameters)
         self.networks = tuple(networks)
         self.area_cap_mm2 = area_cap_mm2
         self.tdp_cap_w = tdp_cap_w
@@ -129,12 +139,28 @@ class DesignProblem:
         self.objective_set = objective_set
         self.plans = plans
         self.tenants = tuple(tenants)
-        shared = {tenant.workload for tenant in tenants}
         #: networks of the tenants
-        self.sharing = [network for network in networks if network.name in shared]
+        self.sharing = self.sharing_of(networks)
         self._known: dict[str, Candidate | Infeasible] = {}
         self._tightened: dict[str, Candidate] = {}
         self._all: list[Candidate] | None = None
+
+    def networks_at(self, point: Point | None) -> tuple[Network, ...]:
+        """Return what a design runs, each network in its form; always the same objects.
+
+        Args:
+            point: of the design; None for a preset, which runs the forms that lose least.
+        """
+        return self.networks if self.forms is None else self.forms.networks_at(point)
+
+    def accuracy_percent(self, point: Point | None, hardware: Hardware) -> float | None:
+        """Return the accuracy of a design; None where no network has forms."""
+        return None if self.forms is None else self.forms.accuracy_percent(point, hardware)
+
+    def sharing_of(self, networks: Sequence[Network]) -> list[Network]:
+        """Return those of the networks, whatever their form, that share the chip."""
+        shared = {tenant.workload for tenant in self.tenants}
+        return [network for network in networks if network.name in shared]
 
     @property
     def enumerable(self) -> bool:
@@ -165,12 +191,16 @@ class DesignProblem:
         ):
             if cap is not None and value > cap:
                 return Infeasible(reason, name, value, cap, unit, f"raise the cap, or {hint}")
+        if broken := self.inaccurate(point, hardware):
+            return broken
         if self.tenants and isinstance(rooms := rooms_of(hardware), Infeasible):
             return rooms
-        steady = self.plans == "steady"
-        passes = [pass_bounds(n, hardware, steady) for n in self.networks]
-        together = self.together(hardware, [engine_demand(n, hardware) for n in self.sharing])
-        least = design_costs(self.networks, hardware, cost, passes, together)
+        networks, steady = self.networks_at(point), self.plans == "steady"
+        passes = [pass_bounds(n, hardware, steady) for n in networks]
+        sharing = self.sharing_of(networks)
+        together = self.together(hardware, [engine_demand(n, hardware) for n in sharing])
+        percent = self.accuracy_percent(point, hardware)
+        least = design_costs(networks, hardware, cost, passes, together, percent)
         for limit in self.objective_set.limits:
             if broken := limit.broken(limit.objective.cost(least)):
                 return broken
@@ -183,6 +213,28 @@ class DesignProblem:
             features=domain_features(hardware),
             least_excess=self.objective_set.excess(least),
         )
+
+    def inaccurate(self, point: Point, hardware: Hardware) -> Infeasible | None:
+        """Return which floor of accuracy a design breaks, or None.
+
+        Args:
+            point: of the design.
+            hardware: of it, or what stands for all designs of a box.
+        """
+        percent = self.accuracy_percent(point, hardware)
+        if self.forms is None or percent is None:
+            return None
+        for limit in self.objective_set.known_limits:
+            # without a single right answer there is no cost
+            if percent < limit.value:
+                facts, shown = limit.objective.facts, self.forms.shown(point, hardware)
+                reason, hint = (
+                    limit_reason(limit.objective.metric),
+                    f"ease the limit, or {facts.hint}",
+                )
+                where = f"{limit.objective.name} of {shown}"
+                return Infeasible(reason, where, limit.value, percent, facts.unit, hint)
+        return None
 
     def together(self, hardware: Hardware, demands: Sequence[EngineDemand]) -> dict[str, float]:
         """Return lower bounds of what all tenants together cost; nothing without tenants.
@@ -217,12 +269,14 @@ class DesignProblem:
     def _tighten(self, candidate: Candidate) -> Candidate:
         hardware = self.space.build(candidate.point)
         assert not isinstance(hardware, Infeasible)
-        passes = [tight_pass_bounds(n, hardware, self.plans) for n in self.networks]
+        networks = self.networks_at(candidate.point)
+        passes = [tight_pass_bounds(n, hardware, self.plans) for n in networks]
+        sharing = self.sharing_of(networks)
         together = self.together(
-            hardware, [tight_engine_demand(n, hardware, self.plans) for n in self.sharing]
+            hardware, [tight_engine_demand(n, hardware, self.plans) for n in sharing]
         )
-        cost = hardware_cost(hardware)
-        least = design_costs(self.networks, hardware, cost, passes, together)
+        cost, percent = hardware_cost(hardware), self.accuracy_percent(candidate.point, hardware)
+        least = design_costs(networks, hardware, cost, passes, together, percent)
         return replace(
             candidate,
             values=tuple(map(max, candidate.values, self.objective_set.values(least))),

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .limits import Limit as Limit, ObjectiveSet as ObjectiveSet, limit_reason as limit_reason
     from .metrics import METRICS as METRICS
     from .objective import (
+        ACCURACY as ACCURACY,
         AREA as AREA,
         EDP as EDP,
         TDP as TDP,

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from archloom.evaluators import HardwareCost
@@ -11,17 +11,21 @@ if TYPE_CHECKING:
     from archloom.space.workload import Network
 
 
+#: percent that stands for none at all, below one image of any data set
+_NEARLY_NONE: Final = 1e-6
+
+
 @dataclass(frozen=True, slots=True)
 class DesignCosts:
     """Costs of one design by metric, exact or lower bounds.
 
     Attributes:
-        hardware: of the hardware alone.
+        known: of the design alone, whatever its software.
         networks: names of the networks, each with its costs.
         together: of all tenants of the chip together; empty where there are none.
     """
 
-    hardware: Mapping[str, float]
+    known: Mapping[str, float]
     networks: tuple[tuple[str, Mapping[str, float]], ...]
     together: Mapping[str, float] = field(default_factory=dict)
 
@@ -73,6 +77,7 @@ def design_costs(
     cost: "HardwareCost",
     passes: Sequence[tuple[float, float]],
     together: Mapping[str, float] | None = None,
+    accuracy_percent: float | None = None,
 ) -> DesignCosts:
     """Return the costs of a design.
 
@@ -82,9 +87,13 @@ def design_costs(
         cost: of the hardware.
         passes: energy (pJ) and latency (cycles) of one pass of each network, or lower bounds.
         together: costs of all tenants together, or lower bounds; None without tenants.
+        accuracy_percent: of the forms in which networks run; None where none has forms.
     """
+    forms = (
+        {} if accuracy_percent is None else {"accuracy": 1.0 / max(accuracy_percent, _NEARLY_NONE)}
+    )
     return DesignCosts(
-        {"area": cost.area_mm2, "tdp": cost.tdp_w},
+        {"area": cost.area_mm2, "tdp": cost.tdp_w, **forms},
         tuple(
             (network.name, _network_costs(network, hardware, cost.tdp_w, *figures))
             for network, figures in zip(networks, passes, strict=True)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import isfinite, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from archloom.space import Infeasible
 
@@ -15,9 +15,13 @@ if TYPE_CHECKING:
     from archloom.space.workload import Network
 
 
+#: the most that a percentage can be
+_WHOLE: Final = 100.0
+
+
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """A constraint of what software decides: at most ``value``, or at least where more is better.
+    """A constraint: at most ``value``, or at least where more is better.
 
     Attributes:
         objective: what is limited; area and TDP have caps instead.
@@ -33,8 +37,10 @@ class Limit:
     def __post_init__(self) -> None:
         if not (isfinite(self.value) and self.value > 0):
             raise ValueError(f"limit of {self.objective.name} is {self.value}, must be positive")
-        if self.objective.known:
+        if self.objective.facts.of_hardware:
             raise ValueError(f"{self.objective.metric} has a cap, no limit")
+        if self.objective.facts.of_forms and self.value > _WHOLE:
+            raise ValueError(f"limit of {self.objective.name} is {self.value}, must be up to 100")
 
     @property
     def sign(self) -> str:
@@ -71,16 +77,34 @@ def limit_reason(metric: str) -> str:
 class ObjectiveSet:
     """What a study minimises, in its order, and the limits that designs have to keep.
 
+    Attributes:
+        objectives: what is minimised, or maximised where more is better.
+        limits: of what software decides.
+        known_limits: of what is known of a design before; one that breaks them is never run.
+
     Raises:
-        ValueError: no objective, two alike, none that software decides, or two limits alike.
+        ValueError: no objective, two alike, none that software decides, two limits alike, or one
+            that stands among the wrong ones.
     """
 
     objectives: tuple[Objective, ...] = (EDP, AREA, TDP)
     limits: tuple[Limit, ...] = ()
+    known_limits: tuple[Limit, ...] = ()
+
+    @classmethod
+    def of(cls, objectives: Sequence[Objective], limits: Sequence[Limit]) -> "ObjectiveSet":
+        """Return objectives and limits, those among them that are known of a design before."""
+        known = tuple(limit for limit in limits if limit.objective.known)
+        decided = tuple(limit for limit in limits if not limit.objective.known)
+        return cls(tuple(objectives), decided, known)
 
     def __post_init__(self) -> None:
         names = [objective.name for objective in self.objectives]
-        limited = [limit.objective.name for limit in self.limits]
+        limited = [limit.objective.name for limit in self.every_limit]
+        for expected, group in ((False, self.limits), (True, self.known_limits)):
+            if wrong := [limit for limit in group if limit.objective.known is not expected]:
+                known = "is not" if expected else "is"
+                raise ValueError(f"{wrong[0].objective.name} {known} known before the software")
         for what, given in (("objective", names), ("limit", limited)):
             twice = next((name for name in given if given.count(name) > 1), None)
             if twice is not None:
@@ -89,21 +113,28 @@ class ObjectiveSet:
             raise ValueError("no objective depends on the software; add one, such as edp")
 
     @property
+    def every_limit(self) -> tuple[Limit, ...]:
+        """Limits of what is known before, then those of what software decides."""
+        return (*self.known_limits, *self.limits)
+
+    @property
     def known(self) -> tuple[bool, ...]:
-        """For each objective whether the hardware alone determines it."""
+        """For each objective whether it is known before the software is searched."""
         return tuple(objective.known for objective in self.objectives)
 
     @property
     def measured(self) -> tuple[Objective, ...]:
         """Objectives and what is limited, each once: the figures that a design is shown with."""
-        return tuple(dict.fromkeys([*self.objectives, *(limit.objective for limit in self.limits)]))
+        return tuple(
+            dict.fromkeys([*self.objectives, *(limit.objective for limit in self.every_limit)])
+        )
 
     def values(self, design: DesignCosts) -> tuple[float, ...]:
         """Return the cost of each objective."""
         return tuple(objective.cost(design) for objective in self.objectives)
 
     def excess(self, design: DesignCosts) -> tuple[float, ...]:
-        """Return ln(cost / limit) for each limit."""
+        """Return ln(cost / limit) for each limit of what software decides."""
         return tuple(limit.excess(limit.objective.cost(design)) for limit in self.limits)
 
     def faults(self, networks: "Sequence[Network]", tenants: Sequence[Tenant] = ()) -> list[str]:

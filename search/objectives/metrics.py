@@ -17,6 +17,7 @@ MetricName = Literal[
     "stable_load",
     "stp",
     "deadline",
+    "accuracy",
 ]
 
 
@@ -30,6 +31,7 @@ class Metric:
         rising: whether more is better; then the cost is 1 / figure.
         of_hardware: whether the hardware alone determines it.
         of_tenants: whether it is of all networks that share the chip, together.
+        of_forms: whether the forms in which networks run determine it, and the hardware's widths.
         style: how a figure is printed.
         hint: what lowers the cost.
     """
@@ -40,6 +42,7 @@ class Metric:
     rising: bool = False
     of_hardware: bool = False
     of_tenants: bool = False
+    of_forms: bool = False
     style: str = ".3e"
     hint: str = "more PEs, bandwidth or a higher clock"
 
@@ -63,4 +66,13 @@ METRICS: Final[Mapping[str, Metric]] = {
     ),
     "stp": Metric("stp", "STP", "", rising=True, of_tenants=True, style=".3f"),
     "deadline": Metric("deadline_ratio", "latency / deadline", "", of_tenants=True, style=".3g"),
+    "accuracy": Metric(
+        "accuracy_percent",
+        "accuracy",
+        "%",
+        rising=True,
+        of_forms=True,
+        style=".2f",
+        hint="lower levels of pruning, wider words or more epochs of fine_tune",
+    ),
 }

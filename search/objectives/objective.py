@@ -51,8 +51,13 @@ class Objective:
             raise ValueError(f"one workload has no {self.aggregate}: leave one of them out")
         if self.workload is None and self.aggregate == "geomean":
             return
-        if self.known:
+        if self.facts.of_hardware:
             raise ValueError(f"{self.metric} is of the hardware, whatever runs there")
+        if self.facts.of_forms:
+            raise ValueError(
+                f"{self.metric} is the least of all compressed workloads: it has neither workload, "
+                "weights nor aggregate"
+            )
         if self.facts.of_tenants:
             raise ValueError(
                 f"{self.metric} is of all tenants together: their shares and weights stand under "
@@ -66,8 +71,8 @@ class Objective:
 
     @property
     def known(self) -> bool:
-        """Whether the hardware alone determines it."""
-        return METRICS[self.metric].of_hardware
+        """Whether it is known of a design before its software is searched."""
+        return self.facts.of_hardware or self.facts.of_forms
 
     @property
     def name(self) -> str:
@@ -103,7 +108,7 @@ class Objective:
     def cost(self, design: DesignCosts) -> float:
         """Return the cost of a design; a lower bound of it if ``design`` has lower bounds."""
         if self.known:
-            return design.hardware[self.metric]
+            return design.known[self.metric]
         if self.facts.of_tenants:
             return design.together[self.metric]
         if self.workload is not None:
@@ -155,3 +160,4 @@ def _near_metric(name: str) -> str:
 EDP: Final = Objective("edp")
 AREA: Final = Objective("area")
 TDP: Final = Objective("tdp")
+ACCURACY: Final = Objective("accuracy")

@@ -4,6 +4,7 @@ Read ``parameter.py``, ``template.py`` and ``hardware_space.py``: a point of a s
 :class:`~archloom.space.hardware.Hardware` or refused with a reason. ``template_reader.py`` reads
 the YAML files in ``templates/`` and ``accelerators/``, ``expression.py`` their arithmetic.
 ``box.py``, ``box_structure.py`` and ``interval.py`` are for bounds over many designs at once.
+:mod:`.compression` adds parameters of what runs: how far a network is pruned.
 """
 
 from typing import TYPE_CHECKING

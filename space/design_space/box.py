@@ -97,6 +97,10 @@ class BoxedSpace:
         """Return a field of the template as a formula."""
         return self._formula(self._inlined(field))
 
+    def parameter(self, name: str) -> Formula:
+        """Return the value of a parameter as a formula."""
+        return self._formula(ast.Name(name))
+
     def combined(self, op: ast.operator, a: Formula, b: Formula) -> Formula:
         """Return the formula of two quantities with an operator between them."""
         return self._formula(ast.BinOp(a.tree, op, b.tree))

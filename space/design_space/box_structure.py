@@ -1,8 +1,8 @@
 """Structure of a hardware space: choices to fix before a box of designs can be bounded as a whole.
 
-Which levels there are and of what they are built, word widths, clock, batch and effects have one
-value in such a box, and either one instance of the outermost on-chip level or several. All other
-quantities of the designs have finite ranges.
+Which levels there are and of what they are built, word widths, clock, batch, effects and what runs
+have one value in such a box, and either one instance of the outermost on-chip level or several. All
+other quantities of the designs have finite ranges.
 """
 
 import ast
@@ -103,6 +103,7 @@ class BoxStructure:
         self.rules = tuple(
             (boxed.formula(rule.needed), boxed.formula(rule.available)) for rule in template.rules
         )
+        self.beside = tuple(boxed.parameter(name) for name in boxed.space.beside)
         self._fans: dict[tuple[int, int, int], Formula] = {}
 
     def present(self, box: Box) -> tuple[int, ...]:
@@ -152,7 +153,8 @@ class BoxStructure:
         for level in self.levels:
             if level.when is not None:
                 yield "condition", level.when
-        for formula in (self.frequency, self.word_bits, self.native_batch, *self.effects.values()):
+        of_chip = (self.frequency, self.word_bits, self.native_batch)
+        for formula in (*of_chip, *self.effects.values(), *self.beside):
             yield "value", formula
         if self.mac_bits is not None:
             yield "value", self.mac_bits

@@ -1,12 +1,13 @@
 """Hardware space: named parameters, and the accelerator that each choice of their values gives."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from archloom.space.hardware import Hardware
+from archloom.space.hardware import Hardware, Pair
 
 from ..errors import Infeasible, did_you_mean
 from .expression import Expression, Value
@@ -37,13 +38,23 @@ class HardwareSpace:
     their ``when`` does not hold, may be left out; a *canonical* point has their first value, so
     that equal hardware has one canonical point.
 
+    Args:
+        template: of the hardware.
+        beside: parameters of what runs on it, which the hardware does not depend on.
+
+    Attributes:
+        beside: their names.
+
     Raises:
         TemplateError: the template has no hardware at a point where no rule says so; looked
             for at the ends of every parameter and at all values of a text.
     """
 
-    def __init__(self, template: Template) -> None:
+    def __init__(self, template: Template, beside: Sequence[Parameter] = ()) -> None:
+        if beside:
+            template = replace(template, parameters=(*template.parameters, *beside))
         self._template = template
+        self.beside = tuple(p.name for p in beside)
         self._by_name = {p.name: p for p in template.parameters}
         first = {p.name: p.values[0] for p in template.parameters}
         for parameter in template.parameters:
@@ -67,6 +78,19 @@ class HardwareSpace:
             hint = did_you_mean(str(name_or_path), TEMPLATES)
             raise TemplateError([f"{name_or_path}: no such template and no such file; {hint}"])
         return cls(read_template(path))
+
+    def with_parameters(self, beside: Sequence[Parameter]) -> "HardwareSpace":
+        """Return the space with parameters of what runs on the hardware, behind its own.
+
+        Raises:
+            TemplateError: a name that the template has already.
+        """
+        taken = {*self._by_name, *(name for name, _ in self._template.define)}
+        if twice := [p.name for p in beside if p.name in taken]:
+            raise TemplateError(
+                [f"{self._template.file}: {twice[0]} is a name of the template and of what runs"]
+            )
+        return HardwareSpace(self._template, beside)
 
     @property
     def name(self) -> str:
@@ -102,6 +126,12 @@ class HardwareSpace:
     def word_bits(self) -> int:
         """Bits of a word, of the design with the first value of every parameter."""
         return self._template.word_width({p.name: p.values[0] for p in self.parameters})
+
+    def operand_widths(self) -> list[Pair]:
+        """Return all widths, ascending, that weights and inputs can have at a multiplier."""
+        first = {p.name: p.values[0] for p in self.parameters}
+        read = [p for p in self.parameters if p.name in self._template.width_names]
+        return sorted({self._template.operand_widths(first | p) for p in self._points(read)})
 
     @cached_property
     def cardinality(self) -> int:

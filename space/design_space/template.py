@@ -19,6 +19,8 @@ from .template_fields import NO_SWITCHES, Fields, LevelSwitches, effects_of
 #: whole numbers up to here are exact as floating point, too
 _LARGEST = 2**53
 
+_OPERANDS: Final[tuple[Tensor, Tensor]] = ("weights", "inputs")
+
 #: parts of each kind that are remembered
 _PARTS_KEPT: Final = 1024
 
@@ -260,6 +262,39 @@ class Template:
         for name, field in self.define:
             names[name] = value_of(field, names)
         return _integer(self.word_bits, names)
+
+    @cached_property
+    def width_names(self) -> frozenset[str]:
+        """Names of the parameters that :meth:`operand_widths` depends on."""
+        levels = [
+            field for v in self.levels for field in (v.when, *dict(v.switches.tensor_bits).values())
+        ]
+        known = {name: _names_in(field) for name, field in self.define}
+        known |= {p.name: p.when.names if p.when else () for p in self.parameters}
+        found: set[str] = set()
+        waiting = list(_names_in(self.word_bits, self.mac_bits, *levels))
+        while waiting:
+            if (name := waiting.pop()) not in found:
+                found.add(name)
+                waiting += known[name]
+        return frozenset(p.name for p in self.parameters if p.name in found)
+
+    def operand_widths(self, values: Mapping[str, Value]) -> Pair:
+        """Return :attr:`archloom.space.hardware.Hardware.operand_widths` for one value of each
+        parameter, whatever the rules say.
+        """
+        names = dict(values)
+        for name, field in self.define:
+            names[name] = value_of(field, names)
+        word = _integer(self.word_bits, names)
+        operand = word if self.mac_bits is None else _integer(self.mac_bits, names)
+        there = [v for v in self.levels if v.when is None or v.when.evaluate(names)]
+        own = [(v.keeps, dict(v.switches.tensor_bits)) for v in there]
+        weights, inputs = (
+            min(_integer(bits.get(tensor, word), names) for keeps, bits in own if tensor in keeps)
+            for tensor in _OPERANDS
+        )
+        return min(weights, operand), min(inputs, operand)
 
     def _hardware(self, names: Names, label: str, levels: tuple[StorageLevel, ...]) -> Hardware:
         return Hardware(

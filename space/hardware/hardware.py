@@ -216,6 +216,17 @@ class Hardware(_Facts):
         return dict(own).get(tensor, self.word_bits) if own else self.word_bits
 
     @property
+    def operand_widths(self) -> Pair:
+        """Bits of weights and of inputs that a multiplier can get: those of the narrowest place on
+        their way.
+        """
+        weights, inputs = (
+            min(self.bits(i, tensor) for i, v in enumerate(self.levels) if tensor in v.keeps)
+            for tensor in ("weights", "inputs")
+        )
+        return min(weights, self.operand_bits), min(inputs, self.operand_bits)
+
+    @property
     def unpacking_level(self) -> int:
         """Position of the innermost level that keeps weights: what is outside may pack them."""
         return next(i for i, level in enumerate(self.levels) if "weights" in level.keeps)

@@ -64,8 +64,10 @@ if TYPE_CHECKING:
     from .network import INPUT as INPUT, Network as Network, is_input as is_input
     from .network_builder import Builder as Builder, Cut as Cut, Piece as Piece, Source as Source
     from .network_json import (
+        from_dict as from_dict,
         from_text as from_text,
         read_network as read_network,
+        to_dict as to_dict,
         to_text as to_text,
         write_network as write_network,
     )

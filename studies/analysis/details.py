@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from archloom.space.mapping import Mapping, loop_nest
 from archloom.space.workload import DIMS, TENSORS
-from archloom.studies.config import Location
+from archloom.studies.config import Location, form_choices
 from archloom.studies.storage import (
     Header,
     HeldOutTrial,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from archloom.space.fusion import FusionGroup
     from archloom.space.hardware import Hardware, StorageLevel
     from archloom.space.workload import Layer, Network
+    from archloom.studies.config import Workload
 
 
 Details = dict[str, Any]
@@ -57,7 +58,7 @@ def trial_details(location: Location, trial: int | None) -> Details:
     found = _trial(location, trial)
     hardware = hardware_of(location, header, found)
     workloads = kept_workloads(location, header)
-    networks = [w.network for w in workloads if w.label in found.networks]
+    networks = [n for n in _run(workloads, found) if n.name in found.networks]
     held_out = _held_out(location, found)
     record = found.to_dict()
     kept = ("trial", "state", "rounds", "evaluations", "edp_js", "area_mm2", "tdp_w", "point")
@@ -70,6 +71,14 @@ def trial_details(location: Location, trial: int | None) -> Details:
         "hardware": hardware_details(hardware),
         "networks": [_network_details(header, found, hardware, net) for net in networks],
     }
+
+
+def _run(workloads: "Sequence[Workload]", trial: Trial) -> "tuple[Network, ...]":
+    """Return the networks of a trial, each in the form that it ran in."""
+    choices = form_choices(workloads)
+    if choices is None:
+        return tuple(workload.network for workload in workloads)
+    return choices.networks_at(trial.point)
 
 
 def _held_out(location: Location, trial: Trial) -> HeldOutTrial | None:
@@ -88,6 +97,8 @@ def hardware_of(location: Location, header: Header, trial: Trial) -> "Hardware":
     from archloom.studies.config import baseline_hardware
 
     space = HardwareSpace.load(template_file(location, header))
+    if choices := form_choices(kept_workloads(location, header)):
+        space = space.with_parameters(choices.parameters)
     if trial.point is None:
         return baseline_hardware(header.config["baseline"], space)
     built = space.build(trial.point)

@@ -5,12 +5,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from archloom.search import AREA, EDP, TDP, Objective, ObjectiveSet
 from archloom.search.hardware.certify import certificate_text
 from archloom.space.mapping import constraints_text, read_constraints
-from archloom.studies.config import PICKED, Location, argument, stored_objective_set, stored_pick
+from archloom.studies.config import (
+    PICKED,
+    Location,
+    Workload,
+    argument,
+    stored_objective_set,
+    stored_pick,
+)
 from archloom.studies.storage import (
     BASELINE,
     HeldOutTrial,
@@ -25,6 +32,9 @@ from archloom.studies.storage import (
 
 from ..errors import UserError
 from .front import Front, front_of
+
+if TYPE_CHECKING:
+    from archloom.space.design_space.compression import CompressedForms
 
 Facts = tuple[tuple[str, str], ...]
 """Pairs of a label and a value, in the order in which they are shown."""
@@ -129,7 +139,7 @@ def load_view(location: Location, pick: str | None = None) -> StudyView:
     """
     header = read_header(location)
     config = header.config
-    labels = [workload.label for workload in kept_workloads(location, header)]
+    workloads = kept_workloads(location, header)
     trials = read_trials(location)
     if not trials:
         raise UserError(
@@ -145,7 +155,7 @@ def load_view(location: Location, pick: str | None = None) -> StudyView:
     baseline = read_baseline(location)
     return StudyView(
         name=config["name"],
-        facts=(*_facts(config, objective_set, labels, trials), *_proof(location)),
+        facts=(*_facts(config, objective_set, workloads, trials), *_proof(location)),
         designs=designs,
         losses=tuple(t for t in trials if t.edp_js is None or t.crash is not None),
         baseline=Design(baseline, kept=baseline.keeps_limits(objective_set))
@@ -170,7 +180,7 @@ def hypervolume_reference(
     Caps and limits of the objectives, where there are any, else 10% above the worst seen.
     """
     limits = {
-        limit.objective: limit.objective.figure(limit.value) for limit in objective_set.limits
+        limit.objective: limit.objective.figure(limit.value) for limit in objective_set.every_limit
     }
     caps = {AREA: constraints["area_mm2"], TDP: constraints["tdp_w"]}
     worst = [1.1 * max(column) for column in zip(*costs, strict=True)]
@@ -195,7 +205,10 @@ def hypervolume_history(
 
 
 def _facts(
-    config: dict[str, Any], objective_set: ObjectiveSet, labels: list[str], trials: Sequence[Trial]
+    config: dict[str, Any],
+    objective_set: ObjectiveSet,
+    workloads: Sequence[Workload],
+    trials: Sequence[Trial],
 ) -> Facts:
     """Return the configuration and what became of it, for people."""
     caps = config["constraints"]
@@ -204,14 +217,15 @@ def _facts(
         for key, label, unit in (("area_mm2", "area", "mm²"), ("tdp_w", "TDP", "W"))
         if caps[key] is not None
     ]
-    wanted += [limit.text for limit in objective_set.limits]
+    wanted += [limit.text for limit in objective_set.every_limit]
     states = Counter(trial.state for trial in trials)
     counts = ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
     software = config["software"]
     rules = constraints_text(read_constraints(software.get("constraints", {})))
     proven, mappings = map(sum, zip(*(trial.mappings_proven for trial in trials), strict=True))
     return (
-        ("networks", ", ".join(labels)),
+        ("networks", ", ".join(workload.label for workload in workloads)),
+        *(("compressed forms", _forms(w.label, w.forms)) for w in workloads if w.forms is not None),
         *([("tenants", _tenants(config))] if config.get("tenants") else []),
         ("hardware space", config["space"]),
         ("objectives", ", ".join(objective.title for objective in objective_set.objectives)),
@@ -235,6 +249,21 @@ def _facts(
 def _proof(location: Location) -> Facts:
     proof = read_certificate(location)
     return (("what bounds prove", certificate_text(proof)),) if proof else ()
+
+
+def _forms(label: str, forms: "CompressedForms") -> str:
+    """Return what a network may lose, and how accurate it is then, for people."""
+    percent = forms.accuracy_percent
+    groups = ", ".join(
+        f"{group.name} {' '.join(f'{level:g}' for level in group.levels)}" for group in forms.groups
+    )
+    spans = (
+        f"{min(found):.2f} to {max(found):.2f} % at {widths} bits"
+        for widths in forms.widths
+        if (found := [percent[form, widths] for form in forms.forms()])
+    )
+    count = len(list(forms.forms()))
+    return f"{label}: {count} forms, pruned by {groups}; accuracy {', '.join(spans)}"
 
 
 def _tenants(config: Mapping[str, Any]) -> str:

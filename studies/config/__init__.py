@@ -69,13 +69,16 @@ if TYPE_CHECKING:
         absolute as absolute,
         is_file as is_file,
         normal as normal,
+        path_of as path_of,
         shown as shown,
     )
     from .workloads import (
         Workload as Workload,
         WorkloadOptions as WorkloadOptions,
         find_network as find_network,
+        form_choices as form_choices,
         load_workloads as load_workloads,
+        without_forms as without_forms,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

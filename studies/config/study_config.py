@@ -290,7 +290,7 @@ class StudyConfig(Section):
     def objective_set(self) -> ObjectiveSet:
         """Objectives and limits."""
         deadlines = any(tenant.deadline_ms is not None for tenant in self.tenants)
-        return ObjectiveSet(self.objectives, with_deadlines(self.constraints.limits, deadlines))
+        return ObjectiveSet.of(self.objectives, with_deadlines(self.constraints.limits, deadlines))
 
     def location(self, out: str | None = None) -> Location:
         """Return where the study is kept: ``out`` if it is given, else what the file says of it.

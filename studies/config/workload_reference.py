@@ -1,5 +1,6 @@
 """Entries of a study file's ``workloads``: names and mappings, checked and put in one form."""
 
+import re
 from collections.abc import Mapping
 from difflib import get_close_matches
 from os.path import expanduser
@@ -10,7 +11,7 @@ from archloom.space import Faults, Place, did_you_mean
 
 from .errors import EntryError, entry_error
 
-#: a name, or a mapping with ``network`` or ``file`` and options; paths are absolute
+#: a name, or a mapping with ``network``, ``file`` or ``compressed`` and options; paths are absolute
 Reference = str | dict[str, Any]
 
 #: of the files that are read
@@ -21,17 +22,41 @@ KINDS: Final = "an ONNX file (.onnx), a network's JSON (.json), a directory of T
 
 _FILE_KEYS: Final = ("file", "batch", "dimensions")
 
+#: of a workload that comes in compressed forms, with what they are unless somebody says otherwise.
+#: Assumption: three groups of five levels are enough to see what is gained, and few enough to train
+_FORM_KEYS: Final = ("compressed", "groups", "levels", "fine_tune", "data_dir", "batch")
+_GROUPS: Final = 3
+_LEVELS: Final = (0, 0.5, 0.8, 0.9, 0.95)
+_FINE_TUNE: Final = 2
+
+#: most groups, and epochs of fine-tuning for each form
+_MOST_GROUPS: Final = 16
+_MOST_EPOCHS: Final = 10_000
+
+#: what a group may be called: the parameter of the space that it gives is named after it
+_GROUP: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
+
 
 def is_file(reference: Reference) -> bool:
     """Whether a workload comes from a file or directory, so that a study keeps a copy."""
-    return isinstance(reference, dict) and "file" in reference
+    return isinstance(reference, dict) and ("file" in reference or is_compressed(reference))
+
+
+def is_compressed(reference: Reference) -> bool:
+    """Whether a workload comes in compressed forms."""
+    return isinstance(reference, dict) and "compressed" in reference
+
+
+def path_of(reference: dict[str, Any]) -> Path:
+    """Return where a workload comes from that comes from a file or directory."""
+    return Path(reference["compressed" if is_compressed(reference) else "file"])
 
 
 def shown(reference: Reference) -> str:
     """Return a workload for messages: its name, or its file's, with its options."""
     if isinstance(reference, str):
         return reference
-    name = Path(reference["file"]).name if is_file(reference) else reference["network"]
+    name = path_of(reference).name if is_file(reference) else reference["network"]
     return f"{name}{options_text(reference)}"
 
 
@@ -50,15 +75,21 @@ def normal(entry: object, folder: Path) -> Reference:
             return {"file": str(absolute(entry, folder))}
         return _known_name(entry, folder)
     if not isinstance(entry, Mapping):
-        raise entry_error(f"{entry!r} must be a name, or a mapping with network or file")
+        raise entry_error(
+            f"{entry!r} must be a name, or a mapping with network, file or compressed"
+        )
     keys = {str(key): value for key, value in entry.items()}
-    if "network" in keys and "file" in keys:
-        raise entry_error("has both network and file, must have one of them")
+    given = [key for key in ("network", "file", "compressed") if key in keys]
+    if len(given) > 1:
+        raise entry_error(f"has both {given[0]} and {given[1]}, must have one of them")
     if "file" in keys:
         return _normal_file(keys, folder)
     if "network" in keys:
         return _normal_network(keys)
-    raise entry_error(f"must have a key network or file, has {', '.join(keys) or 'no key'}")
+    if "compressed" in keys:
+        return _normal_compressed(keys, folder)
+    has = ", ".join(keys) or "no key"
+    raise entry_error(f"must have a key network, file or compressed, has {has}")
 
 
 def _is_path(name: str, folder: Path) -> bool:
@@ -137,6 +168,82 @@ def _normal_file(keys: dict[str, Any], folder: Path) -> Reference:
     return path | {key: keys[key] for key in ("dimensions", "batch") if key in keys}
 
 
+def _normal_compressed(keys: dict[str, Any], folder: Path) -> Reference:
+    """Check a mapping that names what ``archloom compress`` kept; write its defaults out."""
+    faults = Faults()
+    for key in (key for key in keys if key not in _FORM_KEYS):
+        faults.add(Place().key(key), f"is an unknown key; {did_you_mean(key, _FORM_KEYS)}")
+    _check_batch(keys, faults)
+    paths = {}
+    for key in ("compressed", "data_dir"):
+        if isinstance(given := keys.get(key), str) and given:
+            paths[key] = str(absolute(given, folder))
+        elif key in keys:
+            faults.add(Place().key(key), f"{given!r} must be the path of a directory")
+    groups = _groups(keys.get("groups", _GROUPS), faults)
+    levels = _all_levels(keys.get("levels", list(_LEVELS)), groups, faults)
+    epochs = keys.get("fine_tune", _FINE_TUNE)
+    if type(epochs) is not int or not 0 <= epochs <= _MOST_EPOCHS:
+        faults.add(
+            Place().key("fine_tune"), f"{epochs!r} must be epochs, a whole number of 0 or more"
+        )
+    if faults:
+        raise EntryError(faults)
+    batch = {"batch": keys["batch"]} if keys.get("batch", 1) > 1 else {}
+    return {**paths, "groups": groups, "levels": levels, "fine_tune": epochs, **batch}
+
+
+def _groups(given: object, faults: Faults) -> Any:
+    """Return how layers are put into groups: parts, or lists of patterns by name."""
+    place = Place().key("groups")
+    if type(given) is int and 1 <= given <= _MOST_GROUPS:
+        return given
+    if not isinstance(given, Mapping) or not 1 <= len(given) <= _MOST_GROUPS:
+        faults.add(
+            place,
+            f"{given!r} must be a number of parts from 1 to {_MOST_GROUPS}, or a mapping of names "
+            "to patterns of layers, such as {early: 'layer1.*', late: [layer3.*, layer4.*]}",
+        )
+        return {}
+    found: dict[str, list[str]] = {}
+    for name, patterns in given.items():
+        listed = [patterns] if isinstance(patterns, str) else patterns
+        if not isinstance(name, str) or not _GROUP.fullmatch(name):
+            faults.add(place.key(str(name)), "must be a name of letters, digits and _")
+        elif not isinstance(listed, list | tuple) or not all(isinstance(p, str) for p in listed):
+            faults.add(place.key(name), f"{patterns!r} must be a pattern of layers, or a list")
+        elif not listed:
+            faults.add(place.key(name), "names no layer")
+        else:
+            found[name] = list(listed)
+    return found
+
+
+def _all_levels(given: object, groups: Any, faults: Faults) -> Any:
+    """Return levels of pruning: a list for all groups, or one for each by name."""
+    place = Place().key("levels")
+    if not isinstance(given, Mapping):
+        return _levels(given, place, faults)
+    from archloom.space.design_space.compression import part_names
+
+    names = part_names(groups) if isinstance(groups, int) else tuple(groups)
+    for name in (name for name in given if name not in names):
+        faults.add(place.key(str(name)), f"is no group; {did_you_mean(str(name), names)}")
+    if missing := [name for name in names if name not in given]:
+        faults.add(place, f"has no levels for {missing[0]}")
+    return {str(name): _levels(each, place.key(str(name)), faults) for name, each in given.items()}
+
+
+def _levels(given: object, place: Place, faults: Faults) -> list[float]:
+    numbers = list(given) if isinstance(given, list | tuple) else []
+    if not numbers or not all(type(n) in (int, float) and 0 <= n < 1 for n in numbers):
+        faults.add(place, f"{given!r} must be a list of shares that are pruned, from 0 and below 1")
+        return []
+    if sorted(set(numbers)) != numbers:
+        faults.add(place, f"{numbers} must ascend")
+    return [float(n) for n in numbers]
+
+
 def _check_batch(keys: Mapping[str, object], faults: Faults) -> None:
     batch = keys.get("batch", 1)
     if type(batch) is not int or batch < 1:
@@ -159,7 +266,8 @@ def _check_dimensions(sizes: object, file: str, faults: Faults) -> None:
 
 def options_text(reference: dict[str, Any]) -> str:
     """Return the options of a workload in parentheses; empty if it has none."""
-    others = {k: v for k, v in reference.items() if k not in ("network", "file", "dimensions")}
+    unsaid = ("network", "file", "dimensions", *(k for k in _FORM_KEYS if k != "batch"))
+    others = {k: v for k, v in reference.items() if k not in unsaid}
     sizes = reference.get("dimensions", {})
     pairs = [*sizes.items(), *others.items()]
     text = ", ".join(f"{key}={value}" for key, value in pairs)

@@ -20,14 +20,17 @@ from .workload_reference import (
     KINDS,
     SUFFIXES,
     Reference,
+    is_compressed,
     is_file,
     near_names,
     normal,
     options_text,
+    path_of,
     shown,
 )
 
 if TYPE_CHECKING:
+    from archloom.space.design_space.compression import CompressedForms, FormChoices
     from archloom.space.workload import Network
 
 
@@ -38,10 +41,13 @@ class Workload:
     Attributes:
         reference: how the study names it.
         network: what that is; its name is the workload's label, unique in the study.
+        forms: of a workload that comes in compressed forms, these; None until their accuracies are
+            known.
     """
 
     reference: Reference
     network: "Network"
+    forms: "CompressedForms | None" = None
 
     @property
     def label(self) -> str:
@@ -91,10 +97,9 @@ def load_workloads(
     for i, reference in references.items():
         with collecting(faults, i):
             if stored and i in stored:
-                network = _stored(stored[i])
+                found.append(_stored(reference, stored[i]))
             else:
-                network = replace(_read(reference), name=labels[i])
-            found.append(Workload(reference, network))
+                found.append(Workload(reference, replace(_read(reference), name=labels[i])))
     if faults:
         raise EntryError(faults)
     return tuple(found)
@@ -115,18 +120,45 @@ def _labels(references: Mapping[int, Reference]) -> dict[int, str]:
 def _label(reference: Reference) -> str:
     if not isinstance(reference, dict) or not is_file(reference):
         return shown(reference)
-    path = Path(reference["file"])
+    path = path_of(reference)
     name = path.stem if path.suffix in SUFFIXES else path.name
     # a file's name may hold line breaks and bytes that are no text
     plain = "".join(sign if sign.isprintable() else "_" for sign in name or "network")
     return f"{plain}{options_text(reference)}"
 
 
-def _stored(text: str) -> "Network":
+def without_forms(workloads: Sequence[Workload]) -> list[Workload]:
+    """Return workloads that come in compressed forms of which nothing is known yet."""
+    return [one for one in workloads if is_compressed(one.reference) and one.forms is None]
+
+
+def form_choices(
+    workloads: Sequence[Workload], density: tuple[float, float] = (1.0, 1.0)
+) -> "FormChoices | None":
+    """Return all networks of workloads with the forms that some of them come in; None if none does.
+
+    Args:
+        workloads: whose accuracies are known.
+        density: shares of nonzero weights and inputs that the study gives all layers.
+
+    Raises:
+        ValueError: two of them have groups of one name.
+    """
+    from archloom.space.design_space.compression import FormChoices
+
+    forms = tuple(workload.forms for workload in workloads if workload.forms is not None)
+    return FormChoices(tuple(w.network for w in workloads), forms, density) if forms else None
+
+
+def _stored(reference: Reference, text: str) -> Workload:
+    from archloom.space.design_space.compression import forms_from_text
     from archloom.space.workload import from_text
 
     try:
-        return from_text(text)
+        if is_compressed(reference):
+            forms = forms_from_text(text)
+            return Workload(reference, forms.network, forms)
+        return Workload(reference, from_text(text))
     except ValueError as error:
         raise entry_error(f"the study's copy of the network cannot be read: {error}") from None
 
@@ -140,7 +172,9 @@ def _read(reference: Reference) -> "Network":
         return network(reference)
     batch = reference.get("batch")
     try:
-        if is_file(reference):
+        if is_compressed(reference):
+            found = _read_kept(path_of(reference))
+        elif is_file(reference):
             found = _read_file(Path(reference["file"]), reference.get("dimensions"))
         else:
             name = reference["network"]
@@ -155,6 +189,27 @@ def _read(reference: Reference) -> "Network":
         raise EntryError(Fault(Place(), text) for text in error.faults) from None
     except ValueError as error:
         raise entry_error(str(error)) from None
+
+
+def _read_kept(folder: Path) -> "Network":
+    """Return the network, with all its weights, of a directory of ``archloom compress``.
+
+    Raises:
+        EntryError: there is none, or it cannot be read.
+    """
+    from archloom.space.workload import read_network
+
+    path = folder / "seed0" / "dense.network.json"
+    try:
+        return read_network(path)
+    except OSError as error:
+        what = "is no directory" if not folder.is_dir() else f"has no {path.relative_to(folder)}"
+        reason = "" if isinstance(error, FileNotFoundError | NotADirectoryError) else f" ({error})"
+        raise entry_error(
+            f"{folder} {what}{reason}; it must be what archloom compress keeps: its --out"
+            f"{near_names(folder)}",
+            "compressed",
+        ) from None
 
 
 def _read_file(path: Path, dimensions: Mapping[str, int] | None) -> "Network":

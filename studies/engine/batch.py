@@ -111,7 +111,7 @@ class Batch:
         from archloom.search.hardware import Candidate
 
         facts = self._study.problem.assess(self.points[trial])
-        costs = self._study.costs(self.designs[trial], result)
+        costs = self._study.costs(self.points[trial], self.designs[trial], result)
         if costs is None or not isinstance(facts, Candidate):
             return Standing(result.curve)
         return Standing(result.curve, costs, facts.values)

@@ -105,8 +105,9 @@ class Rounds:
         if isinstance(previous, Crash):
             raise RuntimeError(f"trial {job.trial} crashed in round {job.round - 1}")
         seed = derived_seed(self._study.config.seed, job.trial, "software")
-        budget = self._study.allocator.budget(job.round)
-        return TrialTask(batch.designs[job.trial], seed, previous, budget)
+        budget, problem = self._study.allocator.budget(job.round), self._study.problem
+        forms = problem.networks_at(batch.points.get(job.trial)) if problem.forms else None
+        return TrialTask(batch.designs[job.trial], seed, previous, budget, networks=forms)
 
     def _show(
         self,

@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archloom.evaluators import hardware_cost
-from archloom.search import EDP, Objective, derived_seed, design_costs
+from archloom.search import ACCURACY, EDP, Objective, derived_seed, design_costs
 from archloom.space import Infeasible, InfeasibleError
 from archloom.space.design_space import Point
 from archloom.studies.config import (
     Location,
     StudyConfig,
     baseline_hardware,
+    form_choices,
     parse_stored,
     space_text,
+    without_forms,
 )
 from archloom.studies.storage import (
     NOTHING_FOUND,
@@ -109,12 +111,14 @@ class Study:
             raise InfeasibleError(built)
         return built
 
-    def costs(self, hardware: "Hardware", result: "SoftwareResult") -> tuple[float, ...] | None:
+    def costs(
+        self, point: Point | None, hardware: "Hardware", result: "SoftwareResult"
+    ) -> tuple[float, ...] | None:
         """Return the cost of each objective so far; None if nothing feasible is found yet."""
         edp = _best_edp(result.curve)
         if edp is None:
             return None
-        values = self._values(hardware, result, edp)
+        values = self._values(point, hardware, result, edp)
         return tuple(
             objective.figure(values[objective.name])
             for objective in self.problem.objective_set.objectives
@@ -157,7 +161,7 @@ class Study:
             area_mm2=cost.area_mm2,
             tdp_w=cost.tdp_w,
             edp_js=edp,
-            values=self._values(hardware, best, edp) if best and edp is not None else {},
+            values=self._values(point, hardware, best, edp) if best and edp is not None else {},
             evaluations=curve.evaluations[-1] if curve.evaluations else 0,
             reason=best.infeasible if best and state == "infeasible" else None,
             crash=last if isinstance(last, Crash) else None,
@@ -166,13 +170,15 @@ class Study:
         )
 
     def _values(
-        self, hardware: "Hardware", result: "SoftwareResult", edp: float
+        self, point: Point | None, hardware: "Hardware", result: "SoftwareResult", edp: float
     ) -> dict[str, float]:
         measured = self.problem.objective_set.measured
-        networks = self.problem.networks
-        values = figures(measured, networks, hardware, result.networks, result.together)
+        networks = self.problem.networks_at(point)
+        percent = self.problem.accuracy_percent(point, hardware)
+        values = figures(measured, networks, hardware, result.networks, result.together, percent)
+        accuracy = {} if percent is None else {ACCURACY.name: percent}
         # the software search has summed the EDP up already, and rounding may differ
-        return values | ({EDP.name: edp} if EDP in measured else {})
+        return values | accuracy | ({EDP.name: edp} if EDP in measured else {})
 
 
 def figures(
@@ -181,14 +187,17 @@ def figures(
     hardware: "Hardware",
     found: "Mapping[str, NetworkResult]",
     together: Mapping[str, float] | None = None,
+    accuracy_percent: float | None = None,
 ) -> dict[str, float]:
     """Return a design's figure of each objective by name, with the best software.
 
-    ``together`` are costs of all networks that share the chip.
+    ``together`` are costs of all networks that share the chip, ``accuracy_percent`` is that of the
+    forms that they run in.
     """
     best = [found[network.name] for network in networks]
     passes = [(one.energy_pj, one.latency_cycles) for one in best]
-    costs = design_costs(networks, hardware, hardware_cost(hardware), passes, together)
+    cost = hardware_cost(hardware)
+    costs = design_costs(networks, hardware, cost, passes, together, accuracy_percent)
     return {objective.name: objective.figure(objective.cost(costs)) for objective in objectives}
 
 
@@ -241,23 +250,36 @@ def prepare(config: StudyConfig, space: Path | str, advance: "Advance | None" = 
 
 
 def design_problem(config: StudyConfig, space: Path | str) -> "DesignProblem":
-    """Return the space of a config, given by name or path, with its networks and objectives."""
+    """Return the space of a config, given by name or path, with its networks and objectives.
+
+    Raises:
+        UserError: the template has names that parameters of compressed forms have, too, or nothing
+            is known of these.
+    """
     from archloom.search.hardware import ENUMERATE_LIMIT, PROOF_LIMIT, DesignProblem
     from archloom.search.software import plans_of
-    from archloom.space.design_space import HardwareSpace
+    from archloom.space.design_space import HardwareSpace, TemplateError
 
-    networks = _networks(config, config.workloads)
-    caps = config.constraints
-    return DesignProblem(
-        HardwareSpace.load(str(space)),
-        networks,
-        caps.area_mm2,
-        caps.tdp_w,
-        config.enumerate or (PROOF_LIMIT if config.mode == "exact" else ENUMERATE_LIMIT),
-        objective_set=config.objective_set,
-        plans=plans_of(config.software.fusion),
-        tenants=config.tenants,
-    )
+    if unknown := without_forms(config.workloads):
+        raise UserError(
+            f"workload {unknown[0].label}: nobody knows yet how accurate its forms are; archloom "
+            "run finds that out"
+        )
+    share, caps = config.density, config.constraints
+    try:
+        return DesignProblem(
+            HardwareSpace.load(str(space)),
+            form_choices(config.workloads, (share.weights, share.inputs))
+            or _networks(config, config.workloads),
+            caps.area_mm2,
+            caps.tdp_w,
+            config.enumerate or (PROOF_LIMIT if config.mode == "exact" else ENUMERATE_LIMIT),
+            objective_set=config.objective_set,
+            plans=plans_of(config.software.fusion),
+            tenants=config.tenants,
+        )
+    except TemplateError as error:
+        raise UserError(str(error)) from None
 
 
 def _networks(config: StudyConfig, workloads: "Sequence[Workload]") -> "tuple[Network, ...]":

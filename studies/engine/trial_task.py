@@ -68,6 +68,7 @@ class TrialTask:
         previous: payload of the trial's round before; None in the first.
         budget: evaluations to spend.
         held_out: position of the held-out network; None for the networks of the search.
+        networks: of the search, where they differ from design to design; None for those of all.
     """
 
     hardware: "Hardware"
@@ -75,6 +76,7 @@ class TrialTask:
     previous: str | None
     budget: int
     held_out: int | None = None
+    networks: "tuple[Network, ...] | None" = None
 
 
 def perform(context: TaskContext, task: TrialTask) -> TaskResult | Crash:
@@ -85,7 +87,8 @@ def perform(context: TaskContext, task: TrialTask) -> TaskResult | Crash:
     start, cpu_start = perf_counter(), process_time()
     try:
         held = task.held_out
-        networks = context.networks if held is None else (context.held_out[held],)
+        searched = context.networks if task.networks is None else task.networks
+        networks = searched if held is None else (context.held_out[held],)
         sharing = context.sharing if held is None else None
         search = SoftwareTask(task.hardware, networks, context.settings, task.seed, sharing)
         state = None if task.previous is None else decode(task.previous).state

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import yaml
 
@@ -18,6 +18,9 @@ from ..errors import UserError
 from .directory import refuse_links
 from .parts import NETWORKS, SPACE, START, STUDY
 from .reading import is_stack, names_in, read_part
+
+if TYPE_CHECKING:
+    from archloom.space.design_space.compression import CompressedForms
 
 FORMAT = 1
 
@@ -239,8 +242,31 @@ def _workload_differences(found: Header, wanted: Header) -> list[str]:
 
 def _change(found: Header, wanted: Header, position: int) -> str:
     """Say what is most telling of how a network changed."""
+    from archloom.space.design_space.compression import forms_from_text, is_forms_text
     from archloom.space.workload import explain_difference, from_text
 
-    there, here = (from_text(header.networks[position]) for header in (found, wanted))
+    texts = [header.networks[position] for header in (found, wanted)]
+    there, here = (
+        forms_from_text(text).network if is_forms_text(text) else from_text(text) for text in texts
+    )
     telling = explain_difference(replace(there, name="the study"), replace(here, name="the file"))
+    if there == here and all(map(is_forms_text, texts)):
+        return _change_of_forms(*map(forms_from_text, texts))
     return telling[0] if telling else "names of layers"
+
+
+def _change_of_forms(there: "CompressedForms", here: "CompressedForms") -> str:
+    """Say what is most telling of how compressed forms of one network differ."""
+    for old, new in zip(there.groups, here.groups, strict=False):
+        if old != new:
+            same = (old.name, old.levels, old.layers) == (new.name, new.levels, new.layers)
+            return f"weights of group {old.name}" if same else f"group {old.name}"
+    if len(there.groups) != len(here.groups):
+        return f"{len(there.groups)} groups there, {len(here.groups)} here"
+    for form, percent in there.accuracy_percent.items():
+        now = here.accuracy_percent.get(form)
+        if now != percent:
+            pruned = f"pruned by {', '.join(f'{level:g}' for level in form[0])}"
+            shown = "none" if now is None else f"{now:.2f} %"
+            return f"accuracy {pruned} at {form[1]} bits: {percent:.2f} % there, {shown} here"
+    return "widths"

@@ -35,11 +35,15 @@ def kept_workloads(location: Location, header: "Header") -> tuple[Workload, ...]
 
 
 def stored_networks(workloads: Sequence[Workload]) -> dict[int, str]:
-    """Return JSON of those networks that a study must keep, by position."""
+    """Return JSON of those networks that a study must keep, by position: with all their forms."""
+    from archloom.space.design_space.compression import forms_to_text
     from archloom.space.workload import to_text
 
-    kept = ((i, w) for i, w in enumerate(workloads) if is_file(w.reference))
-    return {i: to_text(workload.network) for i, workload in kept}
+    return {
+        i: to_text(one.network) if one.forms is None else forms_to_text(one.forms)
+        for i, one in enumerate(workloads)
+        if is_file(one.reference)
+    }
 
 
 def template_file(location: Location, header: "Header") -> Path:

@@ -220,8 +220,14 @@ class Trial:
         )
 
     def keeps_limits(self, objective_set: ObjectiveSet) -> bool:
-        """Whether it has an EDP and keeps every limit."""
-        return self.edp_js is not None and all(excess <= 0 for excess in self.excess(objective_set))
+        """Whether it has an EDP and keeps every limit, also what is known of it before."""
+        if self.edp_js is None:
+            return False
+        known = (
+            limit.excess(limit.objective.figure(self.figure(limit.objective)))
+            for limit in objective_set.known_limits
+        )
+        return all(excess <= 0 for excess in (*known, *self.excess(objective_set)))
 
     def observation(self, objective_set: ObjectiveSet) -> Observation:
         """Return what the optimizer learns from it.

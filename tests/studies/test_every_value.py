@@ -32,6 +32,7 @@ from archloom.studies.config.methods import METHODS
 from archloom.studies.storage.header import read_header
 from archloom.studies.storage.records import read_baseline, read_trials
 
+from ..cases.compressed import write_untrained
 from ..cases.studies import archloom
 from ..contracts.problems import SMALL_TEMPLATE
 from ..source_tree import ROOT
@@ -67,7 +68,8 @@ PICKS: Final = (
     "knee",
     {"name": "lexicographic", "tolerance": 0.1},
 )
-MEASURED: Final = tuple(name for name in METRICS if name not in ("area", "tdp"))
+#: accuracy needs a workload that comes in forms
+MEASURED: Final = tuple(name for name in METRICS if name not in ("area", "tdp", "accuracy"))
 TENANT: Final = {"workload": "tiny_cnn", "share": 2, "weight": 0.5, "deadline_ms": 1e4}
 DATAFLOWS: Final = ("weight", "input", "output", "row")
 #: the large spaces take long to assess, so that they are for optimizers that need little of that
@@ -153,6 +155,12 @@ OTHERS: Final[dict[str, Data]] = {
     },
     "start": PLAIN
     | {"start_from": [{"preset": "eyeriss"}, {"study": START, "most": 1}, {"csv": "front.csv"}]},
+    "compressed": PLAIN
+    | {
+        "workloads": [{"compressed": "kept", "groups": 1, "levels": [0, 0.5], "fine_tune": 0}],
+        "objectives": ["edp", "accuracy"],
+        "constraints": {"accuracy_percent": 0.1},
+    },
     "workers": PLAIN | {"executor": {"name": "ray", "workers": 1, "address": None}},
 }
 STUDIES: Final = {str(n): study(n) for n in range(len(OPTIMIZERS))} | OTHERS
@@ -170,6 +178,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a template, and a study and designs to start from."""
     folder = tmp_path_factory.mktemp("values")
     (folder / SPACE).write_text(SMALL_TEMPLATE)
+    write_untrained(folder / "kept")
     (folder / "first.yaml").write_text(yaml.safe_dump(PLAIN))
     ran("run", folder / "first.yaml", "--out", folder / START)
     (folder / "front.csv").write_text(ran("pareto", folder / START, "--csv"))

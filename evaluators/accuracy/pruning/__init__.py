@@ -15,6 +15,6 @@ if TYPE_CHECKING:
         without_channels as without_channels,
     )
     from .coupling import Coupling as Coupling, coupling_of as coupling_of
-    from .weights import prune_weights as prune_weights
+    from .weights import prunable_layers as prunable_layers, prune_weights as prune_weights
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

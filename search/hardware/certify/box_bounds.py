@@ -97,14 +97,16 @@ class BoxBounds:
             return self._design(box)
         if self._relaxation.broken(box):
             return None
-        relaxed = self._within_caps(self._relaxation.of(box))
+        relaxed, point = self._within_caps(self._relaxation.of(box)), self._boxed.point(box)
+        if self._problem.inaccurate(point, relaxed.hardware):
+            return None
         steady = self._problem.plans == "steady"
-        networks = self._problem.networks if len(relaxed.slices) else ()
+        networks = self._problem.networks_at(point) if len(relaxed.slices) else ()
         passes = [pass_bounds(network, relaxed.hardware, steady) for network in networks]
         if len(self._relaxed) >= _MOST_RELAXED:
             del self._relaxed[next(iter(self._relaxed))]
         self._relaxed[box] = relaxed
-        sharing = self._problem.sharing if networks else ()
+        sharing = self._problem.sharing_of(networks)
         demands = [engine_demand(network, relaxed.hardware) for network in sharing]
         return self._bounded(box, relaxed, passes, demands)
 
@@ -120,11 +122,12 @@ class BoxBounds:
         if left_out and not self._problem.objective_set.limits:
             # nothing is asked of these slices, and none could be beyond a limit
             relaxed = relaxed.only(np.isin(relaxed.slices, found.slices))
-        plans, networks = self._problem.plans, self._problem.networks
+        plans = self._problem.plans
+        networks = self._problem.networks_at(self._boxed.point(found.box))
         passes = [tight_pass_bounds(network, relaxed.hardware, plans) for network in networks]
         demands = [
             tight_engine_demand(network, relaxed.hardware, plans)
-            for network in self._problem.sharing
+            for network in self._problem.sharing_of(networks)
         ]
         tight = self._bounded(found.box, relaxed, passes, demands)
         return None if tight is None else replace(tight.raised(found), tight=True, relaxed=None)
@@ -161,7 +164,9 @@ class BoxBounds:
         demands: Sequence[EngineDemand],
     ) -> BoundedBox | None:
         """Return a box with costs of bounds of energy and cycles without leakage."""
-        objective_set, networks = self._problem.objective_set, self._problem.networks
+        objective_set, point = self._problem.objective_set, self._boxed.point(box)
+        networks = self._problem.networks_at(point)
+        percent = self._problem.accuracy_percent(point, relaxed.hardware)
         compute = [
             compute_cycles(network, relaxed.hardware, relaxed.macs[:, 1]).tolist()
             for network in networks
@@ -180,7 +185,7 @@ class BoxBounds:
             leaking = [(pj + c * leakage_pj, c) for (pj, _), c in zip(passes, cycles, strict=True)]
             cost = HardwareCost(area_mm2, tdp_w, {}, {})
             together = self._together(relaxed, demands, own)
-            least = design_costs(networks, relaxed.hardware, cost, leaking, together)
+            least = design_costs(networks, relaxed.hardware, cost, leaking, together, percent)
             if self._counts_macs:
                 least = _used(least, macs / relaxed.hardware.macs)
             kept.append(all(excess <= 0 for excess in objective_set.excess(least)))
@@ -208,4 +213,4 @@ def _used(least: DesignCosts, share: float) -> DesignCosts:
     for name, costs in least.networks:
         used = {"utilisation": costs["utilisation"] * share} if "utilisation" in costs else {}
         networks.append((name, {**costs, **used}))
-    return DesignCosts(least.hardware, tuple(networks), least.together)
+    return DesignCosts(least.known, tuple(networks), least.together)

@@ -30,8 +30,8 @@ def compress(
         Option(
             "--method",
             metavar="NAME",
-            help="weights (the smallest become zero), channels (are taken out), float16 or int8; "
-            "repeat. All four unless said.",
+            help="weights (the smallest become zero), channels (are taken out), float16, int8 or "
+            "int4; repeat. All but int4 unless said.",
         ),
     ] = None,
     levels: Annotated[

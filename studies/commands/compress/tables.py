@@ -17,6 +17,7 @@ LABELS: Final = {
     "float16": "float16",
     "int8_uncalibrated": "int8, not calibrated",
     "int8": "int8, calibrated",
+    "int4": "int4, calibrated",
 }
 
 _HEADS: Final = (

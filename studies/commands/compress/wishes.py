@@ -13,6 +13,9 @@ from archloom.studies.solve.compressing import METHODS, Settings, shared_epochs
 
 from ...errors import UserError
 
+#: methods that are done unless somebody says others
+_USUAL: Final = ("weights", "channels", "float16", "int8")
+
 _MOST_SEEDS: Final = 1000
 
 
@@ -43,7 +46,7 @@ def settled(wishes: Wishes) -> Settings:
     """
     levels, faults = read_levels(wishes.levels)
     faults = [*_faults(wishes), *faults]
-    methods = tuple(name for name in METHODS if name in (wishes.methods or METHODS))
+    methods = tuple(name for name in METHODS if name in (wishes.methods or _USUAL))
     named = [text.partition("=")[0] for text in wishes.levels if "=" in text]
     asked = [name for name in named if name not in methods]
     if asked and not faults:

@@ -167,8 +167,13 @@ def _kernels() -> Iterator[Finding]:
 
 
 def _feasibility(config: "StudyConfig") -> Finding:
+    from archloom.studies.config import without_forms
     from archloom.studies.engine import prepare
 
+    if unknown := without_forms(config.workloads):
+        # to find out takes a while, and archloom run says how long
+        about = ", ".join(workload.label for workload in unknown)
+        return Finding("feasible designs", f"known once the forms of {about} are trained")
     try:
         prepare(config, config.space)
     except UserError as error:

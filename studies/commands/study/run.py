@@ -4,7 +4,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from archloom.studies.config import Location, StudyConfig, argument
+from archloom.studies.config import Location, StudyConfig, argument, without_forms
 from archloom.studies.storage import tell
 
 from ...errors import INTERRUPTED, TroubleError
@@ -57,6 +57,14 @@ def start(
         _supervised(config, location, telling)
     console.print(f"study {location}: {config.trials} trials at the most", highlight=False)
     with ProgressView(console) as view, telling.about(*about, view.found):
+        if (measured := _with_forms(config, view)) is None:
+            print_line(
+                "stopped; what is known of accuracies lies beside the weights, and the same "
+                "command goes on",
+                console,
+            )
+            return INTERRUPTED
+        config = measured
         view.begin("reading the space and preparing the study")
         study, header = prepare(config, config.space), header_of(config)
         begun = _begun(location, header)
@@ -69,6 +77,25 @@ def start(
                 print_line(note, console)
             over = _run(study, store, console, view)
     return _ended(over, study, location, console)
+
+
+def _with_forms(config: StudyConfig, view: "Watch") -> StudyConfig | None:
+    """Return the config with all that is known of compressed workloads; None if the user stopped.
+
+    Raises:
+        UserError: what is wrong with them.
+    """
+    if not without_forms(config.workloads):
+        return config
+    from archloom.studies.engine import Stopped, StopRequest
+    from archloom.studies.solve.forms import with_forms
+
+    stop = StopRequest()
+    try:
+        with stop:
+            return with_forms(config, view, stop.check)
+    except Stopped:
+        return None
 
 
 def _supervised(config: StudyConfig, location: Location, telling: "Telling") -> None:

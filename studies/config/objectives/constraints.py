@@ -12,10 +12,10 @@ from .entries import LIMITED, LIMITS
 
 @dataclass(frozen=True, kw_only=True)
 class Constraints(Section):
-    """Caps of a design, and limits of what its software reaches.
+    """Caps of a design, limits of what its software reaches, and the least accuracy.
 
-    A design above a cap, or whose bound is beyond a limit, is never proposed; one that breaks a
-    limit in spite of its bound is no member of the front.
+    A design above a cap, below that accuracy, or whose bound is beyond a limit, is never proposed;
+    one that breaks a limit in spite of its bound is no member of the front.
     """
 
     area_mm2: Annotated[float | None, AREA_MM2.or_none()] = None
@@ -30,6 +30,7 @@ class Constraints(Section):
     stable_load_per_s: Annotated[tuple[Limit, ...], LIMITS] = ()
     stp: Annotated[tuple[Limit, ...], LIMITS] = ()
     deadline_ratio: Annotated[tuple[Limit, ...], LIMITS] = ()
+    accuracy_percent: Annotated[tuple[Limit, ...], LIMITS] = ()
 
     @property
     def limits(self) -> tuple[Limit, ...]:

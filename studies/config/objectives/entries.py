@@ -16,6 +16,7 @@ from archloom.space import Fault, Faults, KeyPath, Place, did_you_mean
 from ..errors import EntryError, collecting, entry_error
 from ..quantities import positive
 from ..sections import Key, Reading
+from ..workload_reference import is_compressed
 from .tenants import stored_deadlines, with_deadlines
 
 if TYPE_CHECKING:
@@ -24,8 +25,13 @@ if TYPE_CHECKING:
 
 _Read = TypeVar("_Read")
 
-#: by key of a study file, the metrics that software decides
+#: by key of a study file, the metrics that may be limited; those of hardware have caps
 LIMITED: Final = {m.key: name for name, m in METRICS.items() if not m.of_hardware}
+
+_NO_FORMS: Final = (
+    "{} is of workloads in compressed forms, and there are none; name one under workloads, such as "
+    "{{compressed: runs/compress-resnet18-digits}}"
+)
 
 _OF_WHICH: Final = ("aggregate", "workload", "weights")
 
@@ -111,6 +117,20 @@ def _wrong_limits(
                 yield Fault(Place(keys=where), message)
 
 
+def _objectives_of_forms(entries: Any) -> Iterator[Fault]:
+    for i, entry in enumerate(listed(entries)):
+        objective = _sound(_objective, entry)
+        if objective and objective.facts.of_forms:
+            yield Fault(Place(keys=(i,)), _NO_FORMS.format(objective.metric))
+
+
+def _limits_of_forms(constraints: Any) -> Iterator[Fault]:
+    given = constraints if isinstance(constraints, dict) else {}
+    for key, metric in LIMITED.items():
+        if key in given and METRICS[metric].of_forms:
+            yield Fault(Place(keys=(key,)), _NO_FORMS.format(metric))
+
+
 def _sound(read: Callable[..., _Read], *entry: Any) -> _Read | None:
     """Return what an entry means, or None if anything is wrong with it."""
     with suppress(EntryError):
@@ -118,8 +138,14 @@ def _sound(read: Callable[..., _Read], *entry: Any) -> _Read | None:
     return None
 
 
-def _for_known(key: Key, wrong: Callable[[Any, Any, Any], Iterable[Fault]]) -> Key:
+def _for_known(
+    key: Key,
+    wrong: Callable[[Any, Any, Any], Iterable[Fault]],
+    of_forms: Callable[[Any], Iterable[Fault]],
+) -> Key:
     """Return a key that also says what is wrong for the study's workloads and tenants.
+
+    ``of_forms`` says it of what only workloads in compressed forms have.
 
     Nothing is said of workloads or tenants that are wrong themselves.
     """
@@ -129,6 +155,8 @@ def _for_known(key: Key, wrong: Callable[[Any, Any, Any], Iterable[Fault]]) -> K
         faults, found = Faults(), None
         if workloads and tenants is not None:
             faults.include(wrong(entry, [w.network for w in workloads], tenants))
+            if not any(is_compressed(workload.reference) for workload in workloads):
+                faults.include(of_forms(entry))
         with collecting(faults):
             found = key.read(entry, beside)
         if faults:
@@ -139,13 +167,15 @@ def _for_known(key: Key, wrong: Callable[[Any, Any, Any], Iterable[Fault]]) -> K
 
 
 #: the key that holds objectives, and one that holds the limits under one metric's key
-OBJECTIVES: Final = _for_known(Key(_read_objectives, _objectives_data), _wrong_objectives)
+OBJECTIVES: Final = _for_known(
+    Key(_read_objectives, _objectives_data), _wrong_objectives, _objectives_of_forms
+)
 LIMITS: Final = Key(_read_limits, _limits_data).silent_if(lambda limits: not limits)
 
 
 def with_sound_limits(key: Key) -> Key:
     """Return a key of a section of limits that also says which are of no workload of the study."""
-    return _for_known(key, _wrong_limits)
+    return _for_known(key, _wrong_limits, _limits_of_forms)
 
 
 def stored_objective_set(config: Mapping[str, Any]) -> ObjectiveSet:
@@ -159,7 +189,7 @@ def stored_objective_set(config: Mapping[str, Any]) -> ObjectiveSet:
     kept = with_deadlines(limits, stored_deadlines(config))
     if "objectives" not in config:
         return ObjectiveSet(limits=kept)
-    return ObjectiveSet(tuple(map(_objective, config["objectives"])), kept)
+    return ObjectiveSet.of(tuple(map(_objective, config["objectives"])), kept)
 
 
 def listed(data: Any) -> Sequence[Any]:

@@ -25,7 +25,7 @@ class StepFigures:
     """What one step came to.
 
     Attributes:
-        method: dense, weights, channels, float16, int8_uncalibrated or int8.
+        method: dense, weights, channels, float16, int8_uncalibrated, int8 or int4.
         level: share that was pruned, or of the bytes that a narrower type saves.
         seed: which model, counted from 0.
         accuracy_percent: on the images to test with.

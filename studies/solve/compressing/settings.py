@@ -11,6 +11,7 @@ METHODS: Final[Mapping[str, tuple[float, ...]]] = {
     "channels": (0.25, 0.5, 0.8, 0.9),
     "float16": (),
     "int8": (),
+    "int4": (),
 }
 
 

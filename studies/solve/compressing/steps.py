@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
 from archloom.evaluators.accuracy import figures_of, load_weights, stored_bytes, to_network
 from archloom.evaluators.accuracy.data import DATASETS, Dataset
 from archloom.evaluators.accuracy.models import build_model
@@ -17,11 +15,11 @@ from archloom.evaluators.accuracy.pruning import (
     without_channels,
 )
 from archloom.evaluators.accuracy.quantization import (
+    calibrated_ranges,
     folded,
     half_state,
-    map_ranges,
     to_float16,
-    to_int8,
+    to_integers,
 )
 from archloom.evaluators.accuracy.training import Recipe, Trainer, accuracy_percent, recipe_for
 from archloom.search import derived_seed
@@ -36,12 +34,11 @@ if TYPE_CHECKING:
     from torch import Tensor
     from torch.fx import GraphModule
 
-#: images that the ranges of int8 are taken from, evenly spaced among those to train on. Assumption:
-#: enough, for minimum and maximum over more of them change little
-CALIBRATION_IMAGES: Final = 256
-
 #: rounded models, and the share of the bytes of float32 that their type saves
-ROUNDED: Final = {"float16": 0.5, "int8_uncalibrated": 0.75, "int8": 0.75}
+ROUNDED: Final = {"float16": 0.5, "int8_uncalibrated": 0.75, "int8": 0.75, "int4": 0.875}
+
+#: bits of weights and maps of those that are integers
+INTEGER_BITS: Final = {"int8_uncalibrated": 8, "int8": 8, "int4": 4}
 
 
 class Steps:
@@ -164,23 +161,18 @@ class Steps:
             model = to_float16(dense)
             state = half_state(model)
         else:
-            model = self._to_int8(dense, calibrated=name == "int8")
+            bits = INTEGER_BITS[name]
+            ranges = None
+            if name != "int8_uncalibrated":
+                ranges = calibrated_ranges(dense, self._data.train)
+            model = to_integers(dense, ranges, ranges is not None, bits, bits)
             state = model.state_dict()
         accuracy = accuracy_percent(model, self._data.test)
         counts = asdict(figures_of(dense, self._data.image))
-        level, size = ROUNDED[name], stored_bytes(state)
+        level, size = ROUNDED[name], stored_bytes(state, INTEGER_BITS.get(name, 8))
         figures = StepFigures(name, level, self._seed, accuracy, None, size, **counts)
         self._view.end()
         return self._end(name, state, figures)
-
-    def _to_int8(self, dense: "GraphModule", calibrated: bool) -> "GraphModule":
-        import torch
-
-        if not calibrated:
-            return to_int8(dense, None, per_channel=False)
-        count = len(self._data.train.labels)
-        chosen = np.linspace(0, count - 1, min(count, CALIBRATION_IMAGES)).astype(np.int64)
-        return to_int8(dense, map_ranges(dense, torch.from_numpy(self._data.train.batch(chosen))))
 
     def _end(self, name: str, state: "Mapping[str, Tensor]", figures: StepFigures) -> StepFigures:
         self._kept.end(name, state, figures)

@@ -7,7 +7,7 @@ from hypothesis import given, settings, strategies as st
 from torch import nn
 
 from archloom.evaluators.accuracy.models import build_model
-from archloom.evaluators.accuracy.pruning import prune_weights
+from archloom.evaluators.accuracy.pruning import prunable_layers, prune_weights
 
 
 def convolutions(model: nn.Module) -> list[nn.Conv2d]:
@@ -43,6 +43,22 @@ def test_equal_weights_go_from_the_first_on_and_zeros_stay() -> None:
     assert model[0].weight.flatten().tolist() == [0.0] * 3 + [0.5] * 5
     prune_weights(model, 0.5)
     assert model[0].weight.flatten().tolist() == [0.0] * 5 + [0.5] * 3
+
+
+def test_a_group_of_layers_is_pruned_as_if_there_were_no_others() -> None:
+    model = build_model("mobilenetv1", (1, 8, 8), 10, width=0.125)
+    names = prunable_layers(model)
+    assert len(names) == len(convolutions(model))
+    before = {name: value.clone() for name, value in model.state_dict().items()}
+    some = names[3:7]
+    masks = prune_weights(model, 0.7, some)
+    assert list(masks) == [f"{name}.weight" for name in some]
+    gone = torch.cat([(model.state_dict()[name] == 0).flatten() for name in masks])
+    kept = torch.cat([before[name].abs().flatten() for name in masks])
+    assert int(gone.sum()) == round(0.7 * len(gone))
+    assert kept[gone].max() <= kept[~gone].min()
+    others = before.keys() - masks.keys()
+    assert all(torch.equal(model.state_dict()[name], before[name]) for name in others)
 
 
 @pytest.mark.parametrize("share", [-0.1, 1.0, float("nan")])

@@ -16,7 +16,7 @@ from archloom.evaluators.accuracy.quantization import (
     half_state,
     map_ranges,
     to_float16,
-    to_int8,
+    to_integers,
 )
 from archloom.evaluators.accuracy.quantization.rounding import Grid, quantized
 
@@ -59,25 +59,28 @@ def convolved(x: Array, weight: Array, stride: int, groups: int) -> Array:
     return out
 
 
-def int8_reference(x: Array, layer: Any, low: float, high: float, per_channel: bool) -> Array:
+def integer_reference(
+    x: Array, layer: Any, low: float, high: float, per_channel: bool, bits: tuple[int, int] = (8, 8)
+) -> Array:
     """Jacob et al. (CVPR 2018) in integers: the int32 sums, and what they stand for."""
     weight = layer.weight.detach().numpy()
     low, high = min(low, 0.0), max(high, 0.0)
-    scale = (high - low) / 255
-    zero = int(np.clip(round(-128 - low / scale), -128, 127))
-    q = np.clip(np.rint(x / np.float32(scale)) + zero, -128, 127).astype(np.int64) - zero
+    most, half = 2 ** (bits[0] - 1) - 1, 2 ** (bits[1] - 1)
+    scale = (high - low) / (2 * half - 1)
+    zero = int(np.clip(round(-half - low / scale), -half, half - 1))
+    q = np.clip(np.rint(x / np.float32(scale)) + zero, -half, half - 1).astype(np.int64) - zero
     largest = np.abs(weight).reshape(len(weight), -1).max(1)
     if not per_channel:
         largest = np.full_like(largest, largest.max())
-    step = (largest / np.float32(127)).astype(np.float32)
+    step = (largest / np.float32(most)).astype(np.float32)
     shape = (-1,) + (1,) * (weight.ndim - 1)
-    w = np.clip(np.rint(weight / step.reshape(shape)), -127, 127).astype(np.int64)
+    w = np.clip(np.rint(weight / step.reshape(shape)), -most, most).astype(np.int64)
     sums = convolved(q, w, layer.stride[0], layer.groups) if weight.ndim == 4 else q @ w.T
     both = step.astype(np.float64) * scale
     bias = np.zeros(len(w)) if layer.bias is None else layer.bias.detach().numpy()
     out_shape = (1, -1, 1, 1)[: sums.ndim]
     whole = sums + np.rint(bias.astype(np.float64) / both).astype(np.int64).reshape(out_shape)
-    assert np.abs(whole).max() < 2**31
+    assert np.abs(whole).max() < (2**31 if max(bits) <= 8 else 2**48)
     return (whole * both.reshape(out_shape)).astype(np.float32)
 
 
@@ -89,32 +92,59 @@ def test_int8_is_integer_arithmetic(stride: int, groups: int, bias: bool, calibr
     model = small(stride, groups, bias)
     images = torch.randn(3, 4, 6, 6, generator=torch.Generator().manual_seed(1)) * 3
     ranges = map_ranges(model, images) if calibrated else None
-    rounded = to_int8(model, ranges, per_channel=calibrated)
+    rounded = to_integers(model, ranges, per_channel=calibrated)
     plain = folded(model)
     conv, linear = plain.get_submodule("0"), plain.get_submodule("4")
     low, high = (float(images.min()), float(images.max())) if calibrated else (-8.0, 8.0)
-    hidden = int8_reference(images.numpy(), conv, low, high, calibrated)
+    hidden = integer_reference(images.numpy(), conv, low, high, calibrated)
     hidden = np.maximum(hidden, 0).reshape(3, -1)
     if ranges is not None:
         assert ranges["0"] == (low, high)
         low, high = ranges["4"]
-    expected = int8_reference(hidden, linear, low, high, calibrated)
+    expected = integer_reference(hidden, linear, low, high, calibrated)
     assert (rounded(images).numpy() == expected).all()
+
+
+@pytest.mark.parametrize("bits", [(4, 4), (4, 8), (2, 16), (16, 16), (8, 3)])
+def test_integers_of_other_widths_are_integer_arithmetic(bits: tuple[int, int]) -> None:
+    model = small(1, 2, True)
+    images = torch.randn(3, 4, 6, 6, generator=torch.Generator().manual_seed(1)) * 3
+    ranges = map_ranges(model, images)
+    rounded = to_integers(model, ranges, True, *bits)
+    plain = folded(model)
+    hidden = integer_reference(images.numpy(), plain.get_submodule("0"), *ranges["0"], True, bits)
+    hidden = np.maximum(hidden, 0).reshape(3, -1)
+    linear = plain.get_submodule("4")
+    expected = integer_reference(hidden, linear, *ranges["4"], True, bits)
+    assert (rounded(images).numpy() == expected).all()
+    # a weight of 4 bits takes half a byte
+    state = {name: v for name, v in rounded.state_dict().items() if name == "0.weight"}
+    if bits[0] <= 8:
+        assert stored_bytes(state, bits[0]) == -(-state["0.weight"].numel() * bits[0] // 8)
+
+
+@pytest.mark.parametrize("bits", [1, 17])
+def test_other_widths_are_refused(bits: int) -> None:
+    with pytest.raises(ValueError, match=f"2 to 16 bits, got {bits}"):
+        to_integers(small(1, 1, True), None, True, 8, bits)
 
 
 @given(
     low=st.floats(-100, 100, width=32),
     span=st.floats(0, 200, width=32),
     seed=st.integers(0, 99),
+    bits=st.integers(2, 16),
 )
-def test_a_grid_holds_zero_and_rounds_to_the_nearest(low: float, span: float, seed: int) -> None:
-    grid = Grid.of_range(low, low + span)
+def test_a_grid_holds_zero_and_rounds_to_the_nearest(
+    low: float, span: float, seed: int, bits: int
+) -> None:
+    grid = Grid.of_range(low, low + span, bits)
     values = np.random.default_rng(seed).uniform(min(low, 0), max(low + span, 0), 50)
     tensor = torch.from_numpy(values)
     integers = quantized(tensor, grid).numpy()
     assert quantized(torch.zeros(1), grid).item() == grid.zero
-    assert integers.min() >= -128
-    assert integers.max() <= 127
+    assert integers.min() >= -(2 ** (bits - 1))
+    assert integers.max() < 2 ** (bits - 1)
     # the zero point is rounded too, so that an end may lie half a step outside
     assert np.abs((integers - grid.zero) * grid.scale - values).max() <= grid.scale * 1.0001
 
@@ -122,13 +152,13 @@ def test_a_grid_holds_zero_and_rounds_to_the_nearest(low: float, span: float, se
 def test_int8_keeps_its_weights_in_a_byte_and_reads_them_again() -> None:
     model = build_model("densenet161", (1, 8, 8), 10, width=0.125).eval()
     images = torch.randn(4, 1, 8, 8)
-    rounded = to_int8(model, map_ranges(model, images))
+    rounded = to_integers(model, map_ranges(model, images))
     state = rounded.state_dict()
     assert state["features.conv0.weight"].dtype == torch.int8
     assert state["features.conv0.bias"].dtype == torch.int32
     dense = folded(model).state_dict()
     assert 0.25 < stored_bytes(state) / stored_bytes(dense) < 0.4
-    again = to_int8(model)
+    again = to_integers(model)
     again.load_state_dict(state)
     assert torch.equal(again(images), rounded(images))
 
