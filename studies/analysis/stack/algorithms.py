@@ -63,9 +63,9 @@ def _favourite(
             continue
         answer = False if favourite not in best else True if len(best) == 1 else None
         wins[next(iter(best)) if len(best) == 1 else "not resolved"] += 1
-        where = f"{pick.name}, {state_name(tuned)}" if state else ""
+        place = f"{pick.name}, {state_name(tuned)}" if state else ""
         shown = _against_next(points, favourite)
-        cases.append(Case(pick.point.model, where, answer, shown))
+        cases.append(Case(pick.point.model, place, answer, shown))
     counts = ", ".join(f"{algorithm} {count}" for algorithm, count in wins.most_common())
     note = f"Fastest: {counts}; {word} over the fastest other one" if wins else ""
     return by_cases(f"{where}, {word} is the fastest", cases, evidence=note)

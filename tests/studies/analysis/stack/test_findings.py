@@ -164,6 +164,11 @@ def test_one_model_shows_nothing_general() -> None:
     assert shown.figure == "models with such cases: 1, 2 at least are needed"
 
 
+def test_claims_say_what_is_claimed_and_no_case() -> None:
+    assert found("VII", Rules()).parts[0].claim == "tuned and dense, spatial pack is the fastest"
+    assert found("IX", Rules()).parts[0].claim == "with pruned weights, GEMM is the fastest"
+
+
 def test_eight_and_thirteen_need_other_machines() -> None:
     for number in ("VIII", "XIII"):
         finding = found(number, Rules())
