@@ -255,7 +255,7 @@ def gains(record: StackRecord) -> "Figure":
             )
     apply_style(figure, "expected speed-up: fewer MACs, fewer bits", "achieved speed-up over dense")
     figure.update_xaxes(**plots.log_axis([gain.expected for gain in found]))
-    figure.update_yaxes(**plots.log_axis([gain.achieved.value for gain in found]))
+    figure.update_yaxes(**plots.log_axis(edges))
     return figure
 
 

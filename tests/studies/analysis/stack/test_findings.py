@@ -8,6 +8,7 @@ from archloom.studies.analysis.stack import Verdict, judge
 from archloom.studies.analysis.stack.findings import Finding
 
 from ....cases.stack_records import (
+    ALGORITHMS,
     MANY,
     NO_KERNEL,
     NOISY,
@@ -162,6 +163,34 @@ def test_one_model_shows_nothing_general() -> None:
     assert told == set()
     shown = found("X", Rules(times=fast, models=("small",))).parts[0]
     assert shown.figure == "models with such cases: 1, 2 at least are needed"
+
+
+def test_an_algorithm_that_was_not_asked_for_may_be_the_fastest() -> None:
+    fast = times(tuned_spatial_pack=0.5, gemm=0.5)
+    for lacking in ("direct", "gemm", "spatial_pack"):
+        rules = Rules(times=fast, algorithms=tuple(n for n in ALGORITHMS if n != lacking))
+        assert found("VII", rules).verdict is UNTOLD
+    without = Rules(times=fast, algorithms=("direct", "gemm"))
+    assert found("IX", without).verdict is HOLDS
+    assert found("IX", replace(without, algorithms=("gemm", "spatial_pack"))).verdict is UNTOLD
+    # one that is slower than another is not the fastest, whatever is left out
+    slow = Rules(times=times(tuned_direct=0.5), algorithms=("direct", "spatial_pack"))
+    assert found("VII", slow).verdict is FAILS
+
+
+def test_models_that_no_kernel_runs_are_no_cases() -> None:
+    def rule(model: str, compression: str, name: str, tuned: bool) -> float | str:
+        time = times(tuned_spatial_pack=0.5, gemm=0.4)(model, compression, name, tuned)
+        return "no_whole_network" if model in ("small", "middle") else time
+
+    for number in ("VII", "IX"):
+        assert found(number, Rules(times=rule)).verdict is not UNTOLD
+        assert "small" not in found(number, Rules(times=rule)).parts[0].evidence
+
+
+def test_claims_say_what_is_claimed_and_no_case() -> None:
+    assert found("VII", Rules()).parts[0].claim == "tuned and dense, spatial pack is the fastest"
+    assert found("IX", Rules()).parts[0].claim == "with pruned weights, GEMM is the fastest"
 
 
 def test_eight_and_thirteen_need_other_machines() -> None:
