@@ -161,14 +161,16 @@ def show(
     """
     from archloom.studies.storage import is_stack, read_header
 
-    from .study import show_stack, show_trial
-
     if is_stack(study):
+        from .study import show_stack
+
         show_stack(study, trial, as_json, new_console())
     elif trial is None:
         read_header(study)
         raise UserError(f"say which trial of {study}: its number, or baseline")
     else:
+        from .study import show_trial
+
         show_trial(study, trial, as_json, new_console())
 
 
@@ -177,9 +179,14 @@ def status(study: Study, as_json: AsJson = False) -> None:
     """Say how far a study is, who works on it, what runs and what failed; from any shell."""
     from archloom.studies.storage import is_stack
 
-    from .study import show_stack_status, show_status
+    if is_stack(study):
+        from .study import show_stack_status
 
-    (show_stack_status if is_stack(study) else show_status)(study, as_json, new_console())
+        show_stack_status(study, as_json, new_console())
+    else:
+        from .study import show_status
+
+        show_status(study, as_json, new_console())
 
 
 @app.command_of(epilog="Example: archloom report runs/quickstart")
@@ -191,15 +198,16 @@ def report(
     ] = None,
 ) -> None:
     """Write a study's report: one HTML file that works offline, and a picture of it."""
-    from archloom.studies.engine.progress import ProgressView
-    from archloom.studies.rendering.report import write_report
     from archloom.studies.storage import is_stack
 
-    from .study import report_stack
-
     if is_stack(study):
+        from .study import report_stack
+
         echo(report_stack(study, pick, out))
         return
+    from archloom.studies.engine.progress import ProgressView
+    from archloom.studies.rendering.report import write_report
+
     # what is printed are the paths; progress goes beside them
     with ProgressView(new_console(stderr=True)) as view:
         paths = write_report(study, pick, view, out)

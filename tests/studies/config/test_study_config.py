@@ -6,9 +6,10 @@ from archloom.search.software.search import SoftwareSettings
 from archloom.space.networks.registry import network
 from archloom.space.workload.network_json import write_network
 from archloom.studies.config import study_config as module
-from archloom.studies.config.errors import ConfigError
+from archloom.studies.config.errors import ConfigError, kind_of
 from archloom.studies.config.study_config import Software, load_config, parse_stored, space_text
 from archloom.studies.errors import UserError
+from archloom.studies.solve.stack.settings import load_stack
 
 from ...cases.studies import TINY, write_study
 
@@ -179,6 +180,9 @@ def test_software_section_sets_what_the_software_search_has() -> None:
 
 def test_shipped_studies_are_valid() -> None:
     shipped = sorted(Path(module.__file__).parents[1].glob("*.yaml"))
-    assert [path.stem for path in shipped] == ["quickstart"]
-    for path in shipped:
-        assert load_config(path).name == path.stem
+    assert {path.stem: kind_of(path) for path in shipped} == {
+        "quickstart": None,
+        "stack_digits": "stack",
+    }
+    assert load_config(shipped[0]).name == "quickstart"
+    assert load_stack(shipped[1]).name == "stack_digits"
