@@ -54,7 +54,7 @@ def fastest(rows: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 def main(asked: Wanted, folder: Path, again: bool) -> None:
     machine = this_machine(1)
-    memory = Memory(folder, asked, machine.record)
+    memory = Memory(folder, asked.record, machine.record)
     try:
         with ProgressView(new_console(stderr=True)) as view, Worker(1) as worker:
             plan = Plan(cores=machine.cores)

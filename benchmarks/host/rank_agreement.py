@@ -123,7 +123,7 @@ def measure(folder: Path, layers: int | None, trials: int) -> None:
     variants = tuple(Variant(name) for name in COMPILED)
     asked = Wanted("cifar10", None, dict(islice(found.items(), layers)), variants, Effort(trials))
     machine = this_machine(1)
-    memory = Memory(folder, asked, machine.record)
+    memory = Memory(folder, asked.record, machine.record)
     try:
         with ProgressView(new_console(stderr=True)) as view, Worker(1) as worker:
             Campaign(asked, memory, worker, view, Plan(cores=machine.cores)).run()

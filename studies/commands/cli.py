@@ -37,14 +37,7 @@ from .options import (
 from .published import REPRODUCE_EXAMPLES, reproduce
 from .schedule import SCHEDULE_EXAMPLES, schedule
 from .serve import SERVE_EXAMPLES, serve
-from .study import (
-    COPY_EXAMPLES,
-    RESUME_EXAMPLE,
-    RUN_EXAMPLE,
-    copy,
-    resume_,
-    run_,
-)
+from .study import COPY_EXAMPLES, RESUME_EXAMPLE, RUN_EXAMPLE, copy, resume_, run_
 from .weave import WEAVE_EXAMPLES, weave
 
 app = App(

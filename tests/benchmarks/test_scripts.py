@@ -74,7 +74,11 @@ RUNS: Final = {
     ],
     "hardware/optimizer_cost": ["--optimizers random --seeds 1 --marks 8"],
     "host/against_onednn": ["--networks vgg16_cifar10 --layers 1 --trials 1 --out runs"],
-    "host/rank_agreement": ["--most 60 --plot ranks.png"],
+    "host/rank_agreement": [
+        "--most 60 --plot ranks.png",
+        "--measure times --layers 1 --trials 1",
+        "--read times",
+    ],
     "mapping/bounds_gap": ["--evaluations 64 --seeds 1 --designs 1 --layers 2"],
     "mapping/exact_mapping": ["cases.jsonl --objective energy"],
     "mapping/imperfect_factors": [

@@ -159,7 +159,7 @@ def test_leakage_does_not_follow_the_clock_and_the_rest_does():
     [
         ({"technology": "cacti_54nm"}, "did you mean .*cacti_45nm"),
         ({"dram": "hbm4"}, "did you mean hbm"),
-        ({"word_bits": 4}, "words of 4 bits"),
+        ({"word_bits": 3}, "words of 3 bits"),
     ],
 )
 def test_what_the_table_does_not_have_is_refused(change, message):

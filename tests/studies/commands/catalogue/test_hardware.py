@@ -194,7 +194,7 @@ MISTAKES = [
     (["eyeriss", "--technology", "n16nm"], "--technology: 'n16nm' is not known; did you mean"),
     (["eyeriss", "--word-bits", "12"], "--word-bits: level glb: 12-bit words do not fill"),
     (["eyeriss", "--word-bits", "-8"], "--word-bits: word_bits must be at least 1, got -8"),
-    (["eyeriss", "--word-bits", "4"], "eyeriss: multiply_um2: words of 4 bits are outside"),
+    (["eyeriss", "--word-bits", "4"], "eyeriss: multiply_pj: words of 4 bits are outside"),
     (["casco_edge"], "casco_edge: --set pe_x=... is missing; its values: 4, 7, 8"),
 ]
 

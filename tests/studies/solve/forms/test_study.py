@@ -16,7 +16,7 @@ from archloom.search.software.search import SoftwareTask, advance
 from archloom.space.design_space.compression.forms import CompressedForms, Widths
 from archloom.space.design_space.compression.forms_json import forms_from_text
 from archloom.space.hardware.hardware import Hardware
-from archloom.studies.cli import app
+from archloom.studies.commands.cli import app
 from archloom.studies.engine.study import prepare, stored_config
 from archloom.studies.errors import UserError
 from archloom.studies.storage.header import read_header
