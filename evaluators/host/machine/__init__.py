@@ -2,7 +2,8 @@
 
 ``facts.py`` names processor, flags, libraries and load, and pins cores. ``caches.py`` reads their
 sizes, ``probe.py`` measures rates of memories and multipliers in a process of its own, ``rates.py``
-what mapping of that hardware a schedule of a kernel is.
+keeps them, and ``template.py`` makes hardware of the model of them. ``loop_nests.py`` says what
+mapping of that hardware a schedule of a kernel is, and ``expectation.py`` how long it should take.
 """
 
 from typing import TYPE_CHECKING
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
         too_busy as too_busy,
         usable_cores as usable_cores,
     )
-    from .host_template import host_template as host_template, kept_template as kept_template
     from .rates import HostError as HostError, measured_rates as measured_rates
+    from .template import host_template as host_template, kept_template as kept_template
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

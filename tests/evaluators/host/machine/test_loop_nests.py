@@ -7,14 +7,14 @@ import pytest
 
 from archloom.evaluators.host.kernel import KernelSpec
 from archloom.evaluators.host.machine.expectation import predicted, warm
-from archloom.evaluators.host.machine.host_template import host_template
 from archloom.evaluators.host.machine.loop_nests import loop_nest, mapping_of
+from archloom.evaluators.host.machine.template import host_template
 from archloom.evaluators.host.schedules import Direct, Gemm, Library, SpatialPack, Untuned, curated
 from archloom.evaluators.host.shape import read_shape
 from archloom.space.hardware import Hardware
 from archloom.space.workload import DIMS, C, G, K, P, Q, R, S
 
-from .test_host_template import built, rates
+from .test_template import built, rates
 
 SHAPES = (
     "64x32x32:64:3x3,activation=relu",

@@ -6,8 +6,8 @@ import pytest
 
 from archloom.evaluators.hardware import access_costs
 from archloom.evaluators.host.machine.facts import this_machine
-from archloom.evaluators.host.machine.host_template import host_template
 from archloom.evaluators.host.machine.rates import LevelRates, Rates
+from archloom.evaluators.host.machine.template import host_template
 from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.hardware import Hardware
 
