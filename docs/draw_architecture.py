@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from docs.made_parts import with_parts
 from tests.source_tree import LAYERS, ROOT, module_name, package_name, packages, sources, targets
 
 PAGE = ROOT / "docs" / "architecture.md"
@@ -107,18 +108,10 @@ def summary(folder: Path) -> str:
 
 
 def page(text: str) -> str:
-    """Return the page with its made parts replaced by what the source gives now.
-
-    Each stands between ``<!-- NAME -->`` and ``<!-- end of NAME -->``.
-    """
+    """Return the page with its made parts replaced by what the source gives now."""
     order = sorted(packages(), key=lambda f: (LAYERS.index(f.relative_to(ROOT).parts[0]), f))
     made = {"picture": picture(reduced(arrows())), "packages": package_list(order)}
-    for name, part in made.items():
-        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        before, _, rest = text.partition(begin)
-        after = rest.partition(end)[2]
-        text = f"{before}{begin}\n{part}\n{end}{after}"
-    return text
+    return with_parts(text, made)
 
 
 if __name__ == "__main__":

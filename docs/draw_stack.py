@@ -12,8 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from archloom.studies.analysis.stack import Point, StackRecord, elbow_level, judge, read_record
+from archloom.studies.analysis.stack import Point, StackRecord, is_elbow, judge, read_record
 from archloom.studies.rendering.stack import verdict_rows
+
+from .made_parts import with_parts
 
 FOLDER = Path(__file__).parent
 PAGE, KEPT = FOLDER / "stack.md", FOLDER / "stack_digits.json.gz"
@@ -34,10 +36,7 @@ def kept() -> dict[str, Any]:
 
 
 def page(text: str, results: Mapping[str, Any]) -> str:
-    """Return the page with its tables made again.
-
-    Each stands between ``<!-- NAME -->`` and ``<!-- end of NAME -->``.
-    """
+    """Return the page with its tables made again."""
     record = read_record(results)
     heads = ["", "observation of DLAS", "rests there on", "here", "what decides here"]
     tables = {
@@ -47,12 +46,7 @@ def page(text: str, results: Mapping[str, Any]) -> str:
             model_rows(record),
         ),
     }
-    for name, table in tables.items():
-        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
-        before, _, rest = text.partition(begin)
-        after = rest.partition(end)[2]
-        text = f"{before}{begin}\n{table}\n{end}{after}"
-    return text
+    return with_parts(text, tables)
 
 
 def markdown(heads: Sequence[str], rows: Iterator[list[str]]) -> str:
@@ -63,23 +57,18 @@ def markdown(heads: Sequence[str], rows: Iterator[list[str]]) -> str:
 
 def model_rows(record: StackRecord) -> Iterator[list[str]]:
     """Yield what a compressed model keeps, and its fastest times."""
-    for model in record.models:
-        for compression in record.compressions:
-            points = record.of(model, compression)
-            if not points:
-                continue
-            point = points[0]
-            elbow = point.level == elbow_level(record, model, point.method)
-            mark = " (elbow)" if point.method in ("weights", "channels") and elbow else ""
-            accuracy = point.accuracy_percent
-            yield [
-                f"`{model}`",
-                f"{compression}{mark}",
-                "" if accuracy is None else f"{accuracy:.2f}",
-                f"{point.stored_bytes / 1e3:,.1f}",
-                f"{point.nonzero_macs / 1e6:.3f}",
-                *(least(points, tuned) for tuned in (False, True)),
-            ]
+    for point in record.compressed():
+        mark = " (elbow)" if is_elbow(record, point) else ""
+        accuracy = point.accuracy_percent
+        points = record.of(point.model, point.compression)
+        yield [
+            f"`{point.model}`",
+            f"{point.compression}{mark}",
+            "" if accuracy is None else f"{accuracy:.2f}",
+            f"{point.stored_bytes / 1e3:,.1f}",
+            f"{point.nonzero_macs / 1e6:.3f}",
+            *(least(points, tuned) for tuned in (False, True)),
+        ]
 
 
 def least(points: Sequence[Point], tuned: bool) -> str:

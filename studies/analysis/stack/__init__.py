@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .choice import elbow_level as elbow_level
+    from .choice import elbow_level as elbow_level, is_elbow as is_elbow
     from .findings import Finding as Finding, judge as judge
     from .gains import speed_ups as speed_ups
     from .parts import Part as Part, Verdict as Verdict

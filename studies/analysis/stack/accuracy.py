@@ -32,14 +32,12 @@ def correlations(record: StackRecord) -> tuple[Part, ...]:
     """
     tuned = record.states[-1] if record.states else False
     found: list[tuple[float, float, float]] = []
-    for model in record.models:
-        for compression in record.compressions:
-            points = record.of(model, compression)
-            if not points or points[0].accuracy_percent is None:
-                continue
-            time = fastest(record, points[0], tuned)
-            if time is not None and not time.at_most:
-                found.append((points[0].nonzero_macs, points[0].accuracy_percent, time.us))
+    for point in record.compressed():
+        if point.accuracy_percent is None:
+            continue
+        time = fastest(record, point, tuned)
+        if time is not None and not time.at_most:
+            found.append((point.nonzero_macs, point.accuracy_percent, time.us))
     macs, accuracies, times = zip(*found, strict=True) if found else ((), (), ())
     return (
         _weak("MACs left and accuracy", macs, accuracies),

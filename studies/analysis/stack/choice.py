@@ -8,7 +8,7 @@ from archloom.evaluators.accuracy import LevelAccuracy, elbow_of
 from archloom.evaluators.host import COMPILED
 
 from .intervals import REFUSED, Time
-from .record import Point, StackRecord
+from .record import PRUNED, Point, StackRecord
 
 #: the paper's three algorithms (DLAS, section 4.3); rows of others are shown, and decide nothing
 ALGORITHMS: Final = COMPILED
@@ -47,6 +47,11 @@ def elbow_level(record: StackRecord, model: str, method: str) -> float | None:
     ]
     found = elbow_of(dense.accuracies_percent, levels, TOLERANCE_POINTS)
     return None if found is None else found.level
+
+
+def is_elbow(record: StackRecord, point: Point) -> bool:
+    """Return whether a point has the level of its model's elbow."""
+    return point.method in PRUNED and point.level == elbow_level(record, point.model, point.method)
 
 
 def chosen(record: StackRecord, model: str, method: str) -> Chosen | None:

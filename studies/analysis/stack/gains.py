@@ -55,10 +55,8 @@ def _expected(record: StackRecord, point: Point) -> float | None:
 
 def speed_ups(record: StackRecord) -> Iterator[SpeedUp]:
     """Yield those of all compressed models, untuned and tuned."""
-    for model in record.models:
-        for compression in record.compressions:
-            points = record.of(model, compression)
-            for tuned in record.states if points else ():
-                found = speed_up(record, points[0], tuned)
-                if found is not None:
-                    yield found
+    for point in record.compressed():
+        for tuned in record.states:
+            found = speed_up(record, point, tuned)
+            if found is not None:
+                yield found

@@ -1,6 +1,6 @@
 """Results of a study across the stack as values: points, what was timed and what was refused."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -111,6 +111,12 @@ class StackRecord:
     def of(self, model: str, compression: str) -> list[Point]:
         """Return the points of a compressed model; none if the study has it not."""
         return self._places.get((model, compression), [])
+
+    def compressed(self) -> Iterator[Point]:
+        """Yield one point of each compressed model, in the order of the axes."""
+        for model in self.models:
+            for compression in self.compressions:
+                yield from self.of(model, compression)[:1]
 
     def at(self, model: str, compression: str, algorithm: str, tuned: bool) -> Point | None:
         """Return a point; None if the study has it not."""

@@ -69,6 +69,11 @@ def _overview(record: StackRecord, results: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def _chapter(title: str, *cards: str) -> list[str]:
+    """Return a heading with cards below one another."""
+    return [f"<h2>{title}</h2>", *(f'<div class="wide">{one}</div>' for one in cards)]
+
+
 def _accuracy(record: StackRecord) -> list[str]:
     curves = card(
         "Accuracy against compression",
@@ -77,11 +82,7 @@ def _accuracy(record: StackRecord) -> list[str]:
         plot(plots.accuracy_curves(record), "accuracy"),
     )
     listed = card("", "", fold("All compressed models", tables.compressed_models(record)))
-    return [
-        "<h2>Accuracy</h2>",
-        f'<div class="wide">{curves}</div>',
-        f'<div class="wide">{listed}</div>',
-    ]
+    return _chapter("Accuracy", curves, listed)
 
 
 def _times(record: StackRecord) -> list[str]:
@@ -110,11 +111,7 @@ def _gains(record: StackRecord) -> list[str]:
     )
     drawn = card("Achieved against expected", note, plot(plots.gains(record), "gains"))
     listed = card("", "", fold("All speed-ups", tables.all_gains(record)))
-    return [
-        "<h2>Expected and achieved speed-up</h2>",
-        f'<div class="wide">{drawn}</div>',
-        f'<div class="wide">{listed}</div>',
-    ]
+    return _chapter("Expected and achieved speed-up", drawn, listed)
 
 
 def _front(record: StackRecord) -> list[str]:
@@ -124,8 +121,4 @@ def _front(record: StackRecord) -> list[str]:
     )
     drawn = card("Accuracy, time, size", note, plot(plots.front(record), "front"))
     members = card("", "", fold("Points of the front", tables.front_members(record)))
-    return [
-        "<h2>Front</h2>",
-        f'<div class="wide">{drawn}</div>',
-        f'<div class="wide">{members}</div>',
-    ]
+    return _chapter("Front", drawn, members)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from archloom.studies.analysis.stack import StackRecord, elbow_level, speed_ups
+from archloom.studies.analysis.stack import StackRecord, is_elbow, speed_ups
 
 from ..html import Cell, fold, table
 from .words import algorithm_name
@@ -57,28 +57,20 @@ def compressed_models(record: StackRecord) -> str:
         "M MACs left",
         "elbow",
     ]
-    rows: list[list[Cell]] = []
-    for model in record.models:
-        for compression in record.compressions:
-            points = record.of(model, compression)
-            if not points:
-                continue
-            point = points[0]
-            pruned = point.method in ("weights", "channels")
-            elbow = pruned and elbow_level(record, model, point.method) == point.level
-            rows.append(
-                [
-                    model,
-                    compression,
-                    _percent(point.accuracy_percent),
-                    ", ".join(f"{seed:.2f}" for seed in point.accuracies_percent),
-                    _percent(point.before_percent),
-                    point.stored_bytes / 1e3,
-                    point.nonzero_params,
-                    point.nonzero_macs / 1e6,
-                    "elbow" if elbow else "",
-                ]
-            )
+    rows: list[list[Cell]] = [
+        [
+            point.model,
+            point.compression,
+            _percent(point.accuracy_percent),
+            ", ".join(f"{seed:.2f}" for seed in point.accuracies_percent),
+            _percent(point.before_percent),
+            point.stored_bytes / 1e3,
+            point.nonzero_params,
+            point.nonzero_macs / 1e6,
+            "elbow" if is_elbow(record, point) else "",
+        ]
+        for point in record.compressed()
+    ]
     return table(heads, rows)
 
 
