@@ -6,7 +6,6 @@ the journal.
 """
 
 import atexit
-import ctypes
 import os
 import signal
 import sys
@@ -16,6 +15,7 @@ from types import FrameType
 from typing import Final
 
 from archloom.studies.config import Location, argument
+from archloom.studies.engine import end_with
 from archloom.studies.storage import journal_size
 
 from ...errors import TroubleError
@@ -25,9 +25,6 @@ WAITS_S: Final = (1, 5, 20)
 
 #: what a user sends: whoever sends one of these wants the work to end
 _STOPPING: Final = (signal.SIGINT, signal.SIGTERM)
-
-#: prctl's option (linux/prctl.h): the signal that a process gets when its parent ends
-_PARENT_DEATH_SIGNAL: Final = 1
 
 
 def supervised(
@@ -93,9 +90,7 @@ def _size(location: Location) -> int:
 
 def _begin_child(watched: int) -> None:
     """Tell the other process when this one ends by itself, and end when that one does."""
-    parent = os.getppid()
-    ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
-    if os.getppid() != parent:
+    if not end_with(os.getppid()):
         os._exit(1)
     # a terminal sends Ctrl-C to all processes of a group; this one gets it from the other
     os.setpgid(0, 0)

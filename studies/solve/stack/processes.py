@@ -1,6 +1,5 @@
 """Jobs of training in processes of their own: as many at a time as there are cores."""
 
-import ctypes
 import multiprocessing
 import os
 import signal
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from archloom.studies.config import Reading
+from archloom.studies.engine import end_with
 from archloom.studies.engine.progress import Unwatched, Watch
 from archloom.studies.solve.compressing import StepFigures
 
@@ -24,9 +24,6 @@ _LOOK_S: Final = 0.2
 
 #: seconds that a process may take to end by itself
 _END_S: Final = 20.0
-
-#: prctl's option (linux/prctl.h): the signal that a process gets when its parent ends
-_PARENT_DEATH_SIGNAL: Final = 1
 
 Found = dict[tuple[str, int], list[StepFigures]]
 
@@ -149,7 +146,9 @@ class _Told(Unwatched):
 
 def _serve(connection: "Connection[Any, Any]", settings: dict[str, Any], folder: Path) -> None:
     """Do jobs until the parent ends."""
-    ctypes.CDLL(None).prctl(_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    parent = multiprocessing.parent_process()
+    if parent is None or parent.pid is None or not end_with(parent.pid):
+        return
     # Ctrl-C is for the parent
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     config, told = StackConfig.read(settings, Reading()), _Told(connection)
