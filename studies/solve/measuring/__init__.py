@@ -11,7 +11,7 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .campaign import PASSING as PASSING, Campaign as Campaign
     from .memory import Memory as Memory, try_event as try_event
-    from .rows import failure_record as failure_record
+    from .rows import status_record as status_record
     from .wanted import (
         Variant as Variant,
         Wanted as Wanted,

@@ -95,15 +95,8 @@ def best(
 
 def timed_row(label: str, variant: Variant, tuned: bool, timing: Timing) -> Row:
     """Return a row with a time; one that is too noisy says so and is compared with nothing."""
-    noisy = timing.refusal
-    return {
-        "kernel": label,
-        **asdict(variant),
-        "tuned": tuned,
-        "status": "refused" if noisy else "timed",
-        "reason": failure_record(noisy) if noisy else None,
-        **timing.record,
-    }
+    about = {"kernel": label, **asdict(variant), "tuned": tuned}
+    return {**about, **status_record(timing.refusal), **timing.record}
 
 
 def refused(label: str, variant: Variant, tuned: bool, reason: Row) -> Row:
@@ -118,6 +111,14 @@ def comparison(timing: Timing, other: Candidate | None, measured: Measured) -> R
         return None
     found = ratio(timing, measured.timings[other.name])
     return {"ratio": found.value, "noise": found.noise, "resolved": found.resolved}
+
+
+def status_record(why: Infeasible | Failed | None) -> Row:
+    """Return whether there is a time, or why not, as JSON."""
+    return {
+        "status": "timed" if why is None else "refused",
+        "reason": None if why is None else failure_record(why),
+    }
 
 
 def failure_record(why: Infeasible | Failed) -> Row:

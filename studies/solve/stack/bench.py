@@ -24,7 +24,7 @@ from archloom.evaluators.host import (
 from archloom.evaluators.host.worker import Failed, Prepare, PrepareNetwork
 from archloom.space import Infeasible
 from archloom.studies.engine.progress import Stages
-from archloom.studies.solve.measuring import Memory, failure_record
+from archloom.studies.solve.measuring import Memory, status_record
 from archloom.studies.storage import Event
 
 from .crew import Crew
@@ -91,7 +91,7 @@ class Bench:
         missing = {point: self._networks.missing(point) for point in points}
         able = [point for point, why in missing.items() if why is None]
         self._memory.add_together(
-            {"kind": "point", "name": str(point), **_refused(failure_record(why))}
+            {"kind": "point", "name": str(point), **status_record(why)}
             for point, why in missing.items()
             if why is not None and self.point(point) is None
         )
@@ -217,7 +217,8 @@ class Bench:
             chain = self._chain(point)
             if isinstance(chain, str):
                 text = f"{chain} has no kernel that runs"
-                events[point] = _refused({"reason": "no_kernel", "text": text})
+                reason = {"reason": "no_kernel", "text": text}
+                events[point] = {"status": "refused", "reason": reason}
             else:
                 home = self._crew.home(_group(point))
                 wishes.setdefault(home, []).append(PrepareNetwork(str(point), chain))
@@ -291,11 +292,10 @@ def _row(found: Timing | Failed | Infeasible, schedule: Schedule) -> Row:
     """Return the row of a kernel; one that ran, if too noisily, has its schedule."""
     if not isinstance(found, Timing):
         ran = {} if isinstance(found, Failed) else {"schedule": schedule_record(schedule)}
-        return {**_refused(failure_record(found)), **ran}
-    noisy, (low, high) = found.refusal, found.quartiles_us
+        return {**status_record(found), **ran}
+    low, high = found.quartiles_us
     return {
-        "status": "refused" if noisy else "timed",
-        "reason": failure_record(noisy) if noisy else None,
+        **status_record(found.refusal),
         "schedule": schedule_record(schedule),
         "median_us": found.median_us,
         "low_us": low,
@@ -309,18 +309,13 @@ def _time(found: Timing | Failed | Infeasible) -> Row:
     why = found if not isinstance(found, Timing) else found.refusal
     if why is not None or not isinstance(found, Timing):
         assert why is not None, "what has no timing has a reason"
-        return _refused(failure_record(why))
+        return status_record(why)
     low, high = found.quartiles_us
     return {
-        "status": "timed",
-        "reason": None,
+        **status_record(None),
         "time_us": found.median_us,
         "low_us": low,
         "high_us": high,
         "noise": found.noise,
         "blocks_us": [block.middle for block in found.blocks],
     }
-
-
-def _refused(reason: Row) -> Row:
-    return {"status": "refused", "reason": reason}

@@ -10,7 +10,7 @@ from archloom.evaluators.host import ConvShape
 from archloom.search import non_dominated
 from archloom.space import Infeasible
 from archloom.studies.solve.compressing import StepFigures
-from archloom.studies.solve.measuring import failure_record
+from archloom.studies.solve.measuring import status_record
 
 from .bench import Bench, Row
 from .compression import Compression
@@ -179,7 +179,7 @@ def _layer(
 def _row(why: Infeasible | None, kernels: Sequence[Kernel], tuned: bool, bench: Bench) -> Row:
     """Return the row of a shape; of layers with weights of their own, the mean of theirs."""
     if why is not None:
-        return {"status": "refused", "reason": failure_record(why)}
+        return status_record(why)
     rows = [row for kernel in dict.fromkeys(kernels) if (row := bench.kernel(kernel, tuned))]
     found = [{k: v for k, v in row.items() if k not in ("kind", "name")} for row in rows]
     refused = next((row for row in found if row["status"] != "timed"), None)
