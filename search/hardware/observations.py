@@ -6,7 +6,6 @@ The order is that of NSGA-II (Deb et al., "A fast and elitist multiobjective gen
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 from typing import Final
 
 import numpy as np
@@ -128,7 +127,8 @@ class ObservedTrials:
         front = [self.results[i].values for i in self.front_rows()]
         if len(self._excluded) > _MOST_EXCLUDED:
             self._excluded.clear()
-        digests = {c.key: _digest(c.key) for c in candidates}
+        # 63 bits stand for a design, in a quarter of the memory of its key
+        digests = {c.key: derived_seed(c.key) for c in candidates}
         rest = [c for c in candidates if digests[c.key] not in self._excluded]
         excluded = dominated_by(front, [c.values for c in rest])
         excluded |= np.array([any(e > 0 for e in c.least_excess) for c in rest], np.bool_)
@@ -138,11 +138,6 @@ class ObservedTrials:
     def front(self) -> list[Candidate]:
         """Return the designs of :meth:`front_rows`."""
         return [self.results[i].candidate for i in self.front_rows()]
-
-
-def _digest(key: str) -> int:
-    """Return 64 bits that stand for a design, in a quarter of the memory of its key."""
-    return int.from_bytes(blake2b(key.encode(), digest_size=8).digest(), "little")
 
 
 class ObservingOptimizer:
