@@ -5,13 +5,15 @@ searched into a directory.
 """
 
 import os
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import product
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import pytest
 
@@ -20,7 +22,7 @@ from archloom.studies.storage.parts import BASELINE_FILE, CERTIFICATE, TRIALS, V
 from archloom.studies.storage.reading import read_part
 
 from ...cases.postgres import Server
-from ...cases.ray_cluster import free_port, until
+from ...cases.ray_cluster import PATIENCE_S, free_port
 from ...cases.studies import TINY, archloom, write_study
 from ...cases.sweeps import sweep
 
@@ -52,6 +54,11 @@ SAMPLE: Final = (
     ("inline", "database", "synchronous"),
     ("one node", "directory", "asynchronous"),
 )
+#: how often a node is started before the tests give up
+STARTS: Final = 3
+
+Node: TypeAlias = "subprocess.Popen[bytes]"
+
 RESULTS: Final = (TRIALS, BASELINE_FILE, CERTIFICATE, VALIDATION)
 
 
@@ -86,25 +93,53 @@ def nodes(count: int, folder: Path) -> Iterator[str]:
     token = folder / "token"
     token.write_text("0123456789abcdef" * 4)
     environment = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
-    address = f"127.0.0.1:{free_port()}"
-    ray = Path(sys.executable).with_name("ray")
+    port = free_port()
+    address = f"127.0.0.1:{port}"
     options = ["--num-cpus=2", "--disable-usage-stats", "--block"]
     with ExitStack() as stack, pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_AUTH_TOKEN_PATH", str(token))
         patch.delenv("RAY_AUTH_MODE", raising=False)
         for number in range(count):
-            port = address.rpartition(":")[2]
             head = ["--head", f"--port={port}", "--include-dashboard=false"]
             role = [f"--address={address}"] if number else head
-            log = folder / f"node{number}.log"
-            with log.open("wb") as file:
-                process = subprocess.Popen(
-                    [ray, "start", *role, *options], env=environment, stdout=file, stderr=file
-                )
-            stack.callback(process.wait)
-            stack.callback(process.terminate)
-            until(lambda log=log: "Ray runtime started" in log.read_text(), f"{log} does not start")
+            stack.callback(stop, start_node([*role, *options], environment, folder / f"{number}"))
         yield address
+
+
+def start_node(options: list[str], environment: dict[str, str], log: Path) -> Node:
+    """Start a node and wait until it runs; one that ends or hangs at its start is started again,
+    since what is tested comes after it.
+
+    Raises:
+        RuntimeError: no start succeeded; says what the last one printed.
+    """
+    ray = Path(sys.executable).with_name("ray")
+    for _ in range(STARTS):
+        with log.open("wb") as file:
+            node = subprocess.Popen(
+                [ray, "start", *options],
+                env=environment,
+                stdout=file,
+                stderr=file,
+                start_new_session=True,
+            )
+        end = time.monotonic() + PATIENCE_S / STARTS
+        while node.poll() is None and time.monotonic() < end:
+            if "Ray runtime started" in log.read_text():
+                return node
+            time.sleep(0.05)
+        stop(node)
+    raise RuntimeError(f"a node does not start: {log.read_text()}")
+
+
+def stop(node: Node) -> None:
+    """End a node, and whatever of it does not end when asked."""
+    node.terminate()
+    with suppress(subprocess.TimeoutExpired):
+        node.wait(timeout=30)
+    with suppress(ProcessLookupError):
+        os.killpg(node.pid, signal.SIGKILL)
+    node.wait()
 
 
 @pytest.mark.parametrize(("place", "store", "order"), sweep(table(), len(SAMPLE)))
