@@ -10,6 +10,7 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .irregular_tiles import TileRect as TileRect, bad_cuts as bad_cuts
+    from .loop_nest import STREAMED as STREAMED, LoopNest as LoopNest, NestLoop as NestLoop
     from .plan import (
         FusionGroup as FusionGroup,
         FusionPlan as FusionPlan,

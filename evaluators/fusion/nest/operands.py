@@ -1,0 +1,151 @@
+"""Operands of a group of layers in a loop nest: weights, maps from outside, and maps it makes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from math import prod
+from typing import Literal
+
+from archloom.space.workload import Layer, Network
+
+from ..group_graph import group_sources, readers_outside
+from .ranks import GroupRanks, group_ranks, windowless
+
+OperandKind = Literal["weights", "read", "made"]
+
+_N, _G, _K, _C, _P, _Q = range(6)
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One tensor as the loops around a group see it.
+
+    Attributes:
+        kind: learned weights, a map (or box of one) from outside, or what a member makes.
+        maker: the member that makes it; the only one that uses weights; -1 for what is read.
+        readers: members of the group that read it, ascending.
+        ranks: those along which it is cut, ascending.
+        words: of all of it, all images.
+        exported: whether it leaves the group.
+        source: of what is read, position of the layer that makes it; -1 for an input.
+    """
+
+    kind: OperandKind
+    maker: int
+    readers: tuple[int, ...]
+    ranks: tuple[int, ...]
+    words: int
+    exported: bool = False
+    source: int = -1
+
+
+@dataclass(frozen=True)
+class NestGroup:
+    """What loops around a group may be over, and what they move.
+
+    Attributes:
+        layers: members, all of them operators that have ranks.
+        ranks: of the group.
+        own: for each member, the ranks of its loops.
+        reduced: for each member, those of them that are not along what it makes.
+        operands: for each member in turn its weights, the maps from outside that it is the first to
+            read, and what it makes.
+        inputs: for each member, which of ``operands`` it reads: its weights, its first map (or all
+            that are read side by side), its second.
+        online: members whose vectors may be made piece by piece, since whoever reads them adds up
+            over them (softmax); the rank along which each vector lies.
+    """
+
+    layers: tuple[Layer, ...]
+    ranks: GroupRanks
+    own: tuple[frozenset[int], ...]
+    reduced: tuple[frozenset[int], ...]
+    operands: tuple[Operand, ...]
+    inputs: tuple[tuple[int, ...], ...]
+    online: dict[int, tuple[int, ...]]
+
+    def made(self, m: int) -> int:
+        """Return the number of the operand that a member makes."""
+        return next(t for t, o in enumerate(self.operands) if o.kind == "made" and o.maker == m)
+
+
+@lru_cache(maxsize=4096)
+def nest_group(network: Network, layers: tuple[int, ...]) -> NestGroup | None:
+    """Return what loops around a group of ``network`` may be over; None if there can be none."""
+    ranks = group_ranks(network, layers)
+    if ranks is None:
+        return None
+    members = tuple(network.layers[i] for i in layers)
+    number = {i: m for m, i in enumerate(layers)}
+    made_by: dict[int, int] = {}
+    read_as: dict[tuple[object, ...], int] = {}
+    operands: list[Operand] = []
+    inputs: list[list[int]] = []
+    inside = set(layers)
+    for m, (i, layer) in enumerate(zip(layers, members, strict=True)):
+        mine = list[int]()
+        if layer.weight_words:
+            mine.append(len(operands))
+            operands.append(_weights(ranks, m, layer))
+        for operand, source in enumerate(group_sources(network)[i]):
+            if source.layer in number:
+                t = made_by[number[source.layer]]
+            else:
+                along = _read_ranks(ranks, m, layer, operand)
+                words = layer.map_read_words[operand]
+                key = (source.box, along, words)
+                if key not in read_as:
+                    read_as[key] = len(operands)
+                    operands.append(Operand("read", -1, (), along, words, source=source.layer))
+                t = read_as[key]
+            mine.append(t)
+            if m not in operands[t].readers:
+                operands[t] = _with_reader(operands[t], m)
+        made_by[m] = len(operands)
+        along = _sorted(ranks, m, _N, _G, _K, _P, _Q)
+        leaves = bool(readers_outside(network)[i] & ~sum(1 << j for j in inside))
+        operands.append(Operand("made", m, (), along, layer.output_words, leaves))
+        inputs.append(mine)
+    own = tuple(frozenset(r for ranks_ in dims for r in ranks_) for dims in ranks.dims)
+    reduced = tuple(
+        frozenset(own[m] - set(operands[made_by[m]].ranks)) for m in range(len(members))
+    )
+    online = {m: ranks.dims[m][_K] for m, x in enumerate(members) if x.operator == "softmax"}
+    return NestGroup(
+        members, ranks, own, reduced, tuple(operands), tuple(map(tuple, inputs)), online
+    )
+
+
+def _with_reader(operand: Operand, m: int) -> Operand:
+    return Operand(
+        operand.kind,
+        operand.maker,
+        (*operand.readers, m),
+        operand.ranks,
+        operand.words,
+        operand.exported,
+        operand.source,
+    )
+
+
+def _sorted(ranks: GroupRanks, m: int, *dims: int) -> tuple[int, ...]:
+    return tuple(sorted({r for d in dims for r in ranks.dims[m][d]}))
+
+
+def _weights(ranks: GroupRanks, m: int, layer: Layer) -> Operand:
+    dims = (_G, _K, _C) if layer.uses_macs else (_G, _K)
+    return Operand("weights", m, (m,), _sorted(ranks, m, *dims), layer.weight_words)
+
+
+def _read_ranks(ranks: GroupRanks, m: int, layer: Layer, operand: int) -> tuple[int, ...]:
+    if operand < len(layer.map_channels):
+        places = (_P, _Q) if windowless(layer) else ()
+        return _sorted(ranks, m, _N, _G, _C if layer.uses_macs else _K, *places)
+    if layer.multiplies_maps:
+        return _sorted(ranks, m, _N, _G, _K, _C)
+    return _sorted(ranks, m, _N, _G)
+
+
+def dim_size(ranks: GroupRanks, m: int, d: int, tile: Callable[[int], int]) -> int:
+    """Return how much of a dimension of a member a tile covers, given that of each rank."""
+    return prod(tile(rank) for rank in ranks.dims[m][d])

@@ -1,0 +1,60 @@
+"""Loop nest of a fused group: loops around all of its layers, and how long each operand stays."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+#: an operand of one layer that passes through the buffer as the layer's mapping takes it
+STREAMED: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class NestLoop:
+    """A loop around the layers of a group.
+
+    Attributes:
+        rank: number of the rank among those of the group
+            (:func:`archloom.evaluators.fusion.nest.group_ranks`).
+        tile: indices of it that one iteration covers; the last one may cover fewer.
+    """
+
+    rank: int
+    tile: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoopNest:
+    """Loops around all layers of a group, outermost first, and residency of its operands.
+
+    Attributes:
+        loops: no rank twice.
+        depth: for each operand of the group (:func:`archloom.evaluators.fusion.nest.operands`) the
+            number of loops, from the outermost on, whose next iteration ends its stay in the
+            buffer; 0 for what stays for the whole group; :data:`STREAMED` for what streams.
+
+    Raises:
+        ValueError: no loop, a rank twice, a tile below 1, or a depth beyond the loops.
+    """
+
+    loops: tuple[NestLoop, ...]
+    depth: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        ranks = [loop.rank for loop in self.loops]
+        if not ranks or len(set(ranks)) != len(ranks):
+            raise ValueError(f"loops must be over different ranks, got {ranks}")
+        if min(loop.tile for loop in self.loops) < 1 or min(ranks) < 0:
+            raise ValueError(f"loops need a rank from 0 on and a tile from 1 on, got {self.loops}")
+        if not all(STREAMED <= depth <= len(self.loops) for depth in self.depth):
+            most = len(self.loops)
+            raise ValueError(f"depths must be from {STREAMED} to {most}, got {self.depth}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain JSON values; :meth:`from_dict` is the inverse."""
+        loops = [[loop.rank, loop.tile] for loop in self.loops]
+        return {"loops": loops, "depth": list(self.depth)}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "LoopNest":
+        """Build a nest from :meth:`to_dict`."""
+        loops = tuple(NestLoop(rank, tile) for rank, tile in data["loops"])
+        return cls(loops, tuple(data["depth"]))
