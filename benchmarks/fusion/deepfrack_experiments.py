@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 
-from archloom.evaluators.fusion.group import GroupCost
+from archloom.evaluators.fusion import GroupCost
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.evaluators.hardware import access_costs
 from archloom.search.fusion.deepfrack.planner import CostObjective, DeepFrackSearch

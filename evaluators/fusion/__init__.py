@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     )
     from .group import (
         BufferUseOf as BufferUseOf,
-        GroupCost as GroupCost,
-        LayerShare as LayerShare,
         buffer_use_of as buffer_use_of,
         group_cost as group_cost,
     )
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
         readers_outside as readers_outside,
         with_residents as with_residents,
     )
+    from .group_share import GroupCost as GroupCost, LayerShare as LayerShare
     from .plan import NetworkCost as NetworkCost, network_cost as network_cost
     from .tile import ProblemMapper as ProblemMapper, tile_cost as tile_cost
     from .timeline import (

@@ -17,7 +17,7 @@ from archloom.space.workload import INPUTS, OUTPUTS, TENSORS, WEIGHTS, Network
 from ..arrays import Ints
 from .buffer import resident_loads, streams, tiles_of
 from .core_rounds import Grid, Rounds, RoundSizes, rounds_of
-from .group import GroupCost
+from .group_share import GroupCost
 from .latency import no_work, round_cycles
 from .tile import layer_activity, weight_load
 from .tiling import Tiles

@@ -5,10 +5,7 @@ the shared buffer staged there; the group adds what moves between DRAM and that 
 """
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 
-from archloom.evaluators.loopnest import Counts, Energies, LayerCost
 from archloom.space import Infeasible
 from archloom.space.fusion import ALONE, FusionGroup, Residents
 from archloom.space.hardware import Cores, Hardware, fusion_cores, packed
@@ -30,82 +27,15 @@ from .buffer import (
     tiles_of,
 )
 from .core_rounds import Rounds, rounds_of
+from .group_share import GroupCost, LayerShare
 from .latency import group_cycles, no_work, round_cycles
+from .nest import nest_blocked, nest_cost, nest_fit, nest_walk
 from .tile import ProblemMapper, tiled_layer, transfers, weight_load
 from .tiling import Tiles
 from .unfused_layer import naming, streamed_buffer_use, streamed_layer
 
 #: free words of the buffer to a key of the group's behaviour; see :func:`buffer_use_of`
 BufferUseOf = Callable[[int], Hashable]
-
-
-@dataclass(frozen=True)
-class LayerShare:
-    """What one layer contributes to its group over a whole pass.
-
-    Attributes:
-        layer: position in the network.
-        words, energy_pj: [L, 3], as in LayerCost, over all tiles and with the transfers
-            between DRAM and buffer that serve the layer.
-        compute_pj: of its operations.
-        latency_cycles: time that it holds the array.
-        operations: multiply-accumulates or vector operations, repeated ones included.
-        evaluations: the distinct tiles, as (how many, cost of one).
-    """
-
-    layer: int
-    words: Counts
-    energy_pj: Energies
-    compute_pj: float
-    latency_cycles: int
-    operations: int
-    evaluations: tuple[tuple[int, LayerCost], ...]
-
-
-@dataclass(frozen=True)
-class GroupCost:
-    """Cost of one group over a whole pass.
-
-    Attributes:
-        group: what was evaluated.
-        layers: a share for each layer, in order.
-        wait_cycles: time in which the array waits for DRAM or the buffer's ports.
-        dram_reads, dram_writes: words.
-        own_words: most words of the shared buffer (of one core's) that the group itself has in
-            use; 0 if it streams.
-        tiles: tiles of one image.
-        prefetch: whether transfers of neighbouring tiles overlap with compute.
-        residents: what else its plan keeps in the buffer.
-        cores: on which tiles run side by side; 1 if they share one buffer.
-    """
-
-    group: FusionGroup
-    layers: tuple[LayerShare, ...]
-    wait_cycles: int
-    dram_reads: int
-    dram_writes: int
-    own_words: int
-    tiles: int
-    prefetch: bool
-    residents: Residents = ALONE
-    cores: int = 1
-
-    @property
-    def peak_words(self) -> int:
-        """Most words of the shared buffer in use, pinned maps and steady weights with them."""
-        return self.own_words + self.residents.words
-
-    # every plan with the group adds these up
-
-    @cached_property
-    def latency_cycles(self) -> int:
-        """Time of the group."""
-        return sum(s.latency_cycles for s in self.layers) + self.wait_cycles
-
-    @cached_property
-    def dynamic_pj(self) -> float:
-        """Energy without leakage."""
-        return float(sum(s.energy_pj.sum() + s.compute_pj for s in self.layers))
 
 
 def group_cost(
@@ -119,12 +49,17 @@ def group_cost(
 
     A group of one layer without tile or faces streams all operands that are not in the buffer:
     alone, it costs what the layer model says, on the whole chip. Any other group holds its maps
-    in the shared buffer, or runs its tiles side by side on cores with a buffer each.
+    in the shared buffer, or runs its tiles side by side on cores with a buffer each; or it runs in
+    the loops of its nest.
     """
     network = packed(network, hardware)
     if streams(group):
         return _single(network, group, hardware, mapper, residents)
-    cores, tiles = fusion_cores(hardware), tiles_of(network, group, hardware, residents)
+    cores = fusion_cores(hardware)
+    if group.nest is not None:
+        blocked = nest_blocked(network, group, hardware)
+        return blocked or nest_cost(network, group, hardware, mapper, residents)
+    tiles = tiles_of(network, group, hardware, residents)
     if isinstance(tiles, Infeasible):
         return tiles
     assert isinstance(cores, Cores), "without cores there are no tiles"
@@ -153,6 +88,11 @@ def buffer_use_of(
         steady = position in group.steady
         streamed = streamed_buffer_use(network, position, steady, hardware, residents)
         return lambda words: streamed(capacity - words)
+    if group.nest is not None:
+        walk = nest_walk(network, group, hardware, residents)
+        if isinstance(walk, Infeasible):
+            return lambda _: None
+        return lambda words: nest_fit(walk, capacity - words)
     tiles = tiles_of(network, group, hardware, residents)
     if isinstance(tiles, Infeasible):
         return lambda _: None

@@ -10,7 +10,7 @@ from archloom.space.hardware import Hardware, packed
 from archloom.space.workload import Network
 
 from ..hardware import access_costs, edp_js
-from .group import GroupCost
+from .group_share import GroupCost
 
 #: evaluates a group beside what its plan keeps in the buffer
 GroupEvaluator = Callable[[FusionGroup, Residents], GroupCost | Infeasible]

@@ -36,7 +36,7 @@ from archloom.space.workload import (
 from ..arrays import Ints
 from .buffer import map_names, resident_loads, streams, tiles_of
 from .core_rounds import Grid, rounds_of
-from .group import GroupCost, LayerShare
+from .group_share import GroupCost, LayerShare
 from .latency import no_work, round_cycles
 from .plan import NetworkCost
 from .tile import LayerActivity, layer_activity, weight_load

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 from archloom.space.workload import Network, connected
 
 from .irregular_tiles import TileRect, bad_cuts
+from .loop_nest import LoopNest
 
 HaloPolicy = Literal["recompute", "keep_inner", "keep_all"]
 
@@ -44,6 +45,7 @@ class FusionGroup:
         pins: results that stay in the buffer for later groups, by ascending layers.
         steady: layers whose weights are in the buffer before the pass begins and never leave it.
             They come from no DRAM, and take room in every group of the plan.
+        nest: loops around all layers, in the place of tiles of the anchor.
     """
 
     layers: tuple[int, ...]
@@ -53,6 +55,7 @@ class FusionGroup:
     faces: tuple[TileRect, ...] = ()
     pins: tuple[Pin, ...] = ()
     steady: tuple[int, ...] = ()
+    nest: LoopNest | None = None
 
     def __post_init__(self) -> None:
         if not self.layers or tuple(sorted(set(self.layers))) != self.layers:
@@ -66,6 +69,8 @@ class FusionGroup:
             raise ValueError(f"halo {self.halo!r} is none of {', '.join(get_args(HaloPolicy))}")
         if self.faces and (self.tile is not None or self.halo != "recompute"):
             raise ValueError("faces go with no tile and with halo recompute")
+        if self.nest and (self.faces or self.tile or self.resident or self.halo != "recompute"):
+            raise ValueError("a loop nest goes with no tile, faces, halo and resident weights")
 
     def _check_pins(self) -> None:
         pinned = tuple(pin.layer for pin in self.pins)
@@ -100,6 +105,8 @@ class FusionGroup:
             data["pins"] = [[pin.layer, pin.reader] for pin in self.pins]
         if self.steady:
             data["steady"] = list(self.steady)
+        if self.nest:
+            data["nest"] = self.nest.to_dict()
         return data
 
     @classmethod
@@ -116,6 +123,7 @@ class FusionGroup:
             faces,
             pins,
             tuple(data.get("steady", ())),
+            LoopNest.from_dict(data["nest"]) if "nest" in data else None,
         )
 
 

@@ -5,7 +5,7 @@ from math import prod
 
 import numpy as np
 
-from archloom.evaluators.fusion.group import group_cost
+from archloom.evaluators.fusion import group_cost
 from archloom.evaluators.fusion.plan import network_cost
 from archloom.evaluators.loopnest.layer_cost import mapped_cost
 from archloom.space.fusion.plan import FusionGroup, FusionPlan

@@ -10,8 +10,8 @@ from math import ceil
 
 import numpy as np
 
+from archloom.evaluators.fusion import group_cost
 from archloom.evaluators.fusion.buffer.words import buffer_words
-from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.group_graph import group_shape
 from archloom.evaluators.fusion.tile import tile_cost
 from archloom.evaluators.hardware import access_costs

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
         resident_loads as resident_loads,
     )
     from .demand import (
+        bytes_text as bytes_text,
         group_name as group_name,
         map_names as map_names,
         overflow as overflow,

@@ -5,7 +5,17 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .cost import (
+        nest_blocked as nest_blocked,
+        nest_cost as nest_cost,
+        nest_fit as nest_fit,
+        nest_walk as nest_walk,
+        operand_name as operand_name,
+    )
     from .operands import NestGroup as NestGroup, Operand as Operand, nest_group as nest_group
     from .ranks import GroupRanks as GroupRanks, group_ranks as group_ranks
+    from .rules import depths as depths, nest_faults as nest_faults
+    from .tile import tile_problem as tile_problem
+    from .walk import NestWalk as NestWalk
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import prod
 from typing import Literal
 
@@ -50,8 +50,9 @@ class NestGroup:
         reduced: for each member, those of them that are not along what it makes.
         operands: for each member in turn its weights, the maps from outside that it is the first to
             read, and what it makes.
-        inputs: for each member, which of ``operands`` it reads: its weights, its first map (or all
-            that are read side by side), its second.
+        weights: for each member, the operands that stand where weights do: learned ones, or the
+            second map of a product.
+        maps: for each member, the other operands that it reads.
         online: members whose vectors may be made piece by piece, since whoever reads them adds up
             over them (softmax); the rank along which each vector lies.
     """
@@ -61,12 +62,27 @@ class NestGroup:
     own: tuple[frozenset[int], ...]
     reduced: tuple[frozenset[int], ...]
     operands: tuple[Operand, ...]
-    inputs: tuple[tuple[int, ...], ...]
+    weights: tuple[tuple[int, ...], ...]
+    maps: tuple[tuple[int, ...], ...]
     online: dict[int, tuple[int, ...]]
 
-    def made(self, m: int) -> int:
-        """Return the number of the operand that a member makes."""
-        return next(t for t, o in enumerate(self.operands) if o.kind == "made" and o.maker == m)
+    @cached_property
+    def made(self) -> tuple[int, ...]:
+        """Number of the operand that each member makes."""
+        return tuple(t for t, operand in enumerate(self.operands) if operand.kind == "made")
+
+    @cached_property
+    def ancestors(self) -> tuple[frozenset[int], ...]:
+        """For each member those whose results it depends on."""
+        found: list[frozenset[int]] = []
+        for m in range(len(self.layers)):
+            makers = {
+                self.operands[t].maker
+                for t in (*self.weights[m], *self.maps[m])
+                if self.operands[t].kind == "made"
+            }
+            found.append(frozenset(makers).union(*(found[maker] for maker in makers)))
+        return tuple(found)
 
 
 @lru_cache(maxsize=4096)
@@ -80,12 +96,13 @@ def nest_group(network: Network, layers: tuple[int, ...]) -> NestGroup | None:
     made_by: dict[int, int] = {}
     read_as: dict[tuple[object, ...], int] = {}
     operands: list[Operand] = []
-    inputs: list[list[int]] = []
+    weights: list[tuple[int, ...]] = []
+    maps: list[tuple[int, ...]] = []
     inside = set(layers)
     for m, (i, layer) in enumerate(zip(layers, members, strict=True)):
-        mine = list[int]()
+        first, second = list[int](), list[int]()
         if layer.weight_words:
-            mine.append(len(operands))
+            second.append(len(operands))
             operands.append(_weights(ranks, m, layer))
         for operand, source in enumerate(group_sources(network)[i]):
             if source.layer in number:
@@ -98,21 +115,23 @@ def nest_group(network: Network, layers: tuple[int, ...]) -> NestGroup | None:
                     read_as[key] = len(operands)
                     operands.append(Operand("read", -1, (), along, words, source=source.layer))
                 t = read_as[key]
-            mine.append(t)
+            whole = operand >= len(layer.map_channels) and layer.multiplies_maps
+            (second if whole else first).append(t)
             if m not in operands[t].readers:
                 operands[t] = _with_reader(operands[t], m)
         made_by[m] = len(operands)
         along = _sorted(ranks, m, _N, _G, _K, _P, _Q)
         leaves = bool(readers_outside(network)[i] & ~sum(1 << j for j in inside))
         operands.append(Operand("made", m, (), along, layer.output_words, leaves))
-        inputs.append(mine)
+        weights.append(tuple(second))
+        maps.append(tuple(first))
     own = tuple(frozenset(r for ranks_ in dims for r in ranks_) for dims in ranks.dims)
     reduced = tuple(
         frozenset(own[m] - set(operands[made_by[m]].ranks)) for m in range(len(members))
     )
     online = {m: ranks.dims[m][_K] for m, x in enumerate(members) if x.operator == "softmax"}
     return NestGroup(
-        members, ranks, own, reduced, tuple(operands), tuple(map(tuple, inputs)), online
+        members, ranks, own, reduced, tuple(operands), tuple(weights), tuple(maps), online
     )
 
 

@@ -321,8 +321,8 @@ def _read_axes(space: _RankSpace, read: tuple[int, int]) -> tuple[_Axis, _Axis, 
         channels = space.axis(m, _G, _C) if layer.uses_macs else space.axis(m, _G, _K)
         return space.axis(m, _N), channels, space.axis(m, _P), space.axis(m, _Q)
     if layer.multiplies_maps:
-        return space.axis(m, _N), space.axis(m, _G, _C), space.axis(m, _K), lambda: []
-    return space.axis(m, _N), space.axis(m, _G), lambda: [], lambda: []
+        return space.axis(m, _N), space.axis(m, _G, _C), space.axis(m, _K), list
+    return space.axis(m, _N), space.axis(m, _G), list, list
 
 
 def _block(space: _RankSpace, m: int) -> None:

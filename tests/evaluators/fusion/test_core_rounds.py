@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from archloom.evaluators.fusion import GroupCost, group_cost
 from archloom.evaluators.fusion.buffer.words import buffer_words
-from archloom.evaluators.fusion.group import GroupCost, group_cost
 from archloom.evaluators.fusion.group_graph import group_shape
 from archloom.evaluators.loopnest.layer_cost import mapped_cost
 from archloom.evaluators.loopnest.problem import MappingProblem

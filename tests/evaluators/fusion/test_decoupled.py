@@ -6,9 +6,9 @@ from math import inf
 import numpy as np
 import pytest
 
+from archloom.evaluators.fusion import group_cost
 from archloom.evaluators.fusion.buffer.words import streams
 from archloom.evaluators.fusion.decoupled import decoupled_rounds
-from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.plan import FusionGroup

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from archloom.evaluators.bounds.compulsory import demand
-from archloom.evaluators.fusion.group import GroupCost, group_cost
+from archloom.evaluators.fusion import GroupCost, group_cost
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.evaluators.loopnest.problem import MappingProblem
 from archloom.search.fusion.casco.genetic import GeneticPlanner

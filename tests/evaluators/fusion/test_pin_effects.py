@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from archloom.evaluators.bounds.compulsory import demand
+from archloom.evaluators.fusion import group_cost
 from archloom.evaluators.fusion.buffer.words import streams
-from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.group_graph import group_shape
 from archloom.space.fusion.plan import FusionGroup, FusionPlan, Pin
 from archloom.space.workload.dims import WEIGHTS

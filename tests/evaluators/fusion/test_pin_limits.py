@@ -5,8 +5,8 @@ from math import ceil
 
 import pytest
 
+from archloom.evaluators.fusion import GroupCost, group_cost
 from archloom.evaluators.fusion.buffer.words import buffer_words
-from archloom.evaluators.fusion.group import GroupCost, group_cost
 from archloom.evaluators.loopnest.layer_cost import mapped_cost
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.plan import FusionGroup

@@ -2,8 +2,8 @@
 
 import pytest
 
+from archloom.evaluators.fusion import group_cost
 from archloom.evaluators.fusion.buffer.words import streams
-from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.plan import NetworkCost, network_cost
 from archloom.space.fusion.plan import FusionGroup, plan_violations
 from archloom.space.workload.dims import WEIGHTS

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from archloom.evaluators.bounds.compulsory import energy_bound_pj, latency_bound_cycles
-from archloom.evaluators.fusion.group import group_cost
+from archloom.evaluators.fusion import group_cost
 from archloom.evaluators.fusion.plan import NetworkCost, network_cost
 from archloom.evaluators.hardware import access_costs
 from archloom.evaluators.loopnest.layer_cost import whole_pj

@@ -4,7 +4,7 @@ from math import prod
 
 import pytest
 
-from archloom.evaluators.fusion.group import GroupCost, group_cost
+from archloom.evaluators.fusion import GroupCost, group_cost
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.mapping.random_sampling import RandomMapping
 from archloom.space.fusion.plan import FusionGroup, layer_by_layer

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from archloom.evaluators.fusion.group import GroupCost, group_cost
+from archloom.evaluators.fusion import GroupCost, group_cost
 from archloom.evaluators.loopnest.layer_cost import LayerCost
 from archloom.evaluators.loopnest.problem import MappingProblem
 from archloom.search.mapping.exact.search import prove

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from archloom.evaluators.fusion import group_cost
 from archloom.evaluators.fusion.buffer.words import buffer_words
-from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.plan import NetworkCost, network_cost
 from archloom.evaluators.loopnest.layer_cost import mapped_cost
 from archloom.evaluators.weaving.from_plan import plan_chain

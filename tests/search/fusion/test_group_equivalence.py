@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from archloom.evaluators.fusion.group import GroupCost, LayerShare, group_cost
+from archloom.evaluators.fusion import GroupCost, LayerShare, group_cost
 from archloom.evaluators.fusion.group_graph import group_shape
 from archloom.search.fusion.casco.genetic import GeneticPlanner
 from archloom.search.fusion.group_equivalence import group_kind, layer_kinds

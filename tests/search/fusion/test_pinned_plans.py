@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from archloom.evaluators.fusion.group import GroupCost, group_cost
+from archloom.evaluators.fusion import GroupCost, group_cost
 from archloom.evaluators.fusion.plan import NetworkCost, network_cost
 from archloom.evaluators.loopnest.layer_cost import LayerCost
 from archloom.evaluators.loopnest.problem import MappingProblem

@@ -5,7 +5,7 @@ from math import exp, inf, log
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from archloom.evaluators.fusion.group import group_cost
+from archloom.evaluators.fusion import group_cost
 from archloom.evaluators.fusion.plan import NetworkCost, network_cost
 from archloom.evaluators.loopnest.layer_cost import LayerCost
 from archloom.evaluators.loopnest.problem import MappingProblem

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
+from archloom.evaluators.fusion import GroupCost, group_cost
 from archloom.evaluators.fusion.buffer.words import buffer_words
-from archloom.evaluators.fusion.group import GroupCost, group_cost
 from archloom.evaluators.fusion.plan import NetworkCost, network_cost
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
 from archloom.search.mapping.mapper import Mapper

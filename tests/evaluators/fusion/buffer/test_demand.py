@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from archloom.evaluators.fusion import GroupCost, group_cost
 from archloom.evaluators.fusion.buffer.demand import Demand, map_names, peak_demand
-from archloom.evaluators.fusion.group import GroupCost, group_cost
 from archloom.evaluators.fusion.group_graph import group_shape
 from archloom.evaluators.fusion.tiling.geometry import GroupTiles, group_tiles
 from archloom.search.fusion.tiling.default import tile_group

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from archloom.evaluators.fusion.group import GroupCost, group_cost
+from archloom.evaluators.fusion import GroupCost, group_cost
 from archloom.evaluators.fusion.group_graph import group_shape
 from archloom.evaluators.fusion.tiling.irregular import face_tiles
 from archloom.space.errors import Infeasible

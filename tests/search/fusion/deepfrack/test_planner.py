@@ -4,7 +4,7 @@ from functools import cache
 
 import pytest
 
-from archloom.evaluators.fusion.group import GroupCost
+from archloom.evaluators.fusion import GroupCost
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.search.fusion.deepfrack.planner import DeepFrackPlanner, DeepFrackSearch
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator

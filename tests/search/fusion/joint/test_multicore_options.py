@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from archloom.evaluators.fusion import GroupCost, group_cost
 from archloom.evaluators.fusion.buffer.words import buffer_words
-from archloom.evaluators.fusion.group import GroupCost, group_cost
 from archloom.search.fusion.joint.multicore_options import MulticoreOptions
 from archloom.space.design_space.presets import preset
 from archloom.space.hardware.cores import Cores, fusion_cores

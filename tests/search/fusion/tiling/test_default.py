@@ -6,8 +6,8 @@ from math import ceil
 import pytest
 from hypothesis import given, strategies as st
 
+from archloom.evaluators.fusion import group_cost
 from archloom.evaluators.fusion.buffer.words import buffer_words
-from archloom.evaluators.fusion.group import group_cost
 from archloom.search.fusion.tiling.default import tile_group
 from archloom.search.fusion.tiling.known_tilings import core_tile_sizes
 from archloom.search.mapping.mapper import Mapper

@@ -1,0 +1,91 @@
+"""Rules of loop nests around a group: when every layer finds what it reads, complete."""
+
+from collections.abc import Iterator
+
+from archloom.space.fusion import STREAMED, LoopNest
+
+from .operands import NestGroup
+
+
+def nest_faults(group: NestGroup, nest: LoopNest) -> Iterator[str]:
+    """Yield every rule that a nest around a group breaks, with the names of layers."""
+    if len(nest.depth) != len(group.operands):
+        yield f"{len(nest.depth)} depths are given for {len(group.operands)} operands"
+        return
+    sizes = group.ranks.sizes
+    for loop in nest.loops:
+        if loop.rank >= len(sizes) or not group.ranks.loopable[loop.rank]:
+            yield f"no loop may run over rank {loop.rank} of the group"
+            return
+        if not loop.tile < sizes[loop.rank]:
+            yield f"a loop covers {loop.tile} of {sizes[loop.rank]} at a time: it must cover less"
+    yield from _wrong_sums(group, nest)
+    for t in range(len(group.operands)):
+        if nest.depth[t] == STREAMED:
+            yield from _wrong_stream(group, nest, t)
+        else:
+            yield from _wrong_depth(group, nest, t)
+
+
+def _wrong_sums(group: NestGroup, nest: LoopNest) -> Iterator[str]:
+    """Yield who would read what is not complete."""
+    looped = {loop.rank: at for at, loop in enumerate(nest.loops)}
+    for m, layer in enumerate(group.layers):
+        made = group.operands[group.made[m]]
+        depth = nest.depth[group.made[m]]
+        summed = group.reduced[m] & looped.keys()
+        for after, other in enumerate(group.layers):
+            if m in group.ancestors[after] and summed & group.own[after]:
+                yield f"{other.name} needs all that {layer.name} adds up in a loop over both"
+        if made.readers and any(looped[rank] < depth for rank in summed):
+            yield f"{layer.name} is read before it is complete"
+        for rank in group.online.get(m, ()):
+            if rank in looped:
+                yield from _wrong_online(group, nest, m, rank, looped[rank])
+
+
+def _wrong_online(group: NestGroup, nest: LoopNest, m: int, rank: int, at: int) -> Iterator[str]:
+    made, name = group.operands[group.made[m]], group.layers[m].name
+    if made.exported or not made.readers:
+        yield f"{name} leaves the group: its vectors cannot come piece by piece"
+    for reader in made.readers:
+        if rank not in group.reduced[reader]:
+            other = group.layers[reader].name
+            yield f"{other} reads vectors of {name} that come piece by piece, and adds up none"
+        elif nest.depth[group.made[reader]] > at or nest.depth[group.made[reader]] == STREAMED:
+            other = group.layers[reader].name
+            yield f"{other} rescales what it has added up: that must stay in the buffer"
+
+
+def _wrong_stream(group: NestGroup, nest: LoopNest, t: int) -> Iterator[str]:
+    operand = group.operands[t]
+    looped = {loop.rank for loop in nest.loops}
+    members = (*operand.readers, operand.maker) if operand.kind == "made" else operand.readers
+    names = ", ".join(group.layers[m].name for m in members)
+    if len(members) > 1 or not all(group.layers[m].uses_macs for m in members):
+        yield f"what several layers or the vector unit use cannot stream: {names}"
+    elif operand.kind == "made" and group.reduced[operand.maker] & looped:
+        yield f"partial sums of {names} cannot stream"
+
+
+def _wrong_depth(group: NestGroup, nest: LoopNest, t: int) -> Iterator[str]:
+    """Yield that another depth holds the same with fewer transfers, or less with as many."""
+    ranks, depth = group.operands[t].ranks, nest.depth[t]
+    along = [loop.rank in ranks for loop in nest.loops]
+    if depth and not along[depth - 1]:
+        yield f"operand {t} stays no shorter if its depth is {depth - 1}"
+    elif any(along[depth:]) and along[depth]:
+        yield f"operand {t} comes no more often if its depth is {depth + 1}"
+
+
+def depths(group: NestGroup, nest_ranks: tuple[int, ...], t: int) -> tuple[int, ...]:
+    """Return the depths that an operand may have in loops over some ranks, longest stay first.
+
+    Each holds more, or moves more, than the others.
+    """
+    along = [rank in group.operands[t].ranks for rank in nest_ranks]
+    return tuple(
+        depth
+        for depth in range(len(along) + 1)
+        if (depth == 0 or along[depth - 1]) and not (any(along[depth:]) and along[depth])
+    )
