@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from .cost import (
         nest_blocked as nest_blocked,
         nest_cost as nest_cost,
-        nest_fit as nest_fit,
         nest_walk as nest_walk,
         operand_name as operand_name,
     )
+    from .fit import NestFit as NestFit, nest_fit as nest_fit, nest_use as nest_use
     from .operands import NestGroup as NestGroup, Operand as Operand, nest_group as nest_group
     from .ranks import GroupRanks as GroupRanks, group_ranks as group_ranks
     from .rules import depths as depths, nest_faults as nest_faults

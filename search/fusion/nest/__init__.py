@@ -1,7 +1,7 @@
 """Loop nests around groups: which may be good, estimated many at once.
 
-``facts.py`` has what is known of a group on a design, ``estimates.py`` the estimates, ``nests.py`` which
-nests are looked at.
+``facts.py`` has what is known of a group on a design, ``estimates.py`` the estimates, and
+``nests.py`` which nests are looked at.
 """
 
 from typing import TYPE_CHECKING

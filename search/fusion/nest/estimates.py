@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from archloom.evaluators import Floats
+from archloom.evaluators import Floats, Ints
 from archloom.evaluators.fusion.nest import ALL, BOTH, NestWalk
 from archloom.space.fusion import STREAMED, LoopNest, NestLoop
 
@@ -61,7 +61,7 @@ class _Estimator:
             np.ceil(sizes[rank] / tile) for rank, tile in zip(ranks, self._tiles, strict=True)
         ]
 
-    def _spread(self, at: int, values: Floats) -> Floats:
+    def _spread(self, at: int, values: Floats | Ints) -> Floats:
         return values.astype(np.float64).reshape([-1 if at == k else 1 for k in self._places()])
 
     def _places(self) -> range:

@@ -3,8 +3,8 @@
 Loops are over one rank, over each two in each order, and over the best of these with a third one.
 With loops given, operands that lie along an inner loop and not along an outer one stay whole over
 the outer loop or come again in each iteration of it; what only one layer uses may stream. All
-combinations are estimated for all sizes of tiles, and those of the least estimates are placed in the
-buffer.
+combinations are estimated for all sizes of tiles, and those of the least estimates are placed in
+the buffer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,9 +39,14 @@ _MOST_DEPTHS: Final = 48
 #: orders of loops that get a third one
 _KEPT_ORDERS: Final = 4
 
-#: nests of the least estimates that are placed in the buffer, and those that are then handed on
-_PLACED: Final = 40
-_HANDED: Final = 6
+#: nests of the least estimates that are placed in the buffer until so many fit, and how many of
+#: these are handed on
+_LOOKED_AT: Final = 300
+_PLACED: Final = 24
+_HANDED: Final = 8
+
+#: share of the buffer that is left for what streams, so that mappings have a choice (ours)
+_FOR_STREAMS: Final = 1 / 128
 
 
 @dataclass(frozen=True)
@@ -103,7 +108,8 @@ def best_nests(facts: NestFacts) -> list[NestChoice]:
     for ranks in longer:
         found += _of_order(facts, ranks)
     found.sort(key=lambda f: f.edp)
-    placed = list(_placed(facts, found[:_PLACED]))
+    several = list({(f.ranks, f.depth, f.at): f for f in found}.values())
+    placed = list(islice(_placed(facts, several[:_LOOKED_AT]), _PLACED))
     placed.sort(key=lambda choice: choice.edp(facts.leakage_pj))
     return placed[:_HANDED]
 
@@ -132,7 +138,8 @@ def _of_order(facts: NestFacts, ranks: tuple[int, ...]) -> list[_Found]:
             continue
         estimate = estimated(facts, ranks, depth)
         edp = estimate.energy(facts.leakage_pj) * estimate.latency
-        edp = np.where(estimate.peak <= facts.capacity, edp, np.inf)
+        aside = facts.capacity * _FOR_STREAMS if STREAMED in depth else 0
+        edp = np.where(estimate.peak + aside <= facts.capacity, edp, np.inf)
         # sizes that differ little in cost and much in what they hold: a few of each
         for flat in np.argsort(edp, axis=None, kind="stable")[:3].tolist():
             at = tuple(int(i) for i in np.unravel_index(flat, edp.shape))
@@ -176,6 +183,7 @@ def operand_stays(group: NestGroup, ranks: tuple[int, ...], t: int, depth: int) 
 def _placed(facts: NestFacts, found: Sequence[_Found]) -> Iterator[NestChoice]:
     """Yield those that fit the buffer."""
     bits = facts.hardware.bits(len(facts.hardware.levels) - 2, "outputs")
+    members = len(facts.group.layers)
     for some in found:
         tiles = [int(facts.tiles[rank][k]) for rank, k in zip(some.ranks, some.at, strict=True)]
         loops = tuple(NestLoop(*pair) for pair in zip(some.ranks, tiles, strict=True))
@@ -184,11 +192,11 @@ def _placed(facts: NestFacts, found: Sequence[_Found]) -> Iterator[NestChoice]:
         fit = nest_fit(walk, facts.capacity)
         if fit is None:
             continue
-        estimate, at = some.estimate, (slice(None), *some.at)
+        estimate, at = some.estimate, np.ravel_multi_index(some.at, some.estimate.peak.shape)
         yield NestChoice(
             nest,
-            estimate.layer_pj[at],
-            estimate.layer_cycles[at],
+            estimate.layer_pj.reshape(members, -1)[:, at],
+            estimate.layer_cycles.reshape(members, -1)[:, at],
             float(estimate.moved_pj[some.at]),
             float(estimate.moved_cycles[some.at]),
             fit.prefetch,
