@@ -13,7 +13,11 @@ if TYPE_CHECKING:
     )
     from .fit import NestFit as NestFit, nest_fit as nest_fit, nest_use as nest_use
     from .operands import NestGroup as NestGroup, Operand as Operand, nest_group as nest_group
-    from .ranks import GroupRanks as GroupRanks, group_ranks as group_ranks
+    from .ranks import (
+        GroupRanks as GroupRanks,
+        group_ranks as group_ranks,
+        windowless as windowless,
+    )
     from .rules import depths as depths, nest_faults as nest_faults
     from .tile import tile_problem as tile_problem
     from .walk import ALL as ALL, BOTH as BOTH, NestWalk as NestWalk

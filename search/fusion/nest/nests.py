@@ -31,7 +31,7 @@ from .estimates import Estimate, estimated
 from .facts import NestFacts
 
 #: layers up to which a group is put in loops (ours)
-_MOST_MEMBERS: Final = 10
+MOST_MEMBERS: Final = 10
 
 #: combinations of depths that are looked at for some loops
 _MOST_DEPTHS: Final = 48
@@ -80,7 +80,7 @@ def nestable(network: Network, layers: tuple[int, ...]) -> NestGroup | None:
 
     Loops around windows are tiles, which are looked at elsewhere.
     """
-    if not 1 < len(layers) <= _MOST_MEMBERS:
+    if not 1 < len(layers) <= MOST_MEMBERS:
         return None
     if sum(network.layers[i].uses_macs for i in layers) < 2:
         return None
