@@ -20,6 +20,6 @@ if TYPE_CHECKING:
     )
     from .rules import depths as depths, nest_faults as nest_faults
     from .tile import tile_problem as tile_problem
-    from .walk import ALL as ALL, BOTH as BOTH, NestWalk as NestWalk
+    from .walk import ALL as ALL, BOTH as BOTH, LAST as LAST, NestWalk as NestWalk
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
