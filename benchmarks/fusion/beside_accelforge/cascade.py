@@ -2,10 +2,11 @@
 
     QK[m,p,h] = Q[m,h,e] * K[p,h,e]
 
-The second tensor is the one that stands still in the array. Tensors that begin with ``W`` are learned,
-others are feature maps: made by an earlier line, or inputs. A tensor's ranks are named by the first line
-that has it; later lines may read them by other letters, in the same order. A line in which every
-rank is in both tensors and the result is elementwise, and so is ``S[m,p] = softmax(QK[m,p])``.
+The second tensor is the one that stands still in the array. Tensors that begin with ``W`` are
+learned, others are feature maps: made by an earlier line, or inputs. A tensor's ranks are named by
+the first line that has it; later lines may read them by other letters, in the same order. A line in
+which every rank is in both tensors and the result runs on the vector unit, and so does
+``S[m,p] = softmax(QK[m,p])``.
 """
 
 import re
@@ -112,7 +113,12 @@ class Cascade:
             return mul(name, self.size(*features), (self.sizes[rows], 1))
         heads_of, m, k, n = (
             self.size(*product.ranks(*where))
-            for where in ((True,) * 3, (True, False, True), (True, True, False), (False, True, True))
+            for where in (
+                (True,) * 3,
+                (True, False, True),
+                (True, True, False),
+                (False, True, True),
+            )
         )
         if product.operands[1].name.startswith("W"):
             return linear(name, k, n, m, bias=False)

@@ -1,6 +1,7 @@
 """Designs, and which cascades run on them."""
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final
 
 from .cascade import Cascade
@@ -78,7 +79,7 @@ def chain(name: str, tokens: int, *features: int) -> Cascade:
     ranks = "abcdefg"[: len(features)]
     lines = tuple(
         f"T{i + 1}[m,{after}] = {f'T{i}' if i else 'I'}[m,{before}] * W{i + 1}[{before},{after}]"
-        for i, (before, after) in enumerate(zip(ranks, ranks[1:], strict=False))
+        for i, (before, after) in enumerate(pairwise(ranks))
     )
     return Cascade(name, lines, {"m": tokens, **dict(zip(ranks, features, strict=True))})
 

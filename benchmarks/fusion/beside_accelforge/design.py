@@ -1,8 +1,8 @@
 """A design, as hardware of Archloom and as an architecture of AccelForge: nothing leaks in either.
 
-Both get the same levels, sizes, ports, energies, and dimensions that may be unrolled over columns and
-rows. What neither can be told is the same by what the models are: DRAM and each port of the
-buffer count every word that passes, and transfers and work of a product overlap.
+Both get the same levels, sizes, ports, energies, and dimensions that may be unrolled over columns
+and rows. What neither is told is the same in both models: DRAM and each port of the buffer take
+their time for every word that passes, and transfers of a product overlap with its work.
 """
 
 from dataclasses import dataclass
@@ -148,9 +148,7 @@ def _same(pj: float) -> AccessEnergy:
     return AccessEnergy(pj, pj, pj)
 
 
-def _memory(
-    name: str, bits: str, pj: float, words: float, tensors: str, latency: str = ""
-) -> str:
+def _memory(name: str, bits: str, pj: float, words: float, tensors: str, latency: str = "") -> str:
     actions = "\n".join(
         f"    - {{name: {action}, energy: {pj}, bits_per_action: {WORD_BITS}, throughput: {words}}}"
         for action in ("read", "write")

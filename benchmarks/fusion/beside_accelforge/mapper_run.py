@@ -1,13 +1,13 @@
-"""One run of AccelForge's fused mapper: a request as JSON on standard input, what it found on output.
+"""One run of AccelForge's fused mapper: a request on standard input, what it found on output.
 
 Runs in an interpreter that has AccelForge and need not have Archloom:
 
     PYTHON mapper_run.py < request.json > found.json
 
-The request has ``architecture`` (YAML), ``workload`` and ``imperfect``; an empty request asks for the
-versions alone. The mapper minimises EDP in one process. Its own detailed evaluation of what it finds
-draws a picture with Graphviz on the way; the evaluation alone, which is called here, needs no program beside
-Python.
+The request, in JSON, has ``architecture`` (YAML), ``workload`` and ``imperfect``; an empty one asks
+for the versions alone. The mapper minimises EDP in one process. When it evaluates in detail what it
+found it also draws a picture, with Graphviz; what is called here evaluates without, and needs no
+program beside Python.
 """
 
 import json
@@ -62,7 +62,7 @@ def found(request: dict[str, Any]) -> dict[str, Any]:
         "cpu_s": round(spent, 2),
         "counts": counts(row),
         "tree": list(tree(detailed.mapping.nodes, 0)),
-        "loops": {name: loops for name, loops in paths_of(detailed.mapping.nodes, [])},
+        "loops": dict(paths_of(detailed.mapping.nodes, [])),
     }
 
 
