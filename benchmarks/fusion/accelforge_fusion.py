@@ -13,6 +13,7 @@ planner's with such reads. CPU seconds are of one core, Archloom's after compila
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +33,7 @@ from benchmarks.fusion.beside_accelforge.runs import (
 from benchmarks.fusion.beside_accelforge.translation import (
     accelforge_price,
     archloom_price,
+    level_words,
     own_price,
 )
 
@@ -47,6 +49,8 @@ COLUMNS: Final = (
     "its plan, its price",
     "CPU-s",
     "our plan, its price",
+    "DRAM words, ours",
+    "its",
 )
 
 
@@ -86,6 +90,8 @@ def row(case: Case, found: dict[str, Any], planner: str) -> tuple[str, ...]:
         f"{own_price(found).edp_js:.4g}",
         f"{found['cpu_s']:.1f}",
         "" if in_theirs is None else f"{in_theirs.edp_js:.4g}",
+        f"{ours['dram_reads'] + ours['dram_writes']:,}",
+        f"{level_words(found, 'DRAM'):,.0f}",
     )
 
 
@@ -106,8 +112,23 @@ def compare(cases: list[Case], figures: dict[str, Any], asked: argparse.Namespac
         if case.unequal:
             print(f"\n\\* {case.name}: {case.unequal}.")
     for case in cases if asked.mappings else ():
-        tree = figures["cases"][case.name]["tree"]
-        print(f"\n**{case.name}** on {case.design.name}\n\n```", *tree, "```", sep="\n")
+        print(f"\n**{case.name}** on {case.design.name}\n\n```")
+        print(*mapping_lines(figures["cases"][case.name]), "```", sep="\n")
+
+
+def mapping_lines(found: dict[str, Any]) -> Iterator[str]:
+    """Yield AccelForge's loop tree, then what it moves and how long it takes, by product."""
+    yield from found["tree"]
+    for product, counts in found["counts"].items():
+        for component, tensors in counts["words"].items():
+            moved = (
+                f"{tensor} {action} {words:,.0f}"
+                for tensor, actions in tensors.items()
+                for action, words in actions.items()
+            )
+            yield f"{product}, words of {component}: {', '.join(moved)}"
+        cycles = (f"{component} {n:,.0f}" for component, n in counts["cycles"].items())
+        yield f"{product}, cycles: {', '.join(cycles)}"
 
 
 def main() -> None:

@@ -1,8 +1,6 @@
 """One run of AccelForge's fused mapper: a request on standard input, what it found on output.
 
-Runs in an interpreter that has AccelForge and need not have Archloom:
-
-    PYTHON mapper_run.py < request.json > found.json
+Its text is handed to an interpreter that has AccelForge and need not have Archloom (``runs.ask``).
 
 The request, in JSON, has ``architecture`` (YAML), ``workload`` and ``imperfect``; an empty one asks
 for the versions alone. The mapper minimises EDP in one process. When it evaluates in detail what it
@@ -118,12 +116,9 @@ def paths_of(nodes: Any, above: list[list[Any]]) -> Any:
 
 
 def main() -> None:
+    """Answer the request."""
     asked = json.load(sys.stdin)
     answer = {"versions": versions()}
     if asked:
         answer |= found(asked)
     json.dump(answer, sys.stdout)
-
-
-if __name__ == "__main__":
-    main()

@@ -59,7 +59,11 @@ def ask(python: Path, asked: dict[str, Any]) -> dict[str, Any]:
     """
     try:
         done = subprocess.run(
-            [python, _RUNNER], input=json.dumps(asked), capture_output=True, text=True, check=False
+            [python, "-P", "-c", f"{_RUNNER.read_text()}\nmain()\n"],
+            input=json.dumps(asked),
+            capture_output=True,
+            text=True,
+            check=False,
         )
     except OSError as error:
         sys.exit(f"--accelforge-python {python}: {error.strerror}. {NEEDED}")

@@ -59,6 +59,16 @@ def counted_pj(found: dict[str, Any], design: Design, vector_pj: float = 0.0) ->
     return total
 
 
+def level_words(found: dict[str, Any], level: str) -> float:
+    """Return the words that a level read and wrote."""
+    return sum(
+        words
+        for product in found["counts"].values()
+        for actions in product["words"].get(level, {}).values()
+        for words in actions.values()
+    )
+
+
 def archloom_price(found: dict[str, Any], cascade: Cascade, design: Design) -> Price:
     """Return the price of AccelForge's best mapping in Archloom's terms."""
     energy, cycles = found["energy_pj"], 0.0
