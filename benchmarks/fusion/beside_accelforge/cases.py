@@ -103,7 +103,7 @@ def _with(kib: int) -> Design:
     return replace(STATIONARY, name=f"{STATIONARY.name}, {kib} KiB", buffer_kib=kib)
 
 
-#: the first eight rows' cases were the first to be compared; more of the same kind follow
+#: the first nine were compared first; more of the same kind follow, then other designs
 CASES: Final = (
     *_of(
         STATIONARY,
@@ -142,12 +142,15 @@ CASES: Final = (
         EDGE,
         attention("edge_attention_256", 256, 256, 4, 64),
         chain("edge_mlp_128", 128, 256, 1024, 256),
+        attention("edge_grouped_256", 256, 256, 2, 64, sharing=4),
         attention("edge_decode_512", 1, 512, 8, 64),
     ),
     *_of(
         LARGE,
         attention("large_attention_2048", 2048, 2048, 16, 128),
         attention("large_grouped_2048", 2048, 2048, 8, 128, sharing=4),
+        attention("large_decode_8192", 1, 8192, 8, 128, sharing=4),
         chain("large_mlp_1024", 1024, 1024, 4096, 1024),
+        projected_attention("large_projected_1024", 1024, 8, 128),
     ),
 )

@@ -4,8 +4,8 @@ Both models move the same words through the same levels, but for two things:
 
 - AccelForge charges a read of the level inside for each result that leaves it (a drain). Archloom,
   like Timeloop's dense model (Parashar et al., ISPASS 2019), does not.
-- Where a loop bound does not divide, AccelForge charges steps of the array in parts: a tile of 29
-  keys on 16 columns takes 29/16 of them. Archloom charges what is occupied: two.
+- Where a loop bound does not divide, AccelForge charges steps of the array in parts: 197 keys in
+  tiles of 29 take 197/29 of them. Archloom charges those in which any PE works: seven.
 """
 
 from collections.abc import Sequence

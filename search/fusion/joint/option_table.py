@@ -239,7 +239,7 @@ class OptionTable:
         moved_pj, moved_cycles, late = self._moved.now[rows].T
         latency = np.maximum(busy, moved_cycles) + late
         better = 1.0 - _BETTER * self._optimism * self._rough.now[rows]
-        # groups that cannot be have endless latency, and hardware may leak nothing
+        # groups that cannot be take for ever, and hardware may leak nothing
         leaked = self._leakage_pj * latency if self._leakage_pj else 0.0
         total = energy + moved_pj + leaked
         return np.stack([total * better, np.maximum(latency, 1.0) * better], axis=1)
