@@ -42,8 +42,8 @@ class NestOptions:
 
     @cached_property
     def maybe(self) -> NDArray[np.bool_]:
-        """bool[K], kinds of edges that may have nests: products of several layers without windows,
-        and a shared buffer."""
+        """bool[K], kinds of edges that may have nests: several products and no windows, one result
+        that all others lead to, and a shared buffer."""
         layers = self._network.layers
         if self._hardware.fusion_level is None:
             return np.zeros(len(self._kinds.members), np.bool_)
@@ -53,6 +53,11 @@ class NestOptions:
         several = (self._kinds.members <= MOST_MEMBERS) & (self._kinds.words == 0)
         many = running[products].sum(axis=0) > 1
         found: NDArray[np.bool_] = several & many & ~running[windows].any(axis=0)
+        # members that no other member reads
+        ends = np.zeros(len(found), np.int64)
+        for i, readers in enumerate(self._network.consumers):
+            ends += running[i] & ~running[list(readers)].any(axis=0)
+        found &= ends == 1
         return found
 
     def of(self, kind: int) -> OptionBatch:

@@ -5,10 +5,11 @@ is too much for the buffer, the one goes (or streams) that frees most words for 
 moves besides.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -57,25 +58,26 @@ class _Choice(NamedTuple):
     """
 
     depth: int
-    energy: Floats
-    words: Floats
-    held: Floats
+    energy: Floats | float
+    words: Floats | float
+    held: Floats | float
     steps: range
 
 
 def estimated(
-    facts: NestFacts, ranks: tuple[int, ...], made: tuple[int, ...], stream: bool
-) -> Estimate:
+    facts: NestFacts, ranks: tuple[int, ...], made: tuple[int, ...]
+) -> Iterator[Estimate]:
     """Estimate nests with loops over some ranks, outermost first.
+
+    First what comes for one layer alone and stays for no other iteration streams only where the
+    buffer has no space for all of it; then it always streams. Nothing if no sizes of tiles fit.
 
     Args:
         facts: of the group.
         ranks: of the loops.
         made: the depth of what each member makes and others read.
-        stream: whether all streams that comes for one layer alone and stays for no other
-            iteration; else it streams where the buffer has no space for all of it.
     """
-    return _Estimator(facts, ranks, made).result(stream)
+    return _Estimator(facts, ranks, made).results()
 
 
 class _Estimator:
@@ -112,21 +114,50 @@ class _Estimator:
             return self._counts[at]
         return 2.0 if use == BOTH else 1.0
 
-    def result(self, stream: bool) -> Estimate:
+    def results(self) -> Iterator[Estimate]:
+        if self._least_held() > self._facts.capacity:
+            return
         choices = [self._choices(t) for t in range(len(self._group.operands))]
         taken = _Placement(choices, self._members, self._shape)
-        if stream:
-            taken.stream()
-        taken.shrink(float(self._facts.capacity))
+        if not taken.may_fit(float(self._facts.capacity)):
+            return
         pairs = [self._layer(m) for m in range(self._members)]
-        return Estimate(
-            taken.depth,
-            np.stack([self._full(pj) for pj, _ in pairs]),
-            np.stack([self._full(cycles) for _, cycles in pairs]),
-            taken.energy + self._partial_sums(),
-            taken.words / self._facts.rate,
-            taken.peak,
-        )
+        layers = [
+            _rows(part, self._shape).reshape(-1, *self._shape) for part in zip(*pairs, strict=True)
+        ]
+        sums = self._partial_sums()
+        for stream in (False, True):
+            if stream and not taken.stream():
+                return
+            taken.shrink(float(self._facts.capacity))
+            words = taken.words / self._facts.rate
+            yield Estimate(
+                taken.depth, layers[0], layers[1], taken.energy + sums, words, taken.peak
+            )
+
+    def _least_held(self) -> float:
+        """Words that the smallest tiles take at the fullest step, whatever goes."""
+        sizes, group = self._facts.group.ranks.sizes, self._group
+        share = {rank: float(self._facts.tiles[rank][-1]) / sizes[rank] for rank in self._ranks}
+        steps = [0.0] * self._members
+        for t, operand in enumerate(group.operands):
+            made, alone = operand.kind == "made", len(operand.readers) == 1
+            if not made and alone and group.layers[operand.readers[0]].uses_macs:
+                continue  # it may stream
+            if made and not operand.readers and group.layers[operand.maker].uses_macs:
+                continue
+            stays = made and bool(operand.readers)
+            depth = self._made[t] if stays else len(self._ranks)
+            across = [at for at, rank in enumerate(self._ranks) if rank not in operand.ranks]
+            lasts = stays and self._lasts(t, [at for at in across if at >= depth])
+            words = float(operand.words)
+            for rank in self._ranks[: depth if lasts else len(self._ranks)]:
+                words *= share[rank] if rank in operand.ranks else 1.0
+            end = self._members - 1 if operand.exported else max(operand.readers, default=0)
+            begin = operand.maker if made else 0
+            for m in range(self._members) if lasts else range(begin, end + 1):
+                steps[m] += words
+        return max(steps)
 
     def _layer(self, m: int) -> tuple[Floats, Floats]:
         own = [at for at, rank in enumerate(self._ranks) if rank in self._group.own[m]]
@@ -198,7 +229,7 @@ class _Estimator:
             end = self._members - 1 if operand.exported else max(operand.readers, default=0)
             begin = operand.maker if operand.kind == "made" else 0
             steps = range(self._members) if stays else range(begin, end + 1)
-        return _Choice(depth, self._full(energy), self._full(words), self._full(held), steps)
+        return _Choice(depth, energy, words, held, steps)
 
     def _left(self, t: int, until: int) -> tuple[Floats | float, Floats | float]:
         """Energy and words of a result that leaves, partial sums with it."""
@@ -251,8 +282,7 @@ class _Placement:
         self._begin = np.cumsum([0, *map(len, choices)])
         self._depth = np.array([choice.depth for choice in every], np.int64)
         self._words, self._held, self._energy = (
-            np.stack([figure.ravel() for figure in figures])
-            for figures in zip(*((c.words, c.held, c.energy) for c in every), strict=True)
+            _rows([choice[k] for choice in every], shape) for k in (2, 3, 1)
         )
         # float64[options, members], 1 where an option takes words
         self._there = np.array([[m in c.steps for m in range(members)] for c in every], np.float64)
@@ -292,19 +322,24 @@ class _Placement:
         found: Floats = np.einsum("tnm,tn->mn", self._there[at], self._held[at, cells])
         return found
 
-    def stream(self) -> None:
-        """Let stream what moves no more words by it."""
+    def may_fit(self, capacity: float) -> bool:
+        """Whether any sizes of tiles fit, whatever goes."""
+        return bool((self._least <= capacity).any())
+
+    def stream(self) -> bool:
+        """Begin again, and let stream what moves no more words by it; whether anything does."""
+        self._at = np.repeat(self._begin[:-1, None], self._words.shape[1], axis=1)
         cells = np.arange(self._at.shape[1])
         for t, (begin, end) in enumerate(pairwise(self._begin.tolist())):
             for option in range(begin, end):
                 if self._depth[option] == STREAMED:
                     same = self._words[option] <= self._words[self._at[t], cells]
                     self._at[t] = np.where(same, option, self._at[t])
+        return bool((self._at != self._begin[:-1, None]).any())
 
     def shrink(self, capacity: float) -> None:
         """Let operands go until all fits, where that can be."""
-        least = self._least()
-        cells = np.flatnonzero((self.peak.ravel() > capacity) & (least <= capacity))
+        cells = np.flatnonzero((self.peak.ravel() > capacity) & (self._least <= capacity))
         owners = np.repeat(np.arange(len(self._begin) - 1), np.diff(self._begin))
         for _ in range(2 * len(owners)):
             if not len(cells):
@@ -322,6 +357,7 @@ class _Placement:
             cells = cells[able]
             cells = cells[self._steps(cells).max(axis=0) > capacity]
 
+    @cached_property
     def _least(self) -> Floats:
         """float64[n], words that are in use at the most, whatever goes."""
         total = 0.0
@@ -330,6 +366,14 @@ class _Placement:
             total = total + held.min(axis=0)
         most: Floats = np.asarray(total).max(axis=0)
         return most
+
+
+def _rows(figures: Sequence[Any], shape: tuple[int, ...]) -> Floats:
+    """float64[n, cells], figures that need not depend on all loops."""
+    found = np.empty((len(figures), *shape))
+    for row, figure in zip(found, figures, strict=True):
+        row[...] = figure
+    return found.reshape(len(figures), -1)
 
 
 def kept_results(facts: NestFacts, ranks: tuple[int, ...]) -> list[tuple[int, ...]]:

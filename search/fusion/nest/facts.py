@@ -1,6 +1,6 @@
 """What estimates of nests around one group must know of it and of the design."""
 
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil, prod
 from typing import Final
 
@@ -12,7 +12,7 @@ from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.fusion.nest import NestGroup, nest_group
 from archloom.evaluators.loopnest import vector_cost
 from archloom.space.hardware import Hardware
-from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network, Sparsity
 
 #: sizes of tiles that are looked at for each rank (ours)
 _MOST_TILES: Final = 8
@@ -130,12 +130,13 @@ class NestFacts:
             stride, dilation = layer.stride[axis], layer.dilation[axis]
             windows[:, axis, 0], windows[:, axis, 1] = stride, dilation
             windows[:, axis, 3] = (dims[dim] - 1) * stride + (kernel - 1) * dilation + 1
-        zeros = layer.sparsity._replace(row_words=0)
-        design, prices = design_and_prices(self.hardware, zeros, (self.keeps_weights, True, True))
-        found: Floats = layer_costs(design, prices, bounds, windows).T
+        found = _tile_costs(
+            self.hardware, layer.density, self.keeps_weights, bounds.tobytes(), windows.tobytes()
+        )
         if not self.keeps_weights:
             # what crosses DRAM's pins is counted with the loops
             words = np.prod([dims[1], dims[_K], dims[_C]], axis=0) * layer.r * layer.s
+            found = found.copy()
             found[0] -= words * (dims[0] if layer.multiplies_maps else 1) * self.weight_pj
         return found.reshape(2, *self._shape(looped))
 
@@ -149,6 +150,17 @@ class NestFacts:
         share = np.prod(dims[:_C] + dims[_P:], axis=0) / layer.output_words
         found: Floats = np.stack([cost.dynamic_pj * share, cost.latency_cycles * share])
         return found.reshape(2, *self._shape(looped))
+
+
+@lru_cache(maxsize=8192)
+def _tile_costs(
+    hardware: Hardware, density: tuple[float, float], staged: bool, bounds: bytes, windows: bytes
+) -> Floats:
+    """float64[2, n], least energy and cycles of tiles; groups have many of them in common."""
+    design, prices = design_and_prices(hardware, Sparsity(*density), (staged, True, True))
+    sizes, window = np.frombuffer(bounds, np.int64), np.frombuffer(windows, np.int64)
+    found: Floats = layer_costs(design, prices, sizes.reshape(-1, 8), window.reshape(-1, 2, 4)).T
+    return found
 
 
 def _known(network: Network, layers: tuple[int, ...], looped: frozenset[int]) -> NestGroup:

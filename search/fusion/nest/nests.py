@@ -34,7 +34,7 @@ MOST_MEMBERS: Final = 10
 _OF_ORDER: Final = 4
 
 #: orders of loops that get a third one
-_KEPT_ORDERS: Final = 4
+_KEPT_ORDERS: Final = 2
 
 #: loops of which not all orders are looked at
 _LONG: Final = 3
@@ -141,15 +141,14 @@ def _of_order(facts: NestFacts, ranks: tuple[int, ...]) -> list[_Found]:
     """Return good nests with loops over some ranks."""
     found = []
     for made in kept_results(facts, ranks):
-        for stream in (False, True):
-            estimate = estimated(facts, ranks, made, stream)
+        for estimate in estimated(facts, ranks, made):
             aside = np.where((estimate.depth == STREAMED).any(axis=0), _FOR_STREAMS, 0.0)
             fits = estimate.peak + aside * facts.capacity <= facts.capacity
             edp = np.where(fits, estimate.edp(facts.leakage_pj), np.inf)
             for flat in np.argsort(edp, axis=None, kind="stable")[:_OF_ORDER].tolist():
                 at = tuple(int(i) for i in np.unravel_index(flat, edp.shape))
                 if edp[at] < np.inf:
-                    depth = tuple(estimate.depth[(slice(None), *at)].tolist())
+                    depth = tuple(estimate.depth.reshape(len(estimate.depth), -1)[:, flat].tolist())
                     found.append(_Found(float(edp[at]), ranks, depth, at, estimate))
     return found
 
