@@ -1,0 +1,484 @@
+"""A slow oracle of groups in loop nests: it walks all iterations and moves coordinates.
+
+An element of an operand is a tuple of coordinates along the operand's ranks. The buffer is a set
+of elements for each operand; of each sum it is known which products were added to it, there and in
+DRAM. What comes and leaves is found from what is there, not counted out: a piece that is wanted
+and not there is fetched, a sum leaves when it is complete or has to go, and what a layer reads is
+asserted to be there, complete. Taken from the rules as they are written: in which iterations a
+layer runs and an operand is wanted, and how long a piece may stay.
+
+Independent of: closed forms of iterations, fetches, partial sums and occupancy of nests.
+"""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import product
+from math import ceil, prod
+
+import numpy as np
+
+from archloom.space.fusion.loop_nest import STREAMED
+
+
+@dataclass
+class Iteration:
+    """What happened in one iteration; words by operand, and in the buffer at each step."""
+
+    index: tuple
+    runs: list = field(default_factory=list)
+    coming: Counter = field(default_factory=Counter)
+    leaving: Counter = field(default_factory=Counter)
+    held: list = field(default_factory=list)
+
+
+@dataclass
+class Work:
+    """Runs of one layer.
+
+    Attributes:
+        tiles: for each run the bounds N, G, K, C, P and Q of its tile, counted.
+        reread: words of partial sums that runs found in the buffer.
+        rescaled, rows: words of partial sums, and rows of them, that a later maximum changed.
+    """
+
+    tiles: Counter = field(default_factory=Counter)
+    reread: int = 0
+    rescaled: int = 0
+    rows: int = 0
+
+
+@dataclass
+class Run:
+    """All iterations; words of each operand that moved.
+
+    Attributes:
+        fetched: that came, those that came before too.
+        refetched: of these, that had come before.
+        left, spilled: complete results and partial sums that left.
+        returned: partial sums that came back.
+    """
+
+    iterations: list = field(default_factory=list)
+    work: list = field(default_factory=list)
+    fetched: Counter = field(default_factory=Counter)
+    refetched: Counter = field(default_factory=Counter)
+    left: Counter = field(default_factory=Counter)
+    spilled: Counter = field(default_factory=Counter)
+    returned: Counter = field(default_factory=Counter)
+
+
+class Simulator:
+    """One group in one nest; ``held`` are operands that lie in the buffer from the start."""
+
+    def __init__(self, group, nest, held=()):
+        self.group, self.nest, self.held = group, nest, set(held)
+        self.sizes = group.ranks.sizes
+        self.counts = [ceil(self.sizes[loop.rank] / loop.tile) for loop in nest.loops]
+        self.members = range(len(group.layers))
+        self.inputs = [
+            sorted({*some, *maps}) for some, maps in zip(group.weights, group.maps, strict=True)
+        ]
+        self.made = group.made
+        self.uses = self.uses_of_members()
+        self.run = Run(work=[Work() for _ in self.members])
+        operands = group.operands
+        shapes = [self.shape(o.ranks) for o in operands]
+        self.words = [words_of_element(o, s) for o, s in zip(operands, shapes, strict=True)]
+        self.there = [np.zeros(s, bool) for s in shapes]
+        self.came = [np.zeros(s, bool) for s in shapes]
+        self.gone = [np.zeros(s, int) for s in shapes]
+        self.touched = [np.full(s, -1) for s in shapes]
+        # products of each layer: in the sums of the buffer, in those that DRAM has, and ever made
+        axes = [self.axes(m) for m in self.members]
+        self.added = [np.zeros(self.shape(a), bool) for a in axes]
+        self.stored = [np.zeros(self.shape(a), bool) for a in axes]
+        self.done = [np.zeros(self.shape(a), int) for a in axes]
+        self.online = {
+            m: ranks
+            for m, ranks in group.online.items()
+            if any(loop.rank in ranks for loop in nest.loops)
+        }
+        # the key tile up to which each sum has the running maximum of its row beside it
+        self.version = {t: np.full(shapes[t], -1) for t in self.made}
+        self.lasting = [self.lasts(t) for t in range(len(operands))]
+
+    def shape(self, ranks):
+        return tuple(self.sizes[r] for r in ranks)
+
+    def axes(self, m):
+        """Ranks of a layer's loops: those of its result, then those it reduces."""
+        return (*self.group.operands[self.made[m]].ranks, *sorted(self.group.reduced[m]))
+
+    def row_ranks(self, m):
+        made = self.group.operands[self.made[m]].ranks
+        return tuple(r for r in made if r not in self.online[m])
+
+    # which iterations
+
+    def ancestors(self, m):
+        """Members before one, through maps made in the group."""
+        near = {
+            self.group.operands[t].maker
+            for t in self.inputs[m]
+            if self.group.operands[t].kind == "made"
+        }
+        return near.union(*(self.ancestors(a) for a in near))
+
+    def readers(self, t):
+        return [m for m in self.members if t in self.inputs[m]]
+
+    def uses_of_members(self):
+        """For each member and loop the iterations of the loop in which the member runs."""
+        uses = {}
+        for m in reversed(self.members):
+            t = self.made[m]
+            for at, loop in enumerate(self.nest.loops):
+                count, readers = self.counts[at], self.readers(t)
+                if loop.rank in self.group.own[m]:
+                    uses[m, at] = set(range(count))
+                elif any(loop.rank in self.group.reduced[a] for a in self.ancestors(m)):
+                    uses[m, at] = {count - 1}
+                elif readers and at < self.nest.depth[t]:
+                    uses[m, at] = set().union(*(uses[r, at] for r in readers))
+                    uses[m, at] |= {0} if self.group.operands[t].exported else set()
+                else:
+                    uses[m, at] = {0}
+        return uses
+
+    def runs_in(self, m, index):
+        return all(i in self.uses[m, at] for at, i in enumerate(index))
+
+    def wanted_in(self, t, index):
+        """Whether some reader may need the piece, each loop for itself."""
+        ranks, readers = self.group.operands[t].ranks, self.readers(t)
+        return all(
+            self.nest.loops[at].rank in ranks or any(i in self.uses[r, at] for r in readers)
+            for at, i in enumerate(index)
+        )
+
+    def lasts(self, t):
+        """Whether pieces have to stay from one iteration to another."""
+        operand, depth = self.group.operands[t], self.nest.depth[t]
+        if depth == STREAMED:
+            return False
+        for at in range(depth, len(self.nest.loops)):
+            rank = self.nest.loops[at].rank
+            if rank in operand.ranks:
+                continue
+            used = [self.uses[r, at] for r in self.readers(t)]
+            if operand.kind == "made":
+                mine = self.uses[operand.maker, at]
+                if rank in self.group.reduced[operand.maker] or any(u != mine for u in used):
+                    return True
+            elif len(set().union(*used)) > 1:
+                return True
+        return False
+
+    # pieces
+
+    def piece(self, ranks, index):
+        """Slices along ``ranks`` that an iteration covers."""
+        slices = []
+        for r in ranks:
+            span = slice(0, self.sizes[r])
+            for loop, i in zip(self.nest.loops, index, strict=True):
+                if loop.rank == r:
+                    span = slice(i * loop.tile, min((i + 1) * loop.tile, self.sizes[r]))
+            slices.append(span)
+        return tuple(slices)
+
+    def bounds(self, m, index):
+        dims = self.group.ranks.dims[m]
+        return tuple(prod(s.stop - s.start for s in self.piece(d, index)) for d in dims)
+
+    def complete(self, m):
+        """Elements of a result to which all products were added."""
+        reduced = tuple(range(len(self.group.operands[self.made[m]].ranks), self.added[m].ndim))
+        return self.added[m].all(axis=reduced)
+
+    def begun(self, m):
+        reduced = tuple(range(len(self.group.operands[self.made[m]].ranks), self.added[m].ndim))
+        return self.added[m].any(axis=reduced)
+
+    def box(self, t, ranks=None):
+        """Words of what stays of an operand, or elements along some of its ranks."""
+        operand, depth = self.group.operands[t], self.nest.depth[t]
+        tiles = {loop.rank: loop.tile for loop in self.nest.loops[:depth]}
+        along = operand.ranks if ranks is None else ranks
+        count = prod(tiles.get(r, self.sizes[r]) for r in along)
+        return count * (self.words[t] if ranks is None else 1)
+
+    # the walk
+
+    def simulate(self):
+        everywhere = list(product(*map(range, self.counts)))
+        for number, index in enumerate(everywhere):
+            self.now = Iteration(index)
+            self.run.iterations.append(self.now)
+            if number:
+                changed = next(
+                    at for at, i in enumerate(index) if i != everywhere[number - 1][at]
+                )
+                self.drop(lambda t, changed=changed: changed < self.nest.depth[t])
+            self.fetch(index)
+            for m in self.members:
+                if self.runs_in(m, index):
+                    self.execute(m, index, number)
+                self.expire(m)
+            self.now.held = [self.occupied(m, index) for m in self.members]
+            self.drop(lambda t: not self.lasting[t])
+            self.fits_its_box()
+        self.drop(lambda t: True)
+        self.ends_well()
+        return self.run
+
+    def fetch(self, index):
+        for t, operand in enumerate(self.group.operands):
+            if operand.kind == "made" or self.nest.depth[t] == STREAMED or t in self.held:
+                continue
+            if not self.wanted_in(t, index):
+                continue
+            piece = self.piece(operand.ranks, index)
+            there = self.there[t][piece]
+            assert there.all() or not there.any(), f"operand {t} at {index}: half a piece is there"
+            if there.all():
+                continue
+            words = there.size * self.words[t]
+            self.run.fetched[t] += words
+            self.run.refetched[t] += int(self.came[t][piece].sum()) * self.words[t]
+            self.now.coming[t] += words
+            self.there[t][piece] = self.came[t][piece] = True
+
+    def execute(self, m, index, number):
+        layer, work, t = self.group.layers[m], self.run.work[m], self.made[m]
+        what = f"{layer.name} at {index}"
+        self.now.runs.append(m)
+        work.tiles[self.bounds(m, index)] += 1
+        for source in self.inputs[m]:
+            self.check_input(m, source, index, what)
+        if m in self.online:
+            self.find_maximum(m, index, what)
+        operand = self.group.operands[t]
+        piece = self.piece(operand.ranks, index)
+        tile = self.piece(self.axes(m), index)
+        if not self.begun(m)[piece].any():
+            self.take_back(m, piece, what)
+        else:
+            begun = int(self.begun(m)[piece].sum())
+            assert begun == self.there[t][piece].size, f"{what}: a part of the sums is there"
+            work.reread += begun * self.words[t]
+        # all that is rescaled is in the sums already
+        for source in self.inputs[m]:
+            maker = self.group.operands[source].maker
+            if self.group.operands[source].kind == "made" and maker in self.online:
+                self.rescale(m, maker, index, what)
+        assert not self.added[m][tile].any(), f"{what}: products are added twice"
+        self.added[m][tile] = True
+        self.done[m][tile] += 1
+        self.there[t][piece] = True
+        self.touched[t][piece] = number
+        if operand.exported:
+            self.leave(m, piece)
+
+    def check_input(self, m, t, index, what):
+        operand = self.group.operands[t]
+        if t in self.held or self.nest.depth[t] == STREAMED:
+            return
+        piece = self.piece(operand.ranks, index)
+        assert self.there[t][piece].all(), f"{what}: operand {t} is not in the buffer"
+        if operand.kind == "made":
+            done = self.complete(operand.maker)[piece]
+            assert done.all(), f"{what}: the map of member {operand.maker} is not complete"
+            if operand.maker in self.online:
+                vectors, layer = set(self.online[operand.maker]), self.group.layers[m]
+                fit = layer.uses_macs and vectors <= self.group.reduced[m]
+                assert fit, f"{what}: reads a softmax before its vectors are complete"
+                along = self.group.operands[self.made[m]].ranks
+                rows = set(self.row_ranks(operand.maker)) <= set(along)
+                assert rows, f"{what}: adds up rows of a softmax that have maxima of their own"
+
+    def key_tile(self, m, index):
+        """Number of the piece of its vectors that an online softmax makes."""
+        number = 0
+        for loop, count, i in zip(self.nest.loops, self.counts, index, strict=True):
+            number = number * count + i if loop.rank in self.online[m] else number
+        return number
+
+    def maxima(self, m, index, numbers):
+        """For rows of an online softmax whether a running maximum up to a key tile is there."""
+        rows = self.row_ranks(m)
+        found = np.zeros(self.shape(rows), bool)
+        for reader in self.readers(self.made[m]):
+            t = self.made[reader]
+            along = self.group.operands[t].ranks
+            others = tuple(at for at, rank in enumerate(along) if rank not in rows)
+            if set(rows) <= set(along):
+                found |= np.isin(self.version[t], numbers).any(axis=others)
+        return found[self.piece(rows, index)]
+
+    def find_maximum(self, m, index, what):
+        assert not self.group.operands[self.made[m]].exported, (
+            f"{what}: leaves before its vectors are complete"
+        )
+        number = self.key_tile(m, index)
+        known = number == 0 or self.maxima(m, index, [number - 1, number]).all()
+        assert known, f"{what}: no maximum up to key tile {number - 1} is there"
+
+    def rescale(self, m, maker, index, what):
+        """Bring partial sums to the newest maximum, which the shares that are read have."""
+        number, t = self.key_tile(maker, index), self.made[m]
+        fresh = maker in self.now.runs or self.maxima(maker, index, [number]).all()
+        assert fresh, f"{what}: the maximum up to key tile {number} is not known any more"
+        axes, keys = self.axes(m), self.online[maker]
+        span = list(self.piece(axes, index))
+        # of all key tiles before, all products are in the sums, and of none after
+        for places, earlier in self.tiles_of_keys(keys, number):
+            for rank, place in zip(keys, places, strict=True):
+                span[axes.index(rank)] = place
+            found = self.added[m][tuple(span)]
+            assert found.all() if earlier else not found.any(), f"{what}: key tiles out of order"
+        piece = self.piece(self.group.operands[t].ranks, index)
+        assert (self.version[t][piece] == number - 1).all(), f"{what}: sums have other maxima"
+        self.version[t][piece] = number
+        if number:
+            words = self.there[t][piece].size * self.words[t]
+            self.run.work[m].rescaled += words
+            self.run.work[m].rows += words // self.bounds(m, index)[2]
+
+    def tiles_of_keys(self, keys, number):
+        """Slices along ``keys`` of every tile, and whether it comes before tile ``number``."""
+        counts = [
+            count if loop.rank in keys else 1
+            for loop, count in zip(self.nest.loops, self.counts, strict=True)
+        ]
+        found = []
+        for at, index in enumerate(product(*map(range, counts))):
+            found.append((self.piece(keys, index), at < number))
+        return found
+
+    def take_back(self, m, piece, what):
+        """Fetch partial sums that had to leave; those that are complete are begun again."""
+        stored = self.stored[m][piece]
+        reduced = tuple(range(len(piece), stored.ndim))
+        if not stored.any() or stored.all():
+            return
+        assert stored.any(axis=reduced).all(), f"{what}: a part of the sums was spilled"
+        assert not stored.all(axis=reduced).any(), f"{what}: a part of the sums is complete"
+        t = self.made[m]
+        self.added[m][piece] = stored
+        self.there[t][piece] = True
+        words = self.there[t][piece].size * self.words[t]
+        self.run.returned[t] += words
+        self.now.coming[t] += words
+
+    def leave(self, m, piece):
+        """Send out results that are complete, the first time that they are."""
+        t = self.made[m]
+        ready = self.complete(m)[piece] & (self.gone[t][piece] == 0)
+        words = int(ready.sum()) * self.words[t]
+        self.gone[t][piece] += ready
+        self.stored[m][piece] |= ready.reshape(*ready.shape, *(1,) * (self.added[m].ndim - ready.ndim))
+        if self.nest.depth[t] == STREAMED:
+            return
+        self.run.left[t] += words
+        self.now.leaving[t] += words
+
+    def expire(self, m):
+        """Let go what does not last and whose last reader was ``m``."""
+        for t, operand in enumerate(self.group.operands):
+            if self.lasting[t] or operand.exported or operand.kind == "made":
+                continue
+            if m == max(self.readers(t)):
+                self.there[t][...] = False
+
+    def drop(self, goes):
+        """End the stay of operands; sums that are not complete go to DRAM."""
+        for t, operand in enumerate(self.group.operands):
+            if not goes(t):
+                continue
+            if operand.kind == "made":
+                m = operand.maker
+                part = self.begun(m) & ~self.complete(m)
+                if part.any():
+                    assert operand.exported, f"partial sums of member {m} are lost"
+                    assert not self.readers(t), f"partial sums of member {m} leave it and are read"
+                    assert self.nest.depth[t] != STREAMED, f"partial sums of member {m} stream"
+                    self.spill(m, part)
+                self.added[m][...] = False
+                self.version[t][...] = -1
+            self.there[t][...] = False
+
+    def spill(self, m, part):
+        t = self.made[m]
+        self.stored[m][part] = self.added[m][part]
+        for number, count in Counter(self.touched[t][part].tolist()).items():
+            words = count * self.words[t]
+            self.run.spilled[t] += words
+            self.run.iterations[number].leaving[t] += words
+
+    # occupancy
+
+    def occupied(self, step, index):
+        """Words in the buffer while member ``step`` runs."""
+        total = 0
+        for t, operand in enumerate(self.group.operands):
+            if t in self.held or self.nest.depth[t] == STREAMED:
+                continue
+            if self.lasting[t]:
+                total += self.box(t)
+                continue
+            comes, runs = bool(self.now.coming[t]), operand.maker in self.now.runs
+            made = operand.kind == "made"
+            if not (comes or (made and runs)):
+                continue
+            first = operand.maker if made and not comes else 0
+            last = self.members[-1] if operand.exported else max(self.readers(t))
+            if first <= step <= last:
+                sides = [s.stop - s.start for s in self.piece(operand.ranks, index)]
+                total += prod(sides) * self.words[t]
+        return total + sum(map(self.statistics, self.online))
+
+    def statistics(self, m):
+        """Words of the maximum and sum of each row of each tile of what reads an online softmax."""
+        total = 0
+        for reader in self.readers(self.made[m]):
+            t, columns = self.made[reader], self.group.ranks.dims[reader][2]
+            ranks = self.group.operands[t].ranks
+            tiles = [
+                count
+                for at, (loop, count) in enumerate(zip(self.nest.loops, self.counts, strict=True))
+                if loop.rank in columns and at >= self.nest.depth[t]
+            ]
+            total += 2 * self.box(t, [r for r in ranks if r not in columns]) * prod(tiles)
+        return total
+
+    def fits_its_box(self):
+        """What stays until the next iteration fits into the space that is set aside for it."""
+        for t, there in enumerate(self.there):
+            words = int(there.sum()) * self.words[t]
+            most = self.box(t) if self.lasting[t] else 0
+            assert words <= most, f"operand {t}: {words} words stay in a box of {most}"
+
+    # the end
+
+    def ends_well(self):
+        for m in self.members:
+            name, t = self.group.layers[m].name, self.made[m]
+            assert (self.done[m] > 0).all(), f"{name}: products are never made"
+            outer = [at for at, x in enumerate(self.nest.loops) if x.rank not in self.group.own[m]]
+            again = prod(len(self.uses[m, at]) for at in outer)
+            assert (self.done[m] == again).all(), f"{name}: products are not made {again} times"
+            if self.group.operands[t].exported:
+                assert (self.gone[t] == 1).all(), f"{name}: its result did not leave once"
+
+
+def words_of_element(operand, shape):
+    """Words for each element: taps of a kernel, learned words of a channel."""
+    words, rest = divmod(operand.words, prod(shape))
+    assert rest == 0, f"{operand.words} words along ranks of {shape}"
+    return words
+
+
+def simulate(group, nest, held=()) -> Run:
+    """Walk all iterations; raises AssertionError where the nest does not compute the group."""
+    return Simulator(group, nest, held).simulate()
