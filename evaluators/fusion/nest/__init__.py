@@ -16,6 +16,6 @@ if TYPE_CHECKING:
     from .ranks import GroupRanks as GroupRanks, group_ranks as group_ranks
     from .rules import depths as depths, nest_faults as nest_faults
     from .tile import tile_problem as tile_problem
-    from .walk import NestWalk as NestWalk
+    from .walk import ALL as ALL, BOTH as BOTH, NestWalk as NestWalk
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

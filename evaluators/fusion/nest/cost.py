@@ -51,11 +51,14 @@ class NestFit:
         prefetch: whether transfers of neighbouring iterations overlap with compute.
         left: for each member, words of the buffer for what streams; None where nothing does.
         peak: most words in use.
+        room: words of the buffer that nothing takes in each iteration, of those looked at one after
+            another.
     """
 
     prefetch: bool
     left: tuple[int | None, ...]
     peak: int
+    room: tuple[int, ...]
 
 
 def nest_walk(
@@ -63,7 +66,8 @@ def nest_walk(
 ) -> NestWalk | Infeasible:
     """Return what happens in the iterations of a group's nest, or why it cannot run."""
     name = group_name(network, group.layers)
-    known = nest_group(network, group.layers)
+    looped = frozenset(loop.rank for loop in group.nest.loops) if group.nest else frozenset[int]()
+    known = nest_group(network, group.layers, looped)
     if known is None or group.nest is None:
         hint = "some of its layers read maps in a way of which no part is known: run it in tiles"
         return Infeasible("no_ranks", name, 1, 0, "", hint)
@@ -95,7 +99,11 @@ def nest_fit(walk: NestWalk, capacity: int) -> NestFit | None:
                 1 << (f.bit_length() - 1) if need else None
                 for f, need in zip(free, needs, strict=True)
             )
-            return NestFit(prefetch, left, max(most))
+            taken = np.stack(
+                [np.where(runs[m], used[m] + (left[m] or 0), 0).ravel() for m in members]
+            )
+            room = capacity - taken.max(axis=0)
+            return NestFit(prefetch, left, max(most), tuple(room.tolist()))
     return None
 
 
@@ -131,7 +139,7 @@ def nest_cost(
     return GroupCost(
         group,
         tuple(shares),
-        total.cycles(fit.prefetch) - busy,
+        total.cycles(fit) - busy,
         total.reads,
         total.writes,
         fit.peak,
@@ -167,6 +175,7 @@ class _Totals:
             self.writes += run.times * run.cost.dram_writes
         compute = sum(run.times * run.cost.compute_pj for run in runs)
         operations = sum(run.times * run.cost.operations for run in runs)
+        dram += self._passing(m, words, energy)
         extra = self._partial_sums(m, words, energy)
         # work on the vector unit comes after the product that it belongs to
         chip += np.ceil(extra / self._hardware.vector_lanes)
@@ -184,6 +193,18 @@ class _Totals:
             operations + more,
             tuple((run.times, run.cost) for run in runs),
         )
+
+    def _passing(self, m: int, words: Counts, energy: Energies) -> Grid:
+        """Count partial sums that come from DRAM for a result that streams; returns cycles of DRAM
+        in each iteration."""
+        tile = self._walk.tile_words(self._walk.group.made[m]).ravel()
+        passing = np.where(self._walk.passes(m).ravel(), tile, 0)
+        self._access(words, energy, (-1, OUTPUTS), passing, write=False)
+        self._access(words, energy, (-2, OUTPUTS), passing, write=True)
+        self.reads += int((passing * self._times).sum())
+        self._ports += passing
+        cycles: Grid = np.ceil(passing / self._hardware.levels[-1].bandwidth_words)
+        return cycles
 
     def _partial_sums(self, m: int, words: Counts, energy: Energies) -> Ints:
         """Count partial sums that are read again and rescaled; returns the operations of each
@@ -231,23 +252,47 @@ class _Totals:
         energy[level, tensor] += whole_pj(total * float(prices[level, tensor]))
         words[level, tensor] += int((per * self._times).sum())
 
-    def cycles(self, prefetch: bool) -> int:
-        """Return the time of all iterations (fusion model section 5, fill and drain hidden)."""
+    def cycles(self, fit: NestFit) -> int:
+        """Return the time of all iterations (fusion model section 5, fill and drain hidden).
+
+        Besides, what comes for the next iteration may begin to come in the iteration before this
+        one, and what left in the last one may go on leaving in the next one, while DRAM is idle and
+        as far as the buffer has room for it.
+        """
         rate, port = (self._hardware.levels[i].bandwidth_words for i in (-1, -2))
         walk = self._walk
         moved = walk.fetched + walk.stored
         fetch, store = (np.ceil(w.ravel() / rate) for w in (walk.fetched, walk.stored))
         dram = self._streamed.copy()
-        if prefetch:
-            dram[:-1] += fetch[1:]
-            dram[1:] += store[:-1]
-            dram[0] += fetch[0]
-            dram[-1] += store[-1]
         ports = np.ceil((self._ports + moved.ravel()) / port)
-        time = np.maximum(np.maximum(self._body, dram), ports)
-        if not prefetch:
-            time += fetch + store
+        busy = np.maximum(self._body, ports)
+        if not fit.prefetch:
+            time = np.maximum(busy, dram) + fetch + store
+            return ceil(float((time * self._times).sum()))
+        dram[:-1] += fetch[1:]
+        dram[1:] += store[:-1]
+        dram[0] += fetch[0]
+        dram[-1] += store[-1]
+        time = np.maximum(busy, dram) - self._spread(fit, busy - dram, fetch, store)
         return ceil(float((time * self._times).sum()))
+
+    def _spread(self, fit: NestFit, idle: Grid, fetch: Grid, store: Grid) -> Grid:
+        """Return cycles that each iteration need not wait for DRAM, since its neighbours leave DRAM
+        idle and the buffer has room; ``idle`` is below 0 where DRAM is what takes longest."""
+        room, walk = np.array(fit.room), self._walk
+        late, free = np.maximum(-idle, 0.0), np.maximum(idle, 0.0)
+        early, after = np.zeros_like(late), np.zeros_like(late)
+        # words for iteration i + 1 that come in iteration i - 1 rather than in i
+        fits = walk.fetched.ravel()[2:] <= room[:-2]
+        some = np.minimum(np.minimum(late[1:-1], fetch[2:]), free[:-2])
+        early[1:-1] = np.where(fits, some, 0.0)
+        free[:-1] -= early[1:]
+        # words that left after iteration i - 1, in iteration i + 1
+        fits = walk.stored.ravel()[:-2] <= room[2:]
+        some = np.minimum(np.minimum((late - early)[1:-1], store[:-2]), free[2:])
+        after[1:-1] = np.where(fits, some, 0.0)
+        spared: Grid = early + after
+        return spared
 
 
 def _overflow(

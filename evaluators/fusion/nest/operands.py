@@ -86,8 +86,14 @@ class NestGroup:
 
 
 @lru_cache(maxsize=4096)
-def nest_group(network: Network, layers: tuple[int, ...]) -> NestGroup | None:
-    """Return what loops around a group of ``network`` may be over; None if there can be none."""
+def nest_group(
+    network: Network, layers: tuple[int, ...], looped: frozenset[int]
+) -> NestGroup | None:
+    """Return a group as loops over some ranks see it; None if there can be none around it.
+
+    A map from outside that two members read along different ranks is one operand as long as no
+    loop runs over these.
+    """
     ranks = group_ranks(network, layers)
     if ranks is None:
         return None
@@ -110,7 +116,7 @@ def nest_group(network: Network, layers: tuple[int, ...]) -> NestGroup | None:
             else:
                 along = _read_ranks(ranks, m, layer, operand)
                 words = layer.map_read_words[operand]
-                key = (source.box, along, words)
+                key = (source.box, looped.intersection(along), words)
                 if key not in read_as:
                     read_as[key] = len(operands)
                     operands.append(Operand("read", -1, (), along, words, source=source.layer))

@@ -22,7 +22,7 @@ def nest_faults(group: NestGroup, nest: LoopNest) -> Iterator[str]:
     yield from _wrong_sums(group, nest)
     for t in range(len(group.operands)):
         if nest.depth[t] == STREAMED:
-            yield from _wrong_stream(group, nest, t)
+            yield from _wrong_stream(group, t)
         else:
             yield from _wrong_depth(group, nest, t)
 
@@ -57,15 +57,12 @@ def _wrong_online(group: NestGroup, nest: LoopNest, m: int, rank: int, at: int) 
             yield f"{other} rescales what it has added up: that must stay in the buffer"
 
 
-def _wrong_stream(group: NestGroup, nest: LoopNest, t: int) -> Iterator[str]:
+def _wrong_stream(group: NestGroup, t: int) -> Iterator[str]:
     operand = group.operands[t]
-    looped = {loop.rank for loop in nest.loops}
     members = (*operand.readers, operand.maker) if operand.kind == "made" else operand.readers
     names = ", ".join(group.layers[m].name for m in members)
     if len(members) > 1 or not all(group.layers[m].uses_macs for m in members):
         yield f"what several layers or the vector unit use cannot stream: {names}"
-    elif operand.kind == "made" and group.reduced[operand.maker] & looped:
-        yield f"partial sums of {names} cannot stream"
 
 
 def _wrong_depth(group: NestGroup, nest: LoopNest, t: int) -> Iterator[str]:

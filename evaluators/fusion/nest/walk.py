@@ -193,6 +193,12 @@ class NestWalk:
             return np.zeros(self.shape, np.bool_)
         return self.runs(m) & ~self._all(self._in(at, FIRST) for at in reduced)
 
+    def passes(self, m: int) -> Bools:
+        """bool[...], whether partial sums that a member adds to come from DRAM and stream."""
+        if self.nest.depth[self.group.made[m]] != STREAMED:
+            return np.zeros(self.shape, np.bool_)
+        return self.adds(m)
+
     def rescales(self, m: int) -> Bools:
         """bool[...], whether a member rescales partial sums, since a softmax that it reads has met
         more of each vector."""

@@ -1,0 +1,148 @@
+"""What estimates of nests around one group must know of it and of the design."""
+
+from functools import cached_property
+from math import ceil, prod
+from typing import Final
+
+import numpy as np
+
+from archloom.evaluators import Floats, Ints, access_costs
+from archloom.evaluators.bounds import design_and_prices, layer_costs
+from archloom.evaluators.fusion.buffer import buffer_words
+from archloom.evaluators.fusion.nest import NestGroup, nest_group
+from archloom.evaluators.loopnest import vector_cost
+from archloom.space.hardware import Hardware
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network
+
+#: sizes of tiles that are looked at for each rank (ours)
+_MOST_TILES: Final = 8
+
+_K, _C, _P, _Q = 2, 3, 4, 5
+
+
+class NestFacts:
+    """A group on a design, and what its tiles cost at the least.
+
+    Args:
+        network, layers: what runs.
+        hardware: with one shared buffer.
+    """
+
+    def __init__(self, network: Network, layers: tuple[int, ...], hardware: Hardware) -> None:
+        self.group = _known(network, layers, frozenset())
+        self._network, self._layers, self.hardware = network, layers, hardware
+        self.capacity = buffer_words(hardware)
+        costs, dram, buffer = access_costs(hardware), hardware.levels[-1], hardware.levels[-2]
+        self.rate = dram.bandwidth_words
+        fill = float(costs.write_pj[-2, INPUTS]) / buffer.width_words
+        self.fetch_pj = float(costs.read_pj[-1, INPUTS]) / dram.width_words + fill
+        self.weight_pj = float(costs.read_pj[-1, WEIGHTS]) / dram.width_words + fill
+        self.store_pj = float(costs.write_pj[-1, OUTPUTS]) / dram.width_words
+        self.again_pj = float(costs.read_pj[-2, OUTPUTS]) / buffer.width_words
+        self.leakage_pj = costs.leakage_pj_per_cycle
+        self._tables: dict[tuple[int, tuple[int, ...]], Floats] = {}
+
+    def around(self, ranks: tuple[int, ...]) -> NestGroup:
+        """Return the group as loops over some ranks see it."""
+        return _known(self._network, self._layers, frozenset(ranks))
+
+    @cached_property
+    def ranks(self) -> tuple[int, ...]:
+        """Ranks that loops may run over, those of the most work first."""
+        loopable = [r for r, may in enumerate(self.group.ranks.loopable) if may]
+        work = {
+            r: sum(
+                layer.macs
+                for layer, own in zip(self.group.layers, self.group.own, strict=True)
+                if r in own
+            )
+            for r in loopable
+        }
+        return tuple(sorted(loopable, key=lambda r: (-work[r], r)))
+
+    @cached_property
+    def tiles(self) -> dict[int, Ints]:
+        """Sizes of tiles of each rank, descending: halves, and what fills a side of the mesh."""
+        return {rank: _sides(self.group.ranks.sizes[rank], self._children) for rank in self.ranks}
+
+    @cached_property
+    def _children(self) -> tuple[int, ...]:
+        sides = {side for fanout in self.hardware.fanouts for side in fanout if side > 1}
+        return tuple(sorted(sides))
+
+    def costs(self, m: int, looped: tuple[int, ...]) -> Floats:
+        """Return float64[2, ...], least energy on the chip (pJ) and cycles of a member's tile.
+
+        There is an axis for each of ``looped`` ranks, which are its own, with the sizes of
+        :attr:`tiles`.
+        """
+        key = (m, looped)
+        if key not in self._tables:
+            vector = not self.group.layers[m].uses_macs
+            self._tables[key] = (self._vector if vector else self._nest)(m, looped)
+        return self._tables[key]
+
+    def _grid(self, looped: tuple[int, ...]) -> dict[int, Ints]:
+        """Sizes of each looped rank at each place of a grid, in a row."""
+        sizes = np.meshgrid(*(self.tiles[rank] for rank in looped), indexing="ij")
+        return {rank: size.ravel() for rank, size in zip(looped, sizes, strict=True)}
+
+    def _shape(self, looped: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(len(self.tiles[rank]) for rank in looped)
+
+    def _dims(self, m: int, looped: tuple[int, ...]) -> list[Ints]:
+        """int64[n] for each dimension N, G, K, C, P and Q of a tile."""
+        grid, sizes = self._grid(looped), self.group.ranks.sizes
+        count = prod(self._shape(looped))
+        found = []
+        for ranks in self.group.ranks.dims[m]:
+            size = np.ones(count, np.int64)
+            for rank in ranks:
+                size = size * grid.get(rank, np.int64(sizes[rank]))
+            found.append(size)
+        return found
+
+    def _nest(self, m: int, looped: tuple[int, ...]) -> Floats:
+        layer, dims = self.group.layers[m], self._dims(m, looped)
+        images, groups = dims[0], dims[1]
+        if layer.multiplies_maps:
+            images, groups = np.ones_like(images), images * groups
+        ends = [np.full_like(images, layer.r), np.full_like(images, layer.s)]
+        bounds = np.stack([images, groups, *dims[_K:], *ends], axis=1)
+        windows = np.zeros((len(bounds), 2, 4), np.int64)
+        for axis, (dim, kernel) in enumerate(((_P, layer.r), (_Q, layer.s))):
+            stride, dilation = layer.stride[axis], layer.dilation[axis]
+            windows[:, axis, 0], windows[:, axis, 1] = stride, dilation
+            windows[:, axis, 3] = (dims[dim] - 1) * stride + (kernel - 1) * dilation + 1
+        zeros = layer.sparsity._replace(row_words=0)
+        design, prices = design_and_prices(self.hardware, zeros, (True, True, True))
+        found: Floats = layer_costs(design, prices, bounds, windows).T
+        return found.reshape(2, *self._shape(looped))
+
+    def _vector(self, m: int, looped: tuple[int, ...]) -> Floats:
+        """As much of a whole operator's cost as a tile is of it."""
+        layer = self.group.layers[m]
+        cost = vector_cost(
+            layer, self.hardware, layer.n * layer.p, layer.q, staged=True, resident=True
+        )
+        dims = self._dims(m, looped)
+        share = np.prod(dims[:_C] + dims[_P:], axis=0) / layer.output_words
+        found: Floats = np.stack([cost.dynamic_pj * share, cost.latency_cycles * share])
+        return found.reshape(2, *self._shape(looped))
+
+
+def _known(network: Network, layers: tuple[int, ...], looped: frozenset[int]) -> NestGroup:
+    group = nest_group(network, layers, looped)
+    assert group is not None, "only groups with ranks are looked at"
+    return group
+
+
+def _sides(size: int, children: tuple[int, ...]) -> Ints:
+    """Tiles of a rank of ``size``, descending."""
+    halves = {-(-size // 2**k) for k in range(1, size.bit_length() + 1)}
+    full = {side for side in children if side < size}
+    some = sorted({side for side in halves | full if side < size}, reverse=True)
+    if len(some) > _MOST_TILES:
+        kept = set(some[: _MOST_TILES - 1 - len(full)]) | full | {some[-1]}
+        some = sorted(kept, reverse=True)
+    return np.array(some or [ceil(size / 2)], np.int64)
