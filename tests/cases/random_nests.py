@@ -4,11 +4,18 @@ from math import ceil, prod
 
 import numpy as np
 
-from archloom.evaluators.fusion.nest import NestGroup, depths, nest_faults, nest_group
+from archloom.evaluators.fusion.nest import (
+    GroupRanks,
+    NestGroup,
+    depths,
+    group_ranks,
+    nest_faults,
+    nest_group,
+)
 from archloom.space.fusion import STREAMED, LoopNest, NestLoop
 from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
 from archloom.space.workload import Network
-from archloom.space.workload.layer_builders import activation, mul, softmax
+from archloom.space.workload.layer_builders import activation, matmul, mul, softmax
 from archloom.space.workload.vector_layer_builders import rotary
 
 #: iterations of a nest that a walk through all of them may take
@@ -120,18 +127,7 @@ class Drawing:
     def weighed(self, heads: Heads, scores: str, values: str) -> str:
         if self.chance(0.7):
             return self.builder.weigh(self.name("weigh"), heads, scores, values)
-        rows = self.shape(scores)[1]
-        length = self.shape(values)[1]
-        bare = Heads(heads.count, length, 1)
-        # without a softmax: values take the place of keys, features that of their positions
-        assert self.shape(scores)[0] == heads.count * length
-        turned = Heads(bare.count, length)
-        self.builder.read_as(scores, turned.count * length, rows)
-        return self.bare_context(heads, scores, values, rows, length)
-
-    def bare_context(self, heads: Heads, scores: str, values: str, rows: int, length: int) -> str:
-        from archloom.space.workload.layer_builders import matmul
-
+        rows, length = self.shape(scores)[1], self.shape(values)[1]
         layer = matmul(self.name("context"), heads.count, rows, length, heads.features)
         context = self.builder.append(layer, scores, values)
         features = heads.count * heads.sharing * heads.features
@@ -168,11 +164,11 @@ def random_members(rng: np.random.Generator, network: Network) -> tuple[int, ...
     return tuple(range(count)) if rng.random() < 0.6 else tuple(range(first, last + 1))
 
 
-def random_loops(rng: np.random.Generator, group: NestGroup) -> tuple[NestLoop, ...]:
+def random_loops(rng: np.random.Generator, ranks: GroupRanks) -> tuple[NestLoop, ...]:
     """Return one to four loops over ranks that loops may be over; none if there are none."""
-    free = [r for r, may in enumerate(group.ranks.loopable) if may]
+    free = [r for r, may in enumerate(ranks.loopable) if may]
     chosen = [int(r) for r in rng.permutation(free)[: int(rng.integers(1, 5))]]
-    sizes = group.ranks.sizes
+    sizes = ranks.sizes
     # small tiles more often: loops of many iterations
     loops = [NestLoop(r, int(rng.integers(1, int(rng.integers(1, sizes[r])) + 1))) for r in chosen]
     while prod(ceil(sizes[x.rank] / x.tile) for x in loops) > MOST_ITERATIONS:
@@ -180,32 +176,41 @@ def random_loops(rng: np.random.Generator, group: NestGroup) -> tuple[NestLoop, 
     return tuple(loops)
 
 
-def random_nest(rng: np.random.Generator, group: NestGroup, tries: int = 20) -> LoopNest | None:
-    """Return a nest that obeys the rules; None if none was found."""
+def random_nest(
+    rng: np.random.Generator, network: Network, members: tuple[int, ...], tries: int = 20
+) -> tuple[NestGroup, LoopNest] | None:
+    """Return a nest that obeys the rules and the group as it sees it; None if none was found."""
+    ranks = group_ranks(network, members)
     for _ in range(tries):
-        loops = random_loops(rng, group)
-        if not loops:
+        loops = () if ranks is None else random_loops(rng, ranks)
+        looped = tuple(loop.rank for loop in loops)
+        group = nest_group(network, members, frozenset(looped))
+        if not loops or group is None:
             return None
-        ranks = tuple(loop.rank for loop in loops)
-        depth = [
-            int(rng.choice(depths(group, ranks, t))) for t in range(len(group.operands))
-        ]
-        for t in range(len(depth)):
-            streams = [*depth[:t], STREAMED, *depth[t + 1 :]]
-            if rng.random() < 0.15 and not list(nest_faults(group, LoopNest(loops, tuple(streams)))):
-                depth = streams
-        nest = LoopNest(loops, tuple(depth))
-        if not list(nest_faults(group, nest)):
-            return nest
+        nest = random_depths(rng, group, loops)
+        if nest is not None:
+            return group, nest
     return None
 
 
-def random_case(rng: np.random.Generator) -> tuple[Network, tuple[int, ...], LoopNest]:
-    """Return a network, some of its layers, and a nest around them that obeys the rules."""
+def random_depths(
+    rng: np.random.Generator, group: NestGroup, loops: tuple[NestLoop, ...]
+) -> LoopNest | None:
+    """Return a nest of some loops whose operands stay for random times, if the rules let them."""
+    ranks, numbers = tuple(loop.rank for loop in loops), range(len(group.operands))
+    nest = LoopNest(loops, tuple(int(rng.choice(depths(group, ranks, t))) for t in numbers))
+    for t in numbers:
+        depth = tuple(STREAMED if t == other else nest.depth[other] for other in numbers)
+        streams = LoopNest(loops, depth)
+        if rng.random() < 0.15 and not list(nest_faults(group, streams)):
+            nest = streams
+    return None if list(nest_faults(group, nest)) else nest
+
+
+def random_case(rng: np.random.Generator) -> tuple[NestGroup, LoopNest]:
+    """Return a group of a random network and a nest around it that obeys the rules."""
     while True:
         network = random_network(rng)
-        members = random_members(rng, network)
-        group = nest_group(network, members)
-        nest = None if group is None else random_nest(rng, group)
-        if nest is not None:
-            return network, members, nest
+        case = random_nest(rng, network, random_members(rng, network))
+        if case is not None:
+            return case

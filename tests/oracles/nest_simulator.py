@@ -38,11 +38,13 @@ class Work:
     Attributes:
         tiles: for each run the bounds N, G, K, C, P and Q of its tile, counted.
         reread: words of partial sums that runs found in the buffer.
+        passed: words of partial sums that runs took from DRAM as they streamed.
         rescaled, rows: words of partial sums, and rows of them, that a later maximum changed.
     """
 
     tiles: Counter = field(default_factory=Counter)
     reread: int = 0
+    passed: int = 0
     rescaled: int = 0
     rows: int = 0
 
@@ -263,10 +265,13 @@ class Simulator:
         tile = self.piece(self.axes(m), index)
         if not self.begun(m)[piece].any():
             self.take_back(m, piece, what)
+        begun = self.begun(m)[piece]
+        assert begun.all() or not begun.any(), f"{what}: a part of the sums is there"
+        words = int(begun.sum()) * self.words[t]
+        if self.nest.depth[t] == STREAMED:
+            work.passed += words
         else:
-            begun = int(self.begun(m)[piece].sum())
-            assert begun == self.there[t][piece].size, f"{what}: a part of the sums is there"
-            work.reread += begun * self.words[t]
+            work.reread += words
         # all that is rescaled is in the sums already
         for source in self.inputs[m]:
             maker = self.group.operands[source].maker
@@ -367,9 +372,10 @@ class Simulator:
         t = self.made[m]
         self.added[m][piece] = stored
         self.there[t][piece] = True
-        words = self.there[t][piece].size * self.words[t]
-        self.run.returned[t] += words
-        self.now.coming[t] += words
+        if self.nest.depth[t] != STREAMED:
+            words = self.there[t][piece].size * self.words[t]
+            self.run.returned[t] += words
+            self.now.coming[t] += words
 
     def leave(self, m, piece):
         """Send out results that are complete, the first time that they are."""
@@ -402,7 +408,6 @@ class Simulator:
                 if part.any():
                     assert operand.exported, f"partial sums of member {m} are lost"
                     assert not self.readers(t), f"partial sums of member {m} leave it and are read"
-                    assert self.nest.depth[t] != STREAMED, f"partial sums of member {m} stream"
                     self.spill(m, part)
                 self.added[m][...] = False
                 self.version[t][...] = -1
@@ -411,6 +416,8 @@ class Simulator:
     def spill(self, m, part):
         t = self.made[m]
         self.stored[m][part] = self.added[m][part]
+        if self.nest.depth[t] == STREAMED:
+            return
         for number, count in Counter(self.touched[t][part].tolist()).items():
             words = count * self.words[t]
             self.run.spilled[t] += words

@@ -258,8 +258,14 @@ class NestWalk:
             words: Ints = np.broadcast_to(np.int64(self.box_words(t)), self.shape)
             steps = range(members)
         else:
-            there = self.runs(operand.maker) if made else self.comes(t)
-            words = np.where(there, self.tile_words(t), 0)
+            comes, tile = self.comes(t), self.tile_words(t)
+            words = np.where(self.runs(operand.maker) if made else comes, tile, 0)
+            if made and comes.any():
+                # partial sums that come back are there from the start
+                early = np.where(comes, tile, 0)
+                if wide:
+                    early = np.ceil(early * self._psum_words).astype(np.int64)
+                yield from ((m, early) for m in range(begin))
             end = members - 1 if operand.exported else max(operand.readers)
             steps = range(begin, end + 1)
         if wide:
