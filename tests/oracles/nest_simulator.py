@@ -100,8 +100,9 @@ class Simulator:
             for m, ranks in group.online.items()
             if any(loop.rank in ranks for loop in nest.loops)
         }
-        # the key tile up to which each sum has the running maximum of its row beside it
-        self.version = {t: np.full(shapes[t], -1) for t in self.made}
+        # what rows of an online softmax are scaled by: the running maximum up to some key tile
+        self.maximum = {m: np.full(self.shape(self.row_ranks(m)), -1) for m in self.online}
+        self.scale = {m: np.full(shapes[self.made[m]], -1) for m in self.online}
         self.lasting = [self.lasts(t) for t in range(len(operands))]
 
     def shape(self, ranks):
@@ -218,9 +219,7 @@ class Simulator:
             self.now = Iteration(index)
             self.run.iterations.append(self.now)
             if number:
-                changed = next(
-                    at for at, i in enumerate(index) if i != everywhere[number - 1][at]
-                )
+                changed = next(at for at, i in enumerate(index) if i != everywhere[number - 1][at])
                 self.drop(lambda t, changed=changed: changed < self.nest.depth[t])
             self.fetch(index)
             for m in self.members:
@@ -309,57 +308,30 @@ class Simulator:
             number = number * count + i if loop.rank in self.online[m] else number
         return number
 
-    def maxima(self, m, index, numbers):
-        """For rows of an online softmax whether a running maximum up to a key tile is there."""
-        rows = self.row_ranks(m)
-        found = np.zeros(self.shape(rows), bool)
-        for reader in self.readers(self.made[m]):
-            t = self.made[reader]
-            along = self.group.operands[t].ranks
-            others = tuple(at for at, rank in enumerate(along) if rank not in rows)
-            if set(rows) <= set(along):
-                found |= np.isin(self.version[t], numbers).any(axis=others)
-        return found[self.piece(rows, index)]
-
     def find_maximum(self, m, index, what):
-        assert not self.group.operands[self.made[m]].exported, (
-            f"{what}: leaves before its vectors are complete"
-        )
-        number = self.key_tile(m, index)
-        known = number == 0 or self.maxima(m, index, [number - 1, number]).all()
-        assert known, f"{what}: no maximum up to key tile {number - 1} is there"
+        """Bring the running maximum of some rows, and the sums of its readers, up to a key tile."""
+        operand = self.group.operands[self.made[m]]
+        assert not operand.exported, f"{what}: leaves before its vectors are complete"
+        rows = self.piece(self.row_ranks(m), index)
+        found = np.maximum(self.maximum[m][rows], self.key_tile(m, index))
+        self.maximum[m][rows] = found
+        at = tuple(k for k, rank in enumerate(operand.ranks) if rank in self.online[m])
+        self.scale[m][self.piece(operand.ranks, index)] = np.expand_dims(found, at)
 
     def rescale(self, m, maker, index, what):
-        """Bring partial sums to the newest maximum, which the shares that are read have."""
-        number, t = self.key_tile(maker, index), self.made[m]
-        fresh = maker in self.now.runs or self.maxima(maker, index, [number]).all()
-        assert fresh, f"{what}: the maximum up to key tile {number} is not known any more"
-        axes, keys = self.axes(m), self.online[maker]
-        span = list(self.piece(axes, index))
-        # of all key tiles before, all products are in the sums, and of none after
-        for places, earlier in self.tiles_of_keys(keys, number):
-            for rank, place in zip(keys, places, strict=True):
-                span[axes.index(rank)] = place
-            found = self.added[m][tuple(span)]
-            assert found.all() if earlier else not found.any(), f"{what}: key tiles out of order"
-        piece = self.piece(self.group.operands[t].ranks, index)
-        assert (self.version[t][piece] == number - 1).all(), f"{what}: sums have other maxima"
-        self.version[t][piece] = number
-        if number:
+        """Add shares to sums that are scaled by the same maximum; count that sums were rescaled."""
+        operand = self.group.operands[self.made[maker]]
+        shares = self.scale[maker][self.piece(operand.ranks, index)]
+        at = tuple(k for k, rank in enumerate(operand.ranks) if rank in self.online[maker])
+        newest = self.maximum[maker][self.piece(self.row_ranks(maker), index)]
+        same = (shares == np.expand_dims(newest, at)).all()
+        assert same, f"{what}: shares are scaled by a maximum that is not known any more"
+        if self.key_tile(maker, index):
+            t = self.made[m]
+            piece = self.piece(self.group.operands[t].ranks, index)
             words = self.there[t][piece].size * self.words[t]
             self.run.work[m].rescaled += words
             self.run.work[m].rows += words // self.bounds(m, index)[2]
-
-    def tiles_of_keys(self, keys, number):
-        """Slices along ``keys`` of every tile, and whether it comes before tile ``number``."""
-        counts = [
-            count if loop.rank in keys else 1
-            for loop, count in zip(self.nest.loops, self.counts, strict=True)
-        ]
-        found = []
-        for at, index in enumerate(product(*map(range, counts))):
-            found.append((self.piece(keys, index), at < number))
-        return found
 
     def take_back(self, m, piece, what):
         """Fetch partial sums that had to leave; those that are complete are begun again."""
@@ -383,7 +355,9 @@ class Simulator:
         ready = self.complete(m)[piece] & (self.gone[t][piece] == 0)
         words = int(ready.sum()) * self.words[t]
         self.gone[t][piece] += ready
-        self.stored[m][piece] |= ready.reshape(*ready.shape, *(1,) * (self.added[m].ndim - ready.ndim))
+        self.stored[m][piece] |= ready.reshape(
+            *ready.shape, *(1,) * (self.added[m].ndim - ready.ndim)
+        )
         if self.nest.depth[t] == STREAMED:
             return
         self.run.left[t] += words
@@ -410,10 +384,14 @@ class Simulator:
                     assert not self.readers(t), f"partial sums of member {m} leave it and are read"
                     self.spill(m, part)
                 self.added[m][...] = False
-                self.version[t][...] = -1
             self.there[t][...] = False
+        for m, maximum in self.maximum.items():
+            if all(goes(self.made[reader]) for reader in self.readers(self.made[m])):
+                maximum[...] = -1
 
     def spill(self, m, part):
+        makers = {self.group.operands[t].maker for t in self.inputs[m]}
+        assert not makers & set(self.online), f"sums of member {m} leave, which have to be rescaled"
         t = self.made[m]
         self.stored[m][part] = self.added[m][part]
         if self.nest.depth[t] == STREAMED:
@@ -446,17 +424,12 @@ class Simulator:
         return total + sum(map(self.statistics, self.online))
 
     def statistics(self, m):
-        """Words of the maximum and sum of each row of each tile of what reads an online softmax."""
+        """Words of the maximum and sum of each row of what reads an online softmax."""
         total = 0
         for reader in self.readers(self.made[m]):
             t, columns = self.made[reader], self.group.ranks.dims[reader][2]
-            ranks = self.group.operands[t].ranks
-            tiles = [
-                count
-                for at, (loop, count) in enumerate(zip(self.nest.loops, self.counts, strict=True))
-                if loop.rank in columns and at >= self.nest.depth[t]
-            ]
-            total += 2 * self.box(t, [r for r in ranks if r not in columns]) * prod(tiles)
+            rows = [r for r in self.group.operands[t].ranks if r not in columns]
+            total += 2 * self.box(t, rows)
         return total
 
     def fits_its_box(self):

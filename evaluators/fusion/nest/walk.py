@@ -277,7 +277,15 @@ class NestWalk:
 
     def _statistics(self, m: int) -> int:
         """Maxima and sums of the vectors whose weighted rows stay, two for each."""
-        return 2 * self.box_words(self.group.made[m]) // self.columns(m)
+        t, ranks = self.group.made[m], self.group.ranks
+        depth = self.nest.depth[t]
+        columns = prod(
+            self.nest.loops[self._place[rank]].tile
+            if self._place.get(rank, depth) < depth
+            else ranks.sizes[rank]
+            for rank in ranks.dims[m][2]
+        )
+        return 2 * self.box_words(t) // columns
 
     def columns(self, m: int) -> int:
         """Words of a row that a product makes, full tiles."""
