@@ -2,7 +2,6 @@
 
 from collections import Counter
 from functools import reduce
-from math import prod
 
 import numpy as np
 import pytest
