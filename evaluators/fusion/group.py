@@ -29,7 +29,7 @@ from .buffer import (
 from .core_rounds import Rounds, rounds_of
 from .group_share import GroupCost, LayerShare
 from .latency import group_cycles, no_work, round_cycles
-from .nest import nest_blocked, nest_cost, nest_fit, nest_walk
+from .nest import nest_blocked, nest_cost, nest_use, nest_walk
 from .tile import ProblemMapper, tiled_layer, transfers, weight_load
 from .tiling import Tiles
 from .unfused_layer import naming, streamed_buffer_use, streamed_layer
@@ -92,7 +92,7 @@ def buffer_use_of(
         walk = nest_walk(network, group, hardware, residents)
         if isinstance(walk, Infeasible):
             return lambda _: None
-        return lambda words: nest_fit(walk, capacity - words)
+        return lambda words: nest_use(walk, capacity - words)
     tiles = tiles_of(network, group, hardware, residents)
     if isinstance(tiles, Infeasible):
         return lambda _: None

@@ -1,14 +1,13 @@
 """Cost of a fused group in a loop nest: traffic, energy and latency, iteration by iteration."""
 
-from dataclasses import dataclass, replace
-from math import ceil
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators.loopnest import Counts, Energies, whole_pj
 from archloom.space import Infeasible
-from archloom.space.fusion import STREAMED, FusionGroup, Residents
+from archloom.space.fusion import FusionGroup, Residents
 from archloom.space.hardware import Hardware, fusion_cores
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network
 
@@ -18,6 +17,8 @@ from ..buffer import buffer_words, bytes_text, fusion_blocked, group_name
 from ..group_share import GroupCost, LayerShare
 from ..tile import ProblemMapper
 from ..unfused_layer import naming
+from .fit import NestFit, nest_fit, streams
+from .latency import nest_cycles
 from .operands import NestGroup, nest_group
 from .rules import nest_faults
 from .tile import TileRuns, tile_runs
@@ -43,24 +44,6 @@ def nest_blocked(network: Network, group: FusionGroup, hardware: Hardware) -> In
     return fusion_blocked(network, group, hardware)
 
 
-@dataclass(frozen=True)
-class NestFit:
-    """How a nest fits the buffer.
-
-    Attributes:
-        prefetch: whether transfers of neighbouring iterations overlap with compute.
-        left: for each member, words of the buffer for what streams; None where nothing does.
-        peak: most words in use.
-        room: words of the buffer that nothing takes in each iteration, of those looked at one after
-            another.
-    """
-
-    prefetch: bool
-    left: tuple[int | None, ...]
-    peak: int
-    room: tuple[int, ...]
-
-
 def nest_walk(
     network: Network, group: FusionGroup, hardware: Hardware, residents: Residents
 ) -> NestWalk | Infeasible:
@@ -83,35 +66,6 @@ def nest_walk(
     )
     bits = hardware.bits(len(hardware.levels) - 2, "outputs")
     return NestWalk(known, group.nest, held, bits / hardware.word_bits)
-
-
-def nest_fit(walk: NestWalk, capacity: int) -> NestFit | None:
-    """Return how a nest fits ``capacity`` words; None if they are too few."""
-    members = range(len(walk.group.layers))
-    runs = [walk.runs(m) for m in members]
-    needs = [int(streams(walk, m)) for m in members]
-    for prefetch in (True, False):
-        used = walk.occupancy + (walk.in_flight if prefetch else 0)
-        most = [int(used[m][runs[m]].max()) for m in members]
-        free = [capacity - words for words in most]
-        if min(f - need for f, need in zip(free, needs, strict=True)) >= 0:
-            left = tuple(
-                1 << (f.bit_length() - 1) if need else None
-                for f, need in zip(free, needs, strict=True)
-            )
-            taken = np.stack(
-                [np.where(runs[m], used[m] + (left[m] or 0), 0).ravel() for m in members]
-            )
-            room = capacity - taken.max(axis=0)
-            return NestFit(prefetch, left, max(most), tuple(room.tolist()))
-    return None
-
-
-def streams(walk: NestWalk, m: int) -> bool:
-    """Whether anything that a member uses streams."""
-    group = walk.group
-    used = (*group.weights[m], *group.maps[m], group.made[m])
-    return any(walk.nest.depth[t] == STREAMED for t in used)
 
 
 def nest_cost(
@@ -253,46 +207,8 @@ class _Totals:
         words[level, tensor] += int((per * self._times).sum())
 
     def cycles(self, fit: NestFit) -> int:
-        """Return the time of all iterations (fusion model section 5, fill and drain hidden).
-
-        Besides, what comes for the next iteration may begin to come in the iteration before this
-        one, and what left in the last one may go on leaving in the next one, while DRAM is idle and
-        as far as the buffer has room for it.
-        """
-        rate, port = (self._hardware.levels[i].bandwidth_words for i in (-1, -2))
-        walk = self._walk
-        moved = walk.fetched + walk.stored
-        fetch, store = (np.ceil(w.ravel() / rate) for w in (walk.fetched, walk.stored))
-        dram = self._streamed.copy()
-        ports = np.ceil((self._ports + moved.ravel()) / port)
-        busy = np.maximum(self._body, ports)
-        if not fit.prefetch:
-            time = np.maximum(busy, dram) + fetch + store
-            return ceil(float((time * self._times).sum()))
-        dram[:-1] += fetch[1:]
-        dram[1:] += store[:-1]
-        dram[0] += fetch[0]
-        dram[-1] += store[-1]
-        time = np.maximum(busy, dram) - self._spread(fit, busy - dram, fetch, store)
-        return ceil(float((time * self._times).sum()))
-
-    def _spread(self, fit: NestFit, idle: Grid, fetch: Grid, store: Grid) -> Grid:
-        """Return cycles that each iteration need not wait for DRAM, since its neighbours leave DRAM
-        idle and the buffer has room; ``idle`` is below 0 where DRAM is what takes longest."""
-        room, walk = np.array(fit.room), self._walk
-        late, free = np.maximum(-idle, 0.0), np.maximum(idle, 0.0)
-        early, after = np.zeros_like(late), np.zeros_like(late)
-        # words for iteration i + 1 that come in iteration i - 1 rather than in i
-        fits = walk.fetched.ravel()[2:] <= room[:-2]
-        some = np.minimum(np.minimum(late[1:-1], fetch[2:]), free[:-2])
-        early[1:-1] = np.where(fits, some, 0.0)
-        free[:-1] -= early[1:]
-        # words that left after iteration i - 1, in iteration i + 1
-        fits = walk.stored.ravel()[:-2] <= room[2:]
-        some = np.minimum(np.minimum((late - early)[1:-1], store[:-2]), free[2:])
-        after[1:-1] = np.where(fits, some, 0.0)
-        spared: Grid = early + after
-        return spared
+        """Return the time of all iterations."""
+        return nest_cycles(self._walk, self._hardware, fit, self._body, self._streamed, self._ports)
 
 
 def _overflow(

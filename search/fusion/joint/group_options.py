@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping as Dict, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints, access_costs
 from archloom.evaluators.fusion.buffer import buffer_words
@@ -53,6 +54,11 @@ class GroupOptions(ABC):
     def edges(self) -> EdgeKinds:
         """Return the edges of the network's cut graph, whose kinds share options and costs."""
         return self._known.graph(buffer_words(self._hardware))[0]
+
+    @property
+    def nestable(self) -> NDArray[np.bool_]:
+        """bool[K], kinds of edges whose groups may run in loops of which a part is no group."""
+        return np.zeros(len(self.edges().members), np.bool_)
 
     @abstractmethod
     def group_for(self, way: GroupWay, edge: CutEdge, turns: Dict[int, int]) -> FusionGroup:

@@ -145,6 +145,20 @@ class OptionBatch:
         return latencies
 
 
+def joined(batches: Sequence[OptionBatch]) -> OptionBatch:
+    """Return the options of several batches, one after another."""
+    ends = np.cumsum([0, *(len(batch.columns) for batch in batches)])
+    starts = [batch.starts[:-1] + end for batch, end in zip(batches, ends[:-1], strict=True)]
+    return OptionBatch(
+        tuple(way for batch in batches for way in batch.ways),
+        np.concatenate([*starts, ends[-1:]]),
+        np.concatenate([batch.columns for batch in batches]),
+        np.concatenate([batch.layer_pj for batch in batches]),
+        np.concatenate([batch.layer_cycles for batch in batches]),
+        np.concatenate([batch.moved for batch in batches]),
+    )
+
+
 def listed(options: Sequence[GroupOption]) -> OptionBatch:
     """Return options one by one as arrays."""
     columns = [option.columns for option in options]

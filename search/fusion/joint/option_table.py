@@ -239,7 +239,9 @@ class OptionTable:
         moved_pj, moved_cycles, late = self._moved.now[rows].T
         latency = np.maximum(busy, moved_cycles) + late
         better = 1.0 - _BETTER * self._optimism * self._rough.now[rows]
-        total = energy + moved_pj + self._leakage_pj * latency
+        # a chip without leakage has none however long what cannot run takes
+        leaked = self._leakage_pj * latency if self._leakage_pj else 0.0
+        total = energy + moved_pj + leaked
         return np.stack([total * better, np.maximum(latency, 1.0) * better], axis=1)
 
 

@@ -273,7 +273,7 @@ class _LazyPathSearch:
 
     def _drop_larger(self, small: int) -> None:
         """Leave out groups that contain one that fits nowhere: they hold its maps too, and more."""
-        larger = self._kinds.containing(small) & self._unlisted
+        larger = self._kinds.containing(small) & self._unlisted & ~self._options.nestable
         self._unlisted[larger] = False
         for row in np.flatnonzero(larger).tolist():
             self._table.drop(row)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.fusion.buffer import buffer_words
@@ -22,7 +23,8 @@ from ..group_equivalence import resident_members
 from .buffer_tilings import PlacedTiling
 from .cuts import CutEdge
 from .group_options import GroupOptions
-from .option_batch import GroupWay, OptionBatch, RoughOptions, best_options, listed
+from .nest_options import NestOptions
+from .option_batch import GroupWay, OptionBatch, RoughOptions, best_options, joined, listed
 
 #: cycles of whole maps with exact factors, over the least, from which even tiles are looked at
 _UNEVEN_RATIO: Final = 1.03
@@ -40,7 +42,13 @@ class SingleBufferOptions(GroupOptions):
         self._sides = tuple(even_sides(hardware))
         keeps = hardware.fusion_level is not None and "weights" in hardware.levels[-2].keeps
         self._placed = self._known.in_buffer(buffer_words(hardware), keeps)
+        self._nests = NestOptions(network, hardware, self._placed.kinds, self._known.columns)
         self._alone_cycles: tuple[list[float], list[float]] | None = None
+
+    @property
+    def nestable(self) -> NDArray[np.bool_]:
+        """bool[K], kinds of edges whose groups may run in nests."""
+        return self._nests.maybe
 
     def group_for(self, way: GroupWay, edge: CutEdge, turns: Dict[int, int]) -> FusionGroup:
         """Return the group of an option as another edge of the same kind runs it in a plan."""
@@ -56,7 +64,8 @@ class SingleBufferOptions(GroupOptions):
         energy, cycles = self._whole_costs(whole)
         images = self._network.batch
         banded = self._banded_weights(whole, images, share=1)
-        weights = np.where(whole.members > 1, banded, whole.weights)
+        # in a nest weights may come once, whatever the buffer holds
+        weights = np.where((whole.members > 1) & ~self._nests.maybe, banded, whole.weights)
         fetched = weights + whole.fetched * images
         stored = whole.stored * images
         maps = (whole.fetched + whole.stored) * images / self._rate
@@ -71,9 +80,17 @@ class SingleBufferOptions(GroupOptions):
         )
 
     def moved(self, kinds: Sequence[int]) -> Floats:
-        """Return what moves at least if weights come as for the largest tiles of each kind."""
+        """Return what moves at least if weights come as for the largest tiles of each kind; once
+        where nests may do with that."""
         whole, images, several = self._placed.whole, self._network.batch, list(kinds)
-        words = np.array([self._least_weight_words(kind) for kind in kinds], np.float64)
+        nests = self._nests.maybe[several]
+        words = np.array(
+            [
+                whole.weights[kind] if nest else self._least_weight_words(kind)
+                for kind, nest in zip(kinds, nests.tolist(), strict=True)
+            ],
+            np.float64,
+        )
         words = np.where(words < 0, np.inf, words)
         fetched, stored = (of[several] * images for of in (whole.fetched, whole.stored))
         moved_pj = words * self._weight_pj + fetched * self._fetch_pj + stored * self._store_pj
@@ -89,7 +106,7 @@ class SingleBufferOptions(GroupOptions):
 
     def first_options(self, kinds: Sequence[int]) -> tuple[OptionBatch, list[int]]:
         """Return some options of kinds of edges, and how many of each: the largest bands of rows
-        that fit, if any do.
+        that fit, if any do, and nests.
 
         All halos are kept, or none if that does not fit. Where layers gain by tiles that fill the
         meshes, some of these as well.
@@ -108,11 +125,25 @@ class SingleBufferOptions(GroupOptions):
                 counts[n] = len(some)
             chosen += [begin + k for k in some]
             begin = end
-        return batch.taken(chosen), counts
+        return self._with_nests(kinds, batch.taken(chosen), counts)
+
+    def _with_nests(
+        self, kinds: Sequence[int], tiled: OptionBatch, counts: list[int]
+    ) -> tuple[OptionBatch, list[int]]:
+        """Add the nests of each kind to its tilings, of which there are ``counts``."""
+        nests = [self._nests.of(kind) for kind in kinds]
+        if not any(map(len, nests)):
+            return tiled, counts
+        batch, order, at, after = joined([tiled, *nests]), list[int](), 0, len(tiled)
+        for count, some in zip(counts, nests, strict=True):
+            order += [*range(at, at + count), *range(after, after + len(some))]
+            at, after = at + count, after + len(some)
+        return batch.taken(order), [n + len(some) for n, some in zip(counts, nests, strict=True)]
 
     def all_options(self, kind: int) -> OptionBatch:
         """Return the options of a kind, those of the least estimated energy x latency first."""
         batch = self._priced([*self._placed.all(kind), *self._even(kind)])
+        batch = joined([batch, self._nests.of(kind)])
         return batch.taken(best_options(batch.energies, batch.latencies))
 
     def _even(self, kind: int) -> tuple[PlacedTiling, ...]:

@@ -1,7 +1,7 @@
 """Loop nests around groups: which may be good, estimated many at once.
 
-``facts.py`` has what is known of a group on a design, ``estimates.py`` the estimates, ``nests.py`` which
-nests are looked at.
+``facts.py`` has what is known of a group on a design, ``estimates.py`` the estimates, and
+``nests.py`` which nests are looked at.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +10,11 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .facts import NestFacts as NestFacts
-    from .nests import NestChoice as NestChoice, best_nests as best_nests, nestable as nestable
+    from .nests import (
+        MOST_MEMBERS as MOST_MEMBERS,
+        NestChoice as NestChoice,
+        best_nests as best_nests,
+        nestable as nestable,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

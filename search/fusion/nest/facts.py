@@ -47,6 +47,19 @@ class NestFacts:
         return _known(self._network, self._layers, frozenset(ranks))
 
     @cached_property
+    def least_edp(self) -> float:
+        """Energy x latency (pJ and cycles) with tiles of whole layers and each word moved once."""
+        layers = [self.costs(m, ()) for m in range(len(self.group.layers))]
+        energy, cycles = (float(figure) for figure in np.sum(layers, axis=0))
+        words = {"weights": 0, "read": 0, "made": 0}
+        for operand in self.group.operands:
+            words[operand.kind] += operand.words * (operand.kind != "made" or operand.exported)
+        energy += words["weights"] * self.weight_pj + words["read"] * self.fetch_pj
+        energy += words["made"] * self.store_pj
+        latency = max(cycles, sum(words.values()) / self.rate)
+        return (energy + self.leakage_pj * latency) * latency
+
+    @cached_property
     def ranks(self) -> tuple[int, ...]:
         """Ranks that loops may run over, those of the most work first."""
         loopable = [r for r, may in enumerate(self.group.ranks.loopable) if may]

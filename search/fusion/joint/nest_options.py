@@ -1,0 +1,89 @@
+"""Groups in loop nests as options beside their tilings."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archloom.evaluators.fusion.nest import windowless
+from archloom.search.fusion.nest import MOST_MEMBERS, NestChoice, NestFacts, best_nests, nestable
+from archloom.space.fusion import ALONE, FusionGroup, Residents
+from archloom.space.hardware import Hardware
+from archloom.space.workload import Network
+
+from .cuts import EdgeKinds
+from .option_batch import GroupOption, OptionBatch, OptionColumns, listed
+
+
+@dataclass(frozen=True, slots=True)
+class NestWay:
+    """A group in a nest; its plan keeps nothing else in the buffer."""
+
+    group: FusionGroup
+    residents: Residents = ALONE
+
+
+class NestOptions:
+    """Lists nests around the groups of edges, where nothing is pinned beside them.
+
+    Args:
+        network, hardware: what runs where.
+        kinds: of edges.
+        columns: of the table of options.
+    """
+
+    def __init__(
+        self, network: Network, hardware: Hardware, kinds: EdgeKinds, columns: OptionColumns
+    ) -> None:
+        self._network, self._hardware, self._kinds = network, hardware, kinds
+        self._columns = columns
+        self._found: dict[int, OptionBatch] = {}
+
+    @cached_property
+    def maybe(self) -> NDArray[np.bool_]:
+        """bool[K], kinds of edges that may have nests: products of several layers without windows,
+        and a buffer that keeps all operands."""
+        layers = self._network.layers
+        level = self._hardware.fusion_level
+        if level is None or "weights" not in self._hardware.levels[level].keeps:
+            return np.zeros(len(self._kinds.members), np.bool_)
+        windows = np.array([not windowless(layer) for layer in layers])
+        products = np.array([layer.uses_macs for layer in layers])
+        running = self._kinds.running
+        several = (self._kinds.members <= MOST_MEMBERS) & (self._kinds.words == 0)
+        many = running[products].sum(axis=0) > 1
+        found: NDArray[np.bool_] = several & many & ~running[windows].any(axis=0)
+        return found
+
+    def of(self, kind: int) -> OptionBatch:
+        """Return the nests of a kind that are estimated best; none for kinds that have none."""
+        if kind not in self._found:
+            self._found[kind] = listed(self._options(kind))
+        return self._found[kind]
+
+    def _options(self, kind: int) -> list[GroupOption]:
+        layers = self._kinds.firsts.layers(kind)
+        if not self.maybe[kind] or nestable(self._network, layers) is None:
+            return []
+        nests = best_nests(NestFacts(self._network, layers, self._hardware))
+        return [self._option(layers, choice) for choice in nests]
+
+    def _option(self, layers: tuple[int, ...], choice: NestChoice) -> GroupOption:
+        columns, of = np.unique(
+            self._columns.at(np.array(layers, np.int64), np.int64(1)), return_inverse=True
+        )
+        overlapped, late = choice.moved_cycles, 0.0
+        if not choice.prefetch:
+            overlapped, late = late, overlapped
+        way = NestWay(FusionGroup(layers, nest=choice.nest))
+        return GroupOption(
+            way.group,
+            way.residents,
+            columns,
+            np.bincount(of.ravel(), choice.layer_pj).astype(np.float64),
+            np.bincount(of.ravel(), choice.layer_cycles).astype(np.float64),
+            choice.moved_pj,
+            overlapped,
+            late,
+        )
