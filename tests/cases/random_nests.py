@@ -1,5 +1,6 @@
 """Random groups of transformers' layers, and random loop nests around them that obey the rules."""
 
+from dataclasses import dataclass
 from math import ceil, prod
 
 import numpy as np
@@ -20,6 +21,16 @@ from archloom.space.workload.vector_layer_builders import rotary
 
 #: iterations of a nest that a walk through all of them may take
 MOST_ITERATIONS = 300
+
+
+@dataclass(frozen=True)
+class NestCase:
+    """Some layers of a network, and a nest around them."""
+
+    network: Network
+    members: tuple[int, ...]
+    group: NestGroup
+    nest: LoopNest
 
 
 class Drawing:
@@ -207,10 +218,11 @@ def random_depths(
     return None if list(nest_faults(group, nest)) else nest
 
 
-def random_case(rng: np.random.Generator) -> tuple[NestGroup, LoopNest]:
+def random_case(rng: np.random.Generator) -> NestCase:
     """Return a group of a random network and a nest around it that obeys the rules."""
     while True:
         network = random_network(rng)
-        case = random_nest(rng, network, random_members(rng, network))
+        members = random_members(rng, network)
+        case = random_nest(rng, network, members)
         if case is not None:
-            return case
+            return NestCase(network, members, *case)

@@ -69,7 +69,8 @@ def compare_totals(group: NestGroup, walk: NestWalk, run) -> None:
 
 
 def compare(seed: int) -> None:
-    group, nest = random_case(np.random.default_rng(seed))
+    case = random_case(np.random.default_rng(seed))
+    group, nest = case.group, case.nest
     held = {0} if seed % 4 == 0 and group.operands[0].kind == "read" else set()
     walk, run = NestWalk(group, nest, frozenset(held)), simulate(group, nest, held)
     for now in run.iterations:
