@@ -287,13 +287,11 @@ class NestWalk:
         )
         return 2 * self.box_words(t) // columns
 
-    def columns(self, m: int) -> int:
-        """Words of a row that a product makes, full tiles."""
-        ranks = self.group.ranks
-        return prod(
-            self.nest.loops[self._place[rank]].tile if rank in self._place else ranks.sizes[rank]
-            for rank in ranks.dims[m][2]
-        )
+    def columns(self, m: int) -> Ints:
+        """int64[...], words of a row that a product makes."""
+        ranks = self.group.ranks.dims[m][2]
+        one = np.full([1] * len(self.loops), 1, np.int64)
+        return np.broadcast_to(reduce(np.multiply, map(self.tile, ranks), one), self.shape)
 
     @cached_property
     def fetched(self) -> Ints:

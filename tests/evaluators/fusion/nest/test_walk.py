@@ -64,7 +64,7 @@ def compare_totals(group: NestGroup, walk: NestWalk, run) -> None:
         assert int(((walk.adds(m) & ~passes) * made * walk.times).sum()) == work.reread, m
         rescaled = walk.rescales(m)
         assert int((rescaled * made * walk.times).sum()) == work.rescaled, m
-        rows = made // bounds[..., 2]
+        rows = made // walk.columns(m)
         assert int((rescaled * rows * walk.times).sum()) == work.rows, m
 
 
