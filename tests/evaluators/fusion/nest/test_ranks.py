@@ -172,7 +172,7 @@ def test_a_flattened_map_is_its_positions_and_channels() -> None:
 
 
 def test_what_does_not_divide_is_closed() -> None:
-    """Six channels of 10 positions as 15 channels of 4: no part of one makes a part of the other."""
+    """Six channels of 10 positions as 15 channels of 4: no part of one makes one of the other."""
     layers = (linear("a", 5, 6, 10), linear("b", 15, 3, 4))
     network = Network("torn", layers, (("input",), ("a",)))
     ranks = ranks_of(network)
