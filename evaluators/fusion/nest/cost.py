@@ -7,13 +7,13 @@ from numpy.typing import NDArray
 
 from archloom.evaluators.loopnest import Counts, Energies, whole_pj
 from archloom.space import Infeasible
-from archloom.space.fusion import FusionGroup, Residents
+from archloom.space.fusion import STREAMED, FusionGroup, Residents
 from archloom.space.hardware import Hardware, fusion_cores
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network
 
 from ...arrays import Ints
 from ...hardware import access_costs
-from ..buffer import buffer_words, bytes_text, fusion_blocked, group_name
+from ..buffer import buffer_words, bytes_text, group_name
 from ..group_share import GroupCost, LayerShare
 from ..tile import ProblemMapper
 from ..unfused_layer import naming
@@ -41,7 +41,19 @@ def nest_blocked(network: Network, group: FusionGroup, hardware: Hardware) -> In
     if cores.count > 1:
         hint = f"{level.name} has {level.instances} instances: run the group in tiles"
         return Infeasible("nest_needs_one_buffer", name, 1, level.instances, "buffer", hint)
-    return fusion_blocked(network, group, hardware)
+    return None
+
+
+def _not_kept(walk: NestWalk, name: str, hardware: Hardware) -> Infeasible | None:
+    """Return what stands where weights do and would have to lie in a buffer that keeps none."""
+    level = hardware.levels[-2]
+    if "weights" in level.keeps:
+        return None
+    for m, layer in enumerate(walk.group.layers):
+        if any(walk.nest.depth[t] != STREAMED for t in walk.group.weights[m]):
+            hint = f"{level.name} keeps no weights: let those of {layer.name} stream"
+            return Infeasible("weights_not_kept", name, 1, 0, "", hint)
+    return None
 
 
 def nest_walk(
@@ -65,7 +77,8 @@ def nest_walk(
         or (operand.kind == "weights" and group.layers[operand.maker] in group.steady)
     )
     bits = hardware.bits(len(hardware.levels) - 2, "outputs")
-    return NestWalk(known, group.nest, held, bits / hardware.word_bits)
+    walk = NestWalk(known, group.nest, held, bits / hardware.word_bits)
+    return _not_kept(walk, name, hardware) or walk
 
 
 def nest_cost(

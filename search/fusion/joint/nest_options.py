@@ -43,10 +43,9 @@ class NestOptions:
     @cached_property
     def maybe(self) -> NDArray[np.bool_]:
         """bool[K], kinds of edges that may have nests: products of several layers without windows,
-        and a buffer that keeps all operands."""
+        and a shared buffer."""
         layers = self._network.layers
-        level = self._hardware.fusion_level
-        if level is None or "weights" not in self._hardware.levels[level].keeps:
+        if self._hardware.fusion_level is None:
             return np.zeros(len(self._kinds.members), np.bool_)
         windows = np.array([not windowless(layer) for layer in layers])
         products = np.array([layer.uses_macs for layer in layers])

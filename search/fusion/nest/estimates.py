@@ -170,6 +170,8 @@ class _Estimator:
                 some = tuple(depth for depth in some if depth <= min(over))
         users = (operand.maker,) if operand.kind == "made" else operand.readers
         alone = len(users) == 1 and group.layers[users[0]].uses_macs
+        if not self._facts.keeps_weights and any(t in second for second in group.weights):
+            return [self._choice(t, STREAMED)]
         found = [self._choice(t, depth) for depth in some]
         if (alone and not self._walk.online(users[0])) or (operand.kind != "made" and alone):
             found.append(self._choice(t, STREAMED))

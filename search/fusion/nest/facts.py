@@ -36,7 +36,10 @@ class NestFacts:
         self.rate = dram.bandwidth_words
         fill = float(costs.write_pj[-2, INPUTS]) / buffer.width_words
         self.fetch_pj = float(costs.read_pj[-1, INPUTS]) / dram.width_words + fill
-        self.weight_pj = float(costs.read_pj[-1, WEIGHTS]) / dram.width_words + fill
+        #: whether the buffer keeps weights and what stands in their place
+        self.keeps_weights = "weights" in buffer.keeps
+        self.weight_pj = float(costs.read_pj[-1, WEIGHTS]) / dram.width_words
+        self.weight_pj += fill if self.keeps_weights else 0.0
         self.store_pj = float(costs.write_pj[-1, OUTPUTS]) / dram.width_words
         self.again_pj = float(costs.read_pj[-2, OUTPUTS]) / buffer.width_words
         self.leakage_pj = costs.leakage_pj_per_cycle
@@ -128,8 +131,12 @@ class NestFacts:
             windows[:, axis, 0], windows[:, axis, 1] = stride, dilation
             windows[:, axis, 3] = (dims[dim] - 1) * stride + (kernel - 1) * dilation + 1
         zeros = layer.sparsity._replace(row_words=0)
-        design, prices = design_and_prices(self.hardware, zeros, (True, True, True))
+        design, prices = design_and_prices(self.hardware, zeros, (self.keeps_weights, True, True))
         found: Floats = layer_costs(design, prices, bounds, windows).T
+        if not self.keeps_weights:
+            # what crosses DRAM's pins is counted with the loops
+            words = np.prod([dims[1], dims[_K], dims[_C]], axis=0) * layer.r * layer.s
+            found[0] -= words * (dims[0] if layer.multiplies_maps else 1) * self.weight_pj
         return found.reshape(2, *self._shape(looped))
 
     def _vector(self, m: int, looped: tuple[int, ...]) -> Floats:

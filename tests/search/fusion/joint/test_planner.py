@@ -1,5 +1,6 @@
 """The joint planner: groups, tiles, halos, resident weights and pins chosen together."""
 
+from dataclasses import replace
 from itertools import islice, pairwise
 from math import exp, inf
 
@@ -18,12 +19,20 @@ from archloom.search.software.planners import fusion_search
 from archloom.space.design_space.presets import preset
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.plan import layer_by_layer, plan_violations
+from archloom.space.hardware.effects import AccessEnergy
 from archloom.space.networks.registry import network
-from archloom.space.networks.transformers.transformer import SequenceBuilder
+from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
 from archloom.space.workload.network import INPUT, Network
 
 from ....cases.designs import several
-from ....cases.small_designs import casco_edge, chain, cheap_evaluator, graph, two_levels
+from ....cases.small_designs import (
+    casco_edge,
+    chain,
+    cheap_evaluator,
+    graph,
+    three_levels,
+    two_levels,
+)
 from ....cases.sweeps import sweep
 from ....contracts.fusion_search import FusionSearchContract
 
@@ -133,6 +142,21 @@ def test_few_plans_beat_what_other_searches_find(name: str) -> None:
         assert plan_violations(price.network, state.best) == []
         ends[search] = state.history[-1]
     assert ends["joint"] <= min(ends.values()) + 0.01
+
+
+def test_it_plans_where_nothing_leaks_and_groups_do_not_fit() -> None:
+    """Their endless latency times no leakage was no number, of which numpy warned."""
+    plain = three_levels(glb_bytes=4096, spad_bytes=(16, 16, 16))
+    own = AccessEnergy(1.0, 1.0, 1.0)
+    levels = tuple(replace(level, energy=own) for level in plain.levels)
+    hardware = replace(plain, levels=levels, mac_pj=1.0)
+    assert access_costs(hardware).leakage_pj_per_cycle == 0
+    net = SequenceBuilder((64, 256, 1))
+    scores = net.scores("scores", Heads(1, 64), INPUT, net.linear("keys", INPUT, 64))
+    net.weigh("weighed", Heads(1, 64), scores, INPUT)
+    price = cheap_evaluator(net.network("attention"), hardware)
+    state = (search := JointPlanner(price)).advance(search.start(1), 10)
+    assert state.history[-1] <= state.history[0] < inf
 
 
 def test_it_stops_when_nothing_better_is_left() -> None:
