@@ -182,7 +182,7 @@ class _Totals:
         # residency vs a brute-force nest (fusion model, section 8): a tile that goes on with
         # partial sums reads all of them, one that begins reads none the first time
         self._access(words, energy, (-2, OUTPUTS), np.where(adds, tile, 0), write=False)
-        rows = 2 * (tile // walk.columns(m)) if rescales.any() else np.zeros_like(tile)
+        rows = 2 * (tile // walk.columns(m).ravel())
         again = np.where(rescales, tile + rows, 0)
         self._access(words, energy, (-2, OUTPUTS), again, write=False)
         self._access(words, energy, (-2, OUTPUTS), again, write=True)

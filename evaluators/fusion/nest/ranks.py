@@ -71,10 +71,11 @@ def _group_ranks(network: Network, layers: tuple[int, ...]) -> GroupRanks | None
                 _join(space, number[source.layer], m, operand, context)
             else:
                 outside.setdefault(source.box, []).append((m, operand))
+    weighing = frozenset(m for m, i in enumerate(layers) if _weighs(network, i))
     for readers in outside.values():
-        _join_readers(space, readers)
+        _join_readers(space, readers, weighing)
     for m in range(len(members)):
-        _block(space, m)
+        _block(space, m, m in weighing)
     return space.result()
 
 
@@ -304,30 +305,42 @@ def _join_second(space: _RankSpace, maker: int, reader: int, weighs: bool) -> No
             _block_all(space, pair)
 
 
-def _join_readers(space: _RankSpace, readers: Sequence[tuple[int, int]]) -> None:
+def _join_readers(
+    space: _RankSpace, readers: Sequence[tuple[int, int]], weighing: frozenset[int]
+) -> None:
     """Unite the ranks along which members read one map from outside, as far as that goes: it is
     then fetched once for both."""
     first, *others = readers
     for other in others:
-        for one, same in zip(_read_axes(space, first), _read_axes(space, other), strict=True):
+        axes = (_read_axes(space, read, read[0] in weighing) for read in (first, other))
+        for one, same in zip(*axes, strict=True):
             space.align(one, same)
 
 
-def _read_axes(space: _RankSpace, read: tuple[int, int]) -> tuple[_Axis, _Axis, _Axis, _Axis]:
-    """Images, channels, rows and columns of a map as a member reads it."""
+def _read_axes(
+    space: _RankSpace, read: tuple[int, int], weighs: bool
+) -> tuple[_Axis, _Axis, _Axis, _Axis]:
+    """Images, channels, rows and columns of a map as a member reads it: of a second map, rows are
+    what is weighed, or else columns of the result."""
     m, operand = read
     layer = space.members[m]
     if operand < len(layer.map_channels):
         channels = space.axis(m, _G, _C) if layer.uses_macs else space.axis(m, _G, _K)
         return space.axis(m, _N), channels, space.axis(m, _P), space.axis(m, _Q)
     if layer.multiplies_maps:
-        return space.axis(m, _N), space.axis(m, _G, _C), space.axis(m, _K), list
+        inner, rows = (_K, _C) if weighs else (_C, _K)
+        return space.axis(m, _N), space.axis(m, _G, inner), space.axis(m, rows), list
     return space.axis(m, _N), space.axis(m, _G), list, list
 
 
-def _block(space: _RankSpace, m: int) -> None:
-    """Let no loop run over ranks of which a member needs all at once."""
+def _block(space: _RankSpace, m: int, weighs: bool) -> None:
+    """Let no loop run over ranks of which a member needs all at once, or along which what it reads
+    comes in several maps."""
     layer = space.members[m]
+    if len(layer.parts) > 1:
+        space.block(space.axis(m, _G, _C))
+    if len(layer.whole_parts) > 1:
+        space.block(space.axis(m, _C if weighs else _K))
     if not windowless(layer):
         space.block(space.axis(m, _P, _Q))
     if layer.operator in ("layer_norm", "rms_norm"):

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from archloom.space.fusion import STREAMED, LoopNest
 
 from .operands import NestGroup
+from .walk import uses
 
 
 def nest_faults(group: NestGroup, nest: LoopNest) -> Iterator[str]:
@@ -48,13 +49,29 @@ def _wrong_online(group: NestGroup, nest: LoopNest, m: int, rank: int, at: int) 
     made, name = group.operands[group.made[m]], group.layers[m].name
     if made.exported or not made.readers:
         yield f"{name} leaves the group: its vectors cannot come piece by piece"
+    rows = set(made.ranks) - set(group.online[m])
     for reader in made.readers:
+        if not rows <= set(group.operands[group.made[reader]].ranks):
+            other = group.layers[reader].name
+            yield f"{other} adds up rows of {name} that have maxima of their own"
+        elif _stays_beyond(group, nest, m, reader, at):
+            other = group.layers[reader].name
+            yield f"{other} reads {name} again when the maxima of its pieces are not known any more"
         if rank not in group.reduced[reader]:
             other = group.layers[reader].name
             yield f"{other} reads vectors of {name} that come piece by piece, and adds up none"
         elif nest.depth[group.made[reader]] > at or nest.depth[group.made[reader]] == STREAMED:
             other = group.layers[reader].name
             yield f"{other} rescales what it has added up: that must stay in the buffer"
+
+
+def _stays_beyond(group: NestGroup, nest: LoopNest, m: int, reader: int, at: int) -> bool:
+    """Whether what a member makes in a loop stays for other iterations of a loop around that one:
+    of the running maxima only the last is known then."""
+    ranks, depth = group.operands[group.made[m]].ranks, nest.depth[group.made[m]]
+    mine, others = (uses(group, nest).members[member] for member in (m, reader))
+    around = range(max(depth, 0), at)
+    return any(nest.loops[k].rank not in ranks and mine[k] != others[k] for k in around)
 
 
 def _wrong_stream(group: NestGroup, t: int) -> Iterator[str]:

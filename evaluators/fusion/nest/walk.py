@@ -258,8 +258,14 @@ class NestWalk:
             words: Ints = np.broadcast_to(np.int64(self.box_words(t)), self.shape)
             steps = range(members)
         else:
-            there = self.runs(operand.maker) if made else self.comes(t)
-            words = np.where(there, self.tile_words(t), 0)
+            comes, tile = self.comes(t), self.tile_words(t)
+            words = np.where(self.runs(operand.maker) if made else comes, tile, 0)
+            if made and comes.any():
+                # partial sums that come back are there from the start
+                early = np.where(comes, tile, 0)
+                if wide:
+                    early = np.ceil(early * self._psum_words).astype(np.int64)
+                yield from ((m, early) for m in range(begin))
             end = members - 1 if operand.exported else max(operand.readers)
             steps = range(begin, end + 1)
         if wide:
@@ -271,15 +277,21 @@ class NestWalk:
 
     def _statistics(self, m: int) -> int:
         """Maxima and sums of the vectors whose weighted rows stay, two for each."""
-        return 2 * self.box_words(self.group.made[m]) // self.columns(m)
-
-    def columns(self, m: int) -> int:
-        """Words of a row that a product makes, full tiles."""
-        ranks = self.group.ranks
-        return prod(
-            self.nest.loops[self._place[rank]].tile if rank in self._place else ranks.sizes[rank]
+        t, ranks = self.group.made[m], self.group.ranks
+        depth = self.nest.depth[t]
+        columns = prod(
+            self.nest.loops[self._place[rank]].tile
+            if self._place.get(rank, depth) < depth
+            else ranks.sizes[rank]
             for rank in ranks.dims[m][2]
         )
+        return 2 * self.box_words(t) // columns
+
+    def columns(self, m: int) -> Ints:
+        """int64[...], words of a row that a product makes."""
+        ranks = self.group.ranks.dims[m][2]
+        one = np.full([1] * len(self.loops), 1, np.int64)
+        return np.broadcast_to(reduce(np.multiply, map(self.tile, ranks), one), self.shape)
 
     @cached_property
     def fetched(self) -> Ints:
