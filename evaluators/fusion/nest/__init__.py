@@ -9,17 +9,16 @@ if TYPE_CHECKING:
         nest_blocked as nest_blocked,
         nest_cost as nest_cost,
         nest_walk as nest_walk,
-        operand_name as operand_name,
     )
-    from .fit import NestFit as NestFit, nest_fit as nest_fit, nest_use as nest_use
-    from .operands import NestGroup as NestGroup, Operand as Operand, nest_group as nest_group
+    from .fit import nest_fit as nest_fit, nest_use as nest_use
+    from .operands import NestGroup as NestGroup, nest_group as nest_group
     from .ranks import (
         GroupRanks as GroupRanks,
         group_ranks as group_ranks,
         windowless as windowless,
     )
     from .rules import depths as depths, nest_faults as nest_faults
-    from .tile import tile_problem as tile_problem
-    from .walk import ALL as ALL, BOTH as BOTH, LAST as LAST, NestWalk as NestWalk
+    from .uses import ALL as ALL, BOTH as BOTH
+    from .walk import NestWalk as NestWalk
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

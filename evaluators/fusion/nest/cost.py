@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from archloom.evaluators.fusion.buffer import buffer_words, bytes_text, group_name
 from archloom.evaluators.loopnest import Counts, Energies, whole_pj
 from archloom.space import Infeasible
 from archloom.space.fusion import STREAMED, FusionGroup, Residents
@@ -13,7 +14,6 @@ from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network
 
 from ...arrays import Ints
 from ...hardware import access_costs
-from ..buffer import buffer_words, bytes_text, group_name
 from ..group_share import GroupCost, LayerShare
 from ..tile import ProblemMapper
 from ..unfused_layer import naming
@@ -69,11 +69,14 @@ def nest_walk(
     faults = list(nest_faults(known, group.nest))
     if faults:
         return Infeasible("bad_nest", name, 1, 0, "", "; ".join(faults))
+    kept = [i for i in group.layers if i in residents.kept]
+    if kept:
+        hint = f"run the group in tiles, or pin {network.layers[kept[0]].name} no more"
+        return Infeasible("nest_keeps_no_result", name, 0, len(kept), "results", hint)
     held = frozenset(
         t
         for t, operand in enumerate(known.operands)
         if (operand.kind == "read" and operand.source in residents.held)
-        or (operand.kind == "made" and group.layers[operand.maker] in residents.kept)
         or (operand.kind == "weights" and group.layers[operand.maker] in group.steady)
     )
     bits = hardware.bits(len(hardware.levels) - 2, "outputs")
@@ -101,7 +104,7 @@ def nest_cost(
         found = tile_runs(walk, m, hardware, fit.left[m], mapper)
         if isinstance(found, Infeasible):
             return naming(walk.group.layers[m], found)
-        shares.append(total.add(m, position, found, position not in residents.unwritten))
+        shares.append(total.add(m, position, found))
     busy = sum(share.latency_cycles for share in shares)
     return GroupCost(
         group,
@@ -128,7 +131,7 @@ class _Totals:
         self._body, self._streamed, self._ports = np.zeros(size), np.zeros(size), np.zeros(size)
         self.reads = self.writes = 0
 
-    def add(self, m: int, position: int, runs: list[TileRuns], written: bool) -> LayerShare:
+    def add(self, m: int, position: int, runs: list[TileRuns]) -> LayerShare:
         """Add a member: its tiles, and the transfers that serve it."""
         levels = len(self._hardware.levels)
         words, energy = np.zeros((levels, 3), np.int64), np.zeros((levels, 3))
@@ -147,7 +150,7 @@ class _Totals:
         # work on the vector unit comes after the product that it belongs to
         chip += np.ceil(extra / self._hardware.vector_lanes)
         more = int((extra * self._times).sum())
-        self._transfers(m, words, energy, written)
+        self._transfers(m, words, energy)
         busy = np.maximum(chip, dram)
         self._body += busy
         self._streamed += dram
@@ -190,7 +193,7 @@ class _Totals:
         self._ports += np.where(adds, tile, 0) + 2 * again
         return operations
 
-    def _transfers(self, m: int, words: Counts, energy: Energies, written: bool) -> None:
+    def _transfers(self, m: int, words: Counts, energy: Energies) -> None:
         """Count what moves between DRAM and buffer for a member: its weights, maps of which it is
         the first reader, its result."""
         walk, group = self._walk, self._walk.group
@@ -204,7 +207,7 @@ class _Totals:
             # fusion model section 4: (E_dram_r + E_buf_w) * fetched + E_dram_w * out
             self._access(words, energy, (-1, column), comes, write=False)
             self._access(words, energy, (-2, column), comes, write=True)
-            leaves = np.where(walk.leaves(t).ravel() & written, tile, 0)
+            leaves = np.where(walk.leaves(t).ravel(), tile, 0)
             self._access(words, energy, (-1, column), leaves, write=True)
             self.reads += int((comes * self._times).sum())
             self.writes += int((leaves * self._times).sum())

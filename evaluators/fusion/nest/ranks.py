@@ -226,9 +226,21 @@ def _join(space: _RankSpace, maker: int, reader: int, operand: int, weighs: bool
         channels = space.axis(maker, _G, _K), space.axis(reader, _G)
         if not space.align(*channels):
             _block_all(space, channels)
+    elif layer.multiplies_maps:
+        _join_piece(space, maker, reader, weighs)
     else:
         made = space.axis(maker, _G, _K, _P, _Q)
         _block_all(space, (made, space.axis(reader, _G, _K, _C)))
+
+
+def _join_piece(space: _RankSpace, maker: int, reader: int, weighs: bool) -> None:
+    """Unite channels of a piece of a second map (what is new beside a cache); no loop runs along
+    the pieces."""
+    inner, rows = (_K, _C) if weighs else (_C, _K)
+    _block_all(space, (space.axis(maker, _P, _Q), space.axis(reader, rows)))
+    channels = space.axis(maker, _G, _K), space.axis(reader, _G, inner)
+    if not space.align(*channels):
+        _block_all(space, channels)
 
 
 def _join_first(space: _RankSpace, maker: int, reader: int) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from archloom.space.fusion import STREAMED, LoopNest
 
 from .operands import NestGroup
-from .walk import uses
+from .uses import uses
 
 
 def nest_faults(group: NestGroup, nest: LoopNest) -> Iterator[str]:

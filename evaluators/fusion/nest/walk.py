@@ -1,17 +1,15 @@
 """Iterations of a nest: which layers run in each, and what comes, leaves and stays.
 
-Iterations are compressed: of a loop with many, the first two, the last two and one for all between
-them are looked at, since those between neither begin nor end anything and have neighbours of the
-same kind. What is found holds for all iterations, and the number of them that each stands for is
-known, so that sums and peaks are exact.
+Iterations are compressed: of a loop with many, some at its beginning and end and one for all
+between them are looked at, since those between neither begin nor end anything and have neighbours
+of the same kind. What is found holds for all iterations, and the number of them that each stands
+for is known, so that sums and peaks are exact.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from math import prod
-from operator import or_
-from typing import Final, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,36 +17,13 @@ from numpy.typing import NDArray
 from archloom.space.fusion import STREAMED, LoopNest
 
 from ...arrays import Ints
+from .iterations import shown
 from .operands import NestGroup
-
-#: in which iterations of a loop something happens; sets are united by "or"
-FIRST: Final = 1
-LAST: Final = 2
-BOTH: Final = FIRST | LAST
-ALL: Final = 4 | BOTH
-
-#: iterations of a loop that are looked at: two at each end, and one for all between
-_SHOWN: Final = 5
+from .uses import ALL, BOTH, FIRST, LAST, uses
 
 Bools = NDArray[np.bool_]
 _Value = TypeVar("_Value", bound=np.generic)
 _When = Callable[[int], Bools]
-
-
-@dataclass(frozen=True)
-class _Loop:
-    """Iterations of one loop that are looked at.
-
-    Attributes:
-        count: all of them.
-        index, times: int64[k], which these are, and for how many each stands.
-        tile: int64[k], indices of the rank that each covers.
-    """
-
-    count: int
-    index: Ints
-    times: Ints
-    tile: Ints
 
 
 class NestWalk:
@@ -72,7 +47,7 @@ class NestWalk:
     ) -> None:
         self.group, self.nest = group, nest
         self._held, self._psum_words = held, psum_words
-        self.loops = [_shown(group.ranks.sizes[loop.rank], loop.tile) for loop in nest.loops]
+        self.loops = [shown(group.ranks.sizes[loop.rank], loop.tile) for loop in nest.loops]
         self._place = {loop.rank: at for at, loop in enumerate(nest.loops)}
         self.shape = tuple(len(loop.index) for loop in self.loops)
         self.uses = uses(group, nest)
@@ -316,77 +291,3 @@ class NestWalk:
         found[:-1] += self.fetched.ravel()[1:]
         found[1:] += self.stored.ravel()[:-1]
         return found.reshape(self.shape)
-
-
-@dataclass(frozen=True)
-class Uses:
-    """In which iterations of each loop (outermost first) things are used.
-
-    Attributes:
-        members: for each member, those in which it runs.
-        operands: for each operand, those in which a member that reads it runs.
-    """
-
-    members: tuple[tuple[int, ...], ...]
-    operands: tuple[tuple[int, ...], ...]
-
-
-def uses(group: NestGroup, nest: LoopNest) -> Uses:
-    """Return in which iterations of each loop members run and operands are read.
-
-    A member runs in all iterations of a loop over one of its own ranks. Of another loop it runs in
-    the last one, if what it depends on is added up over that loop; in those of its readers, if its
-    result does not stay for them; else in the first.
-    """
-    members = len(group.layers)
-    found: list[tuple[int, ...]] = [()] * members
-    counts = [-(-group.ranks.sizes[loop.rank] // loop.tile) for loop in nest.loops]
-    for m in reversed(range(members)):
-        made = group.operands[group.made[m]]
-        late = frozenset[int]().union(*(group.reduced[a] for a in group.ancestors[m]))
-        found[m] = tuple(
-            _use(
-                loop.rank in group.own[m],
-                loop.rank in late,
-                at < nest.depth[group.made[m]],
-                [found[reader][at] for reader in made.readers],
-                made.exported,
-                counts[at],
-            )
-            for at, loop in enumerate(nest.loops)
-        )
-    operands = tuple(
-        tuple(reduce(or_, (found[r][at] for r in operand.readers), 0) for at in range(len(counts)))
-        for operand in group.operands
-    )
-    two = [[BOTH, ALL][count == 2] for count in counts]
-    return Uses(
-        tuple(found),
-        tuple(
-            tuple(two[at] if use == BOTH else use for at, use in enumerate(some))
-            for some in operands
-        ),
-    )
-
-
-def _use(
-    along: bool, late: bool, goes: bool, readers: list[int], exported: bool, count: int
-) -> int:
-    if along:
-        return ALL
-    if late:
-        return LAST
-    if not readers or not goes:
-        return FIRST
-    use = reduce(or_, readers, FIRST if exported else 0)
-    return ALL if use == BOTH and count == 2 else use
-
-
-def _shown(size: int, tile: int) -> _Loop:
-    count = -(-size // tile)
-    index = np.arange(count)
-    times = np.ones(count, np.int64)
-    if count > _SHOWN:
-        index = np.array([0, 1, 2, count - 2, count - 1])
-        times = np.array([1, 1, count - 4, 1, 1])
-    return _Loop(count, index, times, np.minimum(tile, size - index * tile))

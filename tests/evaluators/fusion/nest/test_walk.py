@@ -15,14 +15,10 @@ from ....oracles.nest_simulator import Iteration, simulate
 
 def place_of(walk: NestWalk, index: tuple[int, ...]) -> tuple[int, ...]:
     """Return which of the iterations that are looked at stands for one."""
-    return tuple(
-        i
-        if i < 2 or len(loop.index) == loop.count
-        else i - loop.count + 5
-        if i >= loop.count - 2
-        else 2
-        for loop, i in zip(walk.loops, index, strict=True)
+    places = (
+        np.flatnonzero(loop.index <= i)[-1] for loop, i in zip(walk.loops, index, strict=True)
     )
+    return tuple(map(int, places))
 
 
 def bounds_at(group: NestGroup, walk: NestWalk, m: int) -> np.ndarray:
