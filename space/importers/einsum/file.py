@@ -120,7 +120,7 @@ class _Reading:
         found: dict[str, None] = {}
         for i, name in enumerate(self._list(key) if key in self.data else ()):
             place = self.document.place((key, i))
-            if not is_rank(name):
+            if not isinstance(name, str) or not is_rank(name):
                 self.faults.add(place, f"{shown(name)} must be the name of a tensor")
             elif name in found:
                 self.faults.add(place, f"names {name} twice")

@@ -66,7 +66,7 @@ class GraphBuilder:
         return made
 
     def weight(self, name: str, words: int, shape: Sequence[int]) -> str:
-        """Return a learned tensor of ``words`` values in the shape in which an operator takes it."""
+        """Return a learned tensor of ``words`` values, in the shape that an operator takes."""
         self._learned[name] = words
         known = self._tensors.get(name)
         again = known is not None and known.shape != tuple(shape)

@@ -166,6 +166,23 @@ def ranks_in(expression: Expression) -> frozenset[str]:
     return frozenset([*inside, *(rank for call in calls(expression) for rank in call.along)])
 
 
+def free_ranks(expression: Expression) -> frozenset[str]:
+    """Return the ranks of an expression that no product inside of it can sum over.
+
+    A product can sum over what two of its factors have, or one of them sums over itself.
+    """
+    each = [free_ranks(part) for part in parts(expression)]
+    free = frozenset().union(*each)
+    if isinstance(expression, Access):
+        return frozenset(expression.ranks)
+    if isinstance(expression, Call):
+        return free.union(expression.along)
+    if isinstance(expression, Product):
+        inside = [ranks_in(factor) for factor in expression.factors]
+        return frozenset(rank for rank in free if sum(rank in ranks for ranks in inside) == 1)
+    return free
+
+
 def _inner(expression: Expression) -> str:
     """Return a factor as text."""
     compound = isinstance(expression, Product | Quotient | Sum)

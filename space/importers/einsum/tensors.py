@@ -150,8 +150,8 @@ class _Tensors:
                 yield f"{access} has rank {twice[0]} in two indices"
                 continue
             known = self.tensors.get(access.tensor)
-            if known is None and access.tensor not in missing:
-                learned = access.tensor in self._file.weights
+            learned = access.tensor in self._file.weights
+            if known is None and (learned or access.tensor not in missing):
                 sizes = tuple(self._least(index) for index in access.indices)
                 kind: Kind = "weight" if learned else "input"
                 self.tensors[access.tensor] = Tensor(kind, sizes, str(access), line.place.line)
@@ -159,7 +159,7 @@ class _Tensors:
                 yield from self._disagreement(access, known)
 
     def _least(self, index: Index) -> int:
-        """Return the size of a dimension that an index covers, with as much padding at both ends."""
+        """Return the size of a dimension that an index covers, padding at both ends left out."""
         return max(1, reach(index, self._sizes) + 2 * min(0, index.offset))
 
     def _disagreement(self, access: Access, known: Tensor) -> Iterator[str]:

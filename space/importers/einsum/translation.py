@@ -22,6 +22,7 @@ from .syntax import (
     Quotient,
     Sum,
     accesses,
+    free_ranks,
     ranks_in,
 )
 from .tensors import Program
@@ -229,8 +230,8 @@ class _Line:
     def factor(
         self, factor: Expression, kept: frozenset[str], factors: tuple[Expression, ...], node: str
     ) -> Factor:
-        """Return a factor; ranks of the others are needed outside of it."""
-        others = (ranks_in(other) for other in factors if other is not factor)
+        """Return a factor; what the others do not sum over themselves is needed outside of it."""
+        others = (free_ranks(other) for other in factors if other is not factor)
         needed = kept.union(*others)
         return Factor(self.value(factor, needed, self.part(node, factor)), str(factor))
 

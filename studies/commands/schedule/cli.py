@@ -31,7 +31,7 @@ SCHEDULE_EXAMPLES: Final = (
 def schedule(
     source: Annotated[
         str,
-        Argument(metavar="NETWORK", help="As for archloom networks: a name, an ONNX file, a JSON."),
+        Argument(metavar="NETWORK", help="As for archloom networks: a name, or a file."),
     ],
     hardware: Annotated[
         str,
