@@ -116,7 +116,7 @@ ERRORS: list[tuple[str, str, str]] = [
     ("{file: 3}", ".file", "3 must be the path of an ONNX file (.onnx)"),
     ("mien.json", "", "/mien.json; did you mean mine.json"),
     ("nosuch/mine.json", "", "/nosuch/mine.json; "),
-    ("notes.txt", "", "/notes.txt must be an ONNX file (.onnx), a network's JSON (.json), a file of e"),
+    ("notes.txt", "", "/notes.txt must be an ONNX file (.onnx), a network's JSON (.json), a file"),
     ("{file: notes.txt}", "", "/notes.txt must be an ONNX file (.onnx), a network's JSON (.json)"),
     ("broken.json", "", "/broken.json: layers[0].name is missing"),
     ("empty/", "", "/empty: holds no layers: no .yaml file with a problem"),
