@@ -184,7 +184,12 @@ class _Line:
             return pooled(self.build, call.function, access, given, sizes, around)
         given = self.access(access)
         gone = [rank for rank in given.ranks if rank not in kept]
-        return reduced(self.build, node, given, call.function, gone) if gone else given
+        if not gone:
+            raise EinsumError(
+                f"{call} works over ranks that are not on the left, and all of them are; give the "
+                "result a line of its own, with fewer ranks"
+            )
+        return reduced(self.build, node, given, call.function, gone)
 
     def product(self, factors: tuple[Expression, ...], kept: frozenset[str], node: str) -> Value:
         """Return the product of all factors that are no numbers."""

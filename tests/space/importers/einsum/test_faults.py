@@ -38,6 +38,7 @@ def problems(lines: str, **keys: str) -> tuple[str, ...]:
         ("S[q] = softmax(A[q], d)", "softmax works over rank d, which A[q] must have once"),
         ("S[q] = relu(A[q], q)", "relu works value by value; leave out q"),
         ("S[q] = max(A[q,k], k)", "max works over what is not on the left; name no ranks"),
+        ("S[q] = A[q] * mean(A[q])", "mean(A[q]) works over ranks that are not on the left"),
         ("S[q] = max(A[q,k] + A[q,k])", "max takes one feature map"),
         ("S[q] = A[q,q]", "A[q,q] has rank q in two indices"),
         ("S[q] = A[q] + B[q,k]", "rank k of B[q,k] is not on the left; sum it before"),
