@@ -56,7 +56,7 @@ def test_a_study_keeps_the_network_of_a_file(file: Path) -> None:
 
 
 def test_a_wrong_rank_is_one_message(
-    file: Path, capsys: pytest.MonkeyPatch, monkeypatch: pytest.MonkeyPatch
+    file: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     file.write_text(einsum_text(LINES.replace("K[h,k,d]", "K[h,k,dd]"), RANKS))
     message = "line 3: einsums[0]: rank dd has no size under ranks; did you mean d?"
@@ -69,7 +69,7 @@ def test_a_wrong_rank_is_one_message(
         monkeypatch.setattr("sys.argv", ["archloom", *arguments])
         with pytest.raises(SystemExit) as stopped:
             main()
-        said = capsys.readouterr()  # type: ignore[attr-defined]
+        said = capsys.readouterr()
         assert stopped.value.code == 2
         assert message in said.err
         assert "Traceback" not in said.err
