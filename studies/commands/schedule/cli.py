@@ -23,7 +23,7 @@ DEFAULT_PLANNER: Final = "joint"
 
 SCHEDULE_EXAMPLES: Final = (
     "Example: archloom schedule resnet18 --hardware eyeriss; "
-    "archloom schedule unet --hardware edge_tpu --evaluations 500 --plot groups.html; "
+    "archloom schedule unet --hardware edgetpu --evaluations 500 --plot groups.html; "
     "archloom schedule net.onnx --hardware my.yaml --set pe_x=16 --fusion none --json"
 )
 
@@ -31,7 +31,7 @@ SCHEDULE_EXAMPLES: Final = (
 def schedule(
     source: Annotated[
         str,
-        Argument(metavar="NETWORK", help="As for archloom networks: a name, an ONNX file, a JSON."),
+        Argument(metavar="NETWORK", help="As for archloom networks: a name, or a file."),
     ],
     hardware: Annotated[
         str,
