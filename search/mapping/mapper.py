@@ -135,7 +135,7 @@ class RecordedMapper:
 
     Args:
         mappings: as recorded.
-        factors: as they were searched.
+        factors: as they were searched; exact ones are imperfect ones that nothing is cut of.
         gaps: percent, as recorded; of a mapping that has none there, nothing is known.
 
     Raises:
@@ -145,7 +145,7 @@ class RecordedMapper:
     def __init__(
         self,
         mappings: Dict[str, str],
-        factors: str = "exact",
+        factors: str = "imperfect",
         gaps: Dict[str, float] | None = None,
     ) -> None:
         self._mappings = mappings

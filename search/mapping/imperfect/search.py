@@ -39,7 +39,7 @@ ANNEALED: Final = 250
 #: multiply-accumulates of problems that are enumerated, and mappings priced at most, as a share of
 #: all evaluations
 SMALL: Final = 2**14
-SHARE: Final = 100
+SHARE: Final = 10
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ def best_imperfect(
     """
     known, settled = _Known(problem, exact), exact.gap_percent == 0
     for nest in _covers(known):
-        budget = max(1, evaluations // 8)
+        budget = max(1, evaluations // 4)
         beat = known.score + known.weights[0] * log(prod(nest.covered) / problem.macs)
         found = search.best_below(nest, budget, seed, beat)
         settled = settled and found.settled

@@ -71,11 +71,11 @@ def test_a_prime_no_longer_empties_the_mesh() -> None:
     assert mapping_violations(imperfect.mapping, PRIME, CHIP) == []
 
 
-def test_imperfect_is_no_worse_than_half_the_effort_on_exact_factors() -> None:
+@pytest.mark.parametrize("evaluations", [1, 200])
+def test_imperfect_is_no_worse_than_the_same_effort_on_exact_factors(evaluations: int) -> None:
     for layer in (conv(size=13, channels=17), conv(size=7, channels=11), PRIME):
-        exact, imperfect = found(layer, "exact", 200), found(layer, "imperfect", 400)
+        exact, imperfect = (found(layer, f, evaluations) for f in ("exact", "imperfect"))
         assert edp(layer, imperfect) <= edp(layer, exact)
-    assert found(PRIME, "imperfect", 1).mapping == found(PRIME, "exact", 1).mapping
 
 
 @pytest.mark.parametrize("factors", FACTORS)
@@ -92,7 +92,7 @@ def test_recorded_mappings_have_the_price_that_they_were_found_with(factors: str
     assert one.latency_cycles >= latency_bound_cycles(ODD, CHIP)
     if factors == "padded":
         with pytest.raises(ValueError, match="mapping covers"):
-            MemoizedPlanEvaluator(ODD, CHIP, RecordedMapper(mappings)).plan(plan)
+            MemoizedPlanEvaluator(ODD, CHIP, RecordedMapper(mappings, "exact")).plan(plan)
 
 
 def test_the_problem_of_a_recorded_mapping_follows_from_its_factors() -> None:
