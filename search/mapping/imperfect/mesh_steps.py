@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators import Floats, Ints
+from archloom.evaluators.bounds import ROUNDING
 from archloom.evaluators.jit import compiled, helper
 from archloom.evaluators.loopnest import KernelInputs
 
@@ -141,7 +142,8 @@ def least_steps(meshes: Meshes, covers: Ints, steps: Floats, enough: float) -> f
         _enter(order, ways, counts, at, done[8], covers, steps)
         if steps[-2] <= enough:
             return 0.0
-    return min(unseen, steps[0])
+    # steps are whole numbers, what was not looked at is a quotient
+    return np.ceil(min(unseen * (1.0 - ROUNDING), steps[0]))
 
 
 @helper
