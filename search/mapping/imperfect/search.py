@@ -33,8 +33,8 @@ from .walk import Walk, anneal_imperfect
 WORTH_IT: Final = 0.01
 
 #: nests of few steps that are searched, and mappings annealed
-COVERS: Final = 2
-ANNEALED: Final = 250
+COVERS: Final = 1
+ANNEALED: Final = 100
 
 #: multiply-accumulates of problems that are enumerated, and mappings priced at most, as a share of
 #: all evaluations
