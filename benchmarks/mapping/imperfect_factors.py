@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--designs", nargs="+", default=DESIGNS)
     parser.add_argument("--networks", nargs="+", default=NETWORKS)
     said = parser.parse_args()
-    print("design      network      layers  factors       EDP (least)     better  gap (largest)  CPU-s")
+    print("design  network  layers  factors  EDP (least)  better  gap (largest)  CPU-s")
     for design in said.designs:
         hardware = preset(design)
         for name in said.networks:

@@ -33,11 +33,6 @@ if TYPE_CHECKING:
         extent as extent,
         tile_words as tile_words,
     )
-    from .imperfect import (
-        ImperfectRoom as ImperfectRoom,
-        evaluate_imperfect as evaluate_imperfect,
-        imperfect_room as imperfect_room,
-    )
     from .kernel import (
         OVER_CAPACITY as OVER_CAPACITY,
         VALID as VALID,

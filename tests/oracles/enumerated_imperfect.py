@@ -45,7 +45,9 @@ def imperfect_tilings(setup: KernelInputs, most: int) -> Int | None:
         most_each = tuple(
             bound
             if kind == 0
-            else int(setup.fanout[level, kind - 1]) if setup.spatial[level, kind - 1, d] else 1
+            else int(setup.fanout[level, kind - 1])
+            if setup.spatial[level, kind - 1, d]
+            else 1
             for level, kind in places
         )
         table = np.array(covering(bound, most_each))

@@ -13,7 +13,7 @@ from archloom.evaluators.jit import compiled, helper, lean
 from archloom.space.workload import INPUTS, OUTPUTS
 
 from ...arrays import Flags, Floats, Ints
-from ..data_reuse import OUTPUT_DIMS, SPATIAL_X, SPATIAL_Y, TEMPORAL, TiledNest, X, Y
+from ..data_reuse import OUTPUT_DIMS, SPATIAL_X, SPATIAL_Y, TiledNest, X, Y
 from ..kernel import VALID, extents, fits
 from ..kernel_inputs import (
     ARRAY_COLUMNS,

@@ -66,6 +66,7 @@ def uniform(rng: Words) -> float:
 
 @helper
 def below(rng: Words, n: int) -> int:
+    """Uniform in 0 to n - 1."""
     return int(uniform(rng) * n)
 
 

@@ -1,10 +1,15 @@
-"""Searches of mappings whose edge tiles are cut."""
+"""Mappings whose edge tiles are cut: factors of any size (Ruby, Horeni et al., ISPASS 2022).
+
+Read ``search.py``: it begins at the best mapping with exact factors. ``mesh_steps.py`` has the
+fewest steps on a mesh, a bound and where to look; ``walk.py`` anneals; ``enumeration.py`` prices
+all mappings of a small problem, which is a proof.
+"""
 
 from typing import TYPE_CHECKING
 
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .search import Imperfect as Imperfect, best_imperfect as best_imperfect
+    from .search import best_imperfect as best_imperfect
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

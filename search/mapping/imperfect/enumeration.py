@@ -18,11 +18,12 @@ from archloom.evaluators.loopnest import (
     SPATIAL_Y,
     TEMPORAL,
     WEIGHT_DIMS,
-    ImperfectRoom,
     KernelInputs,
     X,
     Y,
 )
+from archloom.evaluators.loopnest.imperfect import ImperfectRoom
+from archloom.space.workload import K
 
 from ..objectives import score_in_batch
 from .walk import Walk, copy_mapping, cover, price
@@ -30,12 +31,6 @@ from .walk import Walk, copy_mapping, cover, price
 #: factors of one dimension that are listed at most, and partial mappings for each one priced
 _CHAINS: Final = 1024
 _LOOKS: Final = 64
-
-#: orders of one level at most
-_ORDERS: Final = 24
-
-#: how it ended
-ALL_SEEN, TOO_MANY = range(2)
 
 
 class Floor(NamedTuple):
@@ -146,29 +141,25 @@ def _set_order(loops: Ints, level: int, number: int) -> bool:
     for d in range(8):
         if loops[level, TEMPORAL, d] > 1:
             present |= 1 << d
-    if level == 0 or present & (present - 1) == 0:
-        # of the innermost level, or of one loop, no order matters
-        if number == 0:
-            _put_order(loops, level, 0, -1, 0xFF)
-        return number == 0
     seen = 0
-    for t in range(2):
-        free = present & ~(WEIGHT_DIMS if t == 0 else OUTPUT_DIMS)
-        for d in range(8):
-            if free >> d & 1:
-                if seen == number:
-                    _put_order(loops, level, d, -1, free)
-                    return True
-                seen += 1
-    free = present & ~INPUT_DIMS
-    for e in range(8):
-        if free >> e & 1:
+    # of the innermost level, or of one loop, no order matters
+    if level > 0 and present & (present - 1) != 0:
+        for t in range(2):
+            free = present & ~(WEIGHT_DIMS if t == 0 else OUTPUT_DIMS)
             for d in range(8):
-                if (present & ~free) >> d & 1:
+                if free >> d & 1:
                     if seen == number:
-                        _put_order(loops, level, e, d, free)
+                        _put_order(loops, level, d, -1, free)
                         return True
                     seen += 1
+        # inputs stay while K runs, then the first loop that moves them tells what windows share
+        moving = present & INPUT_DIMS if present >> K & 1 else 0
+        for d in range(8):
+            if moving >> d & 1:
+                if seen == number:
+                    _put_order(loops, level, K, d, 0)
+                    return True
+                seen += 1
     if seen == 0 and number == 0:
         # nothing can stay: no order is better than another
         _put_order(loops, level, 0, -1, 0xFF)
@@ -237,55 +228,81 @@ def _may_be_better(
     return bool(score < limit)
 
 
+class Listed(NamedTuple):
+    """All factors of each dimension: ``chains[8, n, L, 3]``, ``counts[8]`` of them, and the
+    ``order[8]`` in which dimensions are gone through; ``at[8]`` and ``ways[L]`` are scratch space.
+    """
+
+    chains: Ints
+    counts: Ints
+    order: Ints
+    at: Ints
+    ways: Ints
+
+
+@helper
+def _price_tilings(
+    setup: KernelInputs, walk: Walk, room: ImperfectRoom, floor: Floor, listed: Listed, most: int
+) -> tuple[bool, int]:
+    """Price all mappings that keep what ``walk.tried_keep`` says, as far as they may be better;
+    whether these were all, and how many were priced."""
+    priced, looks, i, at = 0, 0, 0, listed.at
+    for d in range(8):
+        at[d] = -1
+    while i >= 0:
+        if i == 8:
+            priced += _price_orders(setup, walk, room, listed.ways)
+            i -= 1
+            continue
+        d = listed.order[i]
+        at[i] += 1
+        if at[i] == listed.counts[d]:
+            at[i] = -1
+            i -= 1
+            continue
+        looks += 1
+        if priced > most or looks > most * _LOOKS:
+            return False, priced
+        for level in range(walk.tried.shape[0]):
+            for kind in range(ORDER):
+                walk.tried[level, kind, d] = listed.chains[d, at[i], level, kind]
+        if _may_be_better(setup, walk.tried, i + 1, listed.order, floor, walk.scores[1]):
+            i += 1
+    return True, priced
+
+
+@helper
+def _keep(setup: KernelInputs, keep: Flags, way: int) -> bool:
+    """Set one of the ways to keep tensors; False if there are no more."""
+    for level in range(keep.shape[0]):
+        for t in range(3):
+            keep[level, t] = setup.allowed[level, t]
+            if setup.optional[level, t]:
+                keep[level, t] = way & 1
+                way >>= 1
+    return way == 0
+
+
 @compiled
 def enumerate_all(
     setup: KernelInputs, walk: Walk, room: ImperfectRoom, floor: Floor, most: int
-) -> tuple[int, int]:
+) -> tuple[bool, int]:
     """Price all mappings that may be better than the best of ``walk``, and keep that up to date.
 
-    Returns how it ended, and how many were priced: ``most`` or somewhat more if it gave up.
+    Returns whether these were all, and how many were priced: ``most`` or somewhat more if it gave
+    up.
     """
     levels = walk.tried.shape[0]
     chains, counts = np.empty((8, _CHAINS, levels, 3), np.int64), np.zeros(8, np.int64)
-    other, at_order = np.empty_like(walk.tried), np.zeros(levels, np.int64)
+    other = np.empty_like(walk.tried)
     for d in range(8):
         counts[d] = _list_chains(setup, d, walk.tried, other, chains[d])
         if counts[d] > _CHAINS:
-            return TOO_MANY, 0
-    order = np.argsort(-counts)
-    bits, places = 0, np.zeros((3 * levels, 2), np.int64)
-    for level in range(levels):
-        for t in range(3):
-            if setup.optional[level, t]:
-                places[bits, 0], places[bits, 1] = level, t
-                bits += 1
-    priced, looks = 0, 0
-    at = np.full(8, -1)
-    for ways in range(1 << bits):
-        for level in range(levels):
-            for t in range(3):
-                walk.tried_keep[level, t] = setup.allowed[level, t]
-        for bit in range(bits):
-            walk.tried_keep[places[bit, 0], places[bit, 1]] = ways >> bit & 1
-        i = 0
-        at[:] = -1
-        while i >= 0:
-            if i == 8:
-                priced += _price_orders(setup, walk, room, at_order)
-                i -= 1
-                continue
-            d = order[i]
-            at[i] += 1
-            if at[i] == counts[d]:
-                at[i] = -1
-                i -= 1
-                continue
-            looks += 1
-            if priced > most or looks > most * _LOOKS:
-                return TOO_MANY, priced
-            for level in range(levels):
-                for kind in range(ORDER):
-                    walk.tried[level, kind, d] = chains[d, at[i], level, kind]
-            if _may_be_better(setup, walk.tried, i + 1, order, floor, walk.scores[1]):
-                i += 1
-    return ALL_SEEN, priced
+            return False, 0
+    scratch = np.zeros(8, np.int64), np.zeros(levels, np.int64)
+    listed = Listed(chains, counts, np.argsort(-counts), scratch[0], scratch[1])
+    priced, way, ended = 0, 0, True
+    while ended and _keep(setup, walk.tried_keep, way):
+        ended, some = _price_tilings(setup, walk, room, floor, listed, most - priced)
+        priced, way = priced + some, way + 1
+    return ended, priced

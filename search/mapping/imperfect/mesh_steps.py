@@ -20,8 +20,8 @@ _LOOKS: Final = 5_000
 
 
 class Meshes(NamedTuple):
-    """Children of each group of axes, ``children[AXES]``, and ``open[AXES, 8]``, whether a dimension
-    may be unrolled over it; ``bounds[8]`` without what is unrolled in every mapping.
+    """Children of each group of axes, ``children[AXES]``, and ``open[AXES, 8]``, whether a
+    dimension may be unrolled over it; ``bounds[8]`` without what is unrolled in every mapping.
     """
 
     children: Ints
@@ -89,6 +89,18 @@ def _ways(meshes: Meshes, d: int, ways: Ints) -> int:
     return count
 
 
+@helper
+def _left(meshes: Meshes, used: Ints, i: int, way: Ints) -> float:
+    """Children that are left after one more dimension; 0 if it does not fit."""
+    left = 1.0
+    for a in range(AXES):
+        used[i + 1, a] = used[i, a] * way[a]
+        if used[i + 1, a] > meshes.children[a]:
+            return 0.0
+        left *= meshes.children[a] / used[i + 1, a]
+    return left
+
+
 @compiled
 def least_steps(meshes: Meshes, covers: Ints, steps: Floats, enough: float) -> float:
     """Return steps that no nest takes less than, whatever its factors.
@@ -121,15 +133,8 @@ def least_steps(meshes: Meshes, covers: Ints, steps: Floats, enough: float) -> f
             i -= 1
             continue
         way = ways[i, counts[i] - 1 - at[i]]
-        free, fits = 1.0, True
-        for a in range(AXES):
-            used[i + 1, a] = used[i, a] * way[a]
-            fits = fits and used[i + 1, a] <= meshes.children[a]
-            free *= meshes.children[a] / used[i + 1, a]
-        if not fits:
-            continue
         done[i + 1] = done[i] * way[3]
-        least = done[i + 1] * max(1.0, later[i + 1] / free)
+        least = done[i + 1] * max(1.0, later[i + 1] / _left(meshes, used, i, way))
         if least >= steps[-1]:
             continue
         looks += 1

@@ -17,15 +17,15 @@ from archloom.evaluators.loopnest import (
     NO_FILL,
     LayerCost,
     MappingProblem,
-    imperfect_room,
     mapped_cost,
     padded_bounds,
 )
+from archloom.evaluators.loopnest.imperfect import imperfect_room
 from archloom.space.mapping import Mapping
 
 from ..objectives import SCORE_ROUNDING, ln_score
 from ..protocol import AnyMappingSearch
-from .enumeration import ALL_SEEN, Floor, enumerate_all
+from .enumeration import Floor, enumerate_all
 from .mesh_steps import least_steps, meshes_of
 from .walk import Walk, anneal_imperfect
 
@@ -157,7 +157,7 @@ def _possible(problem: MappingProblem, bounds: tuple[int, ...]) -> Iterator[Mapp
 
 
 def _small(problem: MappingProblem) -> bool:
-    """Whether all mappings may be looked at: few, nothing prescribed, no order of unrolled loops."""
+    """Whether all mappings may be looked at: few of them, nothing prescribed, no priced hops."""
     setup = problem.setup
     hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
     free = not (setup.fixed > 1).any() and setup.ranks.shape[1] == 0
@@ -178,7 +178,7 @@ def _look_around(known: _Known, evaluations: int, seed: int) -> None:
     if not known.proven and _small(problem):
         floor = Floor(np.array([known.energy_pj, known.cycles, ROUNDING]))
         ended, _ = enumerate_all(setup, walk, room, floor, evaluations // SHARE)
-        if ended == ALL_SEEN:
+        if ended:
             known.bound = float(walk.scores[1]) + log1p(-SCORE_ROUNDING)
     if walk.scores[1] < known.score:
         rows = [[v[0], v[3], v[1], v[2], k] for v, k in zip(loops, keep, strict=True)]

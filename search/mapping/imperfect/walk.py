@@ -17,14 +17,13 @@ from archloom.evaluators.loopnest import (
     SPATIAL_Y,
     TEMPORAL,
     VALID,
-    ImperfectRoom,
     KernelInputs,
     X,
     Y,
-    evaluate_imperfect,
 )
+from archloom.evaluators.loopnest.imperfect import ImperfectRoom, evaluate_imperfect
+from archloom.search.mapping.exact import below, slot_open, swap_order, toggle_keep, uniform
 
-from ..exact import below, slot_open, swap_order, toggle_keep, uniform
 from ..objectives import score_in_batch
 
 #: evaluations of a round, and its first and last temperature (in units of ln objective)
@@ -83,7 +82,7 @@ def _pick(rng: Words, setup: KernelInputs, loops: Ints, d: int, other: int, used
     chosen, seen, levels = -1, 0, loops.shape[0]
     rest = 3 * _outermost(setup, levels, d)
     for slot in range(3 * levels):
-        if slot == other or slot == rest:
+        if slot in (other, rest):
             continue
         if used and loops[slot // 3, slot % 3, d] == 1:
             continue
@@ -161,6 +160,7 @@ def _change(rng: Words, setup: KernelInputs, loops: Ints, keep: Flags) -> None:
 
 @helper
 def copy_mapping(loops: Ints, keep: Flags, to: Ints, to_keep: Flags) -> None:
+    """Copy a mapping, element by element: copies of slices take a second to compile."""
     for level in range(loops.shape[0]):
         for d in range(8):
             for kind in range(4):
