@@ -12,13 +12,6 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .annealing import (
-        below as below,
-        slot_open as slot_open,
-        swap_order as swap_order,
-        toggle_keep as toggle_keep,
-        uniform as uniform,
-    )
     from .energy_latency_front import Front as Front, front as front
     from .proof import covered as covered
     from .search import (

@@ -54,7 +54,7 @@ def first_mapping(setup: KernelInputs) -> ScoredMapping:
 
 
 @helper
-def uniform(rng: Words) -> float:
+def _random(rng: Words) -> float:
     """Uniform in [0, 1)."""
     rng[0] += np.uint64(0x9E3779B97F4A7C15)
     z = rng[0]
@@ -65,9 +65,8 @@ def uniform(rng: Words) -> float:
 
 
 @helper
-def below(rng: Words, n: int) -> int:
-    """Uniform in 0 to n - 1."""
-    return int(uniform(rng) * n)
+def _below(rng: Words, n: int) -> int:
+    return int(_random(rng) * n)
 
 
 @helper
@@ -81,14 +80,14 @@ def _random_prime(rng: Words, value: int) -> int:
             while rest % p == 0:
                 rest //= p
             seen += 1
-            if below(rng, seen) == 0:
+            if _below(rng, seen) == 0:
                 chosen = p
         p += 1
     return chosen
 
 
 @helper
-def slot_open(setup: KernelInputs, loops: Ints, level: int, kind: int, d: int) -> bool:
+def _slot_open(setup: KernelInputs, loops: Ints, level: int, kind: int, d: int) -> bool:
     """Whether a factor of dimension ``d`` may be moved to the slot."""
     if kind == TEMPORAL:
         return level == 0 or not setup.within[d]
@@ -114,9 +113,9 @@ def _pick_slot(rng: Words, setup: KernelInputs, loops: Ints, d: int, taken: int)
     """A random slot (level * 3 + kind) that may hold ``d``, other than ``taken``."""
     chosen, seen = taken, 0
     for slot in range(loops.shape[0] * 3):
-        if slot != taken and slot_open(setup, loops, slot // 3, slot % 3, d):
+        if slot != taken and _slot_open(setup, loops, slot // 3, slot % 3, d):
             seen += 1
-            if below(rng, seen) == 0:
+            if _below(rng, seen) == 0:
                 chosen = slot
     return chosen
 
@@ -128,7 +127,7 @@ def _move_factor(rng: Words, setup: KernelInputs, loops: Ints) -> None:
     for i in range(8):
         if setup.bounds[i] > 1:
             seen += 1
-            if below(rng, seen) == 0:
+            if _below(rng, seen) == 0:
                 d = i
     if seen == 0:
         return
@@ -136,7 +135,7 @@ def _move_factor(rng: Words, setup: KernelInputs, loops: Ints) -> None:
     for slot in range(loops.shape[0] * 3):
         if _movable(setup, loops, slot, d):
             seen += 1
-            if below(rng, seen) == 0:
+            if _below(rng, seen) == 0:
                 source = slot
     if seen == 0:
         return
@@ -156,7 +155,7 @@ def _pick_loop(rng: Words, setup: KernelInputs, loops: Ints, other_slot: int, ot
             for d in range(8):
                 if d != other_d and _movable(setup, loops, slot, d):
                     seen += 1
-                    if below(rng, seen) == 0:
+                    if _below(rng, seen) == 0:
                         chosen = slot * 8 + d
     return chosen
 
@@ -176,9 +175,9 @@ def _exchange(rng: Words, setup: KernelInputs, loops: Ints) -> bool:
     if other < 0:
         return False
     b, e = other // 8, other % 8
-    if not slot_open(setup, loops, b // 3, b % 3, d):
+    if not _slot_open(setup, loops, b // 3, b % 3, d):
         return False
-    if not slot_open(setup, loops, a // 3, a % 3, e):
+    if not _slot_open(setup, loops, a // 3, a % 3, e):
         return False
     p = _random_prime(rng, loops[a // 3, a % 3, d])
     q = _random_prime(rng, loops[b // 3, b % 3, e])
@@ -190,30 +189,30 @@ def _exchange(rng: Words, setup: KernelInputs, loops: Ints) -> bool:
 
 
 @helper
-def swap_order(rng: Words, setup: KernelInputs, loops: Ints) -> None:
+def _swap_order(rng: Words, setup: KernelInputs, loops: Ints) -> None:
     """Swap two loops of one level; the innermost level's order never matters.
 
     Where orders are constrained, the loops then stand in one of the ways that are permitted.
     """
     if loops.shape[0] == 1:
         return
-    level = 1 + below(rng, loops.shape[0] - 1)
-    i, j = below(rng, 8), below(rng, 8)
+    level = 1 + _below(rng, loops.shape[0] - 1)
+    i, j = _below(rng, 8), _below(rng, 8)
     a, b = loops[level, ORDER, i], loops[level, ORDER, j]
     loops[level, ORDER, i], loops[level, ORDER, j] = b, a
     ways = ways_of(setup, level)
     if ways > 0:
-        permit(setup, loops, level, below(rng, ways))
+        permit(setup, loops, level, _below(rng, ways))
 
 
 @helper
-def toggle_keep(rng: Words, optional: Flags, keep: Flags) -> bool:
+def _toggle_keep(rng: Words, optional: Flags, keep: Flags) -> bool:
     """Flip one bit of the bypass mask; False if no bit is free."""
     chosen, seen = -1, 0
     for i in range(keep.shape[0] * 3):
         if optional[i // 3, i % 3]:
             seen += 1
-            if below(rng, seen) == 0:
+            if _below(rng, seen) == 0:
                 chosen = i
     if chosen < 0:
         return False
@@ -224,16 +223,16 @@ def toggle_keep(rng: Words, optional: Flags, keep: Flags) -> bool:
 @helper
 def _move(rng: Words, setup: KernelInputs, loops: Ints, keep: Flags) -> None:
     """Change one thing: an order, a bypass bit, two factors against each other, or a factor."""
-    kind = uniform(rng)
+    kind = _random(rng)
     if kind < 0.2:
-        swap_order(rng, setup, loops)
+        _swap_order(rng, setup, loops)
         return
-    if kind > 0.92 and toggle_keep(rng, setup.optional, keep):
+    if kind > 0.92 and _toggle_keep(rng, setup.optional, keep):
         return
     if kind < 0.55 and _exchange(rng, setup, loops):
         return
     _move_factor(rng, setup, loops)
-    if uniform(rng) < 0.3:
+    if _random(rng) < 0.3:
         _move_factor(rng, setup, loops)
 
 
@@ -283,7 +282,7 @@ def anneal(
         trial.score[0] = score
         hot = HOT / 2 if warm else HOT
         heat = hot * (COLD / hot) ** (position / RESTART)
-        if score <= now.score[0] or uniform(rng) < np.exp((now.score[0] - score) / heat):
+        if score <= now.score[0] or _random(rng) < np.exp((now.score[0] - score) / heat):
             _copy(trial, now)
         if score < best.score[0]:
             _copy(trial, best)

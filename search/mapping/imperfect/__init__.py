@@ -1,8 +1,8 @@
 """Mappings whose edge tiles are cut: factors of any size (Ruby, Horeni et al., ISPASS 2022).
 
 Read ``search.py``: it begins at the best mapping with exact factors. ``mesh_steps.py`` has the
-fewest steps on a mesh, a bound and where to look; ``walk.py`` anneals; ``enumeration.py`` prices
-all mappings of a small problem, which is a proof.
+fewest steps on a mesh, a bound and where to look; ``enumeration.py`` prices all mappings of a small
+problem, which is a proof, one after another (``trial.py``).
 """
 
 from typing import TYPE_CHECKING

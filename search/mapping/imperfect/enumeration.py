@@ -26,7 +26,7 @@ from archloom.evaluators.loopnest.imperfect import ImperfectRoom
 from archloom.space.workload import K
 
 from ..objectives import score_in_batch
-from .walk import Walk, copy_mapping, cover, price
+from .trial import Trial, copy_mapping, cover, price
 
 #: factors of one dimension that are listed at most, and partial mappings for each one priced
 _CHAINS: Final = 1024
@@ -168,21 +168,21 @@ def _set_order(loops: Ints, level: int, number: int) -> bool:
 
 
 @helper
-def _price_orders(setup: KernelInputs, walk: Walk, room: ImperfectRoom, at: Ints) -> int:
+def _price_orders(setup: KernelInputs, trial: Trial, room: ImperfectRoom, at: Ints) -> int:
     """Price all orders of one tiling and keep the best; return how many."""
-    loops, levels, priced = walk.tried, walk.tried.shape[0], 0
+    loops, levels, priced = trial.tried, trial.tried.shape[0], 0
     for level in range(levels):
         at[level] = 0
         _set_order(loops, level, 0)
     level = 0
     while level < levels:
-        score = price(setup, loops, walk.tried_keep, room)
+        score = price(setup, loops, trial.tried_keep, room)
         priced += 1
         if score == np.inf:
             return priced
-        if score < walk.scores[1]:
-            copy_mapping(loops, walk.tried_keep, walk.best, walk.best_keep)
-            walk.scores[1] = score
+        if score < trial.score[0]:
+            copy_mapping(loops, trial.tried_keep, trial.best, trial.best_keep)
+            trial.score[0] = score
         level = 0
         while level < levels:
             at[level] += 1
@@ -242,16 +242,16 @@ class Listed(NamedTuple):
 
 @helper
 def _price_tilings(
-    setup: KernelInputs, walk: Walk, room: ImperfectRoom, floor: Floor, listed: Listed, most: int
+    setup: KernelInputs, trial: Trial, room: ImperfectRoom, floor: Floor, listed: Listed, most: int
 ) -> tuple[bool, int]:
-    """Price all mappings that keep what ``walk.tried_keep`` says, as far as they may be better;
+    """Price all mappings that keep what ``trial.tried_keep`` says, as far as they may be better;
     whether these were all, and how many were priced."""
     priced, looks, i, at = 0, 0, 0, listed.at
     for d in range(8):
         at[d] = -1
     while i >= 0:
         if i == 8:
-            priced += _price_orders(setup, walk, room, listed.ways)
+            priced += _price_orders(setup, trial, room, listed.ways)
             i -= 1
             continue
         d = listed.order[i]
@@ -263,10 +263,10 @@ def _price_tilings(
         looks += 1
         if priced > most or looks > most * _LOOKS:
             return False, priced
-        for level in range(walk.tried.shape[0]):
+        for level in range(trial.tried.shape[0]):
             for kind in range(ORDER):
-                walk.tried[level, kind, d] = listed.chains[d, at[i], level, kind]
-        if _may_be_better(setup, walk.tried, i + 1, listed.order, floor, walk.scores[1]):
+                trial.tried[level, kind, d] = listed.chains[d, at[i], level, kind]
+        if _may_be_better(setup, trial.tried, i + 1, listed.order, floor, trial.score[0]):
             i += 1
     return True, priced
 
@@ -285,24 +285,24 @@ def _keep(setup: KernelInputs, keep: Flags, way: int) -> bool:
 
 @compiled
 def enumerate_all(
-    setup: KernelInputs, walk: Walk, room: ImperfectRoom, floor: Floor, most: int
+    setup: KernelInputs, trial: Trial, room: ImperfectRoom, floor: Floor, most: int
 ) -> tuple[bool, int]:
-    """Price all mappings that may be better than the best of ``walk``, and keep that up to date.
+    """Price all mappings that may be better than the best of ``trial``, and keep that up to date.
 
     Returns whether these were all, and how many were priced: ``most`` or somewhat more if it gave
     up.
     """
-    levels = walk.tried.shape[0]
+    levels = trial.tried.shape[0]
     chains, counts = np.empty((8, _CHAINS, levels, 3), np.int64), np.zeros(8, np.int64)
-    other = np.empty_like(walk.tried)
+    other = np.empty_like(trial.tried)
     for d in range(8):
-        counts[d] = _list_chains(setup, d, walk.tried, other, chains[d])
+        counts[d] = _list_chains(setup, d, trial.tried, other, chains[d])
         if counts[d] > _CHAINS:
             return False, 0
     scratch = np.zeros(8, np.int64), np.zeros(levels, np.int64)
     listed = Listed(chains, counts, np.argsort(-counts), scratch[0], scratch[1])
     priced, way, ended = 0, 0, True
-    while ended and _keep(setup, walk.tried_keep, way):
-        ended, some = _price_tilings(setup, walk, room, floor, listed, most - priced)
+    while ended and _keep(setup, trial.tried_keep, way):
+        ended, some = _price_tilings(setup, trial, room, floor, listed, most - priced)
         priced, way = priced + some, way + 1
     return ended, priced

@@ -1,8 +1,9 @@
 """The best mapping of a problem, factors of any size, from what is known of exact factors.
 
 Exact factors are a part of what is searched here, so nothing gets worse. Beside them nests are
-searched that cover bounds that suit the meshes, then there is some annealing; a small problem is
-enumerated. What runs beyond the bounds is cut, whatever found the mapping.
+searched that cover bounds that suit the meshes; a small problem is enumerated. What runs beyond the
+bounds is cut, whatever found the mapping. Nothing is drawn at random but by searches of nests: as a
+proof, what a problem gives is no matter of the trial that asks.
 """
 
 from collections.abc import Iterator
@@ -27,14 +28,13 @@ from ..objectives import SCORE_ROUNDING, ln_score
 from ..protocol import AnyMappingSearch
 from .enumeration import Floor, enumerate_all
 from .mesh_steps import least_steps, meshes_of
-from .walk import Walk, anneal_imperfect
+from .trial import Trial
 
 #: gap (ln) from which on more is tried than one padded nest
 WORTH_IT: Final = 0.01
 
-#: nests of few steps that are searched, and mappings annealed
-COVERS: Final = 1
-ANNEALED: Final = 100
+#: nests of few steps that are searched
+COVERS: Final = 2
 
 #: multiply-accumulates of problems that are enumerated, and mappings priced at most, as a share of
 #: all evaluations
@@ -111,7 +111,7 @@ def best_imperfect(
         exact: the best mapping found with exact factors, with its gap.
         search: searches nests of other bounds.
         evaluations: of each search at most.
-        seed: of the searches.
+        seed: of the searches of other nests.
     """
     known, settled = _Known(problem, exact), exact.gap_percent == 0
     for nest in _covers(known):
@@ -121,9 +121,10 @@ def best_imperfect(
         settled = settled and found.settled
         if found.mapping is not None:
             known.offer(found.mapping)
-    if known.gap > WORTH_IT or _small(problem):
-        _look_around(known, evaluations, seed)
-    return known.result(settled and evaluations >= ANNEALED)
+    if not known.proven and _small(problem):
+        # more evaluations may bring the end of the list
+        settled = _enumerate(known, evaluations // SHARE) and settled
+    return known.result(settled)
 
 
 def _covers(known: _Known) -> Iterator[MappingProblem]:
@@ -164,23 +165,17 @@ def _small(problem: MappingProblem) -> bool:
     return problem.macs <= SMALL and free and not hops and setup.fill_drain == NO_FILL
 
 
-def _look_around(known: _Known, evaluations: int, seed: int) -> None:
-    """Anneal from the best mapping, or price all mappings if they are few."""
+def _enumerate(known: _Known, most: int) -> bool:
+    """Price all mappings if they are not too many; whether these were all."""
     problem = known.problem
     assert known.cost.mapping is not None
     loops, keep = known.cost.mapping.arrays()
-    setup, room = problem.setup, imperfect_room(len(loops))
-    copies = (loops.copy(), keep.copy(), loops.copy(), keep.copy())
-    walk = Walk(*copies, loops, keep, np.full(2, known.score))
-    rng = np.array([seed % 2**64], np.uint64)
-    if known.gap > WORTH_IT:
-        anneal_imperfect(setup, walk, room, rng, min(ANNEALED, evaluations))
-    seen_all = False
-    if not known.proven and _small(problem):
-        floor = Floor(np.array([known.energy_pj, known.cycles, ROUNDING]))
-        seen_all, _ = enumerate_all(setup, walk, room, floor, evaluations // SHARE)
-    if walk.scores[1] < known.score:
+    trial = Trial(loops.copy(), keep.copy(), loops, keep, np.full(1, known.score))
+    floor = Floor(np.array([known.energy_pj, known.cycles, ROUNDING]))
+    ended, _ = enumerate_all(problem.setup, trial, imperfect_room(len(loops)), floor, most)
+    if trial.score[0] < known.score:
         rows = [[v[0], v[3], v[1], v[2], k] for v, k in zip(loops, keep, strict=True)]
         known.offer(Mapping.from_rows(rows))
     # what reports round of a small energy is more than the rounding of scores
-    known.proven = known.proven or bool(seen_all)
+    known.proven = known.proven or bool(ended)
+    return bool(ended)
