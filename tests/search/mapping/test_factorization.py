@@ -119,6 +119,14 @@ def test_the_setting_reaches_the_mappings_of_a_trial(factors: str) -> None:
     assert (cost.energy_pj, cost.latency_cycles) == (best.energy_pj, best.latency_cycles)
 
 
+def test_trials_are_mapped_with_factors_of_any_size_unless_they_say_otherwise() -> None:
+    assert SoftwareSettings().factors == "imperfect"
+    task = SoftwareTask(CHIP, (ODD,), SoftwareSettings("none"), 7)
+    exact = replace(task, settings=SoftwareSettings("none", factors="exact"))
+    best, other = (advance(t, None, 1).networks["odd"].edp_js for t in (task, exact))
+    assert best < other
+
+
 def test_unknown_factors_are_refused() -> None:
     with pytest.raises(
         ValueError, match="factors is 'padd', must be one of exact, padded, imperfect"
