@@ -66,7 +66,11 @@ class _Known:
         self.cycles = (1 - ROUNDING) * bound.latency_cycles
         self.bound = self.least(0.0)
         self.cost, self.score = cost, self.score_of(cost)
-        self.proven = self.score - self.bound <= SCORE_ROUNDING
+        self.proven = self.reached()
+
+    def reached(self) -> bool:
+        """Whether no mapping is better than the best, which may cost nothing at all."""
+        return self.score == -inf or self.score - self.bound <= SCORE_ROUNDING
 
     def least(self, steps: float) -> float:
         """Return a score that no mapping of so many steps is below."""
@@ -92,7 +96,7 @@ class _Known:
         score = self.score_of(cost)
         if score < self.score:
             self.cost, self.score = cost, score
-            self.proven = score - self.bound <= SCORE_ROUNDING
+            self.proven = self.reached()
 
     def result(self, settled: bool) -> Imperfect:
         """Return what is known."""
@@ -140,7 +144,7 @@ def _covers(known: _Known) -> Iterator[MappingProblem]:
     covers, steps = np.ones((COVERS + 1, 8), np.int64), np.full(COVERS + 1, inf)
     least = least_steps(meshes, covers, steps, known.cycles / problem.setup.busy)
     known.bound = max(known.bound, known.least(least))
-    known.proven = known.score - known.bound <= SCORE_ROUNDING
+    known.proven = known.reached()
     for bounds, count in zip(covers[:COVERS].tolist(), steps[:COVERS].tolist(), strict=True):
         if count == inf or known.gap <= WORTH_IT or known.least(count) >= known.score:
             return
