@@ -124,7 +124,7 @@ class _Nests(NamedTuple):
                 ports[:, p, fills.masks], pj[:, p, fills.masks] = fills.ports, fills.pj
         batch = LayerBatch(self.works, self._shares(design), ports, pj, missing)
         found: Floats = batch_costs(design, prices, batch)
-        for p in np.flatnonzero(missing):
+        for p in np.flatnonzero(missing).tolist():
             # all that a mapping may keep there
             masks = np.flatnonzero(pj[0, p, :, 0] < np.inf)
             fills = _Fills(masks, ports[:, p, masks], pj[:, p, masks])
