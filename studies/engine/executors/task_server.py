@@ -21,8 +21,8 @@ def serve() -> None:
     ctypes.CDLL(None).prctl(_NAME, b"archloom-task")
     if not end_with(parent):
         return
-    # plans are made of many small objects in no cycles: to look for some every 700 of them takes 3%
-    # of a trial's time, and frees nothing
+    # to look for garbage after every 700 new objects takes 3% of a trial's time, and the process
+    # becomes no smaller by it
     gc.set_threshold(10_000, 10, 10)
     # a terminal sends Ctrl-C to all; tasks under way are to be kept
     signal.signal(signal.SIGINT, signal.SIG_IGN)
