@@ -346,9 +346,7 @@ def layer_costs(design: Design, prices: Prices, bounds: Ints, windows: Ints) -> 
     count, levels = len(bounds), len(design.shared)
     fills = (np.empty((count, levels, 8, 3)), np.empty((count, levels, 8, 1)))
     works, shares = works_of(bounds, windows), shares_of(design, bounds)
-    return batch_costs(
-        design, prices, LayerBatch(works, shares, *fills, np.ones(levels, np.int64))
-    )
+    return batch_costs(design, prices, LayerBatch(works, shares, *fills, np.ones(levels, np.int64)))
 
 
 @allocating
