@@ -74,10 +74,13 @@ def random_residents(rng: np.random.Generator, case: NestCase) -> tuple[Resident
     return Residents(held, (), (), int(rng.integers(0, 9))), steady
 
 
-def compare(seed: int) -> str:
-    """Compare a random nest on a random design; returns what came of it."""
+def compare(seed: int, most: int = 9) -> str:
+    """Compare a random nest on a random design; returns what came of it.
+
+    Features and positions are up to ``most``.
+    """
     rng = np.random.default_rng(seed)
-    case = random_case(rng)
+    case = random_case(rng, most)
     residents, steady = random_residents(rng, case)
     group = FusionGroup(case.members, nest=case.nest, steady=steady)
     held = {
@@ -118,3 +121,8 @@ def compare(seed: int) -> str:
     assert found.dynamic_pj == pytest.approx(told.energy_pj, rel=1e-9, abs=0.25)
     assert found.latency_cycles == told.latency
     return "ahead" if found.prefetch else "waits"
+
+
+@pytest.mark.parametrize("seed", sweep(range(600), sample=60))
+def test_a_nest_costs_what_its_iterations_cost_one_by_one(seed: int) -> None:
+    compare(seed)
