@@ -26,7 +26,7 @@ class NestFit:
             the next one that come meanwhile, and words of the last one that leave meanwhile. Others
             come and leave between iterations.
         room: int64[n], words of the buffer that nothing takes in each iteration.
-        prefetch: whether all transfers overlap with iterations.
+        late: words that come and leave between iterations, over all of them.
     """
 
     left: tuple[int | None, ...]
@@ -34,7 +34,12 @@ class NestFit:
     ahead: Ints
     behind: Ints
     room: Ints
-    prefetch: bool
+    late: int
+
+    @property
+    def prefetch(self) -> bool:
+        """Whether all transfers overlap with iterations."""
+        return not self.late
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -70,9 +75,11 @@ def nest_fit(walk: NestWalk, capacity: int) -> NestFit | None:
     behind[1:] = np.minimum(stored[:-1], space[1:])
     ahead[:-1] = np.minimum(fetched[1:], space[:-1] - behind[:-1])
     room = space - behind - ahead
-    prefetch = bool((behind[1:] == stored[:-1]).all() and (ahead[:-1] == fetched[1:]).all())
+    late = np.zeros_like(space)
+    late[1:] += fetched[1:] - ahead[:-1]
+    late[:-1] += stored[:-1] - behind[1:]
     peak = int((used.max(axis=0) + behind + ahead).max())
-    return NestFit(tuple(left), peak, ahead, behind, room, prefetch)
+    return NestFit(tuple(left), peak, ahead, behind, room, int((late * walk.times.ravel()).sum()))
 
 
 def in_use(walk: NestWalk, runs: Bools) -> Ints:
