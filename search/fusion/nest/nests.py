@@ -26,7 +26,7 @@ from archloom.space.workload import Network
 
 from .estimates import Estimate, estimated, kept_results
 from .facts import NestFacts
-from .streams import words_again
+from .streams import words_again, words_for_streams
 
 #: layers up to which a group is put in loops (ours)
 MOST_MEMBERS: Final = 10
@@ -176,7 +176,7 @@ def _placed(facts: NestFacts, found: Sequence[_Found]) -> Iterator[NestChoice]:
             continue
         walk = NestWalk(group, nest, psum_words=bits / facts.hardware.word_bits)
         fit = nest_fit(walk, facts.capacity)
-        if fit is None:
+        if fit is None or not words_for_streams(walk, fit.left):
             continue
         # a buffer that need not keep what streams passes it on
         optional = facts.hardware.levels[-2].optional

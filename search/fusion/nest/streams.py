@@ -9,10 +9,11 @@ from archloom.space.fusion import STREAMED
 def words_again(walk: NestWalk, left: tuple[int | None, ...]) -> float:
     """Return words that move besides those of each operand once, about the least of them.
 
-    One operand of a product that streams comes once through any buffer. Two that stream through W
-    words, the third being at hand, move 4 * K * C * P / W words (k + p = W; each k comes with all
-    p), and three move 2 * K * C * P / sqrt(W) (Hong and Kung, STOC 1981), unless all but the
-    largest fit.
+    One operand of a product that streams comes once through any buffer. Of two that stream through
+    W words, the third being at hand, A x B words are multiplied for each index that both have: they
+    move 4 * A * B / W words for it (W / 2 of each; each part comes with all of the other), or
+    A + B if the smaller one fits. Three move 2 * K * C * P / sqrt(W) words (Hong and Kung, STOC
+    1981), unless the smallest fits.
 
     Args:
         walk: what happens in each iteration.
@@ -21,10 +22,20 @@ def words_again(walk: NestWalk, left: tuple[int | None, ...]) -> float:
     return sum(_again(walk, m, words) for m, words in enumerate(left) if words is not None)
 
 
-def _again(walk: NestWalk, m: int, words: int) -> float:
+def words_for_streams(walk: NestWalk, left: tuple[int | None, ...]) -> bool:
+    """Whether all that streams has a word of the buffer at least; arguments as above."""
+    return all(words is None or sum(_streams(walk, m)) <= words for m, words in enumerate(left))
+
+
+def _streams(walk: NestWalk, m: int) -> list[bool]:
+    """Whether what stands for weights, inputs and outputs of a member streams."""
     group, depth = walk.group, walk.nest.depth
     used = (group.weights[m], group.maps[m], (group.made[m],))
-    streams = [any(depth[t] == STREAMED for t in some) for some in used]
+    return [any(depth[t] == STREAMED for t in some) for some in used]
+
+
+def _again(walk: NestWalk, m: int, words: int) -> float:
+    group, streams = walk.group, _streams(walk, m)
     count = sum(streams)
     if count < 2:
         return 0.0
@@ -37,9 +48,14 @@ def _again(walk: NestWalk, m: int, words: int) -> float:
         g *= n
     else:
         p *= n
-    sizes = sorted(size for size, far in zip((k * c, c * p, k * p), streams, strict=True) if far)
-    if sum(sizes[:-1]) <= words:
+    sides = (p, k, c)  # that weights, maps and results do not have
+    sizes = [k * c * p // side for side, far in zip(sides, streams, strict=True) if far]
+    if count == 2:
+        fits = min(side for side, far in zip(sides, streams, strict=True) if far) < words
+        least = 4 * k * c * p / words
+    else:
+        fits, least = min(sizes) < words, 2 * k * c * p / sqrt(words)
+    if fits:
         return 0.0
-    least = 4 * k * c * p / words if count == 2 else 2 * k * c * p / sqrt(words)
     runs = int((walk.runs(m) * walk.times).sum())
     return max(0.0, least - sum(sizes)) * g * runs
