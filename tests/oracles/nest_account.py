@@ -239,8 +239,10 @@ class _Books:
     def time(self):
         rate, port = (self.hardware.levels[k].bandwidth_words for k in (-1, -2))
         moves, last = self.ahead(), len(self.iterations) - 1
-        used = [max(s.values()) if s else max(now.held)
-                for s, now in zip(self.steps, self.iterations, strict=True)]
+        used = [
+            max(s.values()) if s else max(now.held)
+            for s, now in zip(self.steps, self.iterations, strict=True)
+        ]
         self.result.peak = max(u + a + b for u, (a, b, _) in zip(used, moves, strict=True))
         busy, late, idle, waiting = [], [], [], 0
         for i, (ahead, behind, _) in enumerate(moves):

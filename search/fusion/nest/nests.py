@@ -77,7 +77,6 @@ class NestChoice:
         latency = max(busy, self.moved_cycles - late) + late
         return (float(self.layer_pj.sum()) + self.moved_pj + leakage_pj * latency) * latency
 
-
     @property
     def kind(self) -> tuple[object, ...]:
         """The same for nests that differ in the order of loops, but move and wait for the same."""

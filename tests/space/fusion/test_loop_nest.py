@@ -18,9 +18,7 @@ ONE = (NestLoop(0, 2),)
         (ONE, (-2,), "depths must be from -1 to 1"),
     ],
 )
-def test_what_is_no_nest(
-    loops: tuple[NestLoop, ...], depth: tuple[int, ...], message: str
-) -> None:
+def test_what_is_no_nest(loops: tuple[NestLoop, ...], depth: tuple[int, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         LoopNest(loops, depth)
 

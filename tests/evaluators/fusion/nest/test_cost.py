@@ -123,6 +123,13 @@ def compare(seed: int, most: int = 9) -> str:
     return "ahead" if found.prefetch else "waits"
 
 
-@pytest.mark.parametrize("seed", sweep(range(600), sample=60))
+@pytest.mark.parametrize("seed", sweep(range(400), sample=45))
 def test_a_nest_costs_what_its_iterations_cost_one_by_one(seed: int) -> None:
     compare(seed)
+
+
+# the first ones are wrong if fewer iterations of a loop are looked at: two at its ends, or three at
+# its end, DRAM being late in what comes after those
+@pytest.mark.parametrize("seed", sweep([*range(200)], sample=12))
+def test_loops_of_many_iterations(seed: int) -> None:
+    compare(seed, most=40)

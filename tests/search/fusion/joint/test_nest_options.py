@@ -182,9 +182,7 @@ def test_a_nest_has_what_pinned_maps_leave_of_the_buffer() -> None:
     for words in range(0, 256, 15):
         beside = Residents((), (), (), words)
         known = price.group(group, beside)
-        assert figures(known) == figures(
-            group_cost(network, group, price.hardware, mapper, beside)
-        )
+        assert figures(known) == figures(group_cost(network, group, price.hardware, mapper, beside))
         kinds.add(figures(known)[:2])
     assert len(kinds) > 2
 

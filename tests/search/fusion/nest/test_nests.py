@@ -73,4 +73,3 @@ def gap(seed: int) -> float:
     for _, nest in nests_below(facts, case.network, case.layers, lambda: least, 2):
         least = min(least, edp(nest))
     return best / least if least < inf else 1.0
-
