@@ -128,8 +128,8 @@ def test_a_nest_costs_what_its_iterations_cost_one_by_one(seed: int) -> None:
     compare(seed)
 
 
-# the first ones are wrong if fewer iterations of a loop are looked at: two at its ends, or three at
-# its end, DRAM being late in what comes after those
-@pytest.mark.parametrize("seed", sweep([*range(200)], sample=12))
+# the first one is wrong if two iterations at each end of a loop are looked at by themselves: those
+# next to them begin sooner or end later than those between
+@pytest.mark.parametrize("seed", sweep([394, *range(200)], sample=12))
 def test_loops_of_many_iterations(seed: int) -> None:
     compare(seed, most=40)

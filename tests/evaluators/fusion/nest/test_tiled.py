@@ -51,8 +51,8 @@ def compare(
 
     Weights come before the first iteration of a nest, and while the layers before run in the
     first tile; where DRAM takes longest, or the buffer has no space to prefetch all, a nest
-    overlaps what it can and a tile nothing: neither is slower than the tiles. Of two iterations none
-    has transfers of one before and one after it; tiles of an image are taken to have both.
+    overlaps what it can and a tile nothing: neither is slower than the tiles. Of two iterations
+    none has transfers of one before and one after it; tiles of an image are taken to have both.
     """
     none = group_cost(network, nest, design(rng, 1, 1.0), MAPPER)
     assert isinstance(none, Infeasible)

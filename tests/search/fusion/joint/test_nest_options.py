@@ -78,7 +78,7 @@ def found_without(
 ) -> list[tuple[float, FusionPlan]]:
     """Return the same where no nests are looked at."""
     with monkeypatch.context() as patch:
-        patch.setattr(NestOptions, "of", lambda self, kind: listed([]))
+        patch.setattr(NestOptions, "of", lambda *_: listed([]))
         return found(price)
 
 
@@ -116,7 +116,7 @@ def test_plans_with_nests_are_whole_and_none_the_worse(
         for group, residents in zip(plan.groups, plan_residents(network, plan), strict=True):
             if group.nest:
                 assert residents == ALONE
-                assert not (group.pins or group.steady)
+                assert group.pins == group.steady == ()
         again = FusionPlan.from_list(json.loads(json.dumps(plan.to_list())))
         assert again == plan
         assert ln_edp(price, again) == cost < inf

@@ -69,7 +69,15 @@ def gap(seed: int) -> float:
         energy = cost.dynamic_pj + facts.leakage_pj * cost.latency_cycles
         return energy * cost.latency_cycles
 
-    best = least = min((edp(choice.nest) for choice in best_nests(facts)), default=inf)
-    for _, nest in nests_below(facts, case.network, case.layers, lambda: least, 2):
-        least = min(least, edp(nest))
-    return best / least if least < inf else 1.0
+    best = min((edp(choice.nest) for choice in best_nests(facts)), default=inf)
+    least = [best]
+    for _, nest in nests_below(facts, case.network, case.layers, lambda: least[-1], 2):
+        least.append(min(least[-1], edp(nest)))
+    return best / least[-1] if least[-1] < inf else 1.0
+
+
+# of 21 cases 8 had the very best, 14 one within 1%, 19 one within 5% and all one within 11.3%: what
+# streams through a few words, and partial use of the array, is priced by mappings, not by estimates
+@pytest.mark.parametrize("seed", sweep([8, 12, *range(8)], sample=2))
+def test_the_best_that_is_proposed_is_near_the_best_of_all(seed: int) -> None:
+    assert gap(seed) <= 1.15
