@@ -34,16 +34,16 @@ class NestCase:
 
 
 class Drawing:
-    """A network that grows by blocks over one map."""
+    """A network that grows by blocks over one map; features and positions are up to ``most``."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.rng = rng
+    def __init__(self, rng: np.random.Generator, most: int = 9) -> None:
+        self.rng, self.most = rng, most
         self.builder = SequenceBuilder()
         self.count = 0
         self.maps = [self.input(self.size(), self.size())]
 
-    def size(self, low: int = 2, high: int = 9) -> int:
-        return int(self.rng.integers(low, high + 1))
+    def size(self, low: int = 2, high: int = 0) -> int:
+        return int(self.rng.integers(low, (high or self.most) + 1))
 
     def chance(self, share: float) -> bool:
         return bool(self.rng.random() < share)
@@ -160,9 +160,9 @@ class Drawing:
 BLOCKS = ("attention", "mlp", "chain", "attention", "vectors")
 
 
-def random_network(rng: np.random.Generator) -> Network:
-    """Return a network of one or two blocks."""
-    drawing = Drawing(rng)
+def random_network(rng: np.random.Generator, most: int = 9) -> Network:
+    """Return a network of one or two blocks, of up to ``most`` features and positions."""
+    drawing = Drawing(rng, most)
     for _ in range(drawing.size(1, 2)):
         getattr(drawing, BLOCKS[drawing.size(0, len(BLOCKS) - 1)])()
     return drawing.network()
@@ -218,10 +218,10 @@ def random_depths(
     return None if list(nest_faults(group, nest)) else nest
 
 
-def random_case(rng: np.random.Generator) -> NestCase:
+def random_case(rng: np.random.Generator, most: int = 9) -> NestCase:
     """Return a group of a random network and a nest around it that obeys the rules."""
     while True:
-        network = random_network(rng)
+        network = random_network(rng, most)
         members = random_members(rng, network)
         case = random_nest(rng, network, members)
         if case is not None:

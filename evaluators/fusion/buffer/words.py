@@ -22,7 +22,7 @@ MOST_TILES: Final = 2**24
 
 def streams(group: FusionGroup) -> bool:
     """Whether a group streams its operands, rather than hold its maps in the buffer."""
-    return len(group.layers) == 1 and group.tile is None and not group.faces
+    return len(group.layers) == 1 and not (group.tile or group.faces or group.nest)
 
 
 def tiles_of(

@@ -17,7 +17,7 @@ from ...hardware import access_costs
 from ..group_share import GroupCost, LayerShare
 from ..tile import ProblemMapper
 from ..unfused_layer import naming
-from .fit import NestFit, nest_fit, streams
+from .fit import NestFit, in_use, nest_fit, streams
 from .latency import nest_cycles
 from .operands import NestGroup, nest_group
 from .rules import nest_faults
@@ -235,12 +235,15 @@ def _overflow(
     residents: Residents,
 ) -> Infeasible:
     """Return what is missing at the fullest step, transfers ahead left out, and for what."""
-    used = walk.occupancy.reshape(len(group.layers), -1)
+    runs = np.stack([walk.runs(m).ravel() for m in range(len(group.layers))])
+    # what streams needs a word at least
+    passing = [[int(streams(walk, m))] for m in range(len(group.layers))]
+    used = in_use(walk, runs) + np.where(runs, passing, 0)
     m, at = (int(i) for i in np.unravel_index(int(used.argmax()), used.shape))
     size, capacity = hardware.word_bits / 8, buffer_words(hardware) - residents.words
     demands = sorted(_demands(walk, network, group, m, at), reverse=True)
     texts = ", ".join(f"{name} {bytes_text(words * size)}" for words, name in demands[:5])
-    needed = int(used[m, at]) + int(streams(walk, m))
+    needed = int(used[m, at])
     return Infeasible(
         "glb_overflow",
         f"{hardware.levels[-2].name}, group {group_name(network, group.layers)}, "

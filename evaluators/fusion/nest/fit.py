@@ -8,9 +8,10 @@ import numpy as np
 from archloom.space.fusion import STREAMED
 
 from ...arrays import Ints
-from .walk import NestWalk
+from .walk import Bools, NestWalk
 
-#: share of what operands leave that streams get at least, where transfers ahead would take more
+#: share of what operands leave that streams get at least, and a word of it, where transfers ahead
+#: would take more
 _LEAST_SHARE: Final = 8
 
 
@@ -25,7 +26,7 @@ class NestFit:
             the next one that come meanwhile, and words of the last one that leave meanwhile. Others
             come and leave between iterations.
         room: int64[n], words of the buffer that nothing takes in each iteration.
-        prefetch: whether all transfers overlap with iterations.
+        late: words that come and leave between iterations, over all of them.
     """
 
     left: tuple[int | None, ...]
@@ -33,7 +34,12 @@ class NestFit:
     ahead: Ints
     behind: Ints
     room: Ints
-    prefetch: bool
+    late: int
+
+    @property
+    def prefetch(self) -> bool:
+        """Whether all transfers overlap with iterations."""
+        return not self.late
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -45,31 +51,49 @@ def nest_fit(walk: NestWalk, capacity: int) -> NestFit | None:
     """Return how a nest fits ``capacity`` words; None if they are too few."""
     members = range(len(walk.group.layers))
     runs = np.stack([walk.runs(m).ravel() for m in members])
-    used = np.where(runs, walk.occupancy.reshape(runs.shape), 0)
+    used, idle = in_use(walk, runs), ~runs.any(axis=0)
     flying = np.where(runs, used + walk.in_flight.ravel(), 0)
     left = list[int | None]()
     for m in members:
-        free, spare = capacity - int(used[m].max()), capacity - int(flying[m].max())
+        free, spare = capacity - int(used[m, runs[m]].max()), capacity - int(flying[m].max())
         if not streams(walk, m):
             left.append(None)
             if free < 0:
                 return None
             continue
-        words = max(spare, free // _LEAST_SHARE)
+        words = max(spare, free // _LEAST_SHARE, min(free, 1))
         if words < 1:
             return None
         # a power of two lets nests share their mappings
         left.append(1 << (words.bit_length() - 1))
-    taken = np.where(runs, used + np.array([words or 0 for words in left])[:, None], 0)
-    space = capacity - taken.max(axis=0)
+    passing = np.where(runs, np.array([words or 0 for words in left])[:, None], 0)
+    space = capacity - (used + passing).max(axis=0)
+    if (space[idle] < 0).any():
+        return None
     stored, fetched = walk.stored.ravel(), walk.fetched.ravel()
     behind, ahead = np.zeros_like(space), np.zeros_like(space)
     behind[1:] = np.minimum(stored[:-1], space[1:])
     ahead[:-1] = np.minimum(fetched[1:], space[:-1] - behind[:-1])
     room = space - behind - ahead
-    prefetch = bool((behind[1:] == stored[:-1]).all() and (ahead[:-1] == fetched[1:]).all())
+    late = np.zeros_like(space)
+    late[1:] += fetched[1:] - ahead[:-1]
+    late[:-1] += stored[:-1] - behind[1:]
     peak = int((used.max(axis=0) + behind + ahead).max())
-    return NestFit(tuple(left), peak, ahead, behind, room, prefetch)
+    return NestFit(tuple(left), peak, ahead, behind, room, int((late * walk.times.ravel()).sum()))
+
+
+def in_use(walk: NestWalk, runs: Bools) -> Ints:
+    """int64[m, n], words that operands take at the steps at which members run, 0 at others.
+
+    While nothing runs at all, what stays still takes its words, as at each step.
+
+    Args:
+        walk: what happens in each iteration.
+        runs: bool[m, n], which members run in it.
+    """
+    there = runs | ~runs.any(axis=0)
+    used: Ints = np.where(there, walk.occupancy.reshape(runs.shape), 0)
+    return used
 
 
 def nest_use(walk: NestWalk, capacity: int) -> tuple[object, ...] | None:

@@ -77,9 +77,6 @@ class NestOptions:
         columns, of = np.unique(
             self._columns.at(np.array(layers, np.int64), np.int64(1)), return_inverse=True
         )
-        overlapped, late = choice.moved_cycles, 0.0
-        if not choice.prefetch:
-            overlapped, late = late, overlapped
         way = NestWay(FusionGroup(layers, nest=choice.nest))
         return GroupOption(
             way.group,
@@ -88,6 +85,6 @@ class NestOptions:
             np.bincount(of.ravel(), choice.layer_pj).astype(np.float64),
             np.bincount(of.ravel(), choice.layer_cycles).astype(np.float64),
             choice.moved_pj,
-            overlapped,
-            late,
+            choice.moved_cycles - choice.late_cycles,
+            choice.late_cycles,
         )

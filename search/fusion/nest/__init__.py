@@ -1,7 +1,8 @@
 """Loop nests around groups: which may be good, estimated many at once.
 
-``facts.py`` has what is known of a group on a design, ``estimates.py`` the estimates, and
-``nests.py`` which nests are looked at.
+``facts.py`` has what is known of a group on a design, ``estimates.py`` the estimates, for which
+``placement.py`` says what stays; ``nests.py`` has which nests are looked at, and ``streams.py``
+what comes more than once to those that are left.
 """
 
 from typing import TYPE_CHECKING

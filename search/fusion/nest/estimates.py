@@ -146,8 +146,12 @@ class _Estimator:
         table = self._facts.costs(m, tuple(self._ranks[at] for at in own))
         shape = [2, *(size if at in own else 1 for at, size in enumerate(self._shape))]
         times: Floats | float = 1.0
-        for at in range(len(self._ranks)):
-            times = times * self._number(at, self._uses.members[m][at])
+        sizes = self._facts.group.ranks.sizes
+        for at, rank in enumerate(self._ranks):
+            # a last tile that covers less is a part of one
+            part = sizes[rank] / self._tiles[at] if at in own else None
+            more = self._number(at, self._uses.members[m][at]) if part is None else part
+            times = times * more
         energy, cycles = table.reshape(shape) * times
         return energy, cycles
 

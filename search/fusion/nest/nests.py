@@ -26,6 +26,7 @@ from archloom.space.workload import Network
 
 from .estimates import Estimate, estimated, kept_results
 from .facts import NestFacts
+from .streams import words_again, words_for_streams
 
 #: layers up to which a group is put in loops (ours)
 MOST_MEMBERS: Final = 10
@@ -60,7 +61,7 @@ class NestChoice:
         nest: around the group.
         layer_pj, layer_cycles: float64[m], least energy and cycles of each member.
         moved_pj, moved_cycles: of what moves.
-        prefetch: whether transfers overlap.
+        late_cycles: those of them in which layers wait, since the buffer has no space for it.
     """
 
     nest: LoopNest
@@ -68,13 +69,20 @@ class NestChoice:
     layer_cycles: Floats
     moved_pj: float
     moved_cycles: float
-    prefetch: bool
+    late_cycles: float
 
     def edp(self, leakage_pj: float) -> float:
         """Return the estimated energy x latency, in pJ and cycles."""
-        busy, moved = float(self.layer_cycles.sum()), self.moved_cycles
-        latency = max(busy, moved) if self.prefetch else busy + moved
+        busy, late = float(self.layer_cycles.sum()), self.late_cycles
+        latency = max(busy, self.moved_cycles - late) + late
         return (float(self.layer_pj.sum()) + self.moved_pj + leakage_pj * latency) * latency
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """The same for nests that differ in the order of loops, but move and wait for the same."""
+        streams = tuple(depth == STREAMED for depth in self.nest.depth)
+        layers = self.layer_pj.tobytes(), self.layer_cycles.tobytes()
+        return frozenset(self.nest.loops), streams, layers, self.moved_pj, self.late_cycles
 
 
 @lru_cache(maxsize=4096)
@@ -109,7 +117,8 @@ def best_nests(facts: NestFacts) -> list[NestChoice]:
     several = list({(f.ranks, f.depth, f.at): f for f in found}.values())
     placed = list(islice(_placed(facts, several[:_LOOKED_AT]), _PLACED))
     placed.sort(key=lambda choice: choice.edp(facts.leakage_pj))
-    return placed[:_HANDED]
+    alike = {choice.kind: choice for choice in reversed(placed)}
+    return [choice for choice in placed if alike[choice.kind] is choice][:_HANDED]
 
 
 def _orders(
@@ -168,14 +177,17 @@ def _placed(facts: NestFacts, found: Sequence[_Found]) -> Iterator[NestChoice]:
             continue
         walk = NestWalk(group, nest, psum_words=bits / facts.hardware.word_bits)
         fit = nest_fit(walk, facts.capacity)
-        if fit is None:
+        if fit is None or not words_for_streams(walk, fit.left):
             continue
+        # a buffer that need not keep what streams passes it on
+        optional = facts.hardware.levels[-2].optional
+        again = 0.0 if optional else words_again(walk, fit.left)
         estimate, at = some.estimate, np.ravel_multi_index(some.at, some.estimate.peak.shape)
         yield NestChoice(
             nest,
             estimate.layer_pj.reshape(members, -1)[:, at],
             estimate.layer_cycles.reshape(members, -1)[:, at],
-            float(estimate.moved_pj[some.at]),
-            float(estimate.moved_cycles[some.at]),
-            fit.prefetch,
+            float(estimate.moved_pj[some.at]) + again * facts.fetch_pj,
+            float(estimate.moved_cycles[some.at]) + again / facts.rate,
+            fit.late / facts.rate,
         )

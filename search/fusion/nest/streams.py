@@ -1,0 +1,61 @@
+"""Words that come more than once since what streams has little of the buffer."""
+
+from math import prod, sqrt
+
+from archloom.evaluators.fusion.nest import NestWalk
+from archloom.space.fusion import STREAMED
+
+
+def words_again(walk: NestWalk, left: tuple[int | None, ...]) -> float:
+    """Return words that move besides those of each operand once, about the least of them.
+
+    One operand of a product that streams comes once through any buffer. Of two that stream through
+    W words, the third being at hand, A x B words are multiplied for each index that both have: they
+    move 4 * A * B / W words for it (W / 2 of each; each part comes with all of the other), or
+    A + B if the smaller one fits. Three move 2 * K * C * P / sqrt(W) words (Hong and Kung, STOC
+    1981), unless the smallest fits.
+
+    Args:
+        walk: what happens in each iteration.
+        left: for each member, words for what streams; None where nothing does.
+    """
+    return sum(_again(walk, m, words) for m, words in enumerate(left) if words is not None)
+
+
+def words_for_streams(walk: NestWalk, left: tuple[int | None, ...]) -> bool:
+    """Whether all that streams has a word of the buffer at least; arguments as above."""
+    return all(words is None or sum(_streams(walk, m)) <= words for m, words in enumerate(left))
+
+
+def _streams(walk: NestWalk, m: int) -> list[bool]:
+    """Whether what stands for weights, inputs and outputs of a member streams."""
+    group, depth = walk.group, walk.nest.depth
+    used = (group.weights[m], group.maps[m], (group.made[m],))
+    return [any(depth[t] == STREAMED for t in some) for some in used]
+
+
+def _again(walk: NestWalk, m: int, words: int) -> float:
+    group, streams = walk.group, _streams(walk, m)
+    count = sum(streams)
+    if count < 2:
+        return 0.0
+    n, g, k, c, p, q = (
+        prod(int(walk.tile(rank).flat[0]) for rank in ranks) for ranks in group.ranks.dims[m]
+    )
+    layer = group.layers[m]
+    c, p = c * layer.r * layer.s, p * q
+    if layer.multiplies_maps:
+        g *= n
+    else:
+        p *= n
+    sides = (p, k, c)  # that weights, maps and results do not have
+    sizes = [k * c * p // side for side, far in zip(sides, streams, strict=True) if far]
+    if count == 2:
+        fits = min(side for side, far in zip(sides, streams, strict=True) if far) < words
+        least = 4 * k * c * p / words
+    else:
+        fits, least = min(sizes) < words, 2 * k * c * p / sqrt(words)
+    if fits:
+        return 0.0
+    runs = int((walk.runs(m) * walk.times).sum())
+    return max(0.0, least - sum(sizes)) * g * runs

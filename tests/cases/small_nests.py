@@ -1,0 +1,70 @@
+"""Small networks of products, and designs with buffers that hold a part of what they use."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from archloom.evaluators.fusion.nest.operands import nest_group
+from archloom.space.hardware.hardware import Hardware
+from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
+from archloom.space.workload.network import Network
+
+from .small_designs import three_levels
+
+
+@dataclass(frozen=True)
+class SmallCase:
+    """All layers of a network as one group, and what it runs on."""
+
+    network: Network
+    hardware: Hardware
+
+    @property
+    def layers(self) -> tuple[int, ...]:
+        """All of them."""
+        return tuple(range(len(self.network.layers)))
+
+
+class _Sizes:
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+
+    def __call__(self, low: int = 2, high: int = 8) -> int:
+        return int(self._rng.integers(low, high + 1))
+
+
+def small_network(rng: np.random.Generator) -> Network:
+    """Return two to four layers with ranks of up to 8: a chain, a gate, attention."""
+    kind, size = int(rng.integers(4)), _Sizes(rng)
+    builder = SequenceBuilder()
+    if kind == 0:
+        x = builder.input("x", size(), size())
+        for i in range(size(2, 3)):
+            x = builder.linear(f"layer{i}", x, size(), bias=False)
+    elif kind == 1:
+        x, hidden = builder.input("x", size(), size()), size()
+        up, gate = (builder.linear(name, x, hidden, bias=False) for name in ("up", "gate"))
+        builder.linear("down", builder.sum("join", up, gate), size(), bias=False)
+    else:
+        count, features, wide, length = size(1, 2), size(2, 4), size(2, 4), size()
+        queries = builder.input("q", count * features, size())
+        if kind == 3:
+            queries = builder.linear("made", queries, count * features, bias=False)
+        keys = builder.input("k", count * features, length)
+        scores = builder.scores("scores", Heads(count, features), queries, keys)
+        values = builder.input("v", count * wide, length)
+        builder.weigh("weigh", Heads(count, wide), scores, values)
+    return builder.network("small").with_batch(size(1, 2))
+
+
+def small_case(rng: np.random.Generator) -> SmallCase:
+    """Return a network and a design whose buffer holds between a seventh and four fifths of all."""
+    network = small_network(rng)
+    group = nest_group(network, tuple(range(len(network.layers))), frozenset())
+    assert group is not None
+    words = sum(operand.words for operand in group.operands)
+    plain = three_levels(int(words * rng.uniform(0.15, 0.8)) + 4, (8, 8, 8))
+    spad, buffer, dram = plain.levels
+    buffer = replace(buffer, width_words=1)
+    dram = replace(dram, bandwidth_words=float(rng.choice([0.25, 0.5, 1.0, 2.0])))
+    return SmallCase(network, replace(plain, levels=(spad, buffer, dram)))

