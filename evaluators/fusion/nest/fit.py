@@ -44,7 +44,7 @@ class NestFit:
 def nest_fit(walk: NestWalk, capacity: int) -> NestFit | None:
     """Return how a nest fits ``capacity`` words; None if they are too few."""
     members = range(len(walk.group.layers))
-    runs = np.stack([walk.runs(m).ravel() for m in members])
+    runs = walk.steps
     used = np.where(runs, walk.occupancy.reshape(runs.shape), 0)
     flying = np.where(runs, used + walk.in_flight.ravel(), 0)
     left = list[int | None]()
