@@ -31,16 +31,20 @@ def rank_names(network: Network, layers: tuple[int, ...]) -> tuple[str, ...]:
     best: dict[int, tuple[int, str, int]] = {}
     for m, i in enumerate(layers):
         for weight, d, name in _roles(network, i):
-            for place, rank in enumerate(reversed(ranks.dims[m][d])):
-                # the innermost rank of a dimension is what it is called after
-                found = (weight + place, _outer(name) if place else name, m)
+            for place, (rank, called) in enumerate(_parts(ranks.dims[m][d], name)):
+                found = (weight + place, called, m)
                 best[rank] = min(best.get(rank, found), found, key=lambda role: (role[0], role[2]))
     short = _short_names([network.layers[i] for i in layers])
     return _told_apart(ranks, [best[rank] for rank in range(len(ranks.sizes))], short)
 
 
-def _outer(name: str) -> str:
-    return "query heads" if name == "queries" else f"outer {name}"
+def _parts(ranks: tuple[int, ...], name: str) -> Iterator[tuple[int, str]]:
+    """Yield the ranks of a dimension with what they are called, the one of its own name first."""
+    if name == "queries":
+        # heads that share keys are rows of one product, inside of positions
+        yield from zip(ranks, (name, *["query heads"] * len(ranks)), strict=False)
+    else:
+        yield from zip(reversed(ranks), (name, *[f"outer {name}"] * len(ranks)), strict=False)
 
 
 def _roles(network: Network, position: int) -> Iterator[tuple[int, int, str]]:

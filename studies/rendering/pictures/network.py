@@ -376,7 +376,8 @@ def pinned_reads(network: Network, groups: Sequence[Details]) -> list[tuple[str,
 
 
 def _group_label(number: int, group: Details) -> str:
-    tiles = f": {group['tiles']} tiles" if group["tiles"] > 1 else ""
+    parts = "iterations" if "nest" in group else "tiles"
+    tiles = f": {group['tiles']} {parts}" if group["tiles"] > 1 else ""
     return f"group {number}{tiles}"
 
 
