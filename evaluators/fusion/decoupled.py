@@ -135,24 +135,22 @@ def _nested(network: Network, hardware: Hardware, cost: GroupCost) -> DecoupledR
     rounds, size = Unfolded(found.walk, _MOST_ROUNDS), hardware.word_bits / _BYTE_BITS
     # the second map of a product stands where other layers have weights
     second = [network.layers[i].multiplies_maps for i in cost.group.layers]
-    weights = found.dram[:, WEIGHTS].copy()
-    weights[second] = 0
-    maps = found.dram.sum(axis=1) - weights
-    cells = rounds.cells(0, rounds.count)
+    learned = found.dram[:, WEIGHTS].copy()
+    learned[second] = 0
+    weights, maps = rounds.sums(learned), rounds.sums(found.dram.sum(axis=1) - learned)
     cycles, busy = rounds.sums(found.cycles), rounds.sums(found.busy)
-    weights, maps = rounds.sums(weights), rounds.sums(maps)
+    cells = rounds.cells(0, rounds.count)
     first = Work(
         _shares(busy[:, 0], int(cycles[0])),
         _in_turn(weights[:, 0] * size),
         _in_turn(maps[:, 0] * size),
     )
     moved = (_whole(words.sum(axis=0)[cells] * size) for words in (weights, maps))
-    operands, depth = found.walk.group.operands, cost.group.nest.depth
-    steady = set(cost.group.steady)
+    steady = {m for m, i in enumerate(cost.group.layers) if i in cost.group.steady}
     resident = sum(
         operand.words
-        for operand, stays in zip(operands, depth, strict=True)
-        if operand.kind == "weights" and not stays and cost.group.layers[operand.maker] not in steady
+        for operand, depth in zip(found.walk.group.operands, found.walk.nest.depth, strict=True)
+        if operand.kind == "weights" and depth == 0 and operand.maker not in steady
     )
     return DecoupledRounds(Work(_whole(cycles[cells]), *moved), first, ceil(resident * size))
 

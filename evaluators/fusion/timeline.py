@@ -2,7 +2,8 @@
 
 Fused groups hold what :mod:`.buffer` counts, or :mod:`.nest` for those in loops; the cycles of a
 tile, or of an iteration, are shared by its layers in proportion to the time that they keep the
-array busy, since the cost does not say at which of them a tile waits for DRAM. A layer by itself holds the tiles that its mapping keeps.
+array busy, since the cost does not say at which of them it waits for DRAM. A layer by itself holds
+the tiles that its mapping keeps.
 """
 
 from collections.abc import Iterator

@@ -5,12 +5,8 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .activity import (
-        NestActivity as NestActivity,
-        Unfolded as Unfolded,
-        nest_activity as nest_activity,
-    )
-    from .contents import Moment as Moment, NestContents as NestContents
+    from .activity import Unfolded as Unfolded, nest_activity as nest_activity
+    from .contents import NestContents as NestContents
     from .cost import (
         nest_blocked as nest_blocked,
         nest_cost as nest_cost,

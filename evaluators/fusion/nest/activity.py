@@ -3,6 +3,7 @@ several networks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,13 +15,14 @@ from archloom.space.hardware import Hardware
 from archloom.space.workload import Network
 
 from ...arrays import Ints
-from ..group_share import GroupCost
+from ..group_share import GroupCost, LayerShare
 from .cost import NestTotals, nest_walk
 from .fit import NestFit, nest_fit
 from .tile import TileRuns, tile_kinds
 from .walk import NestWalk
 
 Grid = NDArray[np.float64]
+_Value = TypeVar("_Value", bound=np.generic)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ class _Iterations(NestTotals):
         super().__init__(walk, hardware)
         self.dram: list[Ints] = []
 
-    def add(self, m: int, position: int, runs: list[TileRuns]):  # type: ignore[no-untyped-def]
+    def add(self, m: int, position: int, runs: list[TileRuns]) -> LayerShare:
         self.dram.append(np.zeros((3, self._times.size), np.int64))
         for run in runs:
             self.dram[-1][:, run.at] += run.cost.words[-1].astype(np.int64)[:, None]
@@ -130,10 +132,11 @@ class Unfolded:
         cells: Ints = np.ravel_multi_index(places, self._shape)
         return cells
 
-    def inner(self, figures: NDArray[np.generic]) -> NDArray[np.generic]:
+    def inner(self, figures: NDArray[_Value]) -> NDArray[_Value]:
         """Return [..., n] as [..., outer iterations, inner ones], of those looked at."""
         return figures.reshape(*figures.shape[:-1], -1, len(self._times))
 
-    def sums(self, figures: NDArray[np.generic]) -> NDArray[np.generic]:
-        """Return [..., n] added up over inner iterations."""
-        return self.inner(figures) @ self._times
+    def sums(self, figures: Ints | Grid) -> Grid:
+        """Return float64[..., n] added up over inner iterations; exact for whole numbers."""
+        found: Grid = self.inner(figures.astype(np.float64)) @ self._times.astype(np.float64)
+        return found

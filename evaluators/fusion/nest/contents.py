@@ -13,7 +13,7 @@ from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network
 
 from ...arrays import Ints
 from ..group_share import GroupCost
-from .activity import Unfolded, nest_activity
+from .activity import Grid, Unfolded, nest_activity
 from .names import operand_names
 
 _NOWHERE = np.iinfo(np.int64).max
@@ -129,6 +129,6 @@ class NestContents:
                 yield self._names[passing[0]], words
 
 
-def _ends(cycles: np.ndarray) -> Ints:  # type: ignore[type-arg]
+def _ends(cycles: Grid) -> Ints:
     ends: Ints = np.append(0, np.cumsum(cycles)).astype(np.int64)
     return ends

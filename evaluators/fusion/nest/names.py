@@ -8,7 +8,7 @@ from archloom.space.workload import Layer, Network
 
 from ..group_graph import group_sources
 from .operands import NestGroup
-from .ranks import GroupRanks, group_ranks, weighs_rows, windowless
+from .ranks import group_ranks, weighs_rows, windowless
 
 _N, _G, _K, _C, _P, _Q = range(6)
 
@@ -35,7 +35,7 @@ def rank_names(network: Network, layers: tuple[int, ...]) -> tuple[str, ...]:
                 found = (weight + place, called, m)
                 best[rank] = min(best.get(rank, found), found, key=lambda role: (role[0], role[2]))
     short = _short_names([network.layers[i] for i in layers])
-    return _told_apart(ranks, [best[rank] for rank in range(len(ranks.sizes))], short)
+    return _told_apart([best[rank] for rank in range(len(ranks.sizes))], short)
 
 
 def _parts(ranks: tuple[int, ...], name: str) -> Iterator[tuple[int, str]]:
@@ -71,9 +71,7 @@ def _short_names(layers: Sequence[Layer]) -> list[str]:
     return ends if len(set(ends)) == len(ends) else [layer.name for layer in layers]
 
 
-def _told_apart(
-    ranks: GroupRanks, roles: Sequence[tuple[int, str, int]], short: Sequence[str]
-) -> tuple[str, ...]:
+def _told_apart(roles: Sequence[tuple[int, str, int]], short: Sequence[str]) -> tuple[str, ...]:
     often = Counter(name for _, name, _ in roles)
     names = []
     for weight, name, m in roles:
@@ -92,9 +90,7 @@ def _numbered(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def operand_names(
-    network: Network, layers: tuple[int, ...], group: NestGroup
-) -> tuple[str, ...]:
+def operand_names(network: Network, layers: tuple[int, ...], group: NestGroup) -> tuple[str, ...]:
     """Return a name for each operand of a group, all different: ``weights of`` a layer, the layer
     that makes a map, or the input. Of a map that is read in several ways it is said who reads it.
     """
@@ -120,9 +116,7 @@ def _plain(network: Network, layers: tuple[int, ...], group: NestGroup, t: int) 
     return network.reads[layers[m]][_place(network, layers, group, t, m)]
 
 
-def _place(
-    network: Network, layers: tuple[int, ...], group: NestGroup, t: int, m: int
-) -> int:
+def _place(network: Network, layers: tuple[int, ...], group: NestGroup, t: int, m: int) -> int:
     """Return the first of the maps that a member reads that an operand is."""
     layer, sources = group.layers[m], group_sources(network)[layers[m]]
     first, second = iter(group.maps[m]), iter(group.weights[m][bool(layer.weight_words) :])

@@ -86,7 +86,7 @@ def _loops(
             f"{place}: some layer of the group reads maps in a way of which no part is known; "
             "run it in tiles"
         )
-    names, found = rank_names(network, layers), []
+    names, found = rank_names(network, layers), list[NestLoop]()
     free = [name for name, may in zip(names, ranks.loopable, strict=True) if may]
     for at, loop in enumerate(nest.loops):
         here = f"{place}.loops.{at}"
@@ -94,6 +94,8 @@ def _loops(
             hint = did_you_mean(loop.rank, free)
             raise ValueError(f"{here}: the group has no rank {loop.rank!r}; {hint}")
         rank = names.index(loop.rank)
+        if any(rank == other.rank for other in found):
+            raise ValueError(f"{here}: there is a loop over {loop.rank} already; cut it once")
         size = ranks.sizes[rank]
         if not ranks.loopable[rank]:
             raise ValueError(
@@ -101,6 +103,8 @@ def _loops(
                 f"loops may run over {', '.join(free)}"
             )
         if loop.tile >= size:
-            raise ValueError(f"{here}: {loop.rank} has {size}: a tile must be less, not {loop.tile}")
+            raise ValueError(
+                f"{here}: {loop.rank} has {size}: a tile must be less, not {loop.tile}"
+            )
         found.append(NestLoop(rank, loop.tile))
     return tuple(found)

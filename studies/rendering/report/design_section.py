@@ -9,8 +9,8 @@ from archloom.studies.rendering.text import (
     gaps_text,
     group_layers,
     kept_columns,
-    resident_layers,
     layer_gap_text,
+    resident_layers,
     spent_text,
     tiling_text,
 )

@@ -50,10 +50,12 @@ if TYPE_CHECKING:
         window_text as window_text,
     )
     from .nest import (
-        loop_tree as loop_tree,
+        loop_text as loop_text,
         loops_text as loops_text,
         nest_lines as nest_lines,
         nests_of as nests_of,
+        only_text as only_text,
+        operand_texts as operand_texts,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

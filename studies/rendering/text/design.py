@@ -9,7 +9,6 @@ from archloom.studies.analysis import Details
 
 from .nest import loops_text, resident_weights
 
-
 KIB = 1024
 LISTED = 4
 """Layers of a group that a table names; of longer groups, the first and the last."""

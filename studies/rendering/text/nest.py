@@ -32,14 +32,14 @@ def loop_tree(nest: Details) -> Iterator[tuple[int, str]]:
     for depth, stay in enumerate(stays):
         if depth:
             yield depth - 1, loop_text(nest["loops"][depth - 1])
-        lying = operands_text(nest, stay)
-        if lying:
-            yield depth, f"in the buffer: {lying}"
+        if lying := operand_texts(nest, stay):
+            yield depth, f"in the buffer: {', '.join(lying)}"
     for only, layers in groupby(nest["layers"], key=lambda layer: layer["only"]):
         names = ", ".join(layer["name"] for layer in layers)
-        yield len(nest["loops"]), f"run {names}{only_text(only)}"
-    if passing := operands_text(nest, STREAMS):
-        yield len(nest["loops"]), f"through the buffer: {passing}"
+        when = f" ({only_text(only)})" if only else ""
+        yield len(nest["loops"]), f"run {names}{when}"
+    if passing := operand_texts(nest, STREAMS):
+        yield len(nest["loops"]), f"through the buffer: {', '.join(passing)}"
 
 
 def loop_text(loop: Details) -> str:
@@ -47,38 +47,41 @@ def loop_text(loop: Details) -> str:
     return f"for {loop['rank']}: {loop['tile']} of {loop['size']} ({loop['iterations']} times)"
 
 
-def operands_text(nest: Details, stay: str) -> str:
-    """Return the operands that stay so long, with the KiB that they take at most."""
-    return ", ".join(
+def operand_texts(nest: Details, stay: str) -> list[str]:
+    """Return the operands that stay so long, each with the KiB that it takes at most."""
+    return [
         operand["name"] + (f" {operand['bytes'] / _KIB:,.1f} KiB" if operand["bytes"] else "")
         for operand in nest["operands"]
         if operand["stays"] == stay
-    )
+    ]
 
 
 def only_text(only: dict[str, str]) -> str:
     """Say in which iterations of loops a layer runs, if not in all."""
     parts = [f"the {which} of {rank}" for rank, which in only.items()]
-    return f" (only in {', '.join(parts)})" if parts else ""
+    return f"only in {', '.join(parts)}" if parts else ""
 
 
-def nests_of(groups: Sequence[Details]) -> list[tuple[list[int], Details]]:
-    """Return the groups in nests, those that differ in nothing but names together: their places in
-    the plan, and the first of them."""
+def nests_of(groups: Sequence[Details]) -> list[tuple[str, Details]]:
+    """Return the groups in nests, of those that differ in nothing but names the first, with a line
+    that says which they are."""
     found: dict[str, tuple[list[int], Details]] = {}
     for number, group in enumerate(groups):
         if "nest" in group:
             found.setdefault(_shape(group["nest"]), ([], group))[0].append(number)
-    return list(found.values())
+    return [(_title(numbers), group) for numbers, group in found.values()]
+
+
+def _title(numbers: Sequence[int]) -> str:
+    first, *others = map(str, numbers)
+    alike = f"; {'groups' if len(others) > 1 else 'group'} {', '.join(others)} alike"
+    return f"Loops of group {first}{alike if others else ''}"
 
 
 def nest_lines(groups: Sequence[Details]) -> Iterator[str]:
     """Yield the trees of a plan's nests as lines of text, equal ones once."""
-    for numbers, group in nests_of(groups):
-        first, *others = numbers
-        also = f"; groups {', '.join(map(str, others))} alike" if len(others) > 1 else ""
-        also = f"; group {others[0]} alike" if len(others) == 1 else also
-        yield f"Loops of group {first}{also}"
+    for title, group in nests_of(groups):
+        yield title
         yield from (f"{'  ' * (indent + 1)}{line}" for indent, line in loop_tree(group["nest"]))
         yield ""
 

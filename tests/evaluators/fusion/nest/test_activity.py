@@ -20,6 +20,7 @@ from ....oracles.nest_simulator import simulate
 from ..test_decoupled import agrees
 from ..test_timeline import planned_words
 
+
 class TightMapper(BufferMapper):
     """From DRAM, word by word, where the buffer has no space for all that streams."""
 
