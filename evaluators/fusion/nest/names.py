@@ -52,6 +52,10 @@ def _roles(network: Network, position: int) -> Iterator[tuple[int, int, str]]:
     layer = network.layers[position]
     if layer.multiplies_maps:
         roles = _CONTEXT if weighs_rows(network, position) else _SCORES
+        maker = group_sources(network)[position][0].layer
+        if maker >= 0 and network.layers[maker].p == 1:
+            # one token: its rows are heads that share keys
+            yield -1, _P, "query heads"
         yield from ((0, d, name) for d, name in roles)
     elif layer.operator == "softmax":
         yield from ((0, d, name) for d, name in _SOFTMAX)

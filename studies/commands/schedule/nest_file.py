@@ -104,7 +104,7 @@ def _loops(
             )
         if loop.tile >= size:
             raise ValueError(
-                f"{here}: {loop.rank} has {size}: a tile must be less, not {loop.tile}"
+                f"{here}: tile {loop.tile} must be less than the {size} of {loop.rank}"
             )
         found.append(NestLoop(rank, loop.tile))
     return tuple(found)

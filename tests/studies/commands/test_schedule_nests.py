@@ -70,7 +70,11 @@ def test_a_printed_nest_can_be_priced_again(source: str, tmp_path: Path) -> None
     inner = ("block.query", "block.scores", "block.softmax", "block.context")
     assert stays == {**STAYS, **dict.fromkeys(inner, "heads")}
     sizes = {x["name"]: x["bytes"] for x in group["nest"]["operands"]}
-    words = {"block.key": 48 * 32, "block.scores": 20 * 48, "weights of block.project": 32 * 32 / 64}
+    words = {
+        "block.key": 48 * 32,
+        "block.scores": 20 * 48,
+        "weights of block.project": 32 * 32 / 64,
+    }
     # bfloat16, 64 images at once
     assert {name: sizes[name] for name in words} == {k: n * 2 * 64 for k, n in words.items()}
     again = tmp_path / "again.json"
