@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.linalg.lapack import dpotrf, dpotrs
 from scipy.optimize import minimize
 from scipy.spatial.distance import cdist
 
@@ -151,13 +151,13 @@ class _Data:
         noise, mean, scales = theta[0], theta[1], theta[2:]
         n, near = len(self.targets), self.inputs / scales
         kernel = np.exp(-0.5 * cdist(near, near, "sqeuclidean"))
-        covariance = kernel + noise * np.eye(n)
-        try:
-            root = cholesky(covariance, lower=True, check_finite=False)
-        except LinAlgError:
+        unit = np.eye(n)
+        # scipy's functions around these two take as long as they do
+        root, failed = dpotrf(kernel + noise * unit, lower=1, clean=1)
+        if failed:
             # the step went where rounding makes the matrix singular; the search steps back
             return np.inf, np.zeros_like(theta)
-        inverse = cho_solve((root, True), np.eye(n), check_finite=False)
+        inverse, _ = dpotrs(root, unit, lower=1)
         weights = inverse @ (self.targets - mean)
         log_density = -0.5 * float((self.targets - mean) @ weights) - 0.5 * n * log(2 * pi)
         log_density -= float(np.log(np.diag(root)).sum())

@@ -1,74 +1,106 @@
-"""What padded and imperfect factors do to the EDP of layers, at equal numbers of mappings tried.
+"""What padded and imperfect factors do to the EDP of layers, and the time that they take.
 
-    python benchmarks/mapping/imperfect_factors.py [--seeds 5] [--evaluations 4000]
+    python benchmarks/mapping/imperfect_factors.py [--repeat 5]
 
-For each design and network: the layers with bounds that are padded, and over these layers and all
-seeds the ratio of EDP to that of exact factors: geometric mean, least and largest.
+For each design and network, over its distinct layers on MACs: EDP over that of exact factors,
+geometric mean and least; the gap to a bound that holds for factors of any size, mean and largest;
+layers that cost less than with exact factors; and CPU seconds over those of exact factors, the
+least of several runs in turns. ``awkward`` are layers whose bounds hardly divide.
 """
 
 import argparse
 from math import exp, log
 from statistics import mean
+from time import process_time
 
 from archloom.evaluators.loopnest.layer_cost import LayerCost
 from archloom.evaluators.loopnest.problem import MappingProblem
-from archloom.search.mapping.factorization import FACTORS, nests, objective
+from archloom.search.mapping.auto import auto_mapping
+from archloom.search.mapping.factorization import FACTORS, objective
 from archloom.search.mapping.mapper import Mapper
-from archloom.search.mapping.simd.searches import LocalMapping
-from archloom.space.design_space.hardware_space import HardwareSpace
 from archloom.space.design_space.presets import preset
-from archloom.space.errors import Infeasible, InfeasibleError
+from archloom.space.errors import InfeasibleError
 from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.registry import network
+from archloom.space.workload.layer import Layer
 
-NETWORKS = ("resnet18", "mobilenetv2", "alexnet_original")
-
-
-def designs() -> dict[str, Hardware]:
-    """Two presets, and two designs of the CASCO edge space."""
-    space = HardwareSpace.load("casco_edge")
-    spads = {f"{t}_spad_bytes": 32 for t in ("input", "output")} | {"weight_spad_bytes": 128}
-    found = {name: preset(name) for name in ("eyeriss", "tpu_v3")}
-    for x, y in ((14, 12), (16, 16)):
-        point = {"pe_x": x, "pe_y": y, "l2_kib": 64, "dram_channels": 1, "clock_mhz": 400}
-        built = space.build(point | spads)
-        if isinstance(built, Infeasible):
-            raise InfeasibleError(built)
-        found[f"edge {x}x{y}"] = built
-    return found
+DESIGNS = ("eyeriss", "tpu_v3", "fast_small")
+NETWORKS = ("resnet18", "mobilenetv2", "vit_b_16", "awkward")
 
 
-def ln_objective(problem: MappingProblem, factors: str, seed: int, evaluations: int) -> float:
-    cost = Mapper(LocalMapping(), evaluations, seed, factors)(problem)
-    if not isinstance(cost, LayerCost):
-        raise InfeasibleError(cost)
-    return log(objective(problem, cost))
+def _gemm(name: str, g: int, k: int, c: int, p: int) -> Layer:
+    return Layer(name, "gemm", g=g, k=k, c=c, p=p, input_size=(p, 1))
+
+
+def _conv(name: str, k: int, c: int, p: int, r: int, stride: int) -> Layer:
+    pad = (r - 1) // 2
+    window = {"stride": (stride, stride), "padding": (pad, pad), "input_size": (stride * p,) * 2}
+    return Layer(name, "conv", k=k, c=c, p=p, q=p, r=r, s=r, **window)
+
+
+#: products of 197 tokens, a vocabulary, 1,500 frames; convolutions of prime channels and rows
+AWKWARD = (
+    _gemm("scores", 12, 197, 64, 197),
+    _gemm("values", 12, 64, 197, 197),
+    _gemm("vocabulary", 1, 30522, 768, 1),
+    _gemm("frames", 1, 1500, 64, 1500),
+    _gemm("cubes", 1, 127, 127, 127),
+    _conv("conv 13", 61, 17, 13, 3, 1),
+    _conv("conv 127", 61, 17, 127, 3, 1),
+    _conv("first", 61, 3, 127, 7, 2),
+)
+
+
+def problems_of(name: str, hardware: Hardware) -> list[MappingProblem]:
+    """Return the distinct problems of a network, or of the awkward layers."""
+    layers = AWKWARD if name == "awkward" else network(name).layers
+    found = (MappingProblem.of_layer(la, hardware) for la in layers if la.uses_macs)
+    return list({problem.key: problem for problem in found}.values())
+
+
+def mapped(problems: list[MappingProblem], factors: str, evaluations: int) -> list[LayerCost]:
+    """Map all problems."""
+    mapper, costs = Mapper(auto_mapping(), evaluations, 0, factors), []
+    for problem in problems:
+        cost = mapper(problem)
+        if not isinstance(cost, LayerCost):
+            raise InfeasibleError(cost)
+        costs.append(cost)
+    return costs
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--evaluations", type=int, default=4000)
-    parser.add_argument("--designs", nargs="+", choices=designs(), default=list(designs()))
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--evaluations", type=int, default=100_000)
+    parser.add_argument("--designs", nargs="+", default=DESIGNS)
     parser.add_argument("--networks", nargs="+", default=NETWORKS)
     said = parser.parse_args()
-    print("design      network           padded layers   padded / exact      imperfect / exact")
-    for name, hardware in ((name, designs()[name]) for name in said.designs):
-        for net in said.networks:
-            layers = [la for la in network(net).layers if la.uses_macs]
-            problems = {p.key: p for p in (MappingProblem.of_layer(la, hardware) for la in layers)}
-            odd = [p for p in problems.values() if len(nests(p, "imperfect")) > 1]
-            runs = [(p, seed) for p in odd for seed in range(said.seeds)]
-            exact, padded, imperfect = (
-                [ln_objective(p, factors, seed, said.evaluations) for p, seed in runs]
-                for factors in FACTORS
-            )
-            row = f"{name:10}  {net:16}  {len(odd):3} of {len(problems):3}    "
-            for values in (padded, imperfect) if runs else ():
-                ratios = [a - b for a, b in zip(values, exact, strict=True)]
-                figures = [exp(f) for f in (mean(ratios), min(ratios), max(ratios))]
-                row += "  {:.2f} ({:.2f} to {:.2f})".format(*figures)
-            print(row, flush=True)
+    print("design  network  layers  factors  EDP (least)  better  gap (largest)  CPU-s")
+    for design in said.designs:
+        hardware = preset(design)
+        for name in said.networks:
+            problems = problems_of(name, hardware)
+            spent = dict.fromkeys(FACTORS, float("inf"))
+            costs = {factors: mapped(problems, factors, said.evaluations) for factors in FACTORS}
+            for _ in range(said.repeat):
+                for factors in FACTORS:
+                    began = process_time()
+                    mapped(problems, factors, said.evaluations)
+                    spent[factors] = min(spent[factors], process_time() - began)
+            pairs = {f: list(zip(problems, costs[f], strict=True)) for f in FACTORS}
+            scores = {f: [log(objective(p, c)) for p, c in pairs[f]] for f in FACTORS}
+            for factors in FACTORS:
+                gaps = [c.gap_percent for c in costs[factors]]
+                ratios = [a - b for a, b in zip(scores[factors], scores["exact"], strict=True)]
+                better = sum(r < -1e-9 for r in ratios)
+                print(
+                    f"{design:10}  {name:11}  {len(problems):6}  {factors:9}  "
+                    f"{exp(mean(ratios)):.4f} ({exp(min(ratios)):.5f})  {better:6}  "
+                    f"{mean(gaps):5.1f}% ({max(gaps):5.1f}%)  "
+                    f"{spent[factors]:.4f} ({spent[factors] / spent['exact']:.2f}x)",
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

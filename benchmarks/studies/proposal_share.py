@@ -14,6 +14,7 @@ the certificate's learning), *certificate* (what is proven, before each batch an
 """
 
 import argparse
+import gc
 import subprocess
 import sys
 from collections import Counter
@@ -128,6 +129,8 @@ def main() -> int:
     parser.add_argument("--only", type=int, metavar="SEED", help="one study, in this process")
     options = parser.parse_args()
     if options.only is not None:
+        # as the command does (studies/commands/cli.py)
+        gc.set_threshold(100_000, 10, 10)
         print(row(options, options.only))
         return 0
     print(f"{'CPU s':12}" + "".join(f"{part:>18}" for part in PARTS) + f"{'all':>8}  certified")

@@ -8,14 +8,23 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators.jit import compiled, copy_table, helper
+from archloom.evaluators.jit import allocating, compiled, copy_table, helper
 from archloom.space.workload import INPUTS, OUTPUTS
 
 from ..arrays import Floats, Ints
-from .layer_work import PADDED, REAL, SCATTERED, Work, work_of
-from .level_capacity import ANY, Design, Limits, limits_of
-from .traffic import AGAIN, TOGETHER, WAITING, TileCapacity, least_cost, least_shared
-from .word_prices import BY_INNER, BY_MACS, FILLED, Prices
+from .layer_work import PADDED, REAL, SCATTERED, Work, Works, one_work, work_of, works_of
+from .level_capacity import (
+    ANY,
+    Design,
+    Limits,
+    Shares,
+    limits_in,
+    limits_of,
+    shares_of,
+    tiles_of,
+)
+from .traffic import TOGETHER, WAITING, TileCapacity, least_cost, least_shared
+from .word_prices import BY_INNER, BY_MACS, FILLED, Prices, prices_of_words
 
 #: columns of :func:`layer_costs`
 ENERGY_PJ, CYCLES = range(2)
@@ -37,6 +46,7 @@ class _Task(NamedTuple):
         work, design, limits: the layer, the hardware, and what that leaves to the layer.
         prices: float64[J, L, 3, 4].
         per: float64[J, L], factor of each kind at each level; 0 leaves it out.
+        fills: float64[L, 8, J], the least cost of filling each level, by set of kept tensors.
         summed: whether costs of levels add up; if not, the largest counts.
     """
 
@@ -45,13 +55,15 @@ class _Task(NamedTuple):
     limits: Limits
     prices: Floats
     per: Floats
+    fills: Floats
     summed: bool
 
 
 class _Scratch(NamedTuple):
     """Arrays that are overwritten: ``kept[3]`` says what a level keeps, ``inner[3]`` which level
-    keeps each tensor next inside it; prices are float64[4]; ``fills[8, J]`` by set of kept tensors;
-    of ``ends`` see :func:`archloom.evaluators.bounds.traffic.least_cost`.
+    keeps each tensor next inside it; prices are float64[4]; of ``ends`` see
+    :func:`archloom.evaluators.bounds.traffic.least_cost`; ``least`` and ``after`` have the least
+    cost of each state, up to a level and to the one outside it.
     """
 
     kept: Ints
@@ -60,7 +72,23 @@ class _Scratch(NamedTuple):
     by_inner: Floats
     capacity: TileCapacity
     ends: Floats
-    fills: Floats
+    least: Floats
+    after: Floats
+
+
+@allocating
+def _scratch(levels: int) -> _Scratch:
+    """Return arrays to be overwritten for a design of so many levels."""
+    return _Scratch(
+        np.empty(3, np.int64),
+        np.empty(3, np.int64),
+        np.empty(4),
+        np.empty(4),
+        TileCapacity(np.empty(3), np.empty(3), np.empty(4)),
+        np.empty((WAITING, 4)),
+        np.empty((levels + 1) ** 3),
+        np.empty((levels + 1) ** 3),
+    )
 
 
 @helper
@@ -157,7 +185,7 @@ def _filling(task: _Task, scratch: _Scratch, j: int, p: int, mask: int) -> float
 
 @helper
 def _fill_all(task: _Task, scratch: _Scratch, p: int) -> None:
-    """Fill ``scratch.fills``: the least cost of filling level ``p`` for each set of kept tensors.
+    """Fill ``task.fills[p]``: the least cost of filling level ``p`` for each set of kept tensors.
 
     Infinite for a set that no mapping may keep.
     """
@@ -168,23 +196,23 @@ def _fill_all(task: _Task, scratch: _Scratch, p: int) -> None:
             kept = mask >> t & 1
             allowed = allowed and design.must[p, t] <= kept <= design.may[p, t]
         for j in range(len(per)):
-            scratch.fills[mask, j] = 0.0 if allowed else np.inf
+            task.fills[p, mask, j] = 0.0 if allowed else np.inf
             if allowed and per[j, p] > 0:
-                scratch.fills[mask, j] = _filling(task, scratch, j, p, mask)
+                task.fills[p, mask, j] = _filling(task, scratch, j, p, mask)
 
 
 @helper
-def _decode(state: int, mask: int, p: int, levels: int, scratch: _Scratch) -> int:
-    """Fill what level ``p`` keeps and what is kept next inside it; return the state outside it.
+def _following(mask: int, p: int, levels: int, scratch: _Scratch) -> int:
+    """Fill what level ``p`` keeps; return the state outside it.
 
-    A state says for each tensor which level (or the MACs) keeps it outermost so far.
+    A state says for each tensor which level (or the MACs) keeps it outermost so far: those inside
+    are ``scratch.inner``.
     """
     kept, inner = scratch.kept, scratch.inner
     following, place = 0, 1
     for t in range(3):
-        kept[t], inner[t] = mask >> t & 1, state % (levels + 1) - 1
+        kept[t] = mask >> t & 1
         following += place * ((p if kept[t] else inner[t]) + 1)
-        state //= levels + 1
         place *= levels + 1
     return following
 
@@ -197,7 +225,7 @@ def _with_level(
     for j in range(len(task.per)):
         if cost >= limit:
             return np.inf
-        factor, filled = task.per[j, p], scratch.fills[mask, j]
+        factor, filled = task.per[j, p], task.fills[p, mask, j]
         if factor > 0:
             before = cost if task.summed else 0.0
             enough = 0.0 if task.summed else cost / factor - filled
@@ -207,67 +235,85 @@ def _with_level(
     return cost
 
 
-@compiled
-def _least(task: _Task, start: float) -> float:
+@helper
+def _least(task: _Task, scratch: _Scratch, start: float) -> float:
     """Return the least cost over all ways to bypass optional levels, added to ``start``.
 
     Dynamic programming from the inside: what a level costs depends on where each tensor is kept
     next inside it, and on what the level keeps.
     """
-    levels = len(task.limits.used)
-    scratch = _Scratch(
-        np.empty(3, np.int64),
-        np.empty(3, np.int64),
-        np.empty(4),
-        np.empty(4),
-        TileCapacity(np.empty(3), np.empty(3), np.empty(4)),
-        np.empty((WAITING, 4)),
-        np.empty((8, len(task.per))),
-    )
-    least = np.full((levels + 1) ** 3, np.inf)
-    after = np.empty((levels + 1) ** 3)
+    levels, least, after = len(task.limits.used), scratch.least, scratch.after
+    for state in range(len(least)):
+        least[state] = np.inf
     least[0] = start
     for p in range(levels):
-        after[:] = np.inf
-        _fill_all(task, scratch, p)
+        for state in range(len(after)):
+            after[state] = np.inf
         # tensors that are kept far outside cost least, so their states come first
         for state in range(len(least) - 1, -1, -1):
             if least[state] == np.inf:
                 continue
+            place = state
+            for t in range(3):
+                scratch.inner[t] = place % (levels + 1) - 1
+                place //= levels + 1
             for mask in range(8):
-                if scratch.fills[mask, 0] == np.inf:
+                if task.fills[p, mask, 0] == np.inf:
                     continue
-                following = _decode(state, mask, p, levels, scratch)
+                following = _following(mask, p, levels, scratch)
                 limit = after[following]
                 cost = _with_level(task, scratch, mask, p, least[state], limit)
                 after[following] = min(limit, cost)
         least, after = after, least
-    return float(least.min())
+    cost = np.inf
+    for state in range(len(least)):
+        cost = min(cost, least[state])
+    return cost
+
+
+class LayerBatch(NamedTuple):
+    """B layers, what a design leaves to each, and what it costs at the least to fill its levels.
+
+    Attributes:
+        works, shares: of the layers.
+        port_fills, pj_fills: float64[B, L, 8, 3] and [B, L, 8, 1], units through the ports of a
+            level and energy, by set of kept tensors.
+        missing: int64[L], 1 where these are not known: then they are filled in.
+    """
+
+    works: Works
+    shares: Shares
+    port_fills: Floats
+    pj_fills: Floats
+    missing: Ints
 
 
 @compiled
-def layer_costs(design: Design, prices: Prices, bounds: Ints, windows: Ints) -> Floats:
+def batch_costs(design: Design, prices: Prices, batch: LayerBatch) -> Floats:
     """Return float64[B, 2], none lower: :data:`ENERGY_PJ` without leakage of the chip, and
     :data:`CYCLES`.
-
-    ``bounds[B, 8]`` are the loop bounds of each layer, ``windows[B, 2, 4]`` its window as in
-    :class:`archloom.evaluators.loopnest.kernel_inputs.KernelInputs`.
     """
-    costs, levels = np.empty((len(bounds), 2)), len(design.shared)
+    count, levels = len(batch.works.macs), len(design.shared)
+    costs, scratch, tiles = np.empty((count, 2)), _scratch(levels), tiles_of(design)
     accesses = np.empty((1, levels, 3, 4))
     for level in range(levels):
         copy_table(accesses[0, level], prices.accesses_pj[level])
     every, per = np.ones((1, levels)), np.empty((3, levels))
-    for i in range(len(bounds)):
-        work, limits = work_of(bounds[i], windows[i]), limits_of(design, bounds[i])
+    for i in range(count):
+        work, limits = one_work(batch.works, i), limits_in(batch.shares, i, tiles)
         for p in range(levels):
             for t in range(3):
                 per[t, p] = 1.0 / (limits.used[p] * prices.rates[t, p])
+        ports = _Task(work, design, limits, prices.ports, per, batch.port_fills[i], False)
+        moved = _Task(work, design, limits, accesses, every, batch.pj_fills[i], True)
+        for p in range(levels):
+            if batch.missing[p]:
+                _fill_all(ports, scratch, p)
+                _fill_all(moved, scratch, p)
         steps = work.macs / limits.at_once * prices.busy
-        ports = _Task(work, design, limits, prices.ports, per, False)
-        cycles = np.ceil(_least(ports, steps) * (1 - ROUNDING))
+        cycles = np.ceil(_least(ports, scratch, steps) * (1 - ROUNDING))
         energy = work.macs * prices.macs_pj
-        energy += _least(_Task(work, design, limits, accesses, every, True), 0.0)
+        energy += _least(moved, scratch, 0.0)
         for p in range(levels):
             # instances in use: all MACs that ever work stand below them
             running = max(cycles, work.macs * prices.busy / limits.below[p])
@@ -276,22 +322,43 @@ def layer_costs(design: Design, prices: Prices, bounds: Ints, windows: Ints) -> 
     return costs
 
 
-@compiled
-def _prices_of_words(sizes: Floats, across: bool) -> Floats:
-    """Return float64[1, L, 3, 4]: each word of level and tensor counts ``sizes[L, 3]``.
+def fill_keys(design: Design, prices: Prices) -> list[bytes]:
+    """Return for each level what the cost of filling it depends on, the layer aside."""
+    levels = len(design.shared)
+    from_outside = (prices.accesses_pj[:, FILLED], *prices.ports[:, :, FILLED])
+    flags = (design.must, design.may, design.tiled, np.isinf(prices.rates.T))
+    sizes = (design.private, design.shared[:, None], design.unit)
+    rows = np.concatenate([*sizes, *from_outside, *flags], axis=1, dtype=np.float64)
+    # of instances outside a level with parts of the same sum, and of whether DRAM feeds only one
+    meshes = np.concatenate([design.fanout, design.dims], axis=1)
+    return [
+        b"%d %d " % (p, levels) + rows[p].tobytes() + meshes[p + 1 :].tobytes()
+        for p in range(levels)
+    ]
 
-    Either all words that a level moves count, or those across its outer border: what fills it,
-    and results that leave it.
+
+def layer_costs(design: Design, prices: Prices, bounds: Ints, windows: Ints) -> Floats:
+    """Return :func:`batch_costs` of layers.
+
+    ``bounds[B, 8]`` are the loop bounds of each layer, ``windows[B, 2, 4]`` its window as in
+    :class:`archloom.evaluators.loopnest.kernel_inputs.KernelInputs`.
     """
-    prices = np.zeros((1, len(sizes), 3, 4))
-    for who in range(3):
-        if across and who != FILLED:
-            continue
-        prices[0, :, who, :3] = sizes
-        prices[0, :, who, AGAIN] = sizes[:, OUTPUTS]
-        if who == FILLED and not across:
-            prices[0, :, who, OUTPUTS] = 0.0
-    return prices
+    count, levels = len(bounds), len(design.shared)
+    fills = (np.empty((count, levels, 8, 3)), np.empty((count, levels, 8, 1)))
+    works, shares = works_of(bounds, windows), shares_of(design, bounds)
+    return batch_costs(design, prices, LayerBatch(works, shares, *fills, np.ones(levels, np.int64)))
+
+
+@allocating
+def _least_words(
+    work: Work, design: Design, limits: Limits, prices: Floats, per: Floats, scratch: _Scratch
+) -> float:
+    """Return the least words at levels for which ``per[1, L]`` is 1."""
+    levels = len(limits.used)
+    task = _Task(work, design, limits, prices, per, np.empty((levels, 8, 1)), True)
+    for p in range(levels):
+        _fill_all(task, scratch, p)
+    return _least(task, scratch, 0.0)
 
 
 @compiled
@@ -304,13 +371,13 @@ def layer_words(design: Design, sizes: Floats, bounds: Ints, window: Ints) -> Fl
     """
     levels = len(design.shared)
     work, limits = work_of(bounds, window), limits_of(design, bounds)
-    words, per = np.empty((levels, 2)), np.empty((1, levels))
+    words, per, scratch = np.empty((levels, 2)), np.empty((1, levels)), _scratch(levels)
     for kind in (MOVED, ACROSS):
-        prices = _prices_of_words(sizes, kind == ACROSS)
+        prices = prices_of_words(sizes, kind == ACROSS)
         for p in range(levels):
             per[:] = 0.0
             per[0, p] = 1.0
-            words[p, kind] = _least(_Task(work, design, limits, prices, per, True), 0.0)
+            words[p, kind] = _least_words(work, design, limits, prices, per, scratch)
     return words * (1 - ROUNDING)
 
 
@@ -321,11 +388,11 @@ def dram_words(design: Design, sizes: Floats, bounds: Ints, windows: Ints) -> Fl
     Each word of a tensor counts ``sizes[3]``; ``bounds`` and ``windows`` as in
     :func:`layer_costs`.
     """
-    words, levels = np.empty(len(bounds)), len(design.shared)
+    words, levels, scratch = np.empty(len(bounds)), len(design.shared), _scratch(len(design.shared))
     per, all_sizes = np.zeros((1, levels)), np.ones((levels, 3))
     per[0, levels - 1], all_sizes[levels - 1] = 1.0, sizes
-    prices = _prices_of_words(all_sizes, False)
+    prices = prices_of_words(all_sizes, False)
     for i in range(len(bounds)):
         work, limits = work_of(bounds[i], windows[i]), limits_of(design, bounds[i])
-        words[i] = _least(_Task(work, design, limits, prices, per, True), 0.0)
+        words[i] = _least_words(work, design, limits, prices, per, scratch)
     return words * (1 - ROUNDING)

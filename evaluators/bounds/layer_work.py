@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators.jit import compiled, copy_row, helper, lean
+from archloom.evaluators.jit import allocating, compiled, copy_row, copy_table, helper, lean
 from archloom.evaluators.loopnest import (
     COLUMNS,
     DILATION,
@@ -55,6 +55,16 @@ class Work(NamedTuple):
     """
 
     macs: float
+    reuse: Floats
+    words: Floats
+    sides: Floats
+    rates: Floats
+
+
+class Works(NamedTuple):
+    """The works of B layers: fields of :class:`Work`, each with an axis for the layers."""
+
+    macs: Floats
     reuse: Floats
     words: Floats
     sides: Floats
@@ -169,6 +179,30 @@ def work_of(bounds: Ints, window: Ints) -> Work:
     return Work(macs, reuse, words, sides, rates)
 
 
+@compiled
+def works_of(bounds: Ints, windows: Ints) -> Works:
+    """Return the works of layers with loop bounds ``bounds[B, 8]`` and ``windows[B, 2, 4]``."""
+    count = len(bounds)
+    macs, reuse, words = np.empty(count), np.empty((count, 3)), np.empty((count, 3, 3))
+    sides, rates = np.empty((count, 2, 2)), np.empty((count, 3, 2, 2, 3))
+    for i in range(count):
+        work = work_of(bounds[i], windows[i])
+        macs[i] = work.macs
+        copy_row(reuse[i], work.reuse)
+        copy_table(words[i], work.words)
+        copy_table(sides[i], work.sides)
+        for real in range(3):
+            for kind in range(2):
+                copy_table(rates[i, real, kind], work.rates[real, kind])
+    return Works(macs, reuse, words, sides, rates)
+
+
+@allocating
+def one_work(works: Works, i: int) -> Work:
+    """Return the work of one of several layers."""
+    return Work(works.macs[i], works.reuse[i], works.words[i], works.sides[i], works.rates[i])
+
+
 @lean
 def words_per_mac(positions: float, rates: Floats, sides: Floats) -> float:
     """Return the least rows times columns for each MAC of a block of ``positions`` positions.
@@ -177,6 +211,11 @@ def words_per_mac(positions: float, rates: Floats, sides: Floats) -> float:
     least over all real ways to lay the positions out as a rectangle a x b: along each axis the
     rate is min(apart, slope + edge / a), so the least product is one of four.
     """
+    if rates[ROWS, EDGE] == 0 and rates[COLUMNS, EDGE] == 0:
+        # the same for every rectangle
+        rows, columns = rates[ROWS, SLOPE], rates[COLUMNS, SLOPE]
+        least = min(rows, rates[ROWS, APART]) * rates[COLUMNS, APART]
+        return float(min(least, rates[ROWS, APART] * columns, rows * columns))
     a, b = min(positions, sides[ROWS]), min(positions, sides[COLUMNS])
     rows = rates[ROWS, SLOPE] + rates[ROWS, EDGE] / a
     columns = rates[COLUMNS, SLOPE] + rates[COLUMNS, EDGE] / b

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators.jit import compiled, helper, lean
+from archloom.evaluators.jit import allocating, compiled, helper, lean
 from archloom.evaluators.loopnest import INPUT_DIMS, OUTPUT_DIMS, WEIGHT_DIMS, KernelInputs
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, C, K, N, P, Q, R, S
 
@@ -73,6 +73,27 @@ class Limits(NamedTuple):
     shares: Floats
     shared: Floats
     apart: Floats
+    stays: Floats
+    passes: Floats
+
+
+class Shares(NamedTuple):
+    """The part of the limits of B layers that capacities do not change: the first fields of
+    :class:`Limits`, each with an axis for the layers.
+    """
+
+    at_once: Floats
+    used: Floats
+    below: Floats
+    copies: Floats
+    shares: Floats
+    shared: Floats
+    apart: Floats
+
+
+class Tiles(NamedTuple):
+    """The other part, which is the same for all layers."""
+
     stays: Floats
     passes: Floats
 
@@ -245,28 +266,75 @@ def _largest_tiles(design: Design, level: int, stays: Floats, passes: Floats) ->
             stays[t] = ((np.sqrt(product + own * shared) - root) / own) ** 2
 
 
-@compiled
-def limits_of(design: Design, bounds: Ints) -> Limits:
-    """Return the limits of a design for a layer with loop bounds ``bounds[8]``."""
+@helper
+def _fill_shares(design: Design, bounds: Ints, shares: Shares, i: int) -> None:
+    """Fill the shares of layer ``i``, with loop bounds ``bounds[8]``."""
     levels = len(design.shared)
     fanout, dims, last = design.fanout, design.dims, len(design.shared) - 1
-    used, below, copies = np.empty(levels), np.empty(levels), np.empty(levels)
-    shares, shared = np.empty((levels, 3)), np.empty(levels)
-    apart = np.ones((levels, levels, 4))
-    stays, passes = np.empty((levels, 3)), np.empty((levels, 3))
     long, every = 0, design.multicast[ANY]
     for d in range(8):
         long |= int(bounds[d] > 1) << d
     for level in range(levels):
         outside = level + 1
-        used[level] = unrolled(bounds, long, fanout, dims, every, outside, last)
-        below[level] = unrolled(bounds, long, fanout, dims, every, 0, level)
-        copies[level] = unrolled(bounds, long & _SUMMING, fanout, dims, every, outside, last)
-        shared[level] = _served(bounds, long, design, level, shares[level])
-        _largest_tiles(design, level, stays[level], passes[level])
+        shares.used[i, level] = unrolled(bounds, long, fanout, dims, every, outside, last)
+        shares.below[i, level] = unrolled(bounds, long, fanout, dims, every, 0, level)
+        summing = long & _SUMMING
+        shares.copies[i, level] = unrolled(bounds, summing, fanout, dims, every, outside, last)
+        shares.shared[i, level] = _served(bounds, long, design, level, shares.shares[i, level])
         for outer in range(outside, levels):
-            for i, bits in enumerate((WEIGHT_DIMS, INPUT_DIMS, OUTPUT_DIMS, _ALL)):
+            for t, bits in enumerate((WEIGHT_DIMS, INPUT_DIMS, OUTPUT_DIMS, _ALL)):
                 most = unrolled(bounds, long & bits, fanout, dims, every, outside, outer)
-                apart[level, outer, i] = most
-    at_once = unrolled(bounds, long, fanout, dims, every, 0, last)
-    return Limits(at_once, used, below, copies, shares, shared, apart, stays, passes)
+                shares.apart[i, level, outer, t] = most
+    shares.at_once[i] = unrolled(bounds, long, fanout, dims, every, 0, last)
+
+
+@compiled
+def shares_of(design: Design, bounds: Ints) -> Shares:
+    """Return the shares of layers with loop bounds ``bounds[B, 8]``: all that limits have to do
+    with the layer. Of the design they depend on meshes and on what may be unrolled over them.
+    """
+    count, levels = len(bounds), len(design.shared)
+    found = Shares(
+        np.empty(count),
+        np.empty((count, levels)),
+        np.empty((count, levels)),
+        np.empty((count, levels)),
+        np.empty((count, levels, 3)),
+        np.empty((count, levels)),
+        np.ones((count, levels, levels, 4)),
+    )
+    for i in range(count):
+        _fill_shares(design, bounds[i], found, i)
+    return found
+
+
+@compiled
+def tiles_of(design: Design) -> Tiles:
+    """Return the largest tiles of a design."""
+    levels = len(design.shared)
+    stays, passes = np.empty((levels, 3)), np.empty((levels, 3))
+    for level in range(levels):
+        _largest_tiles(design, level, stays[level], passes[level])
+    return Tiles(stays, passes)
+
+
+@allocating
+def limits_in(shares: Shares, i: int, tiles: Tiles) -> Limits:
+    """Return the limits of one of several layers."""
+    return Limits(
+        shares.at_once[i],
+        shares.used[i],
+        shares.below[i],
+        shares.copies[i],
+        shares.shares[i],
+        shares.shared[i],
+        shares.apart[i],
+        tiles.stays,
+        tiles.passes,
+    )
+
+
+@compiled
+def limits_of(design: Design, bounds: Ints) -> Limits:
+    """Return the limits of a design for a layer with loop bounds ``bounds[8]``."""
+    return limits_in(shares_of(design, bounds.reshape(1, 8)), 0, tiles_of(design))

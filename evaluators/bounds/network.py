@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,16 @@ from .compulsory import (
     operands_pj,
 )
 from .layer import design_and_prices, layer_bound, word_bytes
-from .layer_kernel import CYCLES, ENERGY_PJ, dram_words, layer_costs
-from .level_capacity import Design
+from .layer_kernel import (
+    CYCLES,
+    ENERGY_PJ,
+    LayerBatch,
+    batch_costs,
+    dram_words,
+    fill_keys,
+)
+from .layer_work import Works, works_of
+from .level_capacity import Design, Shares, shares_of
 from .mac_work import MacWork, parallelism
 from .needed_outputs import needed
 from .word_prices import Prices
@@ -37,8 +45,14 @@ from .word_prices import Prices
 #: steady weights, or all
 Plans = Literal["layer_by_layer", "any", "steady"]
 
-#: passes of a network that are remembered; then all are forgotten
+#: passes of a network that are remembered, levels, and meshes of designs: up to some kB for each;
+#: then all are forgotten
 _MOST_PASSES: Final = 1024
+_MOST_LEVELS: Final = 1024
+_MOST_MESHES: Final = 256
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True)
@@ -58,6 +72,19 @@ class NetworkBound:
     edp_js: float
 
 
+class _Fills(NamedTuple):
+    """What it costs at the least to fill a level for each of B layers.
+
+    Attributes:
+        masks: int64[K], sets of tensors that a mapping may keep there.
+        ports, pj: float64[B, K, 3] and [B, K, 1], units through its ports, and energy.
+    """
+
+    masks: Ints
+    ports: Floats
+    pj: Floats
+
+
 class _Nests(NamedTuple):
     """Distinct layers on MACs that have the same zeros.
 
@@ -67,6 +94,9 @@ class _Nests(NamedTuple):
         whole: int64[B], how often each runs and every result is read.
         owned: int64[B], how often it then brings weights of its own.
         weights: int64[B], words of its weights.
+        works: of the layers.
+        shares: what meshes leave to them, by meshes.
+        fills: of levels, by :func:`fill_keys`.
     """
 
     bounds: Ints
@@ -75,6 +105,45 @@ class _Nests(NamedTuple):
     whole: Ints
     owned: Ints
     weights: Ints
+    works: Works
+    shares: dict[bytes, Shares]
+    fills: dict[bytes, _Fills]
+
+    def costs(self, design: Design, prices: Prices) -> Floats:
+        """Return energy and cycles of the layers, as :func:`layer_costs` does.
+
+        Designs often have meshes or buffers in common, and what these leave to the layers is
+        remembered.
+        """
+        keys, levels = fill_keys(design, prices), len(design.shared)
+        ports, pj = (np.full((len(self.bounds), levels, 8, kinds), np.inf) for kinds in (3, 1))
+        missing = np.ones(levels, np.int64)
+        for p in range(levels):
+            if (fills := self.fills.get(keys[p])) is not None:
+                missing[p] = 0
+                ports[:, p, fills.masks], pj[:, p, fills.masks] = fills.ports, fills.pj
+        batch = LayerBatch(self.works, self._shares(design), ports, pj, missing)
+        found: Floats = batch_costs(design, prices, batch)
+        for p in np.flatnonzero(missing).tolist():
+            # all that a mapping may keep there
+            masks = np.flatnonzero(pj[0, p, :, 0] < np.inf)
+            fills = _Fills(masks, ports[:, p, masks], pj[:, p, masks])
+            _remember(self.fills, _MOST_LEVELS, keys[p], fills)
+        return found
+
+    def _shares(self, design: Design) -> Shares:
+        meshes = b"".join(part.tobytes() for part in (design.fanout, design.dims, design.multicast))
+        if (shares := self.shares.get(meshes)) is None:
+            shares = shares_of(design, self.bounds)
+            _remember(self.shares, _MOST_MESHES, meshes, shares)
+        return shares
+
+
+def _remember(known: dict[Key, Value], most: int, key: Key, value: Value) -> None:
+    """Add to what is known; all of it is forgotten when it is too much."""
+    if len(known) >= most:
+        known.clear()
+    known[key] = value
 
 
 class _Work(NamedTuple):
@@ -119,7 +188,8 @@ def network_work(network: Network) -> _Work:
     for zeros, found in counts.items():
         bounds, windows, weights = (np.array(part, np.int64) for part in zip(*found, strict=True))
         times, whole, owned = np.array(list(found.values()), np.int64).T
-        nests[zeros] = _Nests(bounds, windows, times, whole, owned, weights)
+        works = works_of(bounds, windows)
+        nests[zeros] = _Nests(bounds, windows, times, whole, owned, weights, works, {}, {})
     vector = _operators(network, read)
     streamed = StreamedVectors([layer for layer, _, _ in vector])
     runs = np.array([float(times) for _, times, _ in vector])
@@ -164,7 +234,7 @@ def layer_by_layer_pass(network: Network, hardware: Hardware) -> tuple[float, fl
     energy_pj = cycles = 0.0
     for zeros, nests in work.nests.items():
         design, prices = design_and_prices(hardware, zeros)
-        costs = nests.times @ layer_costs(design, prices, nests.bounds, nests.windows)
+        costs = nests.times @ nests.costs(design, prices)
         energy_pj += float(costs[0])
         cycles += float(costs[1])
     if work.vector:
@@ -185,9 +255,7 @@ def tight_pass_bounds(network: Network, hardware: Hardware, plans: Plans) -> tup
     network = packed(network.with_batch(pass_batch(network, hardware)), hardware)
     known, key = network_work(network).passes, (hardware, plans)
     if key not in known:
-        if len(known) >= _MOST_PASSES:
-            known.clear()
-        known[key] = _tight_pass(network, hardware, plans)
+        _remember(known, _MOST_PASSES, key, _tight_pass(network, hardware, plans))
     return known[key]
 
 
@@ -247,12 +315,12 @@ def inside_costs(
     hardware: Hardware, cores: Cores, zeros: Sparsity, nests: _Nests
 ) -> NDArray[np.float64]:
     """float64[B, 2], energy and cycles of each nest without DRAM."""
-    fused = layer_costs(*_in_buffer(cores.one, zeros), nests.bounds, nests.windows)
+    fused = nests.costs(*_in_buffer(cores.one, zeros))
     if cores.count == 1:
         return fused
     # at best all cores work on it all the time
     fused[:, CYCLES] /= cores.count
-    alone = layer_costs(*without_dram(hardware, zeros), nests.bounds, nests.windows)
+    alone = nests.costs(*without_dram(hardware, zeros))
     return np.minimum(fused, alone)
 
 

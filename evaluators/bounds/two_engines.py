@@ -16,7 +16,7 @@ from archloom.space.workload import Network
 
 from .compulsory import demand, engine_cycles
 from .layer import layer_bound, word_bytes
-from .layer_kernel import CYCLES, dram_words, layer_costs
+from .layer_kernel import CYCLES, dram_words
 from .mac_work import parallelism
 from .network import Plans, inside_costs, network_work, without_dram
 
@@ -74,7 +74,7 @@ def _layer_by_layer(network: Network, hardware: Hardware) -> tuple[float, float]
     for zeros, nests in work.nests.items():
         design, prices = without_dram(hardware, zeros)
         sizes = word_bytes(hardware, zeros)
-        costs = layer_costs(design, prices, nests.bounds, nests.windows)
+        costs = nests.costs(design, prices)
         compute += float(nests.times @ costs[:, CYCLES])
         dram_bytes += float(nests.times @ dram_words(design, sizes, nests.bounds, nests.windows))
     for layer, times, _ in work.vector:

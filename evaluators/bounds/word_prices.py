@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from archloom.evaluators.jit import compiled
 from archloom.evaluators.loopnest import BOTH_PORTS, READ_PORT, WRITE_PORT, KernelInputs
 from archloom.space.workload import OUTPUTS
 
@@ -105,3 +106,21 @@ def _shares(served: bytes) -> Floats:
     shares = np.ones((2, 3))
     shares[BY_MACS] = np.frombuffer(served)
     return shares
+
+
+@compiled
+def prices_of_words(sizes: Floats, across: bool) -> Floats:
+    """Return float64[1, L, 3, 4]: each word of level and tensor counts ``sizes[L, 3]``.
+
+    Either all words that a level moves count, or those across its outer border: what fills it,
+    and results that leave it.
+    """
+    prices = np.zeros((1, len(sizes), 3, 4))
+    for who in range(3):
+        if across and who != FILLED:
+            continue
+        prices[0, :, who, :3] = sizes
+        prices[0, :, who, AGAIN] = sizes[:, OUTPUTS]
+        if who == FILLED and not across:
+            prices[0, :, who, OUTPUTS] = 0.0
+    return prices

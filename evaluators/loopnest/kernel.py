@@ -61,7 +61,7 @@ VALID, OVER_CAPACITY, OVER_FANOUT = range(3)
 
 
 @helper
-def _fits(setup: KernelInputs, loops: Ints, keep: Flags, cum: Ints) -> int:
+def fits(setup: KernelInputs, loops: Ints, keep: Flags, cum: Ints) -> int:
     """Status of a candidate: mesh and capacity."""
     window, fanout, tops, staged = setup.window, setup.fanout, setup.top, setup.staged
     capacity, shared, unit = setup.capacity, setup.shared, setup.unit
@@ -87,7 +87,7 @@ def _fits(setup: KernelInputs, loops: Ints, keep: Flags, cum: Ints) -> int:
 
 
 @helper
-def _extents(loops: Ints, spread: Ints, cum: Ints) -> int:
+def extents(loops: Ints, spread: Ints, cum: Ints) -> int:
     """Fill tile extents and spatial factors; return the product of all temporal factors."""
     steps = 1
     for d in range(8):
@@ -253,8 +253,8 @@ def evaluate_one(
     of DRAM; the layer takes the larger of the two.
     """
     cum, spread = found.cum, found.spread
-    steps = _extents(loops, spread, cum)
-    status = _fits(setup, loops, keep, cum)
+    steps = extents(loops, spread, cum)
+    status = fits(setup, loops, keep, cum)
     if status != VALID:
         return status, np.inf, np.inf, np.inf
     instances = 1

@@ -1,5 +1,6 @@
 """Padding of loop bounds so that they divide well over the hardware's meshes."""
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
@@ -80,19 +81,20 @@ def _padded(
     """Return a dimension and what to pad its bound to, for one axis; its bound if to nothing."""
     rests = [bounds[d] // taken[d] for d in dims]
     best = (dims[0], bounds[dims[0]])
-    largest = Fraction(prod(_split(rests, children)))
+    # the largest useful share as numerator and denominator: fractions take ten times as long
+    most_useful = prod(_split(rests, children)), 1
     for i, d in enumerate(dims):
-        beside = _products([*rests[:i], *rests[i + 1 :]], children)
+        others = sorted(_products([*rests[:i], *rests[i + 1 :]], children))
         for b in _from(bounds[d], most[d], taken[d]):
             rest = b // taken[d]
             if b == bounds[d] or not _smooth(rest):
                 continue
             filled = max(
-                f * max(r for r in beside if r * f <= children) for f in _divisors(rest, children)
+                f * others[bisect_right(others, children // f) - 1]
+                for f in _divisors(rest, children)
             )
-            useful = Fraction(filled * bounds[d], b)
-            if useful > largest:
-                best, largest = (d, b), useful
+            if filled * bounds[d] * most_useful[1] > most_useful[0] * b:
+                best, most_useful = (d, b), (filled * bounds[d], b)
     return best
 
 

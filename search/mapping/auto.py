@@ -9,7 +9,7 @@ from archloom.evaluators.loopnest import MappingProblem
 
 from .exact import ExactMapping, ExactState, joined
 from .objectives import ln_scores
-from .protocol import AnyMappingSearch, MappedLayer, MappingSearch, Progress, Watch
+from .protocol import AnyMappingSearch, BelowLimit, MappedLayer, MappingSearch, Progress, Watch
 from .simd import LocalMapping
 
 #: one of so many evaluations goes to the other search, if the rest proves nothing
@@ -77,6 +77,12 @@ class AutoMapping(MappingSearch[AutoState]):
         if other is None:
             other = self._other.start(problem, state.exact.seed)
         return self._other.advance(problem, other, evaluations)
+
+    def best_below(
+        self, problem: MappingProblem, budget: int, seed: int, limit: float
+    ) -> BelowLimit:
+        """Return the best mapping that the exact search finds below a limit."""
+        return self._exact.best_below(problem, budget, seed, limit)
 
     def until(
         self, problem: MappingProblem, seed: int, budget: int, stop: Flags, watch: Watch

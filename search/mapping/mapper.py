@@ -15,6 +15,7 @@ from archloom.space.mapping import UNCONSTRAINED, Mapping, MappingConstraints
 
 from ..seeds import derived_seed
 from .factorization import gap_percent, nest_of, nests, objective, shares
+from .imperfect import best_imperfect
 from .protocol import AnyMappingSearch, PaddedMapping
 
 
@@ -75,6 +76,8 @@ class Mapper:
             padded = self._search.best_padding(problem, self._evaluations, seed)
             if padded is not None:
                 return self._priced(padded, key)
+        if self._factors == "imperfect":
+            return self._imperfect(problem, key)
         # bounds that are padded may be unrolled by more, for which buffers may be too small
         found = nests(problem, self._factors)
         fitting = [n for n in found if n is problem or n.impossible() is None]
@@ -89,6 +92,13 @@ class Mapper:
             return best
         # a proof of one nest says nothing of others that the loops might be padded to
         return replace(best, gap_percent=gap_percent(problem, best))
+
+    def _imperfect(self, problem: MappingProblem, key: str) -> LayerCost:
+        exact, seed = self._found(problem, self._evaluations), derived_seed(self._seed, key)
+        found = best_imperfect(problem, exact, self._search, self._evaluations, seed)
+        if found.settled:
+            self._ended.add(key)
+        return found.cost
 
     def _priced(self, found: PaddedMapping, key: str) -> LayerCost:
         if found.gap_percent == 0:
@@ -125,7 +135,7 @@ class RecordedMapper:
 
     Args:
         mappings: as recorded.
-        factors: as they were searched.
+        factors: as they were searched; exact ones are imperfect ones that nothing is cut of.
         gaps: percent, as recorded; of a mapping that has none there, nothing is known.
 
     Raises:
@@ -135,7 +145,7 @@ class RecordedMapper:
     def __init__(
         self,
         mappings: Dict[str, str],
-        factors: str = "exact",
+        factors: str = "imperfect",
         gaps: Dict[str, float] | None = None,
     ) -> None:
         self._mappings = mappings

@@ -126,6 +126,16 @@ class PaddedMapping:
     gap_percent: float
 
 
+@dataclass(frozen=True)
+class BelowLimit:
+    """What a search found below a score: the mapping, and whether more evaluations would bring
+    nothing.
+    """
+
+    mapping: Mapping | None
+    settled: bool
+
+
 class MappingSearch(Protocol[State]):
     """Searches the mapping of one problem; the state is a value and can be stored.
 
@@ -174,6 +184,19 @@ class MappingSearch(Protocol[State]):
                 return state
             if process_time() - before < _SLICE_S:
                 size *= 2
+
+    def best_below(
+        self, problem: MappingProblem, budget: int, seed: int, limit: float
+    ) -> BelowLimit:
+        """Return the best mapping, if its score (ln of the objective) is below a limit.
+
+        By default the limit spares no evaluations.
+        """
+        state = self.advance(problem, self.start(problem, seed), budget)
+        found = self.best(problem, state)
+        if found.mapping is None or progress_with(problem, found).score >= limit:
+            return BelowLimit(None, found.gap_percent == 0)
+        return BelowLimit(found.mapping, found.gap_percent == 0)
 
     def best_padding(self, problem: MappingProblem, budget: int, seed: int) -> PaddedMapping | None:
         """Return the best mapping over all paddings of the loop bounds, as far as the budget goes.

@@ -72,7 +72,7 @@ class SoftwareSettings:
     population: int = 8
     mapping: str = "auto"
     mapping_evaluations: int = 100_000
-    factors: str = "exact"
+    factors: str = "imperfect"
     constraints: MappingConstraints = UNCONSTRAINED
     budget: str = "plans"
     fusion_options: Options = ()
@@ -239,7 +239,7 @@ def recorded_evaluator(
     hardware: Hardware,
     network: Network,
     mappings: dict[str, str],
-    factors: str = "exact",
+    factors: str = "imperfect",
     gaps: dict[str, float] | None = None,
 ) -> MemoizedPlanEvaluator:
     """Return an evaluator for the plans of a :class:`NetworkResult`, from its mappings and gaps.

@@ -209,7 +209,7 @@ class HardwareSpace:
             ValueError: as :meth:`canonical`.
         """
         here = self.canonical(point)
-        found: dict[str, Point] = {_listed(here): here}
+        found: list[Point] = []
         for p in self.parameters:
             if not p.active(here):
                 continue
@@ -217,11 +217,11 @@ class HardwareSpace:
             categorical = p.scale == "categorical"
             steps = range(len(p.values)) if categorical else (i - 1, i + 1)
             for j in steps:
-                if 0 <= j < len(p.values):
+                # whatever it switches, no two have the same value of p
+                if j != i and 0 <= j < len(p.values):
                     near = {**here, p.name: p.values[j]}
-                    near = self.canonical(near) if p.name in self._switches else near
-                    found.setdefault(_listed(near), near)
-        return list(found.values())[1:]
+                    found.append(self.canonical(near) if p.name in self._switches else near)
+        return found
 
     def encode(self, points: Sequence[Mapping[str, Value]]) -> "NDArray[np.float64]":
         """Return float64[n, d] in [0, 1]: one column per number, one per value of a text.

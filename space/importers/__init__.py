@@ -1,6 +1,7 @@
 """Networks, architectures and mappings from files of other tools.
 
-``graph.py`` is the form in which :mod:`.onnx` and :mod:`.torch` hand over what they read;
+``graph.py`` is the form in which :mod:`.onnx`, :mod:`.torch` and :mod:`.einsum` hand over what they
+read;
 :mod:`.patterns` simplifies it and :mod:`.lowering` turns it into a
 :class:`~archloom.space.workload.Network`. :mod:`.timeloop` reads Timeloop's files as case records,
 the format of :mod:`.cases`.

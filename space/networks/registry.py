@@ -33,7 +33,7 @@ from .cnn import (
     unet,
     vgg,
 )
-from .transformers import bert, llama, vit, xlnet
+from .transformers import bert, deepseek, gpt, llama, vit, whisper, xlnet
 
 #: what an option of a network may be
 Option = int | str | bool
@@ -115,7 +115,14 @@ NETWORKS: Final[Mapping[str, Entry]] = {
     "mobilenetv1_cifar10": Entry(cifar.mobilenetv1_cifar10, "MobileNetV1, CIFAR-10"),
     "mobilenetv2_cifar10": Entry(cifar.mobilenetv2_cifar10, "MobileNetV2, CIFAR-10"),
     "vgg16_cifar10": Entry(cifar.vgg16_cifar10, "VGG-16, CIFAR-10"),
-    "vit_b_16": Entry(vit.vit_b_16, "ViT-B/16 (Dosovitskiy et al., ICLR 2021), ImageNet"),
+    "vit_b_16": Entry(
+        partial(vit.vit, "vit_b_16", 12, 768, 12),
+        "ViT-B/16 (Dosovitskiy et al., ICLR 2021), ImageNet",
+    ),
+    "vit_l_16": Entry(
+        partial(vit.vit, "vit_l_16", 24, 1024, 16),
+        "ViT-L/16 (Dosovitskiy et al., ICLR 2021), ImageNet",
+    ),
     "bert_base": Entry(
         partial(bert.bert, "bert_base", 12, 768, 12), "BERT base (Devlin et al., NAACL 2019)"
     ),
@@ -135,6 +142,34 @@ NETWORKS: Final[Mapping[str, Entry]] = {
         for phase, build, what in (
             ("prefill", llama.llama_prefill, "a prompt"),
             ("decode", llama.llama_decode, "one token with a cache"),
+        )
+    },
+    "mixtral_8x7b_prefill": Entry(
+        llama.mixtral_prefill, "Mixtral 8x7B (Jiang et al., 2024), a prompt"
+    ),
+    "mixtral_8x7b_decode": Entry(
+        llama.mixtral_decode, "Mixtral 8x7B (Jiang et al., 2024), one token with a cache"
+    ),
+    **{
+        f"{model}_{phase}": Entry(partial(build, model), f"{title}, {what}")
+        for model, title in gpt.TITLES.items()
+        for phase, build, what in (
+            ("prefill", gpt.gpt_prefill, "a prompt"),
+            ("decode", gpt.gpt_decode, "one token with a cache"),
+        )
+    },
+    "deepseek_v2_lite_prefill": Entry(
+        deepseek.deepseek_prefill, "DeepSeek-V2-Lite (DeepSeek-AI, 2024), a prompt"
+    ),
+    "deepseek_v2_lite_decode": Entry(
+        deepseek.deepseek_decode, "DeepSeek-V2-Lite (DeepSeek-AI, 2024), one token with a cache"
+    ),
+    **{
+        f"{model}_{part}": Entry(partial(build, model), f"{title}, {what}")
+        for model, title in whisper.TITLES.items()
+        for part, build, what in (
+            ("encoder", whisper.whisper_encoder, "encoder of 30 s"),
+            ("decoder", whisper.whisper_decoder, "one token with caches"),
         )
     },
     "ncf": Entry(

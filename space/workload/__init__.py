@@ -49,6 +49,8 @@ if TYPE_CHECKING:
         activation as activation,
         add as add,
         avg_pool2d as avg_pool2d,
+        conv1d as conv1d,
+        conv2d as conv2d,
         conv_transpose2d as conv_transpose2d,
         global_pool as global_pool,
         layer_norm as layer_norm,

@@ -261,7 +261,7 @@ WordBits = Annotated[
     int | None, Option("--word-bits", help="Words of another width, the same bytes.")
 ]
 
-NETWORK_SETTINGS: Final = "An option of the network, or a dimension of the ONNX file; repeat."
+NETWORK_SETTINGS: Final = "An option of the network, or a dimension or rank of the file; repeat."
 
 MappingEvaluations = Annotated[
     int | None,

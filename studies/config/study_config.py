@@ -154,7 +154,7 @@ class Software(Section):
     population: Annotated[int, whole(2, most=100_000)] = 8
     mapping: Annotated[str, named_one("mapping search", lambda: MAPPING_SEARCHES)] = "auto"
     mapping_evaluations: Annotated[int, _COUNT] = 100_000
-    factors: Annotated[str, word("exact", "padded", "imperfect")] = "exact"
+    factors: Annotated[str, word("exact", "padded", "imperfect")] = "imperfect"
     constraints: Annotated[MappingConstraints, CONSTRAINTS] = UNCONSTRAINED
     # left out of the identity of studies that do without, which are older than the choice
     budget: Annotated[str, word("plans", "shared").silent_if(lambda b: b == "plans")] = "plans"

@@ -15,10 +15,16 @@ from .errors import EntryError, entry_error
 Reference = str | dict[str, Any]
 
 #: of the files that are read
-SUFFIXES: Final = (".onnx", ".json")
+SUFFIXES: Final = (".onnx", ".json", ".yaml", ".yml")
+
+#: of files whose named sizes can be chosen
+_SIZED: Final = (".onnx", ".yaml", ".yml")
 
 #: what a path may be of
-KINDS: Final = "an ONNX file (.onnx), a network's JSON (.json), a directory of Timeloop problems"
+KINDS: Final = (
+    "an ONNX file (.onnx), a network's JSON (.json), a file of einsums (.yaml), a directory of "
+    "Timeloop problems"
+)
 
 _FILE_KEYS: Final = ("file", "batch", "dimensions")
 
@@ -252,8 +258,8 @@ def _check_batch(keys: Mapping[str, object], faults: Faults) -> None:
 
 def _check_dimensions(sizes: object, file: str, faults: Faults) -> None:
     place = Place().key("dimensions")
-    if not file.endswith(".onnx"):
-        faults.add(place, f"are for ONNX files alone; {file!r} is none")
+    if not file.endswith(_SIZED):
+        faults.add(place, f"are for ONNX files and files of einsums; {file!r} is none")
     if not isinstance(sizes, Mapping):
         faults.add(place, f"{sizes!r} must be a mapping of names to sizes, such as {{batch: 1}}")
         return

@@ -234,6 +234,10 @@ def _read_file(path: Path, dimensions: Mapping[str, int] | None) -> "Network":
             from archloom.space.workload import read_network
 
             return read_network(path)
+        if path.suffix in (".yaml", ".yml"):
+            from archloom.space.importers.einsum import read_einsums
+
+            return read_einsums(path, dimensions)
     except OSError as error:
         raise entry_error(f"{path} cannot be read: {error.strerror or error}") from None
     raise entry_error(f"{path} must be {KINDS}")
@@ -262,7 +266,7 @@ def find_network(reference: Reference, asked: WorkloadOptions) -> Network:
     Args:
         reference: a network of the catalogue, or a file, as a study's ``workloads`` name them.
         asked: settings are options of the catalogue's network, or sizes of the named dimensions
-            of an ONNX file.
+            of an ONNX file, or of the ranks of a file of einsums.
 
     Raises:
         UserError: no such network, or wrong settings, all of them at once.

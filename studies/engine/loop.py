@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict
 from functools import partial
 from operator import itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from archloom.space.design_space import Point
 from archloom.studies.storage import BASELINE, History, Store, Trial
@@ -26,11 +26,15 @@ from .rounds import Rounds
 from .study import Study
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from archloom.search.hardware.certify import Certificate
     from archloom.space.hardware import Hardware
 
     from .executors import Executor
 
+
+Result = TypeVar("Result")
 
 #: Seconds between two looks at the rounds while designs are proposed.
 _PATIENCE_S: Final = 0.05
@@ -151,17 +155,25 @@ class _Loop:
         learning = f"learning from {learned} trials, " if learned else ""
         self._watch.begin(f"{learning}proposing designs {begun} to {begun + n - 1}")
         try:
-            if not (self._executor.apart and self._batches):
-                return work()
-            with ThreadPoolExecutor(1, "proposals") as thread:
-                found = thread.submit(work)
-                while not found.done():
-                    if not self._pump():
-                        # there may be nothing that the executor could wait for
-                        wait([found], _PATIENCE_S)
-            return found.result()
+            return self._beside_workers(work, self._executor.get_ready)
         finally:
             self._watch.end()
+
+    def _beside_workers(
+        self, work: "Callable[[], Result]", first: "Callable[[], None]"
+    ) -> "Result":
+        """Return what some work comes to; where that can be, do it on a thread, and meanwhile
+        ``first`` what the executor needs, then what rounds are under way."""
+        if not self._executor.apart:
+            return work()
+        with ThreadPoolExecutor(1, "proposals") as thread:
+            found = thread.submit(work)
+            first()
+            while not found.done():
+                if not (self._batches and self._pump()):
+                    # there may be nothing that the executor could wait for
+                    wait([found], _PATIENCE_S)
+        return found.result()
 
     def _check_noted(self, points: list[Point]) -> None:
         """Refuse points of the journal that the space does not have.
@@ -229,7 +241,9 @@ class _Loop:
         number, share = self._learning.certificate_number, self._noted_share()
         if share is None:
             self._watch.begin(f"learning from {self._learning.trials} trials, bounding the others")
-            certificate = self._learning.certificate()
+            # held-out networks are searched by workers, too
+            first = (lambda: None) if self._study.context.held_out else self._executor.let_go
+            certificate = self._beside_workers(self._learning.certificate, first)
             self._watch.end()
             share = self._publish_certificate(number, certificate) if certificate else None
         self._live.certified = share

@@ -11,10 +11,11 @@ import numpy as np
 from numba.core.event import install_timer
 from numpy.typing import NDArray
 
-from archloom.evaluators.loopnest import MappingProblem
+from archloom.evaluators.loopnest import MappingProblem, mapped_cost
 from archloom.search import MAPPING_SEARCHES
 from archloom.search.mapping import MappedLayer, Progress
 from archloom.search.mapping.exact import covered, prove
+from archloom.search.mapping.imperfect import best_imperfect
 from archloom.space import Infeasible
 from archloom.space.mapping import Mapping
 
@@ -26,6 +27,9 @@ UNLIMITED: Final = 2**60
 
 #: seconds for a bound of searches that have none
 _BOUND_S: Final = 1.0
+
+#: evaluations of searches for imperfect factors, at most: what a layer of a study gets
+_IMPERFECT_EVALUATIONS: Final = 100_000
 
 #: bounds of the layer that kernels are compiled with, and evaluations that it gets
 _TINY, _TINY_EVALUATIONS = 4, 100_000
@@ -40,12 +44,14 @@ class MappingEffort:
         seconds: at most, on the wall; may be infinite.
         evaluations: at most.
         seed: of everything that is random.
+        factors: ``exact``, or ``imperfect``: what exact factors give, and then whatever is better.
     """
 
     search: str
     seconds: float = inf
     evaluations: int = UNLIMITED
     seed: int = 0
+    factors: str = "exact"
 
 
 @dataclass(frozen=True)
@@ -75,6 +81,7 @@ class Solution:
         curve: how it got there.
         interrupted: whether somebody stopped it.
         infeasible: why there is no mapping.
+        exact: with imperfect factors, what exact ones give; its gap is to exact factors alone.
     """
 
     mapping: Mapping | None
@@ -87,6 +94,7 @@ class Solution:
     curve: tuple[MappingProgress, ...] = ()
     interrupted: bool = False
     infeasible: Infeasible | None = None
+    exact: "Solution | None" = None
 
     @property
     def proven(self) -> bool:
@@ -150,7 +158,35 @@ def solve(
                 tell(running.curve[-1])
 
         found, interrupted = stoppable(running.search, stop, look)
-    return replace(running.solution(found), interrupted=interrupted)
+    exact = replace(running.solution(found), interrupted=interrupted)
+    if effort.factors == "exact" or interrupted or exact.mapping is None:
+        return exact
+    return any_factors(problem, exact, effort)
+
+
+def any_factors(problem: MappingProblem, exact: Solution, effort: MappingEffort) -> Solution:
+    """Return the best mapping with factors of any size, from the one with exact factors."""
+    assert exact.mapping is not None
+    began = process_time()
+    cost = replace(mapped_cost(problem, exact.mapping), gap_percent=exact.gap_percent)
+    evaluations = min(effort.evaluations, _IMPERFECT_EVALUATIONS)
+    made = MAPPING_SEARCHES[effort.search]()
+    found = best_imperfect(problem, cost, made, evaluations, effort.seed).cost
+    spent = exact.cpu_s + process_time() - began
+    if found.mapping == exact.mapping:
+        return replace(exact, gap_percent=found.gap_percent, cpu_s=spent, exact=exact)
+    cycles = float(found.latency_cycles)
+    energy, (a, b) = found.dynamic_pj + problem.setup.leakage_pj * cycles, problem.weights
+    return replace(
+        exact,
+        mapping=found.mapping,
+        energy_pj=energy,
+        cycles=cycles,
+        objective=energy**a * cycles**b,
+        gap_percent=found.gap_percent,
+        cpu_s=spent,
+        exact=exact,
+    )
 
 
 def least_bound(problem: MappingProblem) -> float:

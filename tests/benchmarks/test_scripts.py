@@ -86,7 +86,7 @@ RUNS: Final = {
     "mapping/bounds_gap": ["--evaluations 64 --seeds 1 --designs 1 --layers 2"],
     "mapping/exact_mapping": ["cases.jsonl --objective energy"],
     "mapping/imperfect_factors": [
-        "--seeds 1 --evaluations 64 --designs eyeriss --networks alexnet_original"
+        "--repeat 1 --evaluations 64 --designs eyeriss --networks tiny_cnn awkward"
     ],
     "mapping/large_layers": ["--seconds 0.5 --layers 1"],
     "mapping/mapping_search": ["--seeds 1 --problems 1 --searches random local --cpu-ms 1"],

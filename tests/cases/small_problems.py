@@ -65,10 +65,19 @@ def _wired(rng: Random, level: StorageLevel) -> AccessEnergy:
     return replace(level.energy, hop_pj=hop_pj, router_pj=rng.choice((0, 0, 0.25, 2, 20)))
 
 
-def _draw(rng: Random) -> MappingProblem | None:
+def awkward_problem(number: int) -> MappingProblem:
+    """Return the problem of that number among those whose bounds hardly divide."""
+    rng = Random(f"awkward-{number}")
+    while True:
+        problem = _draw(rng, (2, 3, 5, 5, 7, 7, 11, 13))
+        if problem is not None:
+            return problem
+
+
+def _draw(rng: Random, sizes: tuple[int, ...] = (2, 2, 2, 3, 4, 6)) -> MappingProblem | None:
     bounds = dict.fromkeys(DIMS, 1)
     for d in rng.choice(KINDS):
-        bounds[d] = rng.choice((2, 2, 2, 3, 4, 6) if d not in "RS" else (2, 2, 3, 4))
+        bounds[d] = rng.choice(sizes if d not in "RS" else (2, 2, 3, 4))
     (sy, dy), (sx, dx) = rng.choice(STEPS), rng.choice(STEPS)
     sizes, pads = [], []
     for out, kernel, stride, dilation in (

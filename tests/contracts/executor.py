@@ -62,3 +62,10 @@ class ExecutorContract(ABC):
 
     def test_no_work_is_done_at_once(self, executor: Executor) -> None:
         assert list(executor.run([])) == []
+
+    def test_workers_that_were_let_go_come_back_for_more(self, executor: Executor) -> None:
+        executor.get_ready()
+        executor.let_go()
+        assert executor.workers() == {}
+        ((_, outcome),) = executor.run(WORK[:1])
+        assert isinstance(outcome, TaskResult)

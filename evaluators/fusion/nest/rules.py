@@ -78,7 +78,8 @@ def _wrong_stream(group: NestGroup, t: int) -> Iterator[str]:
     operand = group.operands[t]
     members = (*operand.readers, operand.maker) if operand.kind == "made" else operand.readers
     names = ", ".join(group.layers[m].name for m in members)
-    if len(members) > 1 or not all(group.layers[m].uses_macs for m in members):
+    array = all(group.layers[m].uses_macs for m in members)
+    if len(members) > 1 or not (array or operand.kind == "weights"):
         yield f"what several layers or the vector unit use cannot stream: {names}"
 
 

@@ -112,7 +112,8 @@ def tile_problem(
             slices=(),
             weights_of="",
         )
-        return lambda: vector_cost(part, hardware, n * p, q, staged=True, resident=True)
+        there = all(walk.nest.depth[t] != STREAMED for t in group.weights[m])
+        return lambda: vector_cost(part, hardware, n * p, q, staged=True, resident=there)
     images, groups = (1, n * g) if layer.multiplies_maps else (n, g)
     box = (
         (p - 1) * layer.stride[0] + (layer.r - 1) * layer.dilation[0] + 1,

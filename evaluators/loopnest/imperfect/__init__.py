@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .kernel import imperfect_cost as imperfect_cost
+    from .kernel import (
+        ImperfectRoom as ImperfectRoom,
+        evaluate_imperfect as evaluate_imperfect,
+        imperfect_cost as imperfect_cost,
+        imperfect_room as imperfect_room,
+    )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -5,15 +5,16 @@ inside the bounds runs and moves. Where the factors are exact both give the same
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators.jit import compiled, lean
+from archloom.evaluators.jit import compiled, helper, lean
 from archloom.space.workload import INPUTS, OUTPUTS
 
 from ...arrays import Flags, Floats, Ints
-from ..data_reuse import OUTPUT_DIMS, SPATIAL_X, SPATIAL_Y, TEMPORAL, TiledNest, X, Y
-from ..kernel import VALID, evaluate_batch
+from ..data_reuse import OUTPUT_DIMS, SPATIAL_X, SPATIAL_Y, TiledNest, X, Y
+from ..kernel import VALID, extents, fits
 from ..kernel_inputs import (
     ARRAY_COLUMNS,
     ARRAY_LEVELS,
@@ -56,6 +57,26 @@ class ImperfectCost:
     dram_cycles: float
 
 
+class ImperfectRoom(NamedTuple):
+    """What pricing one mapping of L levels needs, and the figures of :class:`ImperfectCost`."""
+
+    cum: Ints
+    spread: Ints
+    modes: Ints
+    totals: Ints
+    busiest: Ints
+    used: Ints
+    energy_pj: Floats
+
+
+def imperfect_room(levels: int) -> ImperfectRoom:
+    """Return room for mappings of so many levels."""
+    cum, spread = np.ones((levels + 1, 8), np.int64), np.ones((levels, 8), np.int64)
+    modes, (totals, busiest) = np.zeros((levels, 2, 8), np.int64), np.zeros((2, levels, 3, 3), int)
+    used, energy = np.zeros(levels, np.int64), np.zeros((levels, 3))
+    return ImperfectRoom(cum, spread, modes, totals, busiest, used, energy)
+
+
 def imperfect_cost(setup: KernelInputs, loops: Ints, keep: Flags) -> ImperfectCost:
     """Return the cost of a mapping whose factors cover at least the bounds.
 
@@ -67,22 +88,12 @@ def imperfect_cost(setup: KernelInputs, loops: Ints, keep: Flags) -> ImperfectCo
     Raises:
         ValueError: a dimension of which the factors cover less than its bound.
     """
-    levels = loops.shape[0]
-    spread = loops[:, SPATIAL_X] * loops[:, SPATIAL_Y]
-    cum = np.ones((levels + 1, 8), np.int64)
-    cum[1:] = (loops[:, TEMPORAL] * spread).cumprod(axis=0)
-    if (cum[-1] < setup.bounds).any():
-        raise ValueError(f"factors cover {cum[-1].tolist()}, the loops are {setup.bounds.tolist()}")
-    # mesh and capacity are those of the full tiles
-    status = int(evaluate_batch(setup, loops[None], keep[None])[0][0])
-    totals, busiest = np.zeros((2, levels, 3, 3), np.int64)
-    used, energy = np.zeros(levels, np.int64), np.zeros((levels, 3))
-    if status != VALID:
-        return ImperfectCost(status, totals, busiest, used, energy, np.inf, np.inf, np.inf)
-    modes = np.zeros((levels, 2, 8), np.int64)
-    nest = Nest(loops, cum, spread, setup.bounds, setup.window, modes)
-    figures = _evaluate(setup, nest, keep, totals, busiest, used, energy)
-    return ImperfectCost(status, totals, busiest, used, energy, *figures)
+    room = imperfect_room(loops.shape[0])
+    status, *figures = evaluate_imperfect(setup, loops, keep, room)
+    if (room.cum[-1] < setup.bounds).any():
+        covered, bounds = room.cum[-1].tolist(), setup.bounds.tolist()
+        raise ValueError(f"factors cover {covered}, the loops are {bounds}")
+    return ImperfectCost(status, room.totals, room.busiest, room.used, room.energy_pj, *figures)
 
 
 @lean
@@ -236,20 +247,14 @@ def _extras_pj(
     return energy
 
 
-@compiled
-def _evaluate(
-    setup: KernelInputs,
-    nest: Nest,
-    keep: Flags,
-    totals: Ints,
-    busiest: Ints,
-    used: Ints,
-    energy: Floats,
+@helper
+def _figures(
+    setup: KernelInputs, nest: Nest, keep: Flags, room: ImperfectRoom
 ) -> tuple[float, float, float]:
-    """Fill the arrays that :class:`ImperfectCost` describes for a mapping that fits.
-
-    Returns dynamic energy in pJ, cycles on chip and cycles of DRAM.
+    """Fill ``room`` for a mapping that fits; return dynamic energy in pJ, cycles on chip and cycles
+    of DRAM.
     """
+    totals, busiest, used, energy = room.totals, room.busiest, room.used, room.energy_pj
     levels = totals.shape[0]
     take(nest, 0, EVERY)
     for level in range(levels):
@@ -274,3 +279,21 @@ def _evaluate(
                 energy[level, t] += extras[level, t]
                 dynamic += extras[level, t]
     return dynamic, chip, dram
+
+
+@compiled
+def evaluate_imperfect(
+    setup: KernelInputs, loops: Ints, keep: Flags, room: ImperfectRoom
+) -> tuple[int, float, float, float]:
+    """Price one mapping whose factors cover at least the bounds of ``setup``.
+
+    Returns its status, the dynamic energy in pJ, the cycles of everything on chip and the cycles of
+    DRAM, and leaves the other figures in ``room``. Mesh and capacity are those of the full tiles.
+    """
+    extents(loops, room.spread, room.cum)
+    status = fits(setup, loops, keep, room.cum)
+    if status != VALID:
+        return status, np.inf, np.inf, np.inf
+    nest = Nest(loops, room.cum, room.spread, setup.bounds, setup.window, room.modes)
+    dynamic, chip, dram = _figures(setup, nest, keep, room)
+    return VALID, dynamic, chip, dram

@@ -72,6 +72,11 @@ def _parts(full: int, cut: int, rest: int, n: int, size: int, every: bool) -> tu
 
     ``cut`` tiles have length ``rest``. Returns full parts, cut parts and the length of those.
     """
+    # divisions are what all of this costs: most loops have one step, most bounds are divided well
+    if n == 1:
+        return full, cut, rest
+    if cut == 0:
+        return full * n if every else full, 0, 0
     whole, left = rest // size, rest % size
     if every:
         return full * n + cut * whole, cut if left else 0, left
@@ -101,8 +106,9 @@ def tiles(nest: Nest, d: int, tile: int) -> tuple[int, int, int]:
 def volume(nest: Nest, dims: int, relevant: int, tile: int) -> int:
     """Product over ``dims``: indices that the counted tiles cover, or tiles if not relevant."""
     product = 1
+    outermost = nest.loops.shape[0]
     for d in range(8):
-        if dims >> d & 1:
+        if dims >> d & 1 and nest.cum[outermost, d] > 1:
             full, cut, rest = tiles(nest, d, tile)
             if relevant >> d & 1:
                 product *= full * nest.cum[tile + 1, d] + cut * rest
@@ -114,10 +120,13 @@ def volume(nest: Nest, dims: int, relevant: int, tile: int) -> int:
 @lean
 def _split_pairs(pairs: Ints, rests: Ints, side: int, n: int, size: int, every: bool) -> None:
     """Split one side, outputs or kernel, of all pairs of tiles."""
+    if n == 1:
+        return
     left = 0
     for other in range(2):
         at = pairs[:, other] if side == _OUTPUTS else pairs[other]
-        at[_FULL], at[_CUT], left = _parts(at[_FULL], at[_CUT], rests[side], n, size, every)
+        at[_FULL], at[_CUT], some = _parts(at[_FULL], at[_CUT], rests[side], n, size, every)
+        left = max(left, some)
     rests[side] = left
 
 
@@ -166,6 +175,8 @@ def _pairs(nest: Nest, axis: int, tile: int, pairs: Ints, rests: Ints) -> None:
             size = nest.cum[level, d] * nest.spread[level, d]
             steps = nest.loops[level, TEMPORAL, d]
             _split_pairs(pairs, rests, side, steps, size, modes[OVER_TIME, d] != FIRST)
+        if nest.spread[level, P + axis] * nest.spread[level, R + axis] == 1:
+            continue
         if modes[OVER_CHILDREN, P + axis] == DISTINCT:
             _share_pairs(nest, axis, level, pairs, rests)
             continue
@@ -182,7 +193,9 @@ def _window_words(nest: Nest, axis: int, tile: int, level: int, sliding: int) ->
     The loop over dimension ``sliding`` at ``level`` fetches only what the tile before it did not
     hold; -1 where no loop slides along this axis.
     """
-    window, row = nest.window[axis], tile + 1
+    window, row, outermost = nest.window[axis], tile + 1, nest.loops.shape[0]
+    if nest.cum[outermost, P + axis] * nest.cum[outermost, R + axis] == 1:
+        return 1
     pairs, rests = np.zeros((2, 2), np.int64), np.zeros(2, np.int64)
     _pairs(nest, axis, tile, pairs, rests)
     out = (nest.cum[row, P + axis], rests[_OUTPUTS])

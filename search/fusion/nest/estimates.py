@@ -182,7 +182,8 @@ class _Estimator:
             if self._walk.online(operand.maker):
                 some = tuple(depth for depth in some if depth <= min(over))
         users = (operand.maker,) if operand.kind == "made" else operand.readers
-        alone = len(users) == 1 and group.layers[users[0]].uses_macs
+        array = group.layers[users[0]].uses_macs
+        alone = len(users) == 1 and (array or operand.kind == "weights")
         if not self._facts.keeps_weights and any(t in second for second in group.weights):
             return [self._choice(t, STREAMED)]
         found = [self._choice(t, depth) for depth in some]

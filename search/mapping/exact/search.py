@@ -14,7 +14,7 @@ from archloom.evaluators.loopnest import MappingProblem
 
 from ..factorization import least_score
 from ..objectives import SCORE_ROUNDING
-from ..protocol import Found, MappedLayer, MappingSearch, PaddedMapping, Watch
+from ..protocol import BelowLimit, Found, MappedLayer, MappingSearch, PaddedMapping, Watch
 from .branch_and_bound import WARM_UP, Search
 from .padded import prove_padded
 from .proof import Proof, covered
@@ -118,6 +118,16 @@ class ExactMapping(MappingSearch[ExactState]):
         """
         found = prove(problem, budget, seed=seed, stop=stop, watch=watch)
         return _known(self.start(problem, seed), found)
+
+    def best_below(
+        self, problem: MappingProblem, budget: int, seed: int, limit: float
+    ) -> BelowLimit:
+        """Return the best mapping below a limit; where nothing can be proven it is annealed."""
+        search = Search(problem.setup, budget, seed, 0)
+        search.beat = limit
+        found = search.run(covered(problem))
+        mapping = None if found.best is None else found.best.mapping
+        return BelowLimit(mapping, found.proven)
 
     def best_padding(self, problem: MappingProblem, budget: int, seed: int) -> PaddedMapping:
         """Return the best mapping over all paddings that may be worth it."""

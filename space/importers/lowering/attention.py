@@ -94,7 +94,7 @@ def multiply(ctx: Lowering, first: View, second: View, part: str = "") -> View:
     )
     pieces = tuple(read.words for read in reads) if len(reads) > 1 else ()
     layer = matmul(ctx.name(part), heads, shared * m, k, n, second=pieces)
-    return ctx.made(ctx.emit(layer, [*taken, *reads]), _result_dims(pairs, m, n))
+    return ctx.made(ctx.emit(layer, [*taken, *reads]), _result_dims(first.pieces[0], pairs, n))
 
 
 def _with_one_batch(ctx: Lowering, first: View, second: View) -> tuple[View, View]:
@@ -167,29 +167,48 @@ def _as_rows(piece: Piece, second: View) -> Roles:
     """Take heads and the last dimension for channels, what shares a head and rows for rows."""
     pairs = [pair for dim in _pairs(piece, second) for pair in dim]
     heads = [one for one, two in pairs if _kind(one, two) == "head"]
-    shared = [one for one, two in pairs if _kind(one, two) == "shared"]
     for dim in piece.dims[-2:]:
         if any(atom.axis == BATCH for atom in dim):
             raise BatchMismatch("multiplies over images")
-    return [*heads, *piece.dims[-1]], [*shared, *piece.dims[-2]], ()
+    rows = _rows(piece, pairs)
+    return [*heads, *piece.dims[-1]], [rows[i] for i in _as_they_lie(rows)], ()
 
 
-def _result_dims(pairs: Pairs, m: int, n: int) -> list[Dim]:
+def _rows(piece: Piece, pairs: Sequence[tuple[Atom, Atom]]) -> list[Atom]:
+    """Return what makes the rows of a product: what shares a head, and rows."""
+    shared = [one for one, two in pairs if _kind(one, two) == "shared"]
+    return [*shared, *piece.dims[-2]]
+
+
+def _as_they_lie(rows: Sequence[Atom]) -> list[int]:
+    """Return the order of rows, from the outermost; any will do, so it is that of the map."""
+    order = list(range(len(rows)))
+    if all(atom.axis == ROWS for atom in rows):
+        order.sort(key=lambda i: -rows[i].stride)
+    return order
+
+
+def _result_dims(piece: Piece, pairs: Pairs, n: int) -> list[Dim]:
     """Return dimensions of the result: (heads, n) are its channels, (shared, m) its rows."""
-    strides = {"head": n, "shared": m}
+    rows = _rows(piece, [pair for dim in pairs for pair in dim])
+    strides, stride = [0] * len(rows), 1
+    for i in reversed(_as_they_lie(rows)):
+        strides[i] = stride
+        stride *= rows[i].size
+    made = iter(Atom(row.size, ROWS, step) for row, step in zip(rows, strides, strict=True))
+    channels = n * prod(one.size for d in pairs for one, two in d if _kind(one, two) == "head")
     dims: list[Dim] = []
-    for pair in reversed(pairs):
+    for dim in pairs:
         atoms = []
-        for one, two in reversed(pair):
+        for one, two in dim:
             kind = _kind(one, two)
-            if kind == "image":
-                atoms.append(Atom(one.size, BATCH, 1))
-                continue
-            axis = CHANNELS if kind == "head" else ROWS
-            atoms.append(Atom(one.size, axis, strides[kind]))
-            strides[kind] *= one.size
-        dims.append(merged(atoms[::-1]))
-    return [*reversed(dims), run(m, ROWS), run(n, CHANNELS)]
+            if kind == "head":
+                channels //= one.size
+                atoms.append(Atom(one.size, CHANNELS, channels))
+            else:
+                atoms.append(Atom(one.size, BATCH, 1) if kind == "image" else next(made))
+        dims.append(merged(atoms))
+    return [*dims, merged(list(made)), run(n, CHANNELS)]
 
 
 HANDLERS: Final[dict[str, Handler]] = {"matmul": _lower_matmul, "attention": lower_attention}

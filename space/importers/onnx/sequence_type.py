@@ -15,16 +15,21 @@ Translator = Callable[[Call, Items], Value | Items]
 
 def _split(call: Call, _: Items) -> Items:
     value = call.x(0)
-    if value.constant:
-        raise OnnxError("what it splits is a constant")
+    if value.constant and not value.learned:
+        raise OnnxError("what it splits is a constant that is not learned")
     axis = call.axis(0)
     sizes = _sizes(call, value.shape[axis])
+    kept = call.has(1) or call.number("keepdims", 1)
+    before, after = value.shape[:axis], value.shape[axis + 1 :]
+    if value.constant:
+        # parts of one learned tensor, as attention has its three matrices in one
+        sides = [(size,) if kept else () for size in sizes]
+        return tuple(call.part(value, (*before, *side, *after)) for side in sides)
     ends = accumulate(sizes)
     pieces = [cut(call, value, axis, n - size, n) for n, size in zip(ends, sizes, strict=True)]
-    if call.has(1) or call.number("keepdims", 1):
+    if kept:
         return tuple(pieces)
-    shape = (*value.shape[:axis], *value.shape[axis + 1 :])
-    return tuple(reshaped(call, piece, shape) for piece in pieces)
+    return tuple(reshaped(call, piece, (*before, *after)) for piece in pieces)
 
 
 def _sizes(call: Call, length: int) -> Sequence[int]:

@@ -11,11 +11,12 @@ are computed for all pairs of its tokens, though the causal mask drops nearly ha
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
-from archloom.space.workload import Network, mul, rotary
+from archloom.space.workload import Network
 
+from .experts import Experts, routed
 from .transformer import Heads, SequenceBuilder, check_option
 
 
@@ -30,6 +31,8 @@ class Decoder:
         heads: of keys and values, and how many queries share them.
         vocabulary: tokens.
         tied: the output layer uses the table of embeddings.
+        window: tokens that a token sees, itself among them; 0 for all before it.
+        experts: perceptrons of which each token gets some; None for one that all get.
     """
 
     layers: int
@@ -38,6 +41,8 @@ class Decoder:
     heads: Heads
     vocabulary: int
     tied: bool = False
+    window: int = 0
+    experts: Experts | None = None
 
 
 #: Grattafiori et al., arXiv:2407.21783, Table 3; Llama 3.2 and the vocabulary: published models
@@ -45,31 +50,90 @@ MODELS: Final[Mapping[str, Decoder]] = {
     "llama3_8b": Decoder(32, 4096, 14_336, Heads(8, 128, sharing=4), 128_256),
     "llama3_70b": Decoder(80, 8192, 28_672, Heads(8, 128, sharing=8), 128_256),
     "llama32_1b": Decoder(16, 2048, 8192, Heads(8, 64, sharing=4), 128_256, tied=True),
+    # Jiang et al., arXiv:2310.06825, Table 1
+    "mistral_7b": Decoder(32, 4096, 14_336, Heads(8, 128, sharing=4), 32_000, window=4096),
+    # Jiang et al., arXiv:2401.04088, Table 1; no window: the context is 32,768 tokens, dense
+    "mixtral_8x7b": Decoder(
+        32, 4096, 14_336, Heads(8, 128, sharing=4), 32_000, experts=Experts(8, 2, 14_336)
+    ),
 }
 #: what people call them
 TITLES: Final[Mapping[str, str]] = {
     "llama3_8b": "Llama 3 8B (Grattafiori et al., 2024)",
     "llama3_70b": "Llama 3 70B (Grattafiori et al., 2024)",
     "llama32_1b": "Llama 3.2 1B (Meta, 2024)",
+    "mistral_7b": "Mistral 7B (Jiang et al., 2023)",
 }
 
 
 def llama_prefill(
-    model: str, /, *, sequence_length: int = 512, all_logits: bool = False
+    model: str, /, *, sequence_length: int = 512, cached: int = 0, all_logits: bool = False
 ) -> Network:
-    """Return the pass over a prompt.
+    """Return the pass over a prompt, or over a chunk of one.
+
+    Of a model with a window, a chunk is at most one window long. Its tokens are scored with each
+    other and with the cached ones that the first of them sees: as published (Jiang et al.,
+    arXiv:2310.06825, section 2), with what the masks drop computed.
 
     Args:
         model: one of :data:`MODELS`.
         sequence_length: tokens of the prompt (the default is ours, as that of a decoded token).
+        cached: tokens before it, whose keys and values are in the cache.
         all_logits: make logits for every token, not for the last one alone.
 
     Raises:
-        ValueError: an empty prompt.
+        ValueError: an empty prompt, or one longer than the window.
     """
-    name = f"{model}_prefill"
-    check_option(name, "sequence_length", sequence_length)
-    return prefill(name, MODELS[model], sequence_length, all_logits=all_logits)
+    return _chunk(f"{model}_prefill", MODELS[model], sequence_length, cached, all_logits)
+
+
+def mixtral_prefill(
+    *,
+    sequence_length: int = 512,
+    cached: int = 0,
+    all_logits: bool = False,
+    active_experts: int = 8,
+) -> Network:
+    """Return the pass of Mixtral 8x7B over a prompt, or over a chunk of one.
+
+    Args:
+        sequence_length: tokens of the prompt.
+        cached: tokens before it, whose keys and values are in the cache.
+        all_logits: make logits for every token, not for the last one alone.
+        active_experts: over how many experts of each layer the tokens are spread, evenly.
+
+    Raises:
+        ValueError: an empty prompt, or no such number of experts.
+    """
+    name = "mixtral_8x7b_prefill"
+    sizes = _with_active(name, active_experts)
+    return _chunk(name, sizes, sequence_length, cached, all_logits)
+
+
+def mixtral_decode(*, sequence_length: int = 2048) -> Network:
+    """Return the pass of Mixtral 8x7B that makes one token, with two experts in each layer.
+
+    Args:
+        sequence_length: tokens that attention sees: those in the cache and the new one.
+
+    Raises:
+        ValueError: not even the new token.
+    """
+    return llama_decode("mixtral_8x7b", sequence_length=sequence_length)
+
+
+def _with_active(name: str, active: int) -> Decoder:
+    sizes = MODELS["mixtral_8x7b"]
+    assert sizes.experts
+    least, most = sizes.experts.chosen, sizes.experts.count
+    check_option(name, "active_experts", active, least=least, most=most)
+    return replace(sizes, experts=replace(sizes.experts, active=active))
+
+
+def _chunk(name: str, sizes: Decoder, length: int, cached: int, all_logits: bool) -> Network:
+    check_option(name, "sequence_length", length, most=sizes.window or None)
+    check_option(name, "cached", cached, least=0)
+    return _pass(name, sizes, length, cached, logits=length if all_logits else 1)
 
 
 def llama_decode(model: str, /, *, sequence_length: int = 2048) -> Network:
@@ -77,7 +141,8 @@ def llama_decode(model: str, /, *, sequence_length: int = 2048) -> Network:
 
     Args:
         model: one of :data:`MODELS`.
-        sequence_length: tokens that attention sees: those in the cache and the new one.
+        sequence_length: tokens that attention sees: those in the cache and the new one. Of a
+            model with a window, tokens before it are neither kept nor read.
 
     Raises:
         ValueError: not even the new token.
@@ -100,6 +165,9 @@ def decode(name: str, sizes: Decoder, length: int) -> Network:
 def _pass(name: str, sizes: Decoder, tokens: int, cached: int, logits: int) -> Network:
     """``tokens`` new ones after ``cached`` old ones; ``logits`` of all or of the last."""
     net = SequenceBuilder()
+    if sizes.window:
+        # the first of the new tokens sees itself and so many before it
+        cached = min(cached, sizes.window - 1)
     # a tied table counts once, with the output layer
     entries = 0 if sizes.tied else sizes.vocabulary
     x = net.input("tokens", sizes.features, tokens, entries=entries)
@@ -117,9 +185,9 @@ def _attention(net: SequenceBuilder, name: str, source: str, sizes: Decoder, cac
     width = heads.count * heads.features
     x = net.rms_norm(f"{name}.norm1", source)
     query = net.linear(f"{name}.query", x, width * heads.sharing, bias=False)
-    query = _turn(net, f"{name}.turned_query", query)
+    query = net.rotary(f"{name}.turned_query", query)
     key = net.linear(f"{name}.key", x, width, bias=False)
-    key = _turn(net, f"{name}.turned_key", key)
+    key = net.rotary(f"{name}.turned_key", key)
     value = net.linear(f"{name}.value", x, width, bias=False)
     net.leave(key, value)
     old_keys, old_values = (
@@ -132,18 +200,8 @@ def _attention(net: SequenceBuilder, name: str, source: str, sizes: Decoder, cac
     return net.sum(f"{name}.add1", x, source)
 
 
-def _turn(net: SequenceBuilder, name: str, source: str) -> str:
-    """Rotate each pair of features by an angle that grows with the position."""
-    features, positions, _ = net.shape(source)
-    return net.append(rotary(name, features, positions), source)
-
-
 def _perceptron(net: SequenceBuilder, name: str, source: str, sizes: Decoder) -> str:
-    """A product of two layers, one of them through a SiLU, and a layer after it."""
+    """A gated perceptron, or some of several, with a norm before and a shortcut."""
     x = net.rms_norm(f"{name}.norm2", source)
-    gate = net.linear(f"{name}.gate", x, sizes.hidden, bias=False, activation="silu")
-    up = net.linear(f"{name}.up", x, sizes.hidden, bias=False)
-    _, positions, _ = net.shape(up)
-    x = net.append(mul(f"{name}.gated", sizes.hidden, (positions, 1)), gate, up)
-    x = net.linear(f"{name}.down", x, sizes.features, bias=False)
+    x = routed(net, name, x, sizes.experts) if sizes.experts else net.gated(name, x, sizes.hidden)
     return net.sum(f"{name}.add2", x, source)

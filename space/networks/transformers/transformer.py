@@ -6,6 +6,7 @@ is no layer.
 """
 
 from dataclasses import dataclass, replace
+from math import prod
 
 from archloom.space.workload import (
     INPUT,
@@ -18,10 +19,13 @@ from archloom.space.workload import (
     Slice,
     Source,
     add,
+    copy,
     layer_norm,
     linear,
     matmul,
+    mul,
     rms_norm,
+    rotary,
     softmax,
 )
 
@@ -68,11 +72,16 @@ class SequenceBuilder(Builder):
             layer = replace(layer, extra_params=layer.extra_params + values)
         return super().append(layer, *sources)
 
-    def input(self, name: str, features: int, positions: int, *, entries: int = 0) -> str:
-        """Return an input, whose positions are taken from a learned table of ``entries``."""
+    def input(
+        self, name: str, features: int, positions: int, *, entries: int = 0, values: int = 0
+    ) -> str:
+        """Return an input, whose positions are taken from a learned table of ``entries``.
+
+        ``values`` are learned values of what made it, outside of the network.
+        """
         source = f"{INPUT}:{name}"
         self._shapes[source] = (features, positions, 1)
-        self._learned[source] = features * entries
+        self._learned[source] = features * entries + values
         return source
 
     def leave(self, *names: str) -> None:
@@ -103,15 +112,41 @@ class SequenceBuilder(Builder):
         layer = linear(name, before, features, positions, bias=bias, activation=activation)
         return self._read_beside(layer, source)
 
-    def layer_norm(self, name: str, source: str) -> str:
+    def layer_norm(self, name: str, source: Piece) -> str:
         """Add a layer norm over the features of every position."""
         features, positions, _ = self.shape(source)
         return self.append(layer_norm(name, features, positions), source)
 
-    def rms_norm(self, name: str, source: str) -> str:
+    def rms_norm(self, name: str, source: Piece) -> str:
         """Add a root-mean-square norm over the features of every position."""
         features, positions, _ = self.shape(source)
         return self.append(rms_norm(name, features, positions), source)
+
+    def rotary(self, name: str, source: Piece) -> str:
+        """Add a rotation of each pair of features by an angle that grows with the position."""
+        features, positions, _ = self.shape(source)
+        return self.append(rotary(name, features, positions), source)
+
+    def beside(self, name: str, *sources: Piece) -> str:
+        """Add a copy of maps of as many positions, with their features side by side."""
+        return self.spread(name, sum(map(self.channels, sources)), *sources)
+
+    def spread(self, name: str, features: int, *sources: Piece) -> str:
+        """Add a copy of maps of as many positions to so many features, some repeated."""
+        shapes = [self.shape(source) for source in sources]
+        layer = copy(name, (features, *shapes[0][1:]), list(map(prod, shapes)))
+        return self.append(layer, *sources)
+
+    def gated(self, name: str, source: str, hidden: int) -> str:
+        """Add a product of two layers, one of them through a SiLU, and a layer after it.
+
+        Without biases (Shazeer, arXiv:2002.05202).
+        """
+        features, positions, _ = self.shape(source)
+        gate = self.linear(f"{name}.gate", source, hidden, bias=False, activation="silu")
+        up = self.linear(f"{name}.up", source, hidden, bias=False)
+        x = self.append(mul(f"{name}.gated", hidden, (positions, 1)), gate, up)
+        return self.linear(f"{name}.down", x, features, bias=False)
 
     def sum(self, name: str, *sources: str, broadcast: bool = False) -> str:
         """Add a sum of maps; with ``broadcast`` of a map and one value for each feature."""
@@ -138,6 +173,24 @@ class SequenceBuilder(Builder):
         context = self.append(layer, shares, *values)
         features = heads.count * heads.sharing * heads.features
         return self.read_as(context, features, m // heads.sharing)
+
+    def cached_attention(
+        self, name: str, heads: Heads, source: Source, cached: int = 0, *, key_bias: bool = True
+    ) -> str:
+        """Add projections of one map, and its attention to itself and to ``cached`` old rows.
+
+        New keys and values are ``NAME.key`` and ``NAME.value``, which may leave for the cache.
+        """
+        features = heads.count * heads.features
+        query = self.linear(f"{name}.query", source, features)
+        key = self.linear(f"{name}.key", source, features, bias=key_bias)
+        value = self.linear(f"{name}.value", source, features)
+        old_keys, old_values = (
+            (self.input(f"{name}.{part}", features, cached),) if cached else ()
+            for part in ("keys", "values")
+        )
+        scores = self.scores(f"{name}.scores", heads, query, *old_keys, key)
+        return self.weigh(name, heads, scores, *old_values, value)
 
     def _length(self, heads: Heads, pieces: tuple[Piece, ...]) -> tuple[int, tuple[int, ...]]:
         """Positions of keys or values, and the words of each piece if there are several."""

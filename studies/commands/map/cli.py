@@ -33,6 +33,14 @@ def map_(
         ),
     ] = None,
     search: Annotated[str, Option("--search", help="Its name; an unknown one lists all.")] = "auto",
+    factors: Annotated[
+        str,
+        Option(
+            "--factors",
+            help="imperfect: tiles of any size, cut at the layer's edges, beside the best exact "
+            "ones; or exact: factors multiply to the layer's bounds.",
+        ),
+    ] = "imperfect",
     bypass: Annotated[
         str,
         Option(
@@ -76,6 +84,6 @@ def map_(
     from .command import Output, effort_of, map_cases
 
     sought = Sought(objective, bypass, constraints_of(constraints, dataflow, both_axes))
-    effort = effort_of(search, seconds, evaluations, seed)
+    effort = effort_of(search, seconds, evaluations, seed, factors)
     output = Output(as_json, plot, front)
     raise Exit(map_cases(cases, case, sought, effort, output, new_console()))

@@ -27,6 +27,9 @@ from .tables import MapProgress, Solved, case_json, print_solved
 if TYPE_CHECKING:
     from rich.console import Console
 
+#: how factors may cover the bounds of a layer
+FACTORS = ("imperfect", "exact")
+
 #: seconds for a case, if nobody says anything
 DEFAULT_SECONDS = 10.0
 
@@ -57,19 +60,21 @@ class Output:
 
 
 def effort_of(
-    search: str, seconds: float | None, evaluations: int | None, seed: int
+    search: str, seconds: float | None, evaluations: int | None, seed: int, factors: str
 ) -> MappingEffort:
     """Return the effort that options ask for.
 
     Raises:
-        UserError: an unknown search, or a budget that is none.
+        UserError: an unknown search or kind of factors, or a budget that is none.
     """
     known(search, "--search", list(MAPPING_SEARCHES))
+    known(factors, "--factors", FACTORS)
     if seconds is not None and not seconds > 0:
         raise UserError(f"--budget-seconds must be above 0, got {seconds:g}")
     if seconds is None:
         seconds = DEFAULT_SECONDS if evaluations is None else float("inf")
-    return MappingEffort(search, seconds, UNLIMITED if evaluations is None else evaluations, seed)
+    most = UNLIMITED if evaluations is None else evaluations
+    return MappingEffort(search, seconds, most, seed, factors)
 
 
 def map_cases(

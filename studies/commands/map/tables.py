@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 #: a task and what came of it
 Solved = tuple[Task, Solution]
 
-_TEXTS = ("layer", "architecture", "case", "gap")
+#: what ``--json`` says of exact factors beside imperfect ones
+_OF_EXACT = ("best", "mapping", "lower_bound", "proven_optimal", "gap_percent")
+
+_TEXTS = ("layer", "architecture", "case", "gap", "exact factors")
 
 
 def case_json(task: Task, solution: Solution) -> dict[str, Any]:
@@ -47,6 +50,9 @@ def case_json(task: Task, solution: Solution) -> dict[str, Any]:
     found["gap_percent"] = None if solution.gap_percent == inf else solution.gap_percent
     if solution.infeasible is not None:
         found["infeasible"] = solution.infeasible.to_dict()
+    if solution.exact is not None:
+        again = case_json(task, solution.exact)
+        found["exact"] = {key: again[key] for key in _OF_EXACT}
     return found
 
 
@@ -77,9 +83,10 @@ def print_solved(solved: Sequence[Solved], objective: str, console: "Console") -
 def _table(rows: Sequence[Sequence[Solved]], objective: str) -> "Table":
     columns = ["layer", "architecture", "case", "EDP (pJ x cycles)", "energy (pJ)", "cycles"]
     names = {"edp": "EDP", "energy": "energy", "latency": "latency"}
+    both = any(row[0][1].exact is not None for row in rows)
     table = new_table(
         f"Mappings of least {names[objective]}",
-        [*columns, "gap", "evaluations", "CPU-s"],
+        [*columns, "gap", *(["exact factors"] if both else []), "evaluations", "CPU-s"],
         _TEXTS,
     )
     for row in rows:
@@ -92,10 +99,21 @@ def _table(rows: Sequence[Sequence[Solved]], objective: str) -> "Table":
             _number(solution.energy_pj),
             f"{solution.cycles:,.0f}",
             gap_text(None if solution.gap_percent == inf else solution.gap_percent),
+            *([_exact_text(solution)] if both else []),
             f"{solution.evaluations:,}",
             f"{solution.cpu_s:.3f}",
         )
     return table
+
+
+def _exact_text(solution: Solution) -> str:
+    """Return how much worse the best mapping with exact factors is, and whether it is proven."""
+    exact = solution.exact
+    if exact is None:
+        return ""
+    ratio = exact.objective / solution.objective if solution.objective > 0 else 1.0
+    worse = "the same" if exact.mapping == solution.mapping else f"x{ratio:.4g}"
+    return f"{worse}, {gap_text(None if exact.gap_percent == inf else exact.gap_percent)}"
 
 
 def _ids(row: Sequence[Solved]) -> str:

@@ -23,7 +23,7 @@ DEFAULT_PLANNER: Final = "joint"
 
 SCHEDULE_EXAMPLES: Final = (
     "Example: archloom schedule resnet18 --hardware eyeriss; "
-    "archloom schedule unet --hardware edge_tpu --evaluations 500 --plot groups.html; "
+    "archloom schedule unet --hardware edgetpu --evaluations 500 --plot groups.html; "
     "archloom schedule net.onnx --hardware my.yaml --set pe_x=16 --fusion none --json"
 )
 
@@ -31,7 +31,7 @@ SCHEDULE_EXAMPLES: Final = (
 def schedule(
     source: Annotated[
         str,
-        Argument(metavar="NETWORK", help="As for archloom networks: a name, an ONNX file, a JSON."),
+        Argument(metavar="NETWORK", help="As for archloom networks: a name, or a file."),
     ],
     hardware: Annotated[
         str,
@@ -66,6 +66,14 @@ def schedule(
         str, Option("--mapping", metavar="SEARCH", help="An unknown one lists all.")
     ] = "auto",
     mapping_evaluations: MappingEvaluations = None,
+    factors: Annotated[
+        str,
+        Option(
+            "--factors",
+            help="imperfect: tiles of any size, cut at the edges of layers; padded: the whole "
+            "nest runs; or exact: factors multiply to the bounds of layers.",
+        ),
+    ] = "imperfect",
     seed: Seed = 0,
     batch: Annotated[
         int | None,
@@ -109,7 +117,7 @@ def schedule(
         raise UserError("--plan and --fusion exclude each other; say one of them")
     output = Output(as_json, plot, memory)
     planner = fusion or DEFAULT_PLANNER
-    effort = effort_of(planner, evaluations, mapping, mapping_evaluations, seed)
+    effort = effort_of(planner, evaluations, mapping, mapping_evaluations, seed, factors)
     found = find_hardware(hardware, settings or [], technology, word_bits).hardware
     network = network_of(source, network_settings or [], batch, found)
     if plan is not None:

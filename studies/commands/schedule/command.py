@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from archloom.search import FUSION_SEARCHES, MAPPING_SEARCHES
+from archloom.search.mapping import FACTORS
 from archloom.search.software import SoftwareSettings
 from archloom.space import Infeasible
 from archloom.space.hardware import Hardware, pass_batch
@@ -52,20 +53,24 @@ class Output:
 
 
 def effort_of(
-    fusion: str, evaluations: int, mapping: str, mapping_evaluations: int | None, seed: int
+    fusion: str,
+    evaluations: int,
+    mapping: str,
+    mapping_evaluations: int | None,
+    seed: int,
+    factors: str = "imperfect",
 ) -> FusionEffort:
     """Return the effort that options ask for.
 
     Raises:
-        UserError: an unknown planner or mapping search.
+        UserError: an unknown planner, mapping search or kind of factors.
     """
     known(FUSION_SEARCHES.today(fusion), "--fusion", list(FUSION_SEARCHES))
     known(mapping, "--mapping", list(MAPPING_SEARCHES))
-    settings = SoftwareSettings(fusion=fusion, mapping=mapping)
+    known(factors, "--factors", FACTORS)
+    settings = SoftwareSettings(fusion=fusion, mapping=mapping, factors=factors)
     if mapping_evaluations is not None:
-        settings = SoftwareSettings(
-            fusion=fusion, mapping=mapping, mapping_evaluations=mapping_evaluations
-        )
+        settings = replace(settings, mapping_evaluations=mapping_evaluations)
     return FusionEffort(settings, evaluations, seed)
 
 

@@ -38,6 +38,18 @@ class Executor(ABC):
         """Stop the workers; tasks under way are given up."""
 
     @abstractmethod
+    def get_ready(self) -> None:
+        """Do some of what comes before the first task, while tasks are still thought of.
+
+        Raises:
+            TroubleError: no work can be done.
+        """
+
+    @abstractmethod
+    def let_go(self) -> None:
+        """Stop the workers where no task is left; another task would start them again."""
+
+    @abstractmethod
     def submit(self, key: Key, task: TrialTask, started: Started = nothing) -> None:
         """Have a task done, before those whose keys are greater.
 
@@ -101,6 +113,12 @@ class InlineExecutor(Executor):
 
     def __exit__(self, *_: object) -> None:
         self._waiting.clear()
+
+    def get_ready(self) -> None:
+        """Do nothing."""
+
+    def let_go(self) -> None:
+        """Do nothing."""
 
     def submit(self, key: Key, task: TrialTask, started: Started = nothing) -> None:
         """Have a task done."""

@@ -52,10 +52,10 @@ class RayExecutor(Executor):
 
     ``check`` is called between waits. If it raises :class:`Stopped`, no task begins any more; those
     under way are waited for, and then it is raised again. ``stages`` hears that workers start,
-    which they do with the first task. Before that, ``before`` is called here, where the workers are
-    to be; or on each node of a cluster ``prepare``, with the number of its cores. If Ray takes more
-    than ``start_s`` to start, or here its first worker does, this process ends, see
-    :func:`.cluster.connect`.
+    which they do with the first task; Ray may start before. Before the workers do, ``before`` is
+    called here, where they are to be; or on each node of a cluster ``prepare``, with the number of
+    its cores. If Ray takes more than ``start_s`` to start, or here its first worker does, this
+    process ends, see :func:`.cluster.connect`.
 
     Raises:
         TroubleError: on entering, if nothing answers at the address; later, if workers cannot
@@ -85,6 +85,7 @@ class RayExecutor(Executor):
         self._address = address
         self._start_s = start_s
         self._crew: Crew | None = None
+        self._connected = False
         self._placement = Placement()
         # what is asked of workers
         self._asked: dict[Any, tuple[int, Key]] = {}
@@ -98,22 +99,39 @@ class RayExecutor(Executor):
             check_reachable(self._address)
         return self
 
-    def _start(self) -> Crew:
-        """Start Ray, which takes seconds, when there is work: designs are proposed before."""
-        here = self._address is None
-        if here:
-            self._before()
-        cores = self._count or len(os.sched_getaffinity(0))
+    def get_ready(self) -> None:
+        """Start Ray here, which takes seconds and little work of this process."""
+        if self._address is None:
+            self._connect()
+
+    def _connect(self) -> None:
+        if self._connected:
+            return
+        here, cores = self._address is None, self._cores
         self._stages.begin(f"starting Ray with {cores} workers" if here else "joining the cluster")
+        # from here on there may be processes to end
+        self._connected = True
         try:
             connect(self._address, cores, self._start_s)
         finally:
             self._stages.end()
+        tell("ray_started", address=self._address or "local")
+
+    @property
+    def _cores(self) -> int:
+        """Workers here, where nobody said how many."""
+        return self._count or len(os.sched_getaffinity(0))
+
+    def _start(self) -> Crew:
+        """Start the workers, when there is work: designs are proposed before."""
+        here = self._address is None
+        if here:
+            self._before()
+        self._connect()
         import ray
 
-        tell("ray_started", address=self._address or "local")
         nodes = None if here else Nodes(self._prepare)
-        count = cores if here else self._count
+        count = self._cores if here else self._count
         limits = self._context.limits
         held_to = ProcessLimits(limits.cpu_s, limits.memory_mb, limits.stall_s)
         # workers pass it on to their processes as it is
@@ -122,11 +140,15 @@ class RayExecutor(Executor):
         return Crew(shared, held_to, count, nodes, self._stages, self._check, self._start_s)
 
     def __exit__(self, *_: object) -> None:
-        if self._crew is None:
+        self.let_go()
+
+    def let_go(self) -> None:
+        """End Ray, or leave the cluster."""
+        if not self._connected:
             return
         import ray
 
-        self._crew = None
+        self._crew, self._connected = None, False
         for content in (self._asked, self._tasks, self._waiting):
             content.clear()
         ray.shutdown()

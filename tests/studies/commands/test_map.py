@@ -1,6 +1,7 @@
 """``archloom map``: what it finds, that it can be read back, and what it refuses."""
 
 import json
+import re
 from signal import SIGINT, raise_signal
 
 import pytest
@@ -43,15 +44,19 @@ def without(record, *keys):
     return {key: value for key, value in copy_of(record).items() if key not in keys}
 
 
+#: what most tests say, of what the exact search proves; by default factors are of any size
+EXACT = ("--factors", "exact")
+
+
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
     """Write records to a file, and return exit code, output and messages of the command."""
 
-    def call(records, *options: str, raw: bytes | None = None) -> tuple[int, str, str]:
+    def call(records, *options: str, raw: bytes | None = None, say=EXACT) -> tuple[int, str, str]:
         path = tmp_path / "cases.jsonl"
         lines = [r if isinstance(r, str) else json.dumps(r) for r in records]
         path.write_bytes(raw if raw is not None else "\n".join(lines).encode())
-        monkeypatch.setattr("sys.argv", ["archloom", "map", str(path), *options])
+        monkeypatch.setattr("sys.argv", ["archloom", "map", str(path), *say, *options])
         with pytest.raises(SystemExit) as stop:
             main()
         out, err = capsys.readouterr()
@@ -64,8 +69,9 @@ def run(tmp_path, monkeypatch, capsys):
 def found(run):
     """Return what ``--json`` prints for records, without a limit of time."""
 
-    def call(records, *options: str):
-        code, out, err = run(records, "--json", "--evaluations", "100000000", *options)
+    def call(records, *options: str, say=EXACT):
+        effort = ("--json", "--evaluations", "100000000")
+        code, out, err = run(records, *effort, *options, say=say)
         assert (code, err) == (0, "")
         return [json.loads(line) for line in out.splitlines()]
 
@@ -368,3 +374,27 @@ def test_what_is_compiled_is_noticed():
     with compiling() as took:
         twice(4)
     assert took == []
+
+
+def awkward(**bounds: int):
+    """The case of a 3x3 convolution with other bounds, without a mapping and results."""
+    record = without(CONV, "mapping", "result")
+    record["problem"]["dims"].update(bounds)
+    return record
+
+
+def test_bounds_that_do_not_divide_are_mapped_without_loss_unless_said(found):
+    prime = awkward(K=61, C=67, P=53, Q=53)
+    (exact,), (any_factors,) = found([prime]), found([prime], say=())
+    assert "exact" not in exact
+    assert any_factors["exact"] == {key: exact[key] for key in any_factors["exact"]}
+    assert any_factors["best"]["edp"] < exact["best"]["edp"] / 2
+    assert any_factors["lower_bound"] <= any_factors["best"]["edp"]
+    # as many multiply-accumulates as there are at least, on 256 of them
+    assert any_factors["best"]["cycles"] >= 61 * 67 * 53 * 53 * 9 / 256
+
+
+def test_a_table_says_what_exact_factors_give(run):
+    out = run([awkward(K=61, C=67, P=53, Q=53)], "--evaluations", "100000", say=())[1]
+    assert "exact factors" in out
+    assert re.search(r"x\d+\.\d+, proven", out)

@@ -103,6 +103,15 @@ def test_every_planner_has_a_price_not_above_layer_by_layer(planner: str) -> Non
     assert bound is None or bound <= found["edp"] * (1 + 1e-9)
 
 
+def test_factors_are_of_any_size_unless_said() -> None:
+    def edp(*options: str) -> float:
+        options = ("--fusion", "none", "--mapping-evaluations", "20000", *options)
+        found = json.loads(shown("tiny_mlp", "--hardware", "eyeriss", "--json", *options))
+        return float(found["edp"])
+
+    assert edp() == edp("--factors", "imperfect") < edp("--factors", "exact")
+
+
 def test_the_same_seed_gives_the_same_plan() -> None:
     def plan() -> object:
         record = json.loads(shown("tiny_cnn", "--hardware", "eyeriss", "--json", *QUICK))

@@ -105,7 +105,8 @@ def test_every_layer_is_shown_once_and_mapped_if_it_uses_macs(trial: tuple[Any, 
 def test_mappings_cover_the_operations_of_their_layer(trial: tuple[Any, Any]) -> None:
     for layer in (layer for net in trial[1]["networks"] for layer in net["layers"]):
         covered = sum(m["tiles"] * prod(m["covers"].values()) for m in layer["mappings"])
-        assert covered == (layer["operations"] if layer["mappings"] else 0)
+        # factors of any size cover a layer or more, of which only the layer runs
+        assert covered >= layer["operations"] if layer["mappings"] else covered == 0
 
 
 def test_the_text_names_levels_layers_groups_and_their_traffic(trial: tuple[Any, Any]) -> None:

@@ -108,7 +108,7 @@ ERRORS: list[tuple[str, str, str]] = [
     (
         "{file: mine.json, dimensions: {b: 1}}",
         ".dimensions",
-        "are for ONNX files alone; 'mine",
+        "are for ONNX files and files of einsums; 'mine",
     ),
     ("{file: m.onnx, dimensions: {b: 0}}", ".dimensions.b", "0 must be a whole number, at least 1"),
     ("{file: m.onnx, dimensions: 4}", ".dimensions", "4 must be a mapping of names to sizes"),
@@ -116,7 +116,7 @@ ERRORS: list[tuple[str, str, str]] = [
     ("{file: 3}", ".file", "3 must be the path of an ONNX file (.onnx)"),
     ("mien.json", "", "/mien.json; did you mean mine.json"),
     ("nosuch/mine.json", "", "/nosuch/mine.json; "),
-    ("notes.txt", "", "/notes.txt must be an ONNX file (.onnx), a network's JSON (.json), a dir"),
+    ("notes.txt", "", "/notes.txt must be an ONNX file (.onnx), a network's JSON (.json), a file"),
     ("{file: notes.txt}", "", "/notes.txt must be an ONNX file (.onnx), a network's JSON (.json)"),
     ("broken.json", "", "/broken.json: layers[0].name is missing"),
     ("empty/", "", "/empty: holds no layers: no .yaml file with a problem"),

@@ -144,3 +144,44 @@ def test_no_more_rounds_are_open_than_trials_have_ended() -> None:
 def test_a_width_below_one_is_refused() -> None:
     with pytest.raises(ValueError, match="the width is 0, must be at least 1"):
         LogicalOrder(0)
+
+
+class Noting(InlineExecutor):
+    """Stands for one whose workers are apart; notes how many trials had ended when they were to
+    come and to go."""
+
+    apart = True
+
+    def __init__(self, context: TaskContext, folder: Path) -> None:
+        super().__init__(context)
+        self._trials = folder / TRIALS
+        self.came: list[int] = []
+        self.went: list[int] = []
+
+    def _ended(self) -> int:
+        return len(self._trials.read_bytes().splitlines()) if self._trials.exists() else 0
+
+    def get_ready(self) -> None:
+        self.came.append(self._ended())
+
+    def let_go(self) -> None:
+        assert not self._waiting, "no work is left"
+        self.went.append(self._ended())
+
+
+@pytest.mark.parametrize("validation", ["", "validation: [tiny_mlp]\n"])
+def test_workers_come_while_designs_are_proposed_and_go_before_the_last_proof(
+    tmp_path: Path, validation: str
+) -> None:
+    config, folder = tiny_config(tmp_path, MODEL + validation), tmp_path / "run"
+    study = prepare(config, config.space)
+    with (
+        Store.create(folder, header_of(config)) as store,
+        Noting(study.context, folder) as executor,
+    ):
+        run_study(study, store, executor, Unwatched())
+    assert executor.came[0] == 0
+    # held-out networks are work as well
+    assert executor.went == ([] if validation else [20])
+    run_here(config, tmp_path / "alone")
+    assert files(folder) == files(tmp_path / "alone")

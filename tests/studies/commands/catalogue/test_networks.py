@@ -168,7 +168,7 @@ def test_a_file_is_a_network_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     )
     assert "tiny_cnn: batch 3, words of 16 bits" in shown("mine.json")
     assert "did you mean mine.json" in said("main.json")
-    assert "mine.json: --set: dimensions are for ONNX files alone" in said(
+    assert "mine.json: --set: dimensions are for ONNX files and files of einsums" in said(
         "mine.json", "--set", "a=2"
     )
     (tmp_path / "damaged.json").write_text("{")

@@ -1,0 +1,15 @@
+"""Mappings whose edge tiles are cut: factors of any size (Ruby, Horeni et al., ISPASS 2022).
+
+Read ``search.py``: it begins at the best mapping with exact factors. ``mesh_steps.py`` has the
+fewest steps on a mesh, a bound and where to look; ``enumeration.py`` prices all mappings of a small
+problem, which is a proof, one after another (``trial.py``).
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .search import best_imperfect as best_imperfect
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

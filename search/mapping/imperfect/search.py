@@ -1,0 +1,185 @@
+"""The best mapping of a problem, factors of any size, from what is known of exact factors.
+
+Exact factors are a part of what is searched here, so nothing gets worse. Beside them nests are
+searched that cover bounds that suit the meshes; a small problem is enumerated. What runs beyond the
+bounds is cut, whatever found the mapping. Nothing is drawn at random but by searches of nests: as a
+proof, what a problem gives is no matter of the trial that asks.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import exp, inf, log, prod
+from typing import Final
+
+import numpy as np
+
+from archloom.evaluators.bounds import ROUNDING, problem_bound
+from archloom.evaluators.loopnest import (
+    NO_FILL,
+    LayerCost,
+    MappingProblem,
+    mapped_cost,
+    padded_bounds,
+)
+from archloom.evaluators.loopnest.imperfect import imperfect_room
+from archloom.space.mapping import Mapping
+
+from ..objectives import SCORE_ROUNDING, ln_score
+from ..protocol import AnyMappingSearch
+from .enumeration import Floor, enumerate_all
+from .mesh_steps import least_steps, meshes_of
+from .trial import Trial
+
+#: gap (ln) from which on more is tried than one padded nest
+WORTH_IT: Final = 0.01
+
+#: nests of few steps that are searched
+COVERS: Final = 2
+
+#: multiply-accumulates of problems that are enumerated, and mappings priced at most, as a share of
+#: all evaluations
+SMALL: Final = 2**14
+SHARE: Final = 10
+
+
+@dataclass(frozen=True)
+class Imperfect:
+    """The best mapping found.
+
+    Attributes:
+        cost: of it, with the gap to a bound that holds for factors of any size; 0 if proven.
+        settled: whether more evaluations would bring nothing.
+    """
+
+    cost: LayerCost
+    settled: bool
+
+
+class _Known:
+    """The best so far, and a score that no mapping is below."""
+
+    def __init__(self, problem: MappingProblem, cost: LayerCost) -> None:
+        self.problem = problem
+        bound, setup = problem_bound(problem), problem.setup
+        self.weights: tuple[float, float] = (float(setup.weights[0]), float(setup.weights[1]))
+        self.energy_pj = (1 - ROUNDING) * bound.dynamic_pj
+        self.cycles = (1 - ROUNDING) * bound.latency_cycles
+        self.bound = self.least(0.0)
+        self.cost, self.score = cost, self.score_of(cost)
+        self.proven = self.reached()
+
+    def reached(self) -> bool:
+        """Whether no mapping is better than the best, which may cost nothing at all."""
+        return self.score == -inf or self.score - self.bound <= SCORE_ROUNDING
+
+    def least(self, steps: float) -> float:
+        """Return a score that no mapping of so many steps is below."""
+        busy, leakage = self.problem.setup.busy, self.problem.setup.leakage_pj
+        cycles = max(self.cycles, (1 - ROUNDING) * steps * busy)
+        return ln_score(self.weights, self.energy_pj + leakage * cycles, cycles)
+
+    def score_of(self, cost: LayerCost) -> float:
+        """Return the score of a mapping."""
+        cycles = cost.latency_cycles
+        energy = cost.dynamic_pj + self.problem.setup.leakage_pj * cycles
+        return ln_score(self.weights, energy, cycles)
+
+    @property
+    def gap(self) -> float:
+        """Ln of how far above the bound the best may be."""
+        return 0.0 if self.proven else self.score - self.bound
+
+    def offer(self, mapping: Mapping) -> None:
+        """Take a mapping for the best if it is, cut at the bounds."""
+        covered = replace(self.problem, loop_bounds=mapping.factors)
+        cost = mapped_cost(covered, mapping)
+        score = self.score_of(cost)
+        if score < self.score:
+            self.cost, self.score = cost, score
+            self.proven = self.reached()
+
+    def result(self, settled: bool) -> Imperfect:
+        """Return what is known."""
+        gap = self.gap
+        percent = 100.0 * (exp(gap) - 1.0) if gap < inf else inf
+        return Imperfect(replace(self.cost, gap_percent=percent), settled or self.proven)
+
+
+def best_imperfect(
+    problem: MappingProblem, exact: LayerCost, search: AnyMappingSearch, evaluations: int, seed: int
+) -> Imperfect:
+    """Return the best mapping found, factors of any size.
+
+    Args:
+        problem: with the layer's own bounds.
+        exact: the best mapping found with exact factors, with its gap.
+        search: searches nests of other bounds.
+        evaluations: of each search at most.
+        seed: of the searches of other nests.
+    """
+    known, settled = _Known(problem, exact), exact.gap_percent == 0
+    for nest in _covers(known):
+        budget = max(1, evaluations // 4)
+        beat = known.score + known.weights[0] * log(prod(nest.covered) / problem.macs)
+        found = search.best_below(nest, budget, seed, beat)
+        settled = settled and found.settled
+        if found.mapping is not None:
+            known.offer(found.mapping)
+    if not known.proven and _small(problem):
+        # more evaluations may bring the end of the list
+        settled = _enumerate(known, evaluations // SHARE) and settled
+    return known.result(settled)
+
+
+def _covers(known: _Known) -> Iterator[MappingProblem]:
+    """Yield nests to search while they may bring something, the one of padded bounds first."""
+    problem, seen = known.problem, {known.problem.bounds}
+    padded = padded_bounds(problem)
+    if not known.proven and padded not in seen:
+        seen.add(padded)
+        yield from _possible(problem, padded)
+    meshes = meshes_of(problem.setup) if known.gap > WORTH_IT else None
+    if meshes is None:
+        return
+    covers, steps = np.ones((COVERS + 1, 8), np.int64), np.full(COVERS + 1, inf)
+    least = least_steps(meshes, covers, steps, known.cycles / problem.setup.busy)
+    known.bound = max(known.bound, known.least(least))
+    known.proven = known.reached()
+    for bounds, count in zip(covers[:COVERS].tolist(), steps[:COVERS].tolist(), strict=True):
+        if count == inf or known.gap <= WORTH_IT or known.least(count) >= known.score:
+            return
+        cover = tuple(max(a, b) for a, b in zip(bounds, problem.bounds, strict=True))
+        if cover not in seen:
+            seen.add(cover)
+            yield from _possible(problem, cover)
+
+
+def _possible(problem: MappingProblem, bounds: tuple[int, ...]) -> Iterator[MappingProblem]:
+    """Yield the nest of some bounds if it has a mapping: more may have to be unrolled."""
+    nest = replace(problem, loop_bounds=bounds)
+    if nest.impossible() is None:
+        yield nest
+
+
+def _small(problem: MappingProblem) -> bool:
+    """Whether all mappings may be looked at: few of them, nothing prescribed, no priced hops."""
+    setup = problem.setup
+    hops = bool((setup.hop_pj > 0).any() or (setup.router_pj > 0).any())
+    free = not (setup.fixed > 1).any() and setup.ranks.shape[1] == 0
+    return problem.macs <= SMALL and free and not hops and setup.fill_drain == NO_FILL
+
+
+def _enumerate(known: _Known, most: int) -> bool:
+    """Price all mappings if they are not too many; whether these were all."""
+    problem = known.problem
+    assert known.cost.mapping is not None
+    loops, keep = known.cost.mapping.arrays()
+    trial = Trial(loops.copy(), keep.copy(), loops, keep, np.full(1, known.score))
+    floor = Floor(np.array([known.energy_pj, known.cycles, ROUNDING]))
+    ended, _ = enumerate_all(problem.setup, trial, imperfect_room(len(loops)), floor, most)
+    if trial.score[0] < known.score:
+        rows = [[v[0], v[3], v[1], v[2], k] for v, k in zip(loops, keep, strict=True)]
+        known.offer(Mapping.from_rows(rows))
+    # what reports round of a small energy is more than the rounding of scores
+    known.proven = known.proven or bool(ended)
+    return bool(ended)

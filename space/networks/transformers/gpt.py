@@ -1,0 +1,101 @@
+"""GPT-3 (Brown et al., NeurIPS 2020): the prompt at once, or one token with a cache.
+
+The architecture is that of GPT-2 (section 2.1): norms before each part and at the end, learned
+positions, a perceptron of four times the features, biases, and an output layer that shares the
+table of embeddings. Kernels are dense (assumption): all pairs of positions are scored, though the
+causal mask drops nearly half of them, and though every other layer of GPT-3 is banded (the paper
+does not say how wide).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from archloom.space.workload import Network
+
+from .transformer import Heads, SequenceBuilder, check_option
+
+#: byte pairs of the published tokenizer; tokens of context (Brown et al., section 2.1)
+_WORDS, _POSITIONS = 50_257, 2048
+
+
+@dataclass(frozen=True, slots=True)
+class GptSizes:
+    """Layers and heads of a model."""
+
+    layers: int
+    heads: Heads
+
+
+#: Brown et al., Table 2.1
+MODELS: Final[Mapping[str, GptSizes]] = {
+    "gpt3_6_7b": GptSizes(32, Heads(32, 128)),
+    "gpt3_175b": GptSizes(96, Heads(96, 128)),
+}
+#: what people call them
+TITLES: Final[Mapping[str, str]] = {
+    "gpt3_6_7b": "GPT-3 6.7B (Brown et al., NeurIPS 2020)",
+    "gpt3_175b": "GPT-3 175B (Brown et al., NeurIPS 2020)",
+}
+
+
+def gpt_prefill(
+    model: str, /, *, sequence_length: int = 512, cached: int = 0, all_logits: bool = False
+) -> Network:
+    """Return the pass over a prompt, or over a chunk of one.
+
+    Args:
+        model: one of :data:`MODELS`.
+        sequence_length: tokens of the prompt (the default is ours).
+        cached: tokens before it, whose keys and values are in the cache.
+        all_logits: make logits for every token, not for the last one alone.
+
+    Raises:
+        ValueError: an empty prompt, or more tokens than there are positions.
+    """
+    name = f"{model}_prefill"
+    check_option(name, "cached", cached, least=0, most=_POSITIONS - 1)
+    check_option(name, "sequence_length", sequence_length, most=_POSITIONS - cached)
+    logits = sequence_length if all_logits else 1
+    return _pass(name, MODELS[model], sequence_length, cached, logits)
+
+
+def gpt_decode(model: str, /, *, sequence_length: int = 2048) -> Network:
+    """Return the pass that makes one token.
+
+    Args:
+        model: one of :data:`MODELS`.
+        sequence_length: tokens that attention sees: those in the cache and the new one.
+
+    Raises:
+        ValueError: not even the new token, or more tokens than there are positions.
+    """
+    name = f"{model}_decode"
+    check_option(name, "sequence_length", sequence_length, most=_POSITIONS)
+    return _pass(name, MODELS[model], tokens=1, cached=sequence_length - 1, logits=1)
+
+
+def _pass(name: str, sizes: GptSizes, tokens: int, cached: int, logits: int) -> Network:
+    net = SequenceBuilder()
+    features = sizes.heads.count * sizes.heads.features
+    # the table of words counts once, with the output layer
+    words = net.input("tokens", features, tokens)
+    x = net.sum("embedding", words, net.input("positions", features, tokens, entries=_POSITIONS))
+    for i in range(sizes.layers):
+        x = _layer(net, f"layer{i}", x, sizes.heads, cached)
+    x = net.layer_norm("norm", x)
+    last = x if logits == tokens else net.position(x, tokens - 1)
+    net.linear("logits", last, _WORDS, bias=False)
+    return net.network(name)
+
+
+def _layer(net: SequenceBuilder, name: str, source: str, heads: Heads, cached: int) -> str:
+    """Attention and a perceptron, each of a norm and with a shortcut."""
+    features = net.channels(source)
+    x = net.layer_norm(f"{name}.norm1", source)
+    x = net.cached_attention(name, heads, x, cached)
+    net.leave(f"{name}.key", f"{name}.value")
+    source = net.sum(f"{name}.add1", net.linear(f"{name}.project", x, features), source)
+    x = net.layer_norm(f"{name}.norm2", source)
+    x = net.linear(f"{name}.expand", x, 4 * features, activation="gelu")
+    return net.sum(f"{name}.add2", net.linear(f"{name}.contract", x, features), source)
