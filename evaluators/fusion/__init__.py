@@ -39,7 +39,6 @@ if TYPE_CHECKING:
         Kind as Kind,
         TimelineSegment as TimelineSegment,
         buffer_timeline as buffer_timeline,
-        kept_words as kept_words,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

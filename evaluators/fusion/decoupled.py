@@ -7,6 +7,7 @@ fetched long before they are used. Whatever a transfer makes the array wait for 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
+from typing import Final
 
 import numpy as np
 
@@ -19,10 +20,15 @@ from .buffer import resident_loads, streams, tiles_of
 from .core_rounds import Grid, Rounds, RoundSizes, rounds_of
 from .group_share import GroupCost
 from .latency import no_work, round_cycles
+from .nest import Unfolded, nest_activity
 from .tile import layer_activity, weight_load
 from .tiling import Tiles
 
 _BYTE_BITS = 8
+
+#: iterations of a nest that are told apart, unless one loop has more: far more than any schedule
+#: has rows for a group
+_MOST_ROUNDS: Final = 4096
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,8 @@ class Work:
 class DecoupledRounds:
     """What the R rounds of a group do over a whole pass, in running order.
 
-    A round is a tile, or one tile for each core; a group that streams has one round.
+    A round is a tile, or one tile for each core; a group that streams has one round. Of a nest it
+    is an iteration, or all iterations of its inner loops where there are very many.
 
     Attributes:
         rounds: of each round.
@@ -65,6 +72,8 @@ def decoupled_rounds(network: Network, hardware: Hardware, cost: GroupCost) -> D
     if streams(cost.group):
         alone = _streamed(network, hardware, cost)
         return DecoupledRounds(alone, alone, 0)
+    if cost.group.nest is not None:
+        return _nested(network, hardware, cost)
     cores = fusion_cores(hardware)
     tiles = tiles_of(network, cost.group, hardware, cost.residents)
     assert isinstance(cores, Cores), "the group was evaluated there"
@@ -115,6 +124,35 @@ def _streamed(network: Network, hardware: Hardware, cost: GroupCost) -> Work:
         np.array([-(-weights // _BYTE_BITS)], np.int64),
         np.array([-(-maps // _BYTE_BITS)], np.int64),
     )
+
+
+def _nested(network: Network, hardware: Hardware, cost: GroupCost) -> DecoupledRounds:
+    """Rounds of a group in a nest."""
+    tiles = [
+        [replace(tile, dram_cycles=0) for _, tile in share.evaluations] for share in cost.layers
+    ]
+    found = nest_activity(network, _instant(hardware), cost, tiles)
+    rounds, size = Unfolded(found.walk, _MOST_ROUNDS), hardware.word_bits / _BYTE_BITS
+    # the second map of a product stands where other layers have weights
+    second = [network.layers[i].multiplies_maps for i in cost.group.layers]
+    learned = found.dram[:, WEIGHTS].copy()
+    learned[second] = 0
+    weights, maps = rounds.sums(learned), rounds.sums(found.dram.sum(axis=1) - learned)
+    cycles, busy = rounds.sums(found.cycles), rounds.sums(found.busy)
+    cells = rounds.cells(0, rounds.count)
+    first = Work(
+        _shares(busy[:, 0], int(cycles[0])),
+        _in_turn(weights[:, 0] * size),
+        _in_turn(maps[:, 0] * size),
+    )
+    moved = (_whole(words.sum(axis=0)[cells] * size) for words in (weights, maps))
+    steady = {m for m, i in enumerate(cost.group.layers) if i in cost.group.steady}
+    resident = sum(
+        operand.words
+        for operand, depth in zip(found.walk.group.operands, found.walk.nest.depth, strict=True)
+        if operand.kind == "weights" and depth == 0 and operand.maker not in steady
+    )
+    return DecoupledRounds(Work(_whole(cycles[cells]), *moved), first, ceil(resident * size))
 
 
 class _Members:

@@ -1,8 +1,9 @@
 """Timeline of the shared buffer while a plan runs: feature maps, weights and words in flight.
 
-Fused groups hold what :mod:`.buffer` counts; a tile's cycles are shared by its layers in
-proportion to the time that they keep the array busy, since the cost does not say at
-which of them a tile waits for DRAM. A layer by itself holds the tiles that its mapping keeps.
+Fused groups hold what :mod:`.buffer` counts, or :mod:`.nest` for those in loops; the cycles of a
+tile, or of an iteration, are shared by its layers in proportion to the time that they keep the
+array busy, since the cost does not say at which of them it waits for DRAM. A layer by itself holds
+the tiles that its mapping keeps.
 """
 
 from collections.abc import Iterator
@@ -14,30 +15,15 @@ from typing import Final, Literal
 import numpy as np
 
 from archloom.space.fusion import FusionGroup
-from archloom.space.hardware import Cores, Hardware, packed_words
-from archloom.space.mapping import Mapping
-from archloom.space.workload import (
-    INPUTS,
-    OUTPUTS,
-    TENSORS,
-    WEIGHTS,
-    C,
-    G,
-    K,
-    Layer,
-    N,
-    Network,
-    P,
-    Q,
-    R,
-    S,
-)
+from archloom.space.hardware import Cores, Hardware
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Layer, Network
 
 from ..arrays import Ints
-from .buffer import map_names, resident_loads, streams, tiles_of
+from .buffer import kept_words, map_names, resident_loads, streams, tiles_of
 from .core_rounds import Grid, rounds_of
 from .group_share import GroupCost, LayerShare
 from .latency import no_work, round_cycles
+from .nest import NestContents
 from .plan import NetworkCost
 from .tile import LayerActivity, layer_activity, weight_load
 from .tiling import Tiles
@@ -77,7 +63,7 @@ class TimelineSegment:
         group: position in the plan.
         start_cycle, end_cycle: from the start of the pass on; equal where a layer has nothing to
             do in a tile.
-        steps: how many steps of tiles it stands for.
+        steps: how many steps of tiles, or of iterations of a nest, it stands for.
         held: at the fullest of them, without what takes no words.
         least_words: at the emptiest of them, without what streams.
     """
@@ -116,16 +102,17 @@ def buffer_timeline(cost: NetworkCost, most: int = _MOST) -> tuple[TimelineSegme
     for g, group in enumerate(cost.groups):
         end = begin + group.latency_cycles
         pinned = _pinned(cost, g)
+        share = max(len(group.group.layers), most * group.latency_cycles // whole)
         if streams(group.group):
             layer = group.group.layers[0]
             names = _streamed_held(cost.network, layer, group, cost.hardware)
             held = tuple(HeldWords(name, "streamed", words) for name, words in names if words)
             at_least = sum(h.words for h in pinned)
             found.append(TimelineSegment(g, begin, end, 1, (*pinned, *held), at_least))
+        elif group.group.nest is not None:
+            found += _nest_segments(cost, g, pinned, begin, share)
         else:
-            share = most * group.latency_cycles // whole
-            fused = _FusedGroup(cost, g, pinned)
-            found += fused.segments(begin, max(len(group.group.layers), share))
+            found += _FusedGroup(cost, g, pinned).segments(begin, share)
         begin = end
     return tuple(found)
 
@@ -145,8 +132,31 @@ def _weights(network: Network, layer: int) -> str:
     return f"{WEIGHTS_OF}{network.layers[layer].name}"
 
 
+def _nest_segments(
+    cost: NetworkCost, g: int, pinned: tuple[HeldWords, ...], begin: int, most: int
+) -> Iterator[TimelineSegment]:
+    """Yield about ``most`` segments of a group in a nest from cycle ``begin`` on."""
+    contents = NestContents(cost.network, cost.hardware, cost.groups[g])
+    always = sum(held.words for held in pinned)
+    for moment in contents.moments(most):
+        held = [
+            HeldWords(name, "weights" if weights else "map", words)
+            for name, weights, words in contents.held(moment)
+        ]
+        held.append(HeldWords("", "in flight", contents.in_flight(moment)))
+        held += (HeldWords(name, "streamed", words) for name, words in contents.streamed(moment))
+        yield TimelineSegment(
+            g,
+            begin + moment.start_cycle,
+            begin + moment.end_cycle,
+            moment.steps,
+            (*pinned, *(some for some in held if some.words)),
+            always + moment.least_words,
+        )
+
+
 class _FusedGroup:
-    """The steps of one fused group."""
+    """The steps of one fused group in tiles."""
 
     def __init__(self, cost: NetworkCost, g: int, pinned: tuple[HeldWords, ...]) -> None:
         self._network, self._hardware = cost.network, cost.hardware
@@ -281,36 +291,6 @@ def _cuts(count: int, parts: int) -> list[int]:
     ``parts`` is from 1 to ``count``.
     """
     return [i * count // parts for i in range(parts + 1)]
-
-
-def kept_words(mapping: Mapping, layer: Layer, tensor: int, hardware: Hardware) -> int:
-    """Return the words that the fusion level keeps of an operand; 0 if it lets it pass.
-
-    The box of the tile, padding with it, as the layer model checks it, in words of the hardware's
-    width.
-    """
-    level = len(hardware.levels) - 2
-    if not mapping.levels[level].keeps[tensor]:
-        return 0
-    size = [1] * 8
-    for loops in mapping.levels[: level + 1]:
-        factors = zip(loops.temporal, loops.spatial_x, loops.spatial_y, strict=True)
-        for d, (steps, x, y) in enumerate(factors):
-            size[d] *= steps * x * y
-    if tensor == WEIGHTS:
-        words = size[G] * size[K] * size[C] * size[R] * size[S]
-        words = packed_words(words, hardware, level, layer.sparsity)
-    elif tensor == OUTPUTS:
-        words = size[N] * size[G] * size[K] * size[P] * size[Q]
-    else:
-        sides = ((size[P], size[R], 0), (size[Q], size[S], 1))
-        rows, columns = (
-            (made - 1) * layer.stride[axis] + (taps - 1) * layer.dilation[axis] + 1
-            for made, taps, axis in sides
-        )
-        words = size[N] * size[G] * size[C] * rows * columns
-    # psums may be wider than other words
-    return -(-words * hardware.bits(level, TENSORS[tensor]) // hardware.word_bits)
 
 
 def _streamed_held(

@@ -17,9 +17,8 @@ from archloom.evaluators.fusion import (
     NetworkCost,
     Work,
     decoupled_rounds,
-    kept_words,
 )
-from archloom.evaluators.fusion.buffer import group_name, streams
+from archloom.evaluators.fusion.buffer import group_name, kept_words, streams
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
 
 from ..arrays import Ints
@@ -101,8 +100,9 @@ def _rows(cost: NetworkCost, group: GroupCost, most: int) -> _Rows:
     columns = zip(_columns(found.first), rest, strict=True)
     work = Work(*(np.concatenate([first, _folded(other, count)]) for first, other in columns))
     name = group_name(network, group.group.layers)
-    first = (f"{member}, first tile" for member in members)
-    others = _named(f"{name}, other tiles", count)
+    part = "iteration" if group.group.nest else "tile"
+    first = (f"{member}, first {part}" for member in members)
+    others = _named(f"{name}, other {part}s", count)
     return _Rows(work, _bytes(cost, footprint), (*first, *others))
 
 

@@ -25,11 +25,12 @@ from archloom.studies.storage import (
 )
 
 from ..errors import UserError
+from .nest_details import nest_details
 
 if TYPE_CHECKING:
     from archloom.evaluators.fusion import NetworkCost
     from archloom.evaluators.technology import Technology
-    from archloom.space.fusion import FusionGroup
+    from archloom.space.fusion import FusionGroup, Residents
     from archloom.space.hardware import Hardware, StorageLevel
     from archloom.space.workload import Layer, Network
     from archloom.studies.config import Workload
@@ -231,9 +232,10 @@ def plan_details(
         mappings: texts that numbers in ``found`` stand for.
         found: :func:`archloom.search.software.breakdown.breakdown_of`.
     """
-    from archloom.space.fusion import FusionPlan
+    from archloom.space.fusion import FusionPlan, plan_residents
 
-    groups = FusionPlan.from_list(plan).groups
+    known = FusionPlan.from_list(plan)
+    groups, residents = known.groups, plan_residents(network, known)
     order = [(at, layer) for at, group in enumerate(groups) for layer in group.layers]
     layers = zip(order, found["layers"], strict=True)
     return {
@@ -242,8 +244,8 @@ def plan_details(
         "unfused": found["unfused"],
         "gaps": found["gaps"],
         "groups": [
-            _group_details(network, group, figures, hardware.word_bits / 8)
-            for group, figures in zip(groups, found["groups"], strict=True)
+            _group_details(network, group, figures, hardware, beside)
+            for group, figures, beside in zip(groups, found["groups"], residents, strict=True)
         ],
         "layers": [
             _layer_details(network.layers[layer], hardware, at, figures, mappings)
@@ -253,9 +255,15 @@ def plan_details(
 
 
 def _group_details(
-    network: "Network", group: "FusionGroup", figures: list[Any], word_bytes: float
+    network: "Network",
+    group: "FusionGroup",
+    figures: list[Any],
+    hardware: "Hardware",
+    residents: "Residents",
 ) -> Details:
     from archloom.search.software import GROUP_FIGURES
+
+    word_bytes = hardware.word_bits / 8
 
     def named(positions: Iterable[int]) -> list[str]:
         return [network.layers[i].name for i in positions]
@@ -270,6 +278,7 @@ def _group_details(
         "resident": named(group.resident),
         "pins": [dict(zip(("layer", "reader"), named(pair), strict=True)) for pair in pins],
         "steady": named(group.steady),
+        **({"nest": nest_details(network, group, hardware, residents)} if group.nest else {}),
         "tiles": cost["tiles"],
         **({"cores": cost["cores"]} if cost["cores"] > 1 else {}),
         "prefetch": cost["prefetch"],

@@ -1,7 +1,7 @@
 """The shared buffer under a fused group: words needed, capacity left, and why it overflows.
 
 ``words.py`` first; ``capacity.py`` is what a group leaves for streamed weights, ``demand.py`` the
-step that needs most, in words for users.
+step that needs most, in words for users. ``kept.py`` is what passes through.
 """
 
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         overflow as overflow,
         peak_demand as peak_demand,
     )
+    from .kept import kept_words as kept_words
     from .words import (
         buffer_words as buffer_words,
         fusion_blocked as fusion_blocked,

@@ -22,7 +22,8 @@ MOST_TILES: Final = 2**24
 
 def streams(group: FusionGroup) -> bool:
     """Whether a group streams its operands, rather than hold its maps in the buffer."""
-    return len(group.layers) == 1 and not (group.tile or group.faces or group.nest)
+    held = group.tile is not None or group.faces or group.nest is not None
+    return len(group.layers) == 1 and not held
 
 
 def tiles_of(

@@ -5,12 +5,15 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .activity import Unfolded as Unfolded, nest_activity as nest_activity
+    from .contents import NestContents as NestContents
     from .cost import (
         nest_blocked as nest_blocked,
         nest_cost as nest_cost,
         nest_walk as nest_walk,
     )
     from .fit import nest_fit as nest_fit, nest_use as nest_use
+    from .names import operand_names as operand_names, rank_names as rank_names
     from .operands import NestGroup as NestGroup, nest_group as nest_group
     from .ranks import (
         GroupRanks as GroupRanks,

@@ -18,8 +18,9 @@ from ..group_share import GroupCost, LayerShare
 from ..tile import ProblemMapper
 from ..unfused_layer import naming
 from .fit import NestFit, in_use, nest_fit, streams
-from .latency import nest_cycles
-from .operands import NestGroup, nest_group
+from .latency import iteration_cycles, nest_cycles
+from .names import operand_names
+from .operands import nest_group
 from .rules import nest_faults
 from .tile import TileRuns, tile_runs
 from .walk import NestWalk
@@ -98,7 +99,7 @@ def nest_cost(
     fit = nest_fit(walk, buffer_words(hardware) - residents.words)
     if fit is None:
         return _overflow(network, group, walk, hardware, residents)
-    total = _Totals(walk, hardware)
+    total = NestTotals(walk, hardware)
     shares = []
     for m, position in enumerate(group.layers):
         found = tile_runs(walk, m, hardware, fit.left[m], mapper)
@@ -120,7 +121,7 @@ def nest_cost(
     )
 
 
-class _Totals:
+class NestTotals:
     """What iterations do, summed over layers."""
 
     def __init__(self, walk: NestWalk, hardware: Hardware) -> None:
@@ -130,6 +131,8 @@ class _Totals:
         size = self._times.size
         self._body, self._streamed, self._ports = np.zeros(size), np.zeros(size), np.zeros(size)
         self.reads = self.writes = 0
+        #: float64[n] for each member, cycles for which it keeps the array busy in each iteration
+        self.busy: list[Grid] = []
 
     def add(self, m: int, position: int, runs: list[TileRuns]) -> LayerShare:
         """Add a member: its tiles, and the transfers that serve it."""
@@ -152,6 +155,7 @@ class _Totals:
         more = int((extra * self._times).sum())
         self._transfers(m, words, energy)
         busy = np.maximum(chip, dram)
+        self.busy.append(busy)
         self._body += busy
         self._streamed += dram
         return LayerShare(
@@ -226,6 +230,11 @@ class _Totals:
         """Return the time of all iterations."""
         return nest_cycles(self._walk, self._hardware, fit, self._body, self._streamed, self._ports)
 
+    def iterations(self, fit: NestFit) -> Grid:
+        """Return float64[n], the time of each of the iterations that are looked at."""
+        work = self._body, self._streamed, self._ports
+        return iteration_cycles(self._walk, self._hardware, fit, *work)
+
 
 def _overflow(
     network: Network,
@@ -260,23 +269,9 @@ def _demands(
     walk: NestWalk, network: Network, group: FusionGroup, m: int, at: int
 ) -> list[tuple[int, str]]:
     """Words of the buffer that each operand takes at a step, and its name."""
-    found = []
+    found, names = [], operand_names(network, group.layers, walk.group)
     for t, operand in enumerate(walk.group.operands):
         taken = dict(walk.taken(t, operand.maker if operand.kind == "made" else 0))
         if m in taken and (words := int(taken[m].ravel()[at])):
-            found.append((words, operand_name(walk.group, network, group.layers, t)))
+            found.append((words, names[t]))
     return found
-
-
-def operand_name(known: NestGroup, network: Network, layers: tuple[int, ...], t: int) -> str:
-    """Return what people call an operand."""
-    operand = known.operands[t]
-    if operand.kind == "weights":
-        return f"weights of {known.layers[operand.maker].name}"
-    if operand.kind == "made":
-        return known.layers[operand.maker].name
-    if operand.source >= 0:
-        return network.layers[operand.source].name
-    reader = layers[operand.readers[0]]
-    names = [name for name in network.reads[reader] if name.startswith("input")]
-    return names[0] if len(names) == 1 else f"input of {network.layers[reader].name}"

@@ -16,7 +16,15 @@ Grid = NDArray[np.float64]
 def nest_cycles(
     walk: NestWalk, hardware: Hardware, fit: NestFit, body: Grid, streamed: Grid, ports: Grid
 ) -> int:
-    """Return the time of all iterations.
+    """Return the time of all iterations; see :func:`iteration_cycles`."""
+    cycles = iteration_cycles(walk, hardware, fit, body, streamed, ports)
+    return ceil(float((cycles * walk.times.ravel()).sum()))
+
+
+def iteration_cycles(
+    walk: NestWalk, hardware: Hardware, fit: NestFit, body: Grid, streamed: Grid, ports: Grid
+) -> Grid:
+    """Return float64[n], the time of each of the iterations that are looked at.
 
     An iteration takes the longest of: its layers one after another, DRAM with what streams and with
     what comes for the next iteration and leaves after the last one, and the words through the
@@ -44,7 +52,8 @@ def nest_cycles(
     waiting = np.zeros_like(time)
     waiting[1:] += np.ceil((fetched[1:] - fit.ahead[:-1]) / rate)
     waiting[:-1] += np.ceil((stored[:-1] - fit.behind[1:]) / rate)
-    return ceil(float(((time + waiting) * walk.times.ravel()).sum()))
+    cycles: Grid = time + waiting
+    return cycles
 
 
 def _spared(fit: NestFit, idle: Grid, fetch: Grid, store: Grid) -> Grid:

@@ -67,11 +67,11 @@ def _group_ranks(network: Network, layers: tuple[int, ...]) -> GroupRanks | None
     for m, i in enumerate(layers):
         for operand, source in enumerate(sources[i]):
             if source.layer in number:
-                context = _weighs(network, i)
+                context = weighs_rows(network, i)
                 _join(space, number[source.layer], m, operand, context)
             else:
                 outside.setdefault(source.box, []).append((m, operand))
-    weighing = frozenset(m for m, i in enumerate(layers) if _weighs(network, i))
+    weighing = frozenset(m for m, i in enumerate(layers) if weighs_rows(network, i))
     for readers in outside.values():
         _join_readers(space, readers, weighing)
     for m in range(len(members)):
@@ -99,7 +99,7 @@ def windowless(layer: Layer) -> bool:
     return (layer.r, layer.s, layer.stride, layer.padding) == (1, 1, (1, 1), (0, 0))
 
 
-def _weighs(network: Network, position: int) -> bool:
+def weighs_rows(network: Network, position: int) -> bool:
     """Whether a product weighs the rows of its second map: its first one is made by a softmax or by
     another product, as in attention."""
     if not network.layers[position].multiplies_maps:

@@ -88,9 +88,17 @@ def _wrong_depth(group: NestGroup, nest: LoopNest, t: int) -> Iterator[str]:
     ranks, depth = group.operands[t].ranks, nest.depth[t]
     along = [loop.rank in ranks for loop in nest.loops]
     if depth and not along[depth - 1]:
-        yield f"operand {t} stays no shorter if its depth is {depth - 1}"
+        yield f"{_called(group, t)}: its stay cannot end with loop {depth}, which is not along it"
     elif any(along[depth:]) and along[depth]:
-        yield f"operand {t} comes no more often if its depth is {depth + 1}"
+        yield f"{_called(group, t)} must not outlast loop {depth + 1}: it would come as often"
+
+
+def _called(group: NestGroup, t: int) -> str:
+    operand = group.operands[t]
+    if operand.kind == "read":
+        return f"what {group.layers[operand.readers[0]].name} reads"
+    name = group.layers[operand.maker].name
+    return f"weights of {name}" if operand.kind == "weights" else f"what {name} makes"
 
 
 def depths(group: NestGroup, nest_ranks: tuple[int, ...], t: int) -> tuple[int, ...]:

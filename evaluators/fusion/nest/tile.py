@@ -1,6 +1,6 @@
 """Cost of one layer of a nest on each distinct tile that it runs on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -33,24 +33,44 @@ class TileRuns:
     cost: LayerCost
 
 
-def tile_runs(
-    walk: NestWalk, m: int, hardware: Hardware, left: int | None, mapper: ProblemMapper
-) -> list[TileRuns] | Infeasible:
-    """Evaluate a member on each of its tiles; ``left`` words of the buffer are for what streams."""
+@dataclass(frozen=True)
+class TileKind:
+    """A size of tile that a layer runs on.
+
+    Attributes:
+        tile: how much of each looped rank of the layer.
+        at, times: as of :class:`TileRuns`.
+    """
+
+    tile: dict[int, int]
+    at: Ints
+    times: int
+
+
+def tile_kinds(walk: NestWalk, m: int) -> Iterator[TileKind]:
+    """Yield the sizes of a member's tiles, larger ones first."""
     runs, times = np.flatnonzero(walk.runs(m)), walk.times.ravel()
     looped = [loop.rank for loop in walk.nest.loops if loop.rank in walk.group.own[m]]
     tiles = [np.broadcast_to(walk.tile(rank), walk.shape).ravel()[runs] for rank in looped]
     kinds = np.stack(tiles, axis=1) if tiles else np.zeros((len(runs), 0), np.int64)
     sizes, of = np.unique(kinds, axis=0, return_inverse=True)
-    of, found = of.ravel(), list[TileRuns]()
-    # larger tiles first
+    of = of.ravel()
     for kind in reversed(range(len(sizes))):
         tile = dict(zip(looped, sizes[kind].tolist(), strict=True))
-        cost = tile_cost(walk, m, tile, hardware, left, mapper)
+        at = runs[of == kind]
+        yield TileKind(tile, at, int(times[at].sum()))
+
+
+def tile_runs(
+    walk: NestWalk, m: int, hardware: Hardware, left: int | None, mapper: ProblemMapper
+) -> list[TileRuns] | Infeasible:
+    """Evaluate a member on each of its tiles; ``left`` words of the buffer are for what streams."""
+    found = list[TileRuns]()
+    for kind in tile_kinds(walk, m):
+        cost = tile_cost(walk, m, kind.tile, hardware, left, mapper)
         if isinstance(cost, Infeasible):
             return cost
-        at = runs[of == kind]
-        found.append(TileRuns(at, int(times[at].sum()), cost))
+        found.append(TileRuns(kind.at, kind.times, cost))
     return found
 
 

@@ -212,6 +212,14 @@ class NestWalk:
         )
 
     @cached_property
+    def steps(self) -> Bools:
+        """bool[m, n], which members run in the iterations, one after another. Where none does, the
+        first one stands for what lies in the buffer meanwhile."""
+        found = np.stack([self.runs(m).ravel() for m in range(len(self.group.layers))])
+        found[0] |= ~found.any(axis=0)
+        return found
+
+    @cached_property
     def occupancy(self) -> Ints:
         """int64[m, ...], words of the buffer in use while each member runs, without what is in
         flight or streams."""

@@ -19,6 +19,7 @@ from archloom.space.fusion import (
 from archloom.space.workload import Network
 
 from ...errors import UserError
+from .nest_file import Nest, loop_nest_of
 
 _Start = Annotated[int, Field(ge=0)]
 _Rectangle = tuple[_Start, _Start, PositiveInt, PositiveInt]
@@ -43,6 +44,7 @@ class _Group(BaseModel):
     faces: list[_Rectangle] = []
     pins: list[_Pin] = []
     steady: list[str] = []
+    nest: Nest | None = None
 
 
 def read_plan(path: Path, network: Network) -> FusionPlan:
@@ -71,7 +73,7 @@ def read_plan(path: Path, network: Network) -> FusionPlan:
     if faults := _unknown(found, network):
         raise _wrong(path, faults)
     try:
-        plan = _complete([_group(group, network) for group in found], network)
+        plan = _complete([_group(g, group, network) for g, group in enumerate(found)], network)
     except ValueError as error:
         raise _wrong(path, [str(error)]) from None
     if faults := plan_violations(network, plan):
@@ -101,19 +103,23 @@ def _unknown(groups: Sequence[_Group], network: Network) -> list[str]:
     return faults
 
 
-def _group(group: _Group, network: Network) -> FusionGroup:
+def _group(number: int, group: _Group, network: Network) -> FusionGroup:
     def places(names: Sequence[str]) -> tuple[int, ...]:
         return tuple(sorted(map(network.index, names)))
 
     pins = sorted((network.index(p.layer), network.index(p.reader)) for p in group.pins)
+    members, nest = places(group.layers), None
+    if group.nest is not None:
+        nest = loop_nest_of(group.nest, network, members, f"groups.{number}.nest")
     return FusionGroup(
-        places(group.layers),
+        members,
         group.tile,
         group.halo,
         places(group.resident),
         tuple(TileRect(*face) for face in group.faces),
         tuple(Pin(*pin) for pin in pins),
         places(group.steady),
+        nest,
     )
 
 

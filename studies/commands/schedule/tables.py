@@ -11,11 +11,14 @@ from archloom.studies.rendering.text import (
     gaps_text,
     group_layers,
     kept_columns,
+    loops_text,
+    nest_lines,
     new_table,
     percent,
     plain,
     print_line,
     print_whole,
+    resident_layers,
 )
 from archloom.studies.solve import FusionEffort, FusionProgress, Schedule
 
@@ -93,6 +96,8 @@ def print_schedule(record: Details, console: "Console") -> None:
     """Print a record of :func:`schedule_record`."""
     print_line(_heading(record), console)
     print_whole(_groups(record), console)
+    for line in nest_lines(record["groups"]):
+        print_line(line, console)
     print_whole(_sums(record), console)
     for line in _remarks(record):
         print_line(line, console)
@@ -110,7 +115,8 @@ def _heading(record: Details) -> str:
 def _groups(record: Details) -> "Table":
     groups = record["groups"]
     kept = kept_columns(groups)
-    heads = ["group", "layers", "tile", "halo", "resident weights", *kept]
+    tile = "tile or loops" if any("nest" in group for group in groups) else "tile"
+    heads = ["group", "layers", tile, "halo", "resident weights", *kept]
     numbers = ["peak KiB", "DRAM KiB", "layer by layer", "energy uJ", "cycles"]
     capacity = record["buffer_bytes"] / _KIB
     buffers = "buffer" if record["buffers"] == 1 else f"{record['buffers']} buffers"
@@ -121,9 +127,9 @@ def _groups(record: Details) -> "Table":
         table.add_row(
             str(number),
             plain(group_layers(group["layers"])),
-            tile_text(group),
-            group["halo"].replace("_", " ") if group["tiles"] > 1 else "",
-            plain(group_layers(group["resident"])),
+            plain(tile_text(group)),
+            group["halo"].replace("_", " ") if group["tiles"] > 1 and "nest" not in group else "",
+            plain(resident_layers(group)),
             *(plain(texts[number]) for texts in kept.values()),
             _peak(group),
             f"{group['dram_bytes'] / _KIB:,.1f}",
@@ -146,8 +152,11 @@ def _groups(record: Details) -> "Table":
 def tile_text(group: Details) -> str:
     """Return rows and columns of a tile, and how many there are; nothing for a group that streams.
 
-    Of tiles of several sizes: how many of each, the largest first.
+    Of tiles of several sizes: how many of each, the largest first. Of a nest: its loops, and how
+    many iterations there are of all.
     """
+    if nest := group.get("nest"):
+        return f"{loops_text(nest)} ({group['tiles']})"
     if faces := group.get("faces"):
         sizes = Counter((rows, columns) for _, _, rows, columns in faces)
         largest = sorted(sizes.items(), key=lambda item: -item[0][0] * item[0][1])

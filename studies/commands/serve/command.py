@@ -32,7 +32,8 @@ from archloom.studies.commands.weave import (
     effort_for,
 )
 from archloom.studies.engine.progress import ProgressView, Stages
-from archloom.studies.rendering.pictures import ENDINGS, check_picture, save_serving
+from archloom.studies.rendering.pictures import ENDINGS, check_picture
+from archloom.studies.rendering.pictures.weaving import save_serving
 from archloom.studies.rendering.text import known, new_console, print_json, print_line
 
 from ...errors import INTERRUPTED, NOTHING_FOUND, AllFaults, UserError

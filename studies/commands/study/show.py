@@ -16,6 +16,8 @@ from archloom.studies.rendering.text import (
     group_layers,
     kept_columns,
     layer_gap_text,
+    nest_lines,
+    resident_layers,
     spent_text,
     tiling_text,
 )
@@ -156,6 +158,8 @@ def _network(network: Details) -> "Iterator[RenderableType]":
         yield spent_text(network["spent"])
     yield _energy(network)
     yield _groups(network)
+    if trees := list(nest_lines(network["groups"])):
+        yield "\n" + "\n".join(trees).rstrip()
     yield _layers(network)
     yield from _mappings(network)
 
@@ -208,7 +212,7 @@ def _groups(network: Details) -> "Table":
             str(number),
             group_layers(group["layers"]),
             tiling_text(group),
-            group_layers(group["resident"]),
+            resident_layers(group),
             *(texts[number] for texts in kept.values()),
             f"{group['peak_bytes'] / KIB:,.1f}" if group["peak_bytes"] else "",
             f"{group['dram_bytes_unfused']:,.0f}",

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
         save_picture as save_picture,
     )
     from .plots import stacked_bars as stacked_bars
-    from .serving import save_serving as save_serving
     from .style import FADED as FADED, INK as INK, SERIES as SERIES, apply_style as apply_style
     from .summary import draw_summary as draw_summary
 else:

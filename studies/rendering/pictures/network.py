@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from archloom.space.workload import Network, ranks
 from archloom.studies.analysis import Details
-from archloom.studies.rendering.text import KIB, tiling_text
+from archloom.studies.rendering.text import KIB, nests_of, tiling_text
 
 from ...errors import UserError
 from .layered_layout import Layout, Point, Spacing, layered
+from .loop_tree import with_trees
 from .network_graph import DOT_KIND, INPUT_KIND, Graph, Node, graph_of
 from .scene import Areas, Lines, Scene, Texts, box, figure, save
 from .style import INK
@@ -80,11 +81,13 @@ class Fused:
         label: stands at its first layer.
         layers: names.
         about: tells more, at each of its layers.
+        tree: of its loops, to be drawn below: title and nest.
     """
 
     label: str
     layers: tuple[str, ...]
     about: str = ""
+    tree: tuple[str, Details] | None = None
 
 
 def network_figure(
@@ -200,7 +203,8 @@ def network_scene(
         marks = [box(line[1], _DOT - 3, _DOT - 3) for line, _ in ends]
         parts.append(Areas(marks, _FAR, "read far away"))
     tips = [*_tips(graph, layout, sizes), *((line[1], text) for line, text in ends)]
-    return Scene(layout.width, layout.height, tuple(parts), tuple(tips))
+    scene = Scene(layout.width, layout.height, tuple(parts), tuple(tips))
+    return with_trees(scene, [group.tree for group in groups if group.tree])
 
 
 def _shown(name: str) -> str:
@@ -355,8 +359,14 @@ def _tips(
 
 def fused_groups(groups: Sequence[Details]) -> list[Fused]:
     """Return the groups of a plan that fuse layers, with what tables say of them."""
+    trees = {id(group): (title, group["nest"]) for title, group in nests_of(groups)}
     return [
-        Fused(_group_label(number, group), tuple(group["layers"]), _group_tooltip(number, group))
+        Fused(
+            _group_label(number, group),
+            tuple(group["layers"]),
+            _group_tooltip(number, group),
+            trees.get(id(group)),
+        )
         for number, group in enumerate(groups)
         if len(group["layers"]) > 1
     ]
@@ -376,7 +386,8 @@ def pinned_reads(network: Network, groups: Sequence[Details]) -> list[tuple[str,
 
 
 def _group_label(number: int, group: Details) -> str:
-    tiles = f": {group['tiles']} tiles" if group["tiles"] > 1 else ""
+    parts = "iterations" if "nest" in group else "tiles"
+    tiles = f": {group['tiles']} {parts}" if group["tiles"] > 1 else ""
     return f"group {number}{tiles}"
 
 

@@ -10,6 +10,7 @@ from archloom.studies.rendering.text import (
     group_layers,
     kept_columns,
     layer_gap_text,
+    resident_layers,
     spent_text,
     tiling_text,
 )
@@ -137,7 +138,7 @@ def _groups(network: Details) -> str:
             number,
             group_layers(group["layers"]),
             tiling_text(group),
-            group_layers(group["resident"]),
+            resident_layers(group),
             *(texts[number] for texts in kept.values()),
             group["peak_bytes"] / _KIB if group["peak_bytes"] else None,
             group["dram_bytes_unfused"] / _KIB,

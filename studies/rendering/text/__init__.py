@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         design_text as design_text,
         group_layers as group_layers,
         kept_columns as kept_columns,
+        resident_layers as resident_layers,
         tiling_text as tiling_text,
     )
     from .fitting_table import FittingTable as FittingTable
@@ -47,6 +48,14 @@ if TYPE_CHECKING:
         reads_text as reads_text,
         shape_text as shape_text,
         window_text as window_text,
+    )
+    from .nest import (
+        loop_text as loop_text,
+        loops_text as loops_text,
+        nest_lines as nest_lines,
+        nests_of as nests_of,
+        only_text as only_text,
+        operand_texts as operand_texts,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -2,14 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from archloom.space.hardware import PLAIN
 from archloom.studies.analysis import Details
 
-if TYPE_CHECKING:
-    pass
-
+from .nest import loops_text, resident_weights
 
 KIB = 1024
 LISTED = 4
@@ -21,6 +19,12 @@ def group_layers(names: list[str]) -> str:
     if len(names) <= LISTED:
         return ", ".join(names)
     return f"{names[0]} .. {names[-1]} ({len(names)} layers)"
+
+
+def resident_layers(group: Details) -> str:
+    """Return the layers of a group whose weights stay in the buffer for all of it."""
+    nest = group.get("nest")
+    return group_layers(resident_weights(nest) if nest else group["resident"])
 
 
 def kept_columns(groups: Sequence[Details]) -> dict[str, list[str]]:
@@ -47,7 +51,10 @@ def capacity_text(capacity: Any) -> str:
 
 
 def tiling_text(group: Details) -> str:
-    """Return the tile of a group, how many there are, and what happens to their halos."""
+    """Return the tile of a group, how many there are, and what happens to their halos; of a nest
+    its loops."""
+    if nest := group.get("nest"):
+        return f"{loops_text(nest)}, {group['tiles']} iterations"
     if faces := group.get("faces"):
         return f"{len(faces)} rectangles, {group['halo']}"
     if group["tile"] is None:

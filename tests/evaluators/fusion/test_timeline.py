@@ -6,9 +6,10 @@ from itertools import pairwise
 import pytest
 
 from archloom.evaluators.fusion import group_cost
+from archloom.evaluators.fusion.buffer.kept import kept_words
 from archloom.evaluators.fusion.buffer.words import buffer_words, streams
 from archloom.evaluators.fusion.plan import NetworkCost, network_cost
-from archloom.evaluators.fusion.timeline import TimelineSegment, buffer_timeline, kept_words
+from archloom.evaluators.fusion.timeline import TimelineSegment, buffer_timeline
 from archloom.evaluators.loopnest.layer_cost import mapped_cost
 from archloom.evaluators.loopnest.problem import MappingProblem
 from archloom.search.mapping.mapper import Mapper

@@ -17,6 +17,7 @@ from ...cases.designs import edge, eyeriss_like, several, tpu_like
 from ...cases.mappers import BufferMapper, word_by_word
 from ...cases.pinned_plans import pinned_plan
 from ...cases.sweeps import sweep
+from ..fusion.nest.test_activity import nested
 from ..fusion.test_pins import ROOMY, priced
 from ..fusion.tiling.test_sweep import two_convolutions
 
@@ -58,6 +59,21 @@ def test_a_chain_moves_what_its_plan_moves_and_computes_no_less(seed, kind, most
     assert (chain.live_bytes <= chain.footprint_bytes).all()
     if most_rows > 1:
         assert chain.footprint_bytes.max() <= capacity
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_group_in_a_loop_nest_is_rows_for_its_iterations(seed):
+    cost, g, _ = nested(seed)
+    group, chain = cost.groups[g], plan_chain(cost, 5)
+    assert chain.weight_bytes.sum() + chain.map_bytes.sum() == cost.dram_bytes
+    assert cost.network.macs / cost.hardware.macs <= chain.cycles.sum() <= cost.latency_cycles
+    members = [cost.network.layers[i].name for i in group.group.layers]
+    rows = [i for i, name in enumerate(chain.layers) if "iteration" in name]
+    assert [chain.layers[i] for i in rows[: len(members)]] == [
+        f"{name}, first iteration" for name in members
+    ]
+    assert 1 <= len(rows) - len(members) <= 5
+    assert (chain.footprint_bytes[rows] == group.peak_words).all()
 
 
 def test_a_fused_group_of_one_tile_is_its_layers_with_maps_on_chip():

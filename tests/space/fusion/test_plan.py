@@ -1,3 +1,4 @@
+import json
 import random
 from collections import Counter
 from dataclasses import replace
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from archloom.space.fusion.irregular_tiles import TileRect, bad_cuts
+from archloom.space.fusion.loop_nest import STREAMED, LoopNest, NestLoop
 from archloom.space.fusion.plan import (
     FusionGroup,
     FusionPlan,
@@ -103,6 +105,12 @@ def test_plans_round_trip() -> None:
     cut = FusionPlan((FusionGroup((0, 1), faces=(TileRect(0, 0, 2, 3), TileRect(2, 0, 1, 3))),))
     assert cut.to_list()[0]["faces"] == [[0, 0, 2, 3], [2, 0, 1, 3]]
     assert FusionPlan.from_list(cut.to_list()) == cut
+    nest = LoopNest((NestLoop(3, 16), NestLoop(0, 1)), (0, 2, STREAMED, 1))
+    looped = FusionPlan((FusionGroup((0, 1), nest=nest), FusionGroup((2,))))
+    written = json.loads(json.dumps(looped.to_list()))
+    assert written[0]["nest"] == {"loops": [[3, 16], [0, 1]], "depth": [0, 2, -1, 1]}
+    assert "nest" not in written[1]
+    assert FusionPlan.from_list(written) == looped
 
 
 @pytest.mark.parametrize("sides", [(-1, 0, 1, 1), (0, -1, 1, 1), (0, 0, 0, 1), (0, 0, 1, 0)])

@@ -1,7 +1,8 @@
 """Pictures of woven schedules: both engines and both buffers over time.
 
 ``lanes.py`` has what is drawn, in microseconds; ``page.py`` draws it for browsers, ``drawing.py``
-as PNG or SVG, ``trace.py`` writes it for trace viewers.
+as PNG or SVG, ``trace.py`` writes it for trace viewers. ``serving.py`` is for requests that are
+served.
 """
 
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .drawing import save_woven as save_woven
     from .lanes import WovenRun as WovenRun
+    from .serving import save_serving as save_serving
     from .streams import draw_streams as draw_streams
     from .trace import save_trace as save_trace
 else:

@@ -106,9 +106,11 @@ def test_features_that_scores_add_up_are_complete_before_they_are_read() -> None
 
 
 def test_a_depth_that_holds_the_same_or_moves_the_same_is_refused() -> None:
-    assert faults([QUERIES, FEATURES], scores=2) == ["operand 2 stays no shorter if its depth is 1"]
+    assert faults([QUERIES, FEATURES], scores=2) == [
+        "what scores makes: its stay cannot end with loop 2, which is not along it"
+    ]
     assert faults([QUERIES, FEATURES], context=1) == [
-        "operand 5 comes no more often if its depth is 2"
+        "what a.context makes must not outlast loop 2: it would come as often"
     ]
 
 

@@ -10,10 +10,10 @@ import numpy as np
 from archloom.evaluators import Floats
 from archloom.search.weaving.serving import NO_DEADLINE, LoadPoint, Served, latencies
 
-from ...errors import UserError
-from ..html import card, document, plot
-from .files import save_figure
-from .style import FADED, INK, SERIES, apply_style
+from ....errors import UserError
+from ...html import card, document, plot
+from ..files import save_figure
+from ..style import FADED, INK, SERIES, apply_style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,0 +1,142 @@
+"""Iterations of an evaluated nest: what each layer does in them, for pictures and for schedules of
+several networks."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from archloom.evaluators.fusion.buffer import buffer_words
+from archloom.evaluators.loopnest import Counts, Energies, LayerCost
+from archloom.space import Infeasible
+from archloom.space.hardware import Hardware
+from archloom.space.workload import Network
+
+from ...arrays import Ints
+from ..group_share import GroupCost, LayerShare
+from .cost import NestTotals, nest_walk
+from .fit import NestFit, nest_fit
+from .tile import TileRuns, tile_kinds
+from .walk import NestWalk
+
+Grid = NDArray[np.float64]
+_Value = TypeVar("_Value", bound=np.generic)
+
+
+@dataclass(frozen=True, eq=False)
+class NestActivity:
+    """What the layers of a group do in the n iterations of its nest that are looked at.
+
+    Attributes:
+        walk: all that happens in these iterations.
+        fit: how that fits the buffer.
+        runs: of each of the m layers its tiles.
+        cycles: float64[n], time of each iteration.
+        busy: float64[m, n], cycles for which each layer keeps the array.
+        dram: int64[m, 3, n], words of each tensor between DRAM and the chip for each layer.
+    """
+
+    walk: NestWalk
+    fit: NestFit
+    runs: tuple[tuple[TileRuns, ...], ...]
+    cycles: Grid
+    busy: Grid
+    dram: Ints
+
+
+def nest_activity(
+    network: Network, hardware: Hardware, cost: GroupCost, costs: Sequence[Sequence[LayerCost]] = ()
+) -> NestActivity:
+    """Return what happens in a nest that was evaluated.
+
+    Args:
+        network: that it was evaluated for.
+        hardware: of its buffer and DRAM.
+        cost: of the group.
+        costs: of each layer's tiles, in the place of those in ``cost``.
+    """
+    walk = nest_walk(network, cost.group, hardware, cost.residents)
+    assert not isinstance(walk, Infeasible), "the group was evaluated there"
+    fit = nest_fit(walk, buffer_words(hardware) - cost.residents.words)
+    assert fit is not None, "the group was evaluated there"
+    known = costs or [[tile for _, tile in share.evaluations] for share in cost.layers]
+    total, found = _Iterations(walk, hardware), list[tuple[TileRuns, ...]]()
+    for m, position in enumerate(cost.group.layers):
+        kinds = zip(tile_kinds(walk, m), known[m], strict=True)
+        runs = [TileRuns(kind.at, kind.times, tile) for kind, tile in kinds]
+        total.add(m, position, runs)
+        found.append(tuple(runs))
+    cycles, dram = total.iterations(fit), np.stack(total.dram)
+    return NestActivity(walk, fit, tuple(found), cycles, np.stack(total.busy), dram)
+
+
+class _Iterations(NestTotals):
+    """Sums over layers, and words of DRAM apart."""
+
+    def __init__(self, walk: NestWalk, hardware: Hardware) -> None:
+        super().__init__(walk, hardware)
+        self.dram: list[Ints] = []
+
+    def add(self, m: int, position: int, runs: list[TileRuns]) -> LayerShare:
+        self.dram.append(np.zeros((3, self._times.size), np.int64))
+        for run in runs:
+            self.dram[-1][:, run.at] += run.cost.words[-1].astype(np.int64)[:, None]
+        return super().add(m, position, runs)
+
+    def _access(
+        self, words: Counts, energy: Energies, place: tuple[int, int], per: Ints, *, write: bool
+    ) -> None:
+        super()._access(words, energy, place, per, write=write)
+        level, tensor = place
+        if level == -1:
+            self.dram[-1][tensor] += per
+
+
+class Unfolded:
+    """Iterations of the outer loops of a nest, one after another.
+
+    Of the loops as many are unfolded, from the outermost on, as make ``least`` iterations or more;
+    iterations of the others are taken together.
+
+    Attributes:
+        count: iterations of the unfolded loops.
+        inside: iterations of the others.
+    """
+
+    def __init__(self, walk: NestWalk, least: int) -> None:
+        counts = [loop.count for loop in walk.loops]
+        self.count, self._loops = 1, 0
+        while self._loops < len(counts) and self.count < least:
+            self.count *= counts[self._loops]
+            self._loops += 1
+        self.inside = walk.count // self.count
+        self._walk, self._counts = walk, counts[: self._loops]
+        self._shape = walk.shape[: self._loops]
+        inner = [loop.times for loop in walk.loops[self._loops :]]
+        times = np.ones(1, np.int64)
+        for some in inner:
+            times = np.multiply.outer(times, some).ravel()
+        self._times = times
+
+    def cells(self, first: int, last: int) -> Ints:
+        """int64[last - first], which of the outer iterations that are looked at stands for each."""
+        if not self._loops:
+            return np.zeros(last - first, np.int64)
+        index = np.unravel_index(np.arange(first, last), self._counts)
+        places = [
+            np.searchsorted(loop.index, i, side="right") - 1
+            for loop, i in zip(self._walk.loops, index, strict=False)
+        ]
+        cells: Ints = np.ravel_multi_index(places, self._shape)
+        return cells
+
+    def inner(self, figures: NDArray[_Value]) -> NDArray[_Value]:
+        """Return [..., n] as [..., outer iterations, inner ones], of those looked at."""
+        return figures.reshape(*figures.shape[:-1], -1, len(self._times))
+
+    def sums(self, figures: Ints | Grid) -> Grid:
+        """Return float64[..., n] added up over inner iterations; exact for whole numbers."""
+        found: Grid = self.inner(figures.astype(np.float64)) @ self._times.astype(np.float64)
+        return found

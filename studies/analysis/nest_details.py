@@ -1,0 +1,77 @@
+"""A loop nest around a fused group in names: its loops, what stays how long, and what runs when."""
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from archloom.evaluators.fusion.nest import NestWalk
+    from archloom.space.fusion import FusionGroup, Residents
+    from archloom.space.hardware import Hardware
+    from archloom.space.workload import Network
+
+#: how long an operand stays that no loop ends the stay of, and one that does not stay
+WHOLE_GROUP: Final = "group"
+STREAMS: Final = "streams"
+
+
+def nest_details(
+    network: "Network", group: "FusionGroup", hardware: "Hardware", residents: "Residents"
+) -> dict[str, Any]:
+    """Return the nest of a group as plain JSON values, with the names that a plan file has.
+
+    ``loops``, outermost first, each with its rank and that one's size, how much of it one iteration
+    covers, and the number of iterations. ``operands``, each with how long it stays: for the whole
+    ``group``, for one iteration of a loop, which its rank names, or not at all (``streams``); and
+    with the bytes of the buffer that it takes at most. ``layers``, each with the loops of which it
+    runs in some iterations only.
+    """
+    from archloom.evaluators.fusion.nest import nest_walk, operand_names, rank_names
+    from archloom.space import Infeasible
+    from archloom.space.fusion import STREAMED
+
+    walk, nest = nest_walk(network, group, hardware, residents), group.nest
+    assert not isinstance(walk, Infeasible), "the group was evaluated there"
+    assert nest is not None, "the group is in a nest"
+    names, sizes = rank_names(network, group.layers), walk.group.ranks.sizes
+    looped = [names[loop.rank] for loop in nest.loops]
+    stays = {STREAMED: STREAMS, 0: WHOLE_GROUP, **dict(enumerate(looped, 1))}
+    called = operand_names(network, group.layers, walk.group)
+    return {
+        "loops": [
+            {
+                "rank": names[loop.rank],
+                "size": sizes[loop.rank],
+                "tile": loop.tile,
+                "iterations": walk.loops[at].count,
+            }
+            for at, loop in enumerate(nest.loops)
+        ],
+        "operands": [
+            {
+                "name": called[t],
+                "kind": operand.kind,
+                "stays": stays[nest.depth[t]],
+                "bytes": _most_words(walk, t) * hardware.word_bits / 8,
+            }
+            for t, operand in enumerate(walk.group.operands)
+        ],
+        "layers": [
+            {"name": layer.name, "only": _only(walk, m, looped)}
+            for m, layer in enumerate(walk.group.layers)
+        ],
+    }
+
+
+def _most_words(walk: "NestWalk", t: int) -> int:
+    """Words of the buffer that an operand takes at most."""
+    operand = walk.group.operands[t]
+    taken = walk.taken(t, operand.maker if operand.kind == "made" else 0)
+    return max((int(words.max()) for _, words in taken), default=0)
+
+
+def _only(walk: "NestWalk", m: int, looped: list[str]) -> dict[str, str]:
+    """Iterations of loops in which a member runs, for loops of which it does not run in all."""
+    from archloom.evaluators.fusion.nest import ALL, BOTH
+
+    said = {1: "first", 2: "last", BOTH: "first and last"}
+    uses = zip(looped, walk.uses.members[m], strict=True)
+    return {rank: said[use] for rank, use in uses if use != ALL}

@@ -1,0 +1,125 @@
+"""Groups in loop nests on the command line: tables, JSON, plan files, pictures and mistakes."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
+from archloom.space.workload.network_json import to_text
+from archloom.studies.commands.cli import app
+from archloom.studies.errors import UserError
+
+QUICK = ("--hardware", "fast_small", "--mapping", "local", "--mapping-evaluations", "60")
+ATTENTION = ["block.scores", "block.softmax", "block.context", "block.project"]
+QUERIES, HEADS = {"rank": "queries", "tile": 20}, {"rank": "heads", "tile": 1}
+STAYS = {
+    "block.project": "queries",
+    "block.key": "group",
+    "weights of block.project": "group",
+    "block.value": "group",
+}
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    builder = SequenceBuilder()
+    tokens = builder.input("tokens", 32, 48)
+    names = ("block.query", "block.key", "block.value")
+    query, key, value = (builder.linear(name, tokens, 32) for name in names)
+    context = builder.attention("block", Heads(4, 8), query, key, value)
+    builder.sum("block.add", tokens, builder.linear("block.project", context, 32))
+    path = tmp_path / "attention.json"
+    path.write_text(to_text(builder.network("attention")))
+    return str(path)
+
+
+def plan_of(tmp_path: Path, loops: object, stays: dict[str, str]) -> str:
+    path = tmp_path / "plan.json"
+    operands = [{"name": name, "stays": stay} for name, stay in stays.items()]
+    group = {"layers": ATTENTION, "nest": {"loops": loops, "operands": operands}}
+    path.write_text(json.dumps([group]))
+    return str(path)
+
+
+def shown(*arguments: str) -> str:
+    done = CliRunner().invoke(app, ["schedule", *arguments, *QUICK], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def said(*arguments: str) -> str:
+    done = CliRunner().invoke(app, ["schedule", *arguments, *QUICK])
+    assert isinstance(done.exception, UserError), done.output
+    return str(done.exception)
+
+
+def test_a_printed_nest_can_be_priced_again(source: str, tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, [QUERIES, HEADS], STAYS)
+    found = json.loads(shown(source, "--plan", plan, "--json"))
+    (group,) = [g for g in found["groups"] if "nest" in g]
+    assert group["layers"] == ATTENTION
+    assert group["nest"]["loops"] == [
+        {"rank": "queries", "size": 48, "tile": 20, "iterations": 3},
+        {"rank": "heads", "size": 4, "tile": 1, "iterations": 4},
+    ]
+    assert group["tiles"] == 12
+    stays = {x["name"]: x["stays"] for x in group["nest"]["operands"]}
+    # what the plan does not name stays as short as can be
+    inner = ("block.query", "block.scores", "block.softmax", "block.context")
+    assert stays == {**STAYS, **dict.fromkeys(inner, "heads")}
+    sizes = {x["name"]: x["bytes"] for x in group["nest"]["operands"]}
+    words = {
+        "block.key": 48 * 32,
+        "block.scores": 20 * 48,
+        "weights of block.project": 32 * 32 / 64,
+    }
+    # bfloat16, 64 images at once
+    assert {name: sizes[name] for name in words} == {k: n * 2 * 64 for k, n in words.items()}
+    again = tmp_path / "again.json"
+    again.write_text(json.dumps(found))
+    repeated = json.loads(shown(source, "--plan", str(again), "--json"))
+    assert {**repeated, "cpu_s": 0} == {**found, "cpu_s": 0}
+
+
+def test_tables_and_pictures_show_the_loops(source: str, tmp_path: Path) -> None:
+    stays = {**STAYS, "weights of block.project": "streams"}
+    plan = plan_of(tmp_path, [QUERIES, HEADS], stays)
+    plot, memory = tmp_path / "plot.svg", tmp_path / "memory.svg"
+    text = shown(source, "--plan", plan, "--plot", str(plot), "--memory", str(memory))
+    for part in (
+        "tile or loops",
+        "queries 20, heads 1 (12)",
+        "for queries: 20 of 48 (3 times)",
+        "for heads: 1 of 4 (4 times)",
+        "run block.scores, block.softmax, block.context, block.project",
+        "through the buffer: weights of block.project",
+    ):
+        assert part in " ".join(text.split())
+    drawn = plot.read_text()
+    for part in ("Loops of group 3", "for heads: 1 of 4 (4 times)", "group 3: 12 iterations"):
+        assert part in drawn
+    assert "block.key" in memory.read_text()
+
+
+@pytest.mark.parametrize(
+    ("loops", "stays", "message"),
+    [
+        ([{"rank": "querys", "tile": 2}], {}, "no rank 'querys'; did you mean queries"),
+        ([{"rank": "heads", "tile": 4}], {}, "tile 4 must be less than the 4 of heads"),
+        ([{"rank": "heads", "tile": 0}], {}, "groups.0.nest.loops.0.tile"),
+        ([], {}, "groups.0.nest.loops"),
+        ([HEADS], {"block.keys": "group"}, "no operand 'block.keys'; did you mean block.key"),
+        ([HEADS], {"block.key": "queries"}, "cannot stay for 'queries'"),
+        ([HEADS, HEADS], {}, "a loop over heads already"),
+        ([QUERIES, HEADS], {"block.key": "queries"}, "cannot end with loop 1"),
+        ([HEADS], {"block.softmax": "streams"}, "cannot stream: block.context, block.softmax"),
+    ],
+)
+def test_a_nest_that_is_none_is_refused(
+    source: str, tmp_path: Path, loops: object, stays: dict[str, str], message: str
+) -> None:
+    text = said(source, "--plan", plan_of(tmp_path, loops, stays))
+    assert "plan.json: groups.0.nest" in text
+    assert message in text
