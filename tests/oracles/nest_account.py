@@ -152,7 +152,10 @@ class _Books:
         if not layer.uses_macs:
             size = (p, q) if p * q < layer.p * layer.q else layer.input_size
             part = replace(layer, n=1, g=g, k=k, c=c, p=p, q=q, input_size=size, slices=())
-            return vector_cost(part, self.hardware, n * p, q, staged=True, resident=True)
+            # learned words that stream come for every tile
+            weights = self.group.weights[run.member]
+            stay = STREAMED not in [self.nest.depth[t] for t in weights]
+            return vector_cost(part, self.hardware, n * p, q, staged=True, resident=stay)
         if layer.multiplies_maps:
             # each image has a second map of its own, as each head has
             n, g = 1, n * g
