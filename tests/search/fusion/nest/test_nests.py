@@ -78,7 +78,7 @@ def gap(seed: int) -> float:
     return best / least[-1] if least[-1] < inf else 1.0
 
 
-# of 21 cases 8 had the very best, 14 one within 1%, 19 one within 5% and all one within 11.3%: what
+# of 45 cases 21 had the very best, 30 one within 1%, 39 one within 5%, all one within 13.1%: what
 # streams through a few words, and partial use of the array, is priced by mappings, not by estimates
 @pytest.mark.parametrize("seed", sweep([8, 12, *range(8)], sample=2))
 def test_the_best_that_is_proposed_is_near_the_best_of_all(seed: int) -> None:
