@@ -10,10 +10,10 @@ def words_again(walk: NestWalk, left: tuple[int | None, ...]) -> float:
     """Return words that move besides those of each operand once, about the least of them.
 
     One operand of a product that streams comes once through any buffer. Of two that stream through
-    W words, the third being at hand, A x B words are multiplied for each index that both have: they
-    move 4 * A * B / W words for it (W / 2 of each; each part comes with all of the other), or
-    A + B if the smaller one fits. Three move 2 * K * C * P / sqrt(W) words (Hong and Kung, STOC
-    1981), unless the smallest fits.
+    W words, the third being at hand, A x B words are multiplied for each index that both have: W -
+    1 words of A stay while all of B comes, which moves A + B * A / (W - 1) words, or the same with
+    B. Three move 2 * K * C * P / sqrt(W) words (Hong and Kung, STOC 1981), unless the smallest
+    fits.
 
     Args:
         walk: what happens in each iteration.
@@ -51,11 +51,16 @@ def _again(walk: NestWalk, m: int, words: int) -> float:
     sides = (p, k, c)  # that weights, maps and results do not have
     sizes = [k * c * p // side for side, far in zip(sides, streams, strict=True) if far]
     if count == 2:
-        fits = min(side for side, far in zip(sides, streams, strict=True) if far) < words
-        least = 4 * k * c * p / words
+        least_side = min(side for side, far in zip(sides, streams, strict=True) if far)
+        fits = least_side < words
+        least = k * c * p / max(1, words - 1) + min(sizes)
     else:
         fits, least = min(sizes) < words, 2 * k * c * p / sqrt(words)
     if fits:
         return 0.0
-    runs = int((walk.runs(m) * walk.times).sum())
+    runs = float((walk.runs(m) * walk.times).sum())
+    for at, loop in enumerate(walk.nest.loops):
+        if loop.rank in group.own[m]:
+            # a last tile that covers less is a part of one
+            runs *= group.ranks.sizes[loop.rank] / (walk.loops[at].count * loop.tile)
     return max(0.0, least - sum(sizes)) * g * runs
