@@ -176,7 +176,8 @@ def _tile_costs(
 ) -> Floats:
     """float64[2, n], least energy and cycles of tiles; groups have many of them in common."""
     design, prices = design_and_prices(hardware, Sparsity(*density), (staged, True, True))
-    sizes, window = np.frombuffer(bounds, np.int64), np.frombuffer(windows, np.int64)
+    # arrays of their own: kernels are compiled for those that can be written
+    sizes, window = (np.frombuffer(part, np.int64).copy() for part in (bounds, windows))
     found: Floats = layer_costs(design, prices, sizes.reshape(-1, 8), window.reshape(-1, 2, 4)).T
     return found
 

@@ -93,6 +93,8 @@ def nodes(count: int, folder: Path) -> Iterator[str]:
     token = folder / "token"
     token.write_text("0123456789abcdef" * 4)
     environment = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
+    # what a study on this machine alone left behind in the process of the tests
+    environment.pop("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", None)
     port = free_port()
     address = f"127.0.0.1:{port}"
     options = ["--num-cpus=2", "--disable-usage-stats", "--block"]

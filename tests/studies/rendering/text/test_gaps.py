@@ -35,7 +35,7 @@ optimizer: {name: random}
 halving: {name: msh, rounds: 1, first_budget: 2}
 trials: 2
 batch_size: 2
-software: {population: 4, mapping: exact, mapping_evaluations: 1000000}
+software: {population: 4, mapping: exact, mapping_evaluations: 1000000, factors: exact}
 executor: {name: inline}
 """
 
