@@ -63,9 +63,7 @@ def nest_details(
 
 def _most_words(walk: "NestWalk", t: int) -> int:
     """Words of the buffer that an operand takes at most."""
-    operand = walk.group.operands[t]
-    taken = walk.taken(t, operand.maker if operand.kind == "made" else 0)
-    return max((int(words.max()) for _, words in taken), default=0)
+    return max((int(words.max()) for _, words in walk.taken(t)), default=0)
 
 
 def _only(walk: "NestWalk", m: int, looped: list[str]) -> dict[str, str]:

@@ -41,6 +41,13 @@ def unable() -> str | None:
     return None if shutil.which("ip") else "namespaces take ip, of iproute2"
 
 
+def clean_environment() -> dict[str, str]:
+    """Return the environment without what a study on this machine alone left behind in the process
+    of the tests: nodes that inherit it refuse to be one of several."""
+    left = ("RAY_AUTH_MODE", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER")
+    return {name: value for name, value in os.environ.items() if name not in left}
+
+
 def until(true: Callable[[], object], what: str) -> None:
     """Wait until something is true.
 
@@ -70,16 +77,13 @@ class RayCluster:
         token = self.folder / "token"
         token.write_text("0123456789abcdef" * 4)
         self._environment = {
-            **os.environ,
+            **clean_environment(),
             **_HASTY,
             "RAY_AUTH_TOKEN_PATH": str(token),
             "RAY_TMPDIR": str(self.folder),
             "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
             **(environment or {}),
         }
-        # what a study on this machine alone left behind in the process of the tests
-        for left in ("RAY_AUTH_MODE", "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"):
-            self._environment.pop(left, None)
         self._name = f"ray{os.getpid()}-{id(self) % 10000}"
         self._nodes: dict[int, subprocess.Popen[bytes]] = {}
         self._spaces: list[str] = []

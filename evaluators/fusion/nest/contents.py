@@ -102,7 +102,7 @@ class NestContents:
         walk, m = self._activity.walk, moment.member
         place = np.unravel_index(moment.cell, walk.shape)
         for t, operand in enumerate(walk.group.operands):
-            for step, words in walk.taken(t, operand.maker if operand.kind == "made" else 0):
+            for step, words in walk.taken(t):
                 if step == m and words[place]:
                     yield self._names[t], operand.kind == "weights", int(words[place])
 

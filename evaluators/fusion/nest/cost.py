@@ -17,7 +17,7 @@ from ...hardware import access_costs
 from ..group_share import GroupCost, LayerShare
 from ..tile import ProblemMapper
 from ..unfused_layer import naming
-from .fit import NestFit, in_use, nest_fit, streams
+from .fit import NestFit, nest_fit, streams
 from .latency import iteration_cycles, nest_cycles
 from .names import operand_names
 from .operands import nest_group
@@ -80,8 +80,7 @@ def nest_walk(
         if (operand.kind == "read" and operand.source in residents.held)
         or (operand.kind == "weights" and group.layers[operand.maker] in group.steady)
     )
-    bits = hardware.bits(len(hardware.levels) - 2, "outputs")
-    walk = NestWalk(known, group.nest, held, bits / hardware.word_bits)
+    walk = NestWalk(known, group.nest, held)
     return _not_kept(walk, name, hardware) or walk
 
 
@@ -247,7 +246,8 @@ def _overflow(
     runs = np.stack([walk.runs(m).ravel() for m in range(len(group.layers))])
     # what streams needs a word at least
     passing = [[int(streams(walk, m))] for m in range(len(group.layers))]
-    used = in_use(walk, runs) + np.where(runs, passing, 0)
+    used = np.where(walk.steps, walk.occupancy.reshape(runs.shape), 0)
+    used += np.where(runs, passing, 0)
     m, at = (int(i) for i in np.unravel_index(int(used.argmax()), used.shape))
     size, capacity = hardware.word_bits / 8, buffer_words(hardware) - residents.words
     demands = sorted(_demands(walk, network, group, m, at), reverse=True)
@@ -270,8 +270,8 @@ def _demands(
 ) -> list[tuple[int, str]]:
     """Words of the buffer that each operand takes at a step, and its name."""
     found, names = [], operand_names(network, group.layers, walk.group)
-    for t, operand in enumerate(walk.group.operands):
-        taken = dict(walk.taken(t, operand.maker if operand.kind == "made" else 0))
+    for t in range(len(walk.group.operands)):
+        taken = dict(walk.taken(t))
         if m in taken and (words := int(taken[m].ravel()[at])):
             found.append((words, names[t]))
     return found

@@ -8,7 +8,7 @@ import numpy as np
 from archloom.space.fusion import STREAMED
 
 from ...arrays import Ints
-from .walk import Bools, NestWalk
+from .walk import NestWalk
 
 #: share of what operands leave that streams get at least, and a word of it, where transfers ahead
 #: would take more
@@ -51,7 +51,8 @@ def nest_fit(walk: NestWalk, capacity: int) -> NestFit | None:
     """Return how a nest fits ``capacity`` words; None if they are too few."""
     members = range(len(walk.group.layers))
     runs = np.stack([walk.runs(m).ravel() for m in members])
-    used, idle = in_use(walk, runs), ~runs.any(axis=0)
+    used = np.where(walk.steps, walk.occupancy.reshape(runs.shape), 0)
+    idle = ~runs.any(axis=0)
     flying = np.where(runs, used + walk.in_flight.ravel(), 0)
     left = list[int | None]()
     for m in members:
@@ -80,20 +81,6 @@ def nest_fit(walk: NestWalk, capacity: int) -> NestFit | None:
     late[:-1] += stored[:-1] - behind[1:]
     peak = int((used.max(axis=0) + behind + ahead).max())
     return NestFit(tuple(left), peak, ahead, behind, room, int((late * walk.times.ravel()).sum()))
-
-
-def in_use(walk: NestWalk, runs: Bools) -> Ints:
-    """int64[m, n], words that operands take at the steps at which members run, 0 at others.
-
-    While nothing runs at all, what stays still takes its words, as at each step.
-
-    Args:
-        walk: what happens in each iteration.
-        runs: bool[m, n], which members run in it.
-    """
-    there = runs | ~runs.any(axis=0)
-    used: Ints = np.where(there, walk.occupancy.reshape(runs.shape), 0)
-    return used
 
 
 def nest_use(walk: NestWalk, capacity: int) -> tuple[object, ...] | None:

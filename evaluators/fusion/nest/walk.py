@@ -35,7 +35,6 @@ class NestWalk:
         group: what runs.
         nest: that obeys :func:`nest_faults`.
         held: operands that lie in the buffer whatever the nest does.
-        psum_words: words that one partial sum takes in the buffer.
     """
 
     def __init__(
@@ -43,10 +42,9 @@ class NestWalk:
         group: NestGroup,
         nest: LoopNest,
         held: frozenset[int] = frozenset(),
-        psum_words: float = 1.0,
     ) -> None:
         self.group, self.nest = group, nest
-        self._held, self._psum_words = held, psum_words
+        self._held = held
         self.loops = [shown(group.ranks.sizes[loop.rank], loop.tile) for loop in nest.loops]
         self._place = {loop.rank: at for at, loop in enumerate(nest.loops)}
         self.shape = tuple(len(loop.index) for loop in self.loops)
@@ -198,9 +196,9 @@ class NestWalk:
             }
         )
 
-    def lasts(self, t: int) -> bool:
-        """Whether an operand stays from one iteration to another."""
-        operand, depth = self.group.operands[t], self.nest.depth[t]
+    def lasts(self, t: int, depth: int) -> bool:
+        """Whether an operand of some depth stays from one iteration to another."""
+        operand = self.group.operands[t]
         beyond = [at for at in self._across(operand.ranks) if at >= depth]
         if operand.kind != "made":
             return any(self.uses.operands[t][at] in (BOTH, ALL) for at in beyond)
@@ -225,19 +223,18 @@ class NestWalk:
         flight or streams."""
         members = len(self.group.layers)
         found = np.zeros((members, *self.shape), np.int64)
-        for t, operand in enumerate(self.group.operands):
-            for m, words in self.taken(t, operand.maker if operand.kind == "made" else 0):
+        for t in range(len(self.group.operands)):
+            for m, words in self.taken(t):
                 found[m] += words
         return found
 
-    def taken(self, t: int, begin: int) -> Iterator[tuple[int, Ints]]:
+    def taken(self, t: int) -> Iterator[tuple[int, Ints]]:
         """Yield the steps at which an operand takes words, and how many in each iteration."""
         operand, members = self.group.operands[t], len(self.group.layers)
         if self.nest.depth[t] == STREAMED or t in self._held:
             return
         made = operand.kind == "made"
-        wide = made and bool(self.reducing(operand.maker))
-        if self.lasts(t):
+        if self.lasts(t, self.nest.depth[t]):
             words: Ints = np.broadcast_to(np.int64(self.box_words(t)), self.shape)
             steps = range(members)
         else:
@@ -246,13 +243,9 @@ class NestWalk:
             if made and comes.any():
                 # partial sums that come back are there from the start
                 early = np.where(comes, tile, 0)
-                if wide:
-                    early = np.ceil(early * self._psum_words).astype(np.int64)
-                yield from ((m, early) for m in range(begin))
+                yield from ((m, early) for m in range(operand.maker))
             end = members - 1 if operand.exported else max(operand.readers)
-            steps = range(begin, end + 1)
-        if wide:
-            words = np.ceil(words * self._psum_words).astype(np.int64)
+            steps = range(operand.maker if made else 0, end + 1)
         if made and self.online(operand.maker):
             words = words + self._statistics(operand.maker)
         for m in steps:

@@ -5,7 +5,7 @@ is too much for the buffer, the one goes (or streams) that frees most words for 
 moves besides.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -130,8 +130,7 @@ class _Estimator:
                 continue
             stays = made and bool(operand.readers)
             depth = self._made[t] if stays else len(self._ranks)
-            across = [at for at, rank in enumerate(self._ranks) if rank not in operand.ranks]
-            lasts = stays and self._lasts(t, [at for at in across if at >= depth])
+            lasts = stays and self._walk.lasts(t, depth)
             words = float(operand.words)
             for rank in self._ranks[: depth if lasts else len(self._ranks)]:
                 words *= share[rank] if rank in operand.ranks else 1.0
@@ -211,7 +210,7 @@ class _Estimator:
         held: Floats | float = 0.0
         steps = range(0)
         if depth != STREAMED:
-            stays = self._lasts(t, [at for at in across if at >= depth])
+            stays = self._walk.lasts(t, depth)
             held = self._words(t, depth if stays else len(self._ranks))
             end = self._members - 1 if operand.exported else max(operand.readers, default=0)
             begin = operand.maker if operand.kind == "made" else 0
@@ -229,18 +228,6 @@ class _Estimator:
                 spilled = spilled * self._counts[at]
         out, back = operand.words * spilled, operand.words * (spilled - 1.0)
         return out * self._facts.store_pj + back * self._facts.fetch_pj, out + back
-
-    def _lasts(self, t: int, beyond: Sequence[int]) -> bool:
-        """Whether an operand stays from one iteration to another, as :meth:`NestWalk.lasts`."""
-        operand = self._group.operands[t]
-        if operand.kind != "made":
-            return any(self._uses.operands[t][at] in (BOTH, ALL) for at in beyond)
-        mine, reduced = self._uses.members[operand.maker], self._walk.reducing(operand.maker)
-        return any(
-            at in reduced
-            or any(self._uses.members[reader][at] != mine[at] for reader in operand.readers)
-            for at in beyond
-        )
 
     def _words(self, t: int, depth: int) -> Floats | float:
         """Words of an operand of which loops up to a depth cut a tile."""

@@ -166,7 +166,6 @@ def _of_order(facts: NestFacts, ranks: tuple[int, ...]) -> list[_Found]:
 
 def _placed(facts: NestFacts, found: Sequence[_Found]) -> Iterator[NestChoice]:
     """Yield those that fit the buffer."""
-    bits = facts.hardware.bits(len(facts.hardware.levels) - 2, "outputs")
     members = len(facts.group.layers)
     for some in found:
         group = facts.around(some.ranks)
@@ -175,7 +174,7 @@ def _placed(facts: NestFacts, found: Sequence[_Found]) -> Iterator[NestChoice]:
         nest = LoopNest(loops, some.depth)
         if any(nest_faults(group, nest)):
             continue
-        walk = NestWalk(group, nest, psum_words=bits / facts.hardware.word_bits)
+        walk = NestWalk(group, nest)
         fit = nest_fit(walk, facts.capacity)
         if fit is None or not words_for_streams(walk, fit.left):
             continue

@@ -8,7 +8,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import product
@@ -22,7 +21,7 @@ from archloom.studies.storage.parts import BASELINE_FILE, CERTIFICATE, TRIALS, V
 from archloom.studies.storage.reading import read_part
 
 from ...cases.postgres import Server
-from ...cases.ray_cluster import PATIENCE_S, free_port
+from ...cases.ray_cluster import clean_environment, free_port, until
 from ...cases.studies import TINY, archloom, write_study
 from ...cases.sweeps import sweep
 
@@ -54,9 +53,6 @@ SAMPLE: Final = (
     ("inline", "database", "synchronous"),
     ("one node", "directory", "asynchronous"),
 )
-#: how often a node is started before the tests give up
-STARTS: Final = 3
-
 Node: TypeAlias = "subprocess.Popen[bytes]"
 
 RESULTS: Final = (TRIALS, BASELINE_FILE, CERTIFICATE, VALIDATION)
@@ -92,9 +88,10 @@ def nodes(count: int, folder: Path) -> Iterator[str]:
     """A cluster of so many nodes, all on this machine; yields its address."""
     token = folder / "token"
     token.write_text("0123456789abcdef" * 4)
-    environment = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}
-    # what a study on this machine alone left behind in the process of the tests
-    environment.pop("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", None)
+    environment = clean_environment() | {
+        "RAY_AUTH_MODE": "token",
+        "RAY_AUTH_TOKEN_PATH": str(token),
+    }
     port = free_port()
     address = f"127.0.0.1:{port}"
     options = ["--num-cpus=2", "--disable-usage-stats", "--block"]
@@ -109,29 +106,32 @@ def nodes(count: int, folder: Path) -> Iterator[str]:
 
 
 def start_node(options: list[str], environment: dict[str, str], log: Path) -> Node:
-    """Start a node and wait until it runs; one that ends or hangs at its start is started again,
-    since what is tested comes after it.
+    """Start a node and wait until it runs.
 
     Raises:
-        RuntimeError: no start succeeded; says what the last one printed.
+        RuntimeError: it ends; says what it printed.
+        TimeoutError: it takes too long.
     """
-    ray = Path(sys.executable).with_name("ray")
-    for _ in range(STARTS):
-        with log.open("wb") as file:
-            node = subprocess.Popen(
-                [ray, "start", *options],
-                env=environment,
-                stdout=file,
-                stderr=file,
-                start_new_session=True,
-            )
-        end = time.monotonic() + PATIENCE_S / STARTS
-        while node.poll() is None and time.monotonic() < end:
-            if "Ray runtime started" in log.read_text():
-                return node
-            time.sleep(0.05)
+    with log.open("wb") as file:
+        node = subprocess.Popen(
+            [Path(sys.executable).with_name("ray"), "start", *options],
+            env=environment,
+            stdout=file,
+            stderr=file,
+            start_new_session=True,
+        )
+
+    def started() -> bool:
+        if node.poll() is not None:
+            raise RuntimeError(f"a node ends as it starts: {log.read_text()}")
+        return "Ray runtime started" in log.read_text()
+
+    try:
+        until(started, f"{log} does not start")
+    except BaseException:
         stop(node)
-    raise RuntimeError(f"a node does not start: {log.read_text()}")
+        raise
+    return node
 
 
 def stop(node: Node) -> None:
