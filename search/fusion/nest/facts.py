@@ -63,24 +63,6 @@ class NestFacts:
         return (energy + self.leakage_pj * latency) * latency
 
     @cached_property
-    def least_held(self) -> float:
-        """Words that members take at the fullest step at the least, if loops run over all ranks."""
-        sizes, steps = self.group.ranks.sizes, [0.0] * len(self.group.layers)
-        for operand in self.group.operands:
-            users = (operand.maker,) if operand.kind == "made" else operand.readers
-            streams = len(users) == 1 and self.group.layers[users[0]].uses_macs
-            if streams and not (operand.kind == "made" and operand.readers):
-                continue
-            words = float(operand.words)
-            for rank in operand.ranks:
-                if rank in self.tiles:
-                    words *= float(self.tiles[rank][-1]) / sizes[rank]
-            end = len(steps) - 1 if operand.exported else max(operand.readers, default=0)
-            for m in range(max(operand.maker, 0), end + 1):
-                steps[m] += words
-        return max(steps)
-
-    @cached_property
     def ranks(self) -> tuple[int, ...]:
         """Ranks that loops may run over, those of the most work first."""
         loopable = [r for r, may in enumerate(self.group.ranks.loopable) if may]

@@ -101,8 +101,6 @@ def nestable(network: Network, layers: tuple[int, ...]) -> NestGroup | None:
 
 def best_nests(facts: NestFacts) -> list[NestChoice]:
     """Return nests of the least estimated energy x latency that fit the buffer."""
-    if facts.least_held > facts.capacity:
-        return []
     found = list[_Found]()
     orders: dict[tuple[int, ...], float] = {}
     for count in (1, 2, 3):
