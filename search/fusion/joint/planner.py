@@ -28,6 +28,7 @@ from ..plan_evaluator import MemoizedPlanEvaluator, ln_edp
 from ..protocol import Abilities, FusionState
 from .group_options import GroupOptions
 from .multicore_options import MulticoreOptions
+from .neighbours import better_joins
 from .option_batch import OptionColumns
 from .option_table import OptionTable
 from .shortest_path import LeastProductPaths, Path
@@ -104,11 +105,12 @@ def candidate_plans(evaluator: MemoizedPlanEvaluator) -> Iterator[FusionPlan]:
     if isinstance(fusion_cores(evaluator.hardware), Infeasible):
         return
     search = _LazyPathSearch(evaluator)
-    seen = {known}
+    seen = {known: ln_edp(evaluator, known)}
     for optimism in _OPTIMISM:
         while (plan := search.next(optimism)) is not None and plan not in seen:
-            seen.add(plan)
+            seen[plan] = ln_edp(evaluator, plan)
             yield plan
+    yield from better_joins(evaluator, min(seen, key=seen.__getitem__))
 
 
 class _LazyPathSearch:
