@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from archloom.evaluators.fusion import NetworkCost
 from archloom.search.fusion import MemoizedPlanEvaluator
-from archloom.search.fusion.joint import GroupPair, join, members, neighbour_pairs, ways_together
+from archloom.search.fusion.joint import Regrouping, joins, regrouped, ways
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionPlan
 
@@ -42,32 +42,29 @@ def plan_borders(evaluator: MemoizedPlanEvaluator, plan: FusionPlan) -> tuple[Bo
     cost = evaluator.plan(plan)
     assert isinstance(cost, NetworkCost), "only plans that can run have borders to look at"
     found: dict[Hashable, Border] = {}
-    for pair in neighbour_pairs(evaluator.network, plan):
-        kind = _kind(evaluator, pair)
+    for move in joins(evaluator.network, plan):
+        kind = move.kind(evaluator)
         if kind in found:
             found[kind] = replace(found[kind], alike=found[kind].alike + 1)
             continue
-        why = _why_apart(evaluator, plan, pair, cost.edp_js)
-        found[kind] = Border(pair[0].layers, pair[1].layers, why)
+        before, after = (group.layers for group in move.old)
+        found[kind] = Border(before, after, _why_apart(evaluator, plan, move, cost.edp_js))
     return tuple(found.values())
 
 
-def _kind(evaluator: MemoizedPlanEvaluator, pair: GroupPair) -> Hashable:
-    together = members(pair)
-    return evaluator.kind(together), tuple(i in pair[0].layers for i in together)
-
-
 def _why_apart(
-    evaluator: MemoizedPlanEvaluator, plan: FusionPlan, pair: GroupPair, edp_js: float
+    evaluator: MemoizedPlanEvaluator, plan: FusionPlan, move: Regrouping, edp_js: float
 ) -> Infeasible | float:
     lacks, ratios = list[Infeasible](), list[float]()
-    for way in ways_together(evaluator, members(pair)):
-        cost = evaluator.plan(join(evaluator.network, plan, pair, way))
+    for groups in ways(evaluator, move):
+        other = regrouped(evaluator.network, plan, move, groups)
+        assert other is not None, "only groups that can be one are joined"
+        cost = evaluator.plan(other)
         if isinstance(cost, Infeasible):
             lacks.append(cost)
         else:
             ratios.append(cost.edp_js / edp_js)
     if ratios:
         return min(ratios)
-    tiled = evaluator.tiling(members(pair))
+    tiled = evaluator.tiling(move.layers)
     return tiled if isinstance(tiled, Infeasible) else lacks[0]

@@ -12,11 +12,10 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .neighbours import (
-        GroupPair as GroupPair,
-        join as join,
-        members as members,
-        neighbour_pairs as neighbour_pairs,
-        ways_together as ways_together,
+        Regrouping as Regrouping,
+        joins as joins,
+        regrouped as regrouped,
+        ways as ways,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
