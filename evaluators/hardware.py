@@ -21,6 +21,7 @@ _MACS, _VECTOR, _CONTROL, _PHY = "macs", "vector unit", "control", "dram phy"
 _DRAM, _LEAKAGE = "dram", "leakage"
 #: read, fill and update energies, each by tensor
 _ByKind = tuple[tuple[float, ...], ...]
+_NOTHING: Final = (0.0, 0.0, 0.0, 0.0)
 _RESERVED: Final = frozenset({_MACS, _VECTOR, _CONTROL, _PHY, _DRAM, _LEAKAGE})
 
 
@@ -99,43 +100,80 @@ def buffer_cost(name: str, storage: Storage, size_bytes: float, width_bytes: flo
     return technology(name).buffer(storage, size_bytes, width_bytes)
 
 
+class _Kind(NamedTuple):
+    """What decides the cost of a group of instances that are accessed together: the fields of a
+    :class:`StorageLevel` and of a :class:`Hardware`.
+    """
+
+    storage: Storage
+    keeps: tuple[Tensor, ...]
+    capacity_bytes: float | tuple[tuple[Tensor, float], ...] | None
+    width_words: int
+    cluster_size: int
+    tensor_bits: tuple[tuple[Tensor, int], ...]
+    energy: AccessEnergy | None
+    technology: str
+    word_bits: int
+
+
+class _Group(NamedTuple):
+    """What such a group costs.
+
+    Attributes:
+        accesses_pj, dearest_pj: as in :class:`_LevelCost`.
+        buffers_mm2, buffers_mw: silicon and leakage.
+    """
+
+    accesses_pj: _ByKind
+    dearest_pj: float
+    buffers_mm2: float
+    buffers_mw: float
+
+
+# designs by the thousand have groups in common, and differ in how many they have
 @lru_cache(maxsize=2048)
-def _level(
-    level: StorageLevel, technology_name: str, word_bits: int, frequency_mhz: float
-) -> _LevelCost:
-    """Return what an on-chip level costs, whatever else is on the chip: designs share levels."""
+def _group(kind: _Kind) -> _Group:
+    """Return what a group costs, however many there are."""
     # a cluster is one memory as wide and large as its instances together
-    many = level.cluster_size
-    widths = {t: many * _access_bits(level, t, word_bits) / 8 for t in level.keeps}
+    many, size = kind.cluster_size, kind.capacity_bytes
+    line, own_bits = kind.width_words * kind.word_bits, dict(kind.tensor_bits)
+    # an access is a line, or one word that is wider than that
+    widths = {t: many * max(line, own_bits.get(t, kind.word_bits)) / 8 for t in kind.keeps}
     widest = max(widths.values())
-    name, storage = technology_name, level.storage
-    if isinstance(level.capacity_bytes, tuple):
-        made = {t: buffer_cost(name, storage, many * b, widths[t]) for t, b in level.capacity_bytes}
+    name, storage = kind.technology, kind.storage
+    if isinstance(size, tuple):
+        made = {t: buffer_cost(name, storage, many * b, widths[t]) for t, b in size}
         buffers = tuple(made.values())
     else:
         # one buffer, as wide as its widest access
-        size = many * level.total_bytes
-        built = buffer_cost(name, storage, size, widest)
+        whole = many * (size or 0)
+        built = buffer_cost(name, storage, whole, widest)
         made = {
-            t: built if width == widest else buffer_cost(name, storage, size, width)
+            t: built if width == widest else buffer_cost(name, storage, whole, width)
             for t, width in widths.items()
         }
         buffers = (built,)
-    groups = level.instances // many
     energies = {t: (cost.read_pj, cost.write_pj, cost.write_pj) for t, cost in made.items()}
-    leakage_mw = None
-    if level.energy is not None:
-        energies = dict.fromkeys(made, _own_pj(level.energy))
-        # pJ per cycle times MHz is uW
-        leakage_mw = level.energy.leakage_pj * frequency_mhz * 1e-3
-    return _LevelCost(
+    if kind.energy is not None:
+        energies = dict.fromkeys(made, _own_pj(kind.energy))
+    return _Group(
         _by_kind(energies),
         max(max(pj) for pj in energies.values()),
-        groups * sum(buffer.area_mm2 for buffer in buffers),
+        sum(buffer.area_mm2 for buffer in buffers),
         sum(buffer.leakage_mw for buffer in buffers),
-        groups,
-        leakage_mw,
     )
+
+
+def _level(level: StorageLevel, hardware: Hardware) -> _LevelCost:
+    """Return what an on-chip level costs, whatever else is on the chip."""
+    many, energy = level.cluster_size, level.energy
+    sizes = (level.storage, level.keeps, level.capacity_bytes, level.width_words, many)
+    others = level.tensor_bits, energy, hardware.technology, hardware.word_bits
+    accesses_pj, dearest_pj, buffers_mm2, mw = _group(_Kind(*sizes, *others))
+    groups = level.instances // many
+    # pJ per cycle times MHz is uW
+    own_mw = None if energy is None else energy.leakage_pj * hardware.frequency_mhz * 1e-3
+    return _LevelCost(accesses_pj, dearest_pj, groups * buffers_mm2, mw, groups, own_mw)
 
 
 def _own_pj(energy: AccessEnergy) -> tuple[float, float, float]:
@@ -147,18 +185,9 @@ def _by_kind(energies: Mapping[Tensor, tuple[float, float, float]]) -> _ByKind:
     return tuple(zip(*(energies.get(tensor, nothing) for tensor in TENSORS), strict=True))
 
 
-def _access_bits(level: StorageLevel, tensor: Tensor, word_bits: int) -> int:
-    """Return the bits of one access: a line, or one word that is wider than that."""
-    line = level.width_words * word_bits
-    if not level.tensor_bits:
-        return line
-    return max(line, dict(level.tensor_bits).get(tensor, word_bits))
-
-
 # asked of a design once for its area and power, and once for what accesses cost
 @lru_cache(maxsize=16)
 def _levels(hardware: Hardware) -> _LevelCosts:
-    shared = hardware.technology, hardware.word_bits, hardware.frequency_mhz
     on_chip = hardware.levels[:-1]
     for level in on_chip:
         if level.name in _RESERVED:
@@ -166,7 +195,7 @@ def _levels(hardware: Hardware) -> _LevelCosts:
                 f"level {level.name!r} of {hardware.name}: the name stands for a part of the chip; "
                 f"names to avoid are {', '.join(sorted(_RESERVED))}"
             )
-    return tuple([_level(level, *shared) for level in on_chip])
+    return tuple([_level(level, hardware) for level in on_chip])
 
 
 @lru_cache(maxsize=1024)
@@ -175,7 +204,9 @@ def _dram(level: StorageLevel, technology_name: str, dram: str, word_bits: int) 
     if level.energy is not None:
         return _by_kind(dict.fromkeys(level.keeps, _own_pj(level.energy)))
     per_bit = technology(technology_name).dram(dram).pj_per_bit
-    return _by_kind({t: (_access_bits(level, t, word_bits) * per_bit,) * 3 for t in level.keeps})
+    line, own_bits = level.width_words * word_bits, dict(level.tensor_bits)
+    bits = {t: max(line, own_bits.get(t, word_bits)) for t in level.keeps}
+    return _by_kind({t: (wide * per_bit,) * 3 for t, wide in bits.items()})
 
 
 def _dram_pj(hardware: Hardware) -> _ByKind:
@@ -186,8 +217,11 @@ def _mac_pj(hardware: Hardware, tech: Technology) -> float:
     return tech.mac_pj(hardware.operand_bits) if hardware.mac_pj is None else hardware.mac_pj
 
 
-def _static_mw(hardware: Hardware, tech: Technology, levels: _LevelCosts) -> float:
+# asked for as :func:`_levels` is
+@lru_cache(maxsize=16)
+def _static_mw(hardware: Hardware) -> float:
     """Return what the chip takes whether or not it works, levels with their own leakage apart."""
+    tech, levels = technology(hardware.technology), _levels(hardware)
     if tech.idle_mw_per_mm2 is not None:
         area = _area_mm2(hardware, tech, levels)
         core = sum(mm2 for part, mm2 in area.items() if part not in (_PHY, _CONTROL))
@@ -219,7 +253,7 @@ def access_costs(hardware: Hardware) -> AccessCosts:
     others = tuple([_others_pj(hardware, tech, level) for level in hardware.levels])
     own = hardware.mac_pj is not None and all(level.energy for level in hardware.levels)
     # mW over MHz is nJ
-    leakage_pj = 0.0 if own else _static_mw(hardware, tech, levels) / hardware.frequency_mhz * 1e3
+    leakage_pj = 0.0 if own else _static_mw(hardware) / hardware.frequency_mhz * 1e3
     arrays = _arrays(accesses, others)
     return AccessCosts(*arrays, _mac_pj(hardware, tech), tech.vector_op_pj, leakage_pj)
 
@@ -261,10 +295,12 @@ def _others_pj(
     address, and of one instance in use, per cycle.
     """
     own, mesh = level.energy, hardware.effects.network == "mesh"
+    if own is None and not mesh:
+        return _NOTHING
     if own is not None:
         network = (own.hop_pj, own.router_pj) if mesh else (0.0, 0.0)
         return *network, own.address_pj, own.leakage_pj
-    bits = hardware.word_bits if mesh else 0
+    bits = hardware.word_bits
     return bits * tech.hop_pj_per_bit, bits * tech.router_pj_per_bit, 0.0, 0.0
 
 
@@ -310,26 +346,26 @@ def tdp_w(hardware: Hardware) -> dict[str, float]:
 
 def _tdp_w(hardware: Hardware, tech: Technology, levels: _LevelCosts) -> dict[str, float]:
     # pJ per cycle times MHz is uW
-    watts = hardware.frequency_mhz * 1e-6
-    parts = {_MACS: hardware.macs * _mac_pj(hardware, tech) * watts}
+    watts, macs = hardware.frequency_mhz * 1e-6, hardware.macs
+    parts = {_MACS: macs * _mac_pj(hardware, tech) * watts}
     # words per cycle that the units below can take, over the whole chip
-    demand = {tensor: hardware.macs * words for tensor, words in MAC_WORDS.items()}
+    demand = {tensor: macs * words for tensor, words in MAC_WORDS.items()}
     for level, costs in zip(hardware.levels, levels, strict=False):
-        asked = sum(demand[tensor] for tensor in level.keeps)
+        asked = sum([demand[tensor] for tensor in level.keeps])
         moved = min(level.bandwidth_words * level.instances, asked)
-        for tensor in level.keeps:
-            demand[tensor] *= moved / asked
+        if moved < asked:
+            for tensor in level.keeps:
+                demand[tensor] *= moved / asked
         words = level.width_words * level.cluster_size
         parts[level.name] = moved / words * costs.dearest_pj * watts
     parts[_VECTOR] = hardware.vector_lanes * tech.vector_op_pj * watts
     dram = hardware.levels[-1]
     accesses = dram.bandwidth_words / dram.width_words
     parts[_DRAM] = accesses * max(map(max, _dram_pj(hardware))) * watts
-    own = sum(
-        level.instances * (costs.own_leakage_mw or 0.0)
-        for level, costs in zip(hardware.levels, levels, strict=False)
-    )
-    parts[_LEAKAGE] = (_static_mw(hardware, tech, levels) + own) * 1e-3
+    own = 0.0
+    for level, costs in zip(hardware.levels, levels, strict=False):
+        own += level.instances * (costs.own_leakage_mw or 0.0)
+    parts[_LEAKAGE] = (_static_mw(hardware) + own) * 1e-3
     return parts
 
 
@@ -341,10 +377,8 @@ def hardware_cost(hardware: Hardware) -> HardwareCost:
         ValueError: a technology, DRAM or word width that the table does not have, a level with
             the name of another part of the chip, or DRAM of unlimited bandwidth.
     """
-    tech = technology(hardware.technology)
-    levels = _levels(hardware)
-    area = _area_mm2(hardware, tech, levels)
-    power = _tdp_w(hardware, tech, levels)
+    tech, levels = technology(hardware.technology), _levels(hardware)
+    area, power = _area_mm2(hardware, tech, levels), _tdp_w(hardware, tech, levels)
     return HardwareCost(sum(area.values()), sum(power.values()), area, power)
 
 

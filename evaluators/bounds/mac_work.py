@@ -37,15 +37,16 @@ def parallelism(hardware: Hardware) -> Parallelism:
 
     Cores that run tiles side by side may all work, whatever loops may be unrolled over them.
     """
-    cores = fusion_cores(hardware)
-    count = cores.count if isinstance(cores, Cores) else 1
+    count = 1
+    if hardware.fusion_level is None and isinstance(cores := fusion_cores(hardware), Cores):
+        count = cores.count
     inside = len(hardware.levels) - (count > 1)
-    axes = [
-        (allowed, children)
-        for level, fanout in zip(hardware.levels[:inside], hardware.fanouts[:inside], strict=True)
-        for allowed, children in zip((level.spatial_x, level.spatial_y), fanout, strict=True)
-        if children > 1
-    ]
+    axes = []
+    for level, (along_x, along_y) in zip(hardware.levels[:inside], hardware.fanouts, strict=False):
+        if along_x > 1:
+            axes.append((level.spatial_x, along_x))
+        if along_y > 1:
+            axes.append((level.spatial_y, along_y))
     effects = hardware.effects
     return Parallelism(count, tuple(axes), (effects.weight_zeros, effects.input_zeros))
 
