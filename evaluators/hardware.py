@@ -6,10 +6,18 @@ from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from archloom.space.hardware import AccessEnergy, Hardware, Storage, StorageLevel
-from archloom.space.workload import OUTPUTS, TENSORS, Tensor
+from archloom.space.hardware import Hardware, StorageLevel
+from archloom.space.workload import OUTPUTS, Tensor
 
-from .technology import BufferCost, Technology, technology
+from .technology import (
+    ByKind,
+    MemoryKind,
+    Technology,
+    by_kind,
+    memory_cost,
+    own_pj,
+    technology,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,8 +27,6 @@ if TYPE_CHECKING:
 MAC_WORDS: Final[dict[Tensor, float]] = {"weights": 1.0, "inputs": 1.0, "outputs": 2.0}
 _MACS, _VECTOR, _CONTROL, _PHY = "macs", "vector unit", "control", "dram phy"
 _DRAM, _LEAKAGE = "dram", "leakage"
-#: read, fill and update energies, each by tensor
-_ByKind = tuple[tuple[float, ...], ...]
 _NOTHING: Final = (0.0, 0.0, 0.0, 0.0)
 _RESERVED: Final = frozenset({_MACS, _VECTOR, _CONTROL, _PHY, _DRAM, _LEAKAGE})
 
@@ -83,7 +89,7 @@ class _LevelCost(NamedTuple):
         own_leakage_mw: leakage of one instance that the design gives; None for its buffers'.
     """
 
-    accesses_pj: _ByKind
+    accesses_pj: ByKind
     dearest_pj: float
     area_mm2: float
     buffers_mw: float
@@ -94,95 +100,16 @@ class _LevelCost(NamedTuple):
 _LevelCosts = tuple[_LevelCost, ...]
 
 
-@lru_cache(maxsize=4096)
-def buffer_cost(name: str, storage: Storage, size_bytes: float, width_bytes: float) -> BufferCost:
-    """Return the cost of one buffer of a technology; see :meth:`Technology.buffer`."""
-    return technology(name).buffer(storage, size_bytes, width_bytes)
-
-
-class _Kind(NamedTuple):
-    """What decides the cost of a group of instances that are accessed together: the fields of a
-    :class:`StorageLevel` and of a :class:`Hardware`.
-    """
-
-    storage: Storage
-    keeps: tuple[Tensor, ...]
-    capacity_bytes: float | tuple[tuple[Tensor, float], ...] | None
-    width_words: int
-    cluster_size: int
-    tensor_bits: tuple[tuple[Tensor, int], ...]
-    energy: AccessEnergy | None
-    technology: str
-    word_bits: int
-
-
-class _Group(NamedTuple):
-    """What such a group costs.
-
-    Attributes:
-        accesses_pj, dearest_pj: as in :class:`_LevelCost`.
-        buffers_mm2, buffers_mw: silicon and leakage.
-    """
-
-    accesses_pj: _ByKind
-    dearest_pj: float
-    buffers_mm2: float
-    buffers_mw: float
-
-
-# designs by the thousand have groups in common, and differ in how many they have
-@lru_cache(maxsize=2048)
-def _group(kind: _Kind) -> _Group:
-    """Return what a group costs, however many there are."""
-    # a cluster is one memory as wide and large as its instances together
-    many, size = kind.cluster_size, kind.capacity_bytes
-    line, own_bits = kind.width_words * kind.word_bits, dict(kind.tensor_bits)
-    # an access is a line, or one word that is wider than that
-    widths = {t: many * max(line, own_bits.get(t, kind.word_bits)) / 8 for t in kind.keeps}
-    widest = max(widths.values())
-    name, storage = kind.technology, kind.storage
-    if isinstance(size, tuple):
-        made = {t: buffer_cost(name, storage, many * b, widths[t]) for t, b in size}
-        buffers = tuple(made.values())
-    else:
-        # one buffer, as wide as its widest access
-        whole = many * (size or 0)
-        built = buffer_cost(name, storage, whole, widest)
-        made = {
-            t: built if width == widest else buffer_cost(name, storage, whole, width)
-            for t, width in widths.items()
-        }
-        buffers = (built,)
-    energies = {t: (cost.read_pj, cost.write_pj, cost.write_pj) for t, cost in made.items()}
-    if kind.energy is not None:
-        energies = dict.fromkeys(made, _own_pj(kind.energy))
-    return _Group(
-        _by_kind(energies),
-        max(max(pj) for pj in energies.values()),
-        sum(buffer.area_mm2 for buffer in buffers),
-        sum(buffer.leakage_mw for buffer in buffers),
-    )
-
-
 def _level(level: StorageLevel, hardware: Hardware) -> _LevelCost:
     """Return what an on-chip level costs, whatever else is on the chip."""
     many, energy = level.cluster_size, level.energy
     sizes = (level.storage, level.keeps, level.capacity_bytes, level.width_words, many)
     others = level.tensor_bits, energy, hardware.technology, hardware.word_bits
-    accesses_pj, dearest_pj, buffers_mm2, mw = _group(_Kind(*sizes, *others))
+    accesses_pj, dearest_pj, buffers_mm2, mw = memory_cost(MemoryKind(*sizes, *others))
     groups = level.instances // many
     # pJ per cycle times MHz is uW
     own_mw = None if energy is None else energy.leakage_pj * hardware.frequency_mhz * 1e-3
     return _LevelCost(accesses_pj, dearest_pj, groups * buffers_mm2, mw, groups, own_mw)
-
-
-def _own_pj(energy: AccessEnergy) -> tuple[float, float, float]:
-    return energy.read_pj, energy.fill_pj, energy.update_pj
-
-
-def _by_kind(energies: Mapping[Tensor, tuple[float, float, float]]) -> _ByKind:
-    nothing = (0.0, 0.0, 0.0)
-    return tuple(zip(*(energies.get(tensor, nothing) for tensor in TENSORS), strict=True))
 
 
 # asked of a design once for its area and power, and once for what accesses cost
@@ -199,17 +126,17 @@ def _levels(hardware: Hardware) -> _LevelCosts:
 
 
 @lru_cache(maxsize=1024)
-def _dram(level: StorageLevel, technology_name: str, dram: str, word_bits: int) -> _ByKind:
+def _dram(level: StorageLevel, technology_name: str, dram: str, word_bits: int) -> ByKind:
     """Return read, fill and update of one access to DRAM, by tensor."""
     if level.energy is not None:
-        return _by_kind(dict.fromkeys(level.keeps, _own_pj(level.energy)))
+        return by_kind(dict.fromkeys(level.keeps, own_pj(level.energy)))
     per_bit = technology(technology_name).dram(dram).pj_per_bit
     line, own_bits = level.width_words * word_bits, dict(level.tensor_bits)
     bits = {t: max(line, own_bits.get(t, word_bits)) for t in level.keeps}
-    return _by_kind({t: (wide * per_bit,) * 3 for t, wide in bits.items()})
+    return by_kind({t: (wide * per_bit,) * 3 for t, wide in bits.items()})
 
 
-def _dram_pj(hardware: Hardware) -> _ByKind:
+def _dram_pj(hardware: Hardware) -> ByKind:
     return _dram(hardware.levels[-1], hardware.technology, hardware.dram, hardware.word_bits)
 
 
@@ -236,6 +163,32 @@ def _static_mw(hardware: Hardware) -> float:
     return power * tech.control_factor * tech.test_factor
 
 
+class EventCosts(NamedTuple):
+    """What :class:`AccessCosts` says of accesses and operations, as plain numbers: first bounds of
+    designs need few of them.
+
+    Attributes:
+        accesses_pj: of each level, read, fill and update by tensor (order of TENSORS).
+        mac_pj, vector_op_pj, leakage_pj_per_cycle: as there.
+    """
+
+    accesses_pj: tuple[ByKind, ...]
+    mac_pj: float
+    vector_op_pj: float
+    leakage_pj_per_cycle: float
+
+
+@lru_cache(maxsize=16)
+def event_costs(hardware: Hardware) -> EventCosts:
+    """Return the energy of accesses and operations; see :func:`access_costs`."""
+    tech = technology(hardware.technology)
+    accesses = (*[level.accesses_pj for level in _levels(hardware)], _dram_pj(hardware))
+    own = hardware.mac_pj is not None and all(level.energy for level in hardware.levels)
+    # mW over MHz is nJ
+    leakage_pj = 0.0 if own else _static_mw(hardware) / hardware.frequency_mhz * 1e3
+    return EventCosts(accesses, _mac_pj(hardware, tech), tech.vector_op_pj, leakage_pj)
+
+
 @lru_cache(maxsize=1024)
 def access_costs(hardware: Hardware) -> AccessCosts:
     """Return the energy of every event on ``hardware``.
@@ -248,14 +201,9 @@ def access_costs(hardware: Hardware) -> AccessCosts:
         ValueError: a technology, DRAM or word width that the table does not have.
     """
     tech = technology(hardware.technology)
-    levels = _levels(hardware)
-    accesses = (*(level.accesses_pj for level in levels), _dram_pj(hardware))
+    accesses, *events = event_costs(hardware)
     others = tuple([_others_pj(hardware, tech, level) for level in hardware.levels])
-    own = hardware.mac_pj is not None and all(level.energy for level in hardware.levels)
-    # mW over MHz is nJ
-    leakage_pj = 0.0 if own else _static_mw(hardware) / hardware.frequency_mhz * 1e3
-    arrays = _arrays(accesses, others)
-    return AccessCosts(*arrays, _mac_pj(hardware, tech), tech.vector_op_pj, leakage_pj)
+    return AccessCosts(*_arrays(accesses, others), *events)
 
 
 class _Arrays(NamedTuple):
@@ -273,7 +221,7 @@ class _Arrays(NamedTuple):
 
 # designs that differ in meshes have the same
 @lru_cache(maxsize=4096)
-def _arrays(accesses: tuple[_ByKind, ...], others: tuple[tuple[float, ...], ...]) -> _Arrays:
+def _arrays(accesses: tuple[ByKind, ...], others: tuple[tuple[float, ...], ...]) -> _Arrays:
     """Return arrays from energies by level: of accesses, and those of :func:`_others_pj`."""
     # area and power need none, and who shows a trial should not wait for its import
     import numpy as np

@@ -10,8 +10,8 @@ what is left is what the study itself takes. Kernels are compiled before.
 Prints CPU-seconds and shares by part: *trials* (software search); *proposals* (all that it takes to
 propose: what the optimizer learns from trials, its pool, models and bounds, whether bounds exclude
 what it chose, and the designs that open boxes give where it has none); *certificate* (the proof of
-the front: designs and boxes that are bounded as trials end, and what is proven by them; no optimizer
-looks at it); *start* (imports, and the space where it is assessed as a whole); and *rest*.
+the front: designs and boxes that are bounded as trials end, and what they prove; the optimizer does
+not see it); *start* (imports, and the space where it is assessed as a whole); and *rest*.
 """
 
 import argparse
