@@ -123,7 +123,8 @@ class ExactMapping(MappingSearch[ExactState]):
         self, problem: MappingProblem, budget: int, seed: int, limit: float
     ) -> BelowLimit:
         """Return the best mapping below a limit; where nothing can be proven it is annealed."""
-        search = Search(problem.setup, budget, seed, 0)
+        # what is to be beaten rules out as much as what annealing finds
+        search = Search(problem.setup, budget, seed, WARM_UP if limit == inf else 0)
         search.beat = limit
         found = search.run(covered(problem))
         mapping = None if found.best is None else found.best.mapping

@@ -1,4 +1,4 @@
-"""The fewest steps that a nest takes whose factors need not divide its bounds.
+"""The fewest steps that a nest takes whose factors divide its bounds, or need not.
 
 Axes on which the same dimensions may be unrolled count as one of all their children, which only
 permits more.
@@ -21,12 +21,14 @@ _LOOKS: Final = 5_000
 
 class Meshes(NamedTuple):
     """Children of each group of axes, ``children[AXES]``, and ``open[AXES, 8]``, whether a
-    dimension may be unrolled over it; ``bounds[8]`` without what is unrolled in every mapping.
+    dimension may be unrolled over it; ``bounds[8]`` without what is unrolled in every mapping;
+    ``exact``, whether factors must divide them.
     """
 
     children: Ints
     open: Ints
     bounds: Ints
+    exact: bool
 
 
 def meshes_of(setup: KernelInputs) -> Meshes | None:
@@ -45,12 +47,17 @@ def meshes_of(setup: KernelInputs) -> Meshes | None:
     children, can = np.ones(AXES, np.int64), np.zeros((AXES, 8), np.int64)
     for i, (count, free) in enumerate(kinds.values()):
         children[i], can[i] = min(count, 2**40), free
-    return Meshes(children, can, bounds.astype(np.int64))
+    return Meshes(children, can, bounds.astype(np.int64), False)
 
 
 @helper
-def _next(rest: int, factor: int) -> int:
+def _next(rest: int, factor: int, exact: bool) -> int:
     """The next factor that leaves fewer steps of ``rest`` than ``factor`` does."""
+    if exact:
+        factor += 1
+        while factor <= rest and rest % factor != 0:
+            factor += 1
+        return factor
     steps = (rest + factor - 1) // factor
     if steps == 1:
         return rest + 1
@@ -67,7 +74,7 @@ def _ways(meshes: Meshes, d: int, ways: Ints) -> int:
     """Fill ``ways[n, 4]``: factors over each group of axes, and the steps that they leave; return
     n, or more than there is room for.
     """
-    bound, count = meshes.bounds[d], 0
+    bound, exact, count = meshes.bounds[d], meshes.exact, 0
     first, second, third = _most(meshes, 0, d), _most(meshes, 1, d), _most(meshes, 2, d)
     # two factors may share a dimension in any way, the last one is the least that does
     one = 1
@@ -83,9 +90,9 @@ def _ways(meshes: Meshes, d: int, ways: Ints) -> int:
                 ways[count, 0], ways[count, 1], ways[count, 2] = one, two, three
                 ways[count, 3] = (left + three - 1) // three
                 count += 1
-                three = _next(left, three)
-            two = two + 1 if third > 1 else _next(rest, two)
-        one = one + 1 if second * third > 1 else _next(bound, one)
+                three = _next(left, three, exact)
+            two = two + 1 if third > 1 and not exact else _next(rest, two, exact)
+        one = one + 1 if second * third > 1 and not exact else _next(bound, one, exact)
     return count
 
 

@@ -6,7 +6,7 @@ bounds is cut, whatever found the mapping. Nothing is drawn at random but by sea
 proof, what a problem gives is no matter of the trial that asks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import exp, inf, log, prod
 from typing import Final
@@ -27,11 +27,14 @@ from archloom.space.mapping import Mapping
 from ..objectives import SCORE_ROUNDING, ln_score
 from ..protocol import AnyMappingSearch
 from .enumeration import Floor, enumerate_all
-from .mesh_steps import least_steps, meshes_of
+from .mesh_steps import Meshes, least_steps, meshes_of
 from .trial import Trial
 
 #: gap (ln) from which on more is tried than one padded nest
 WORTH_IT: Final = 0.01
+
+#: steps over those of the padded nest from which on that nest is searched before exact factors are
+FIRST: Final = 1.25
 
 #: nests of few steps that are searched
 COVERS: Final = 2
@@ -56,17 +59,17 @@ class Imperfect:
 
 
 class _Known:
-    """The best so far, and a score that no mapping is below."""
+    """The best so far, if any, and a score that no mapping is below."""
 
-    def __init__(self, problem: MappingProblem, cost: LayerCost) -> None:
+    def __init__(self, problem: MappingProblem) -> None:
         self.problem = problem
         bound, setup = problem_bound(problem), problem.setup
         self.weights: tuple[float, float] = (float(setup.weights[0]), float(setup.weights[1]))
         self.energy_pj = (1 - ROUNDING) * bound.dynamic_pj
         self.cycles = (1 - ROUNDING) * bound.latency_cycles
         self.bound = self.least(0.0)
-        self.cost, self.score = cost, self.score_of(cost)
-        self.proven = self.reached()
+        self.cost: LayerCost | None = None
+        self.score, self.proven = inf, False
 
     def reached(self) -> bool:
         """Whether no mapping is better than the best, which may cost nothing at all."""
@@ -89,55 +92,111 @@ class _Known:
         """Ln of how far above the bound the best may be."""
         return 0.0 if self.proven else self.score - self.bound
 
-    def offer(self, mapping: Mapping) -> None:
-        """Take a mapping for the best if it is, cut at the bounds."""
-        covered = replace(self.problem, loop_bounds=mapping.factors)
-        cost = mapped_cost(covered, mapping)
+    def take(self, cost: LayerCost) -> None:
+        """Take a mapping for the best if it is."""
         score = self.score_of(cost)
-        if score < self.score:
+        if score < self.score or self.cost is None:
             self.cost, self.score = cost, score
             self.proven = self.reached()
 
+    def offer(self, mapping: Mapping) -> None:
+        """Take a mapping for the best if it is, cut at the bounds."""
+        self.take(mapped_cost(replace(self.problem, loop_bounds=mapping.factors), mapping))
+
+    def limit(self, nest: MappingProblem) -> float:
+        """Return what a nest of which more runs must cost less than, to be better when it is cut."""
+        return self.score + self.weights[0] * log(prod(nest.covered) / self.problem.macs)
+
     def result(self, settled: bool) -> Imperfect:
         """Return what is known."""
+        assert self.cost is not None
         gap = self.gap
         percent = 100.0 * (exp(gap) - 1.0) if gap < inf else inf
         return Imperfect(replace(self.cost, gap_percent=percent), settled or self.proven)
 
 
 def best_imperfect(
-    problem: MappingProblem, exact: LayerCost, search: AnyMappingSearch, evaluations: int, seed: int
+    problem: MappingProblem,
+    exact: Callable[[], LayerCost],
+    search: AnyMappingSearch,
+    evaluations: int,
+    seed: int,
 ) -> Imperfect:
     """Return the best mapping found, factors of any size.
 
     Args:
         problem: with the layer's own bounds.
-        exact: the best mapping found with exact factors, with its gap.
+        exact: finds the best mapping with exact factors, with its gap; it is asked unless a bound
+            says that such a mapping costs more than one that is known.
         search: searches nests of other bounds.
         evaluations: of each search at most.
         seed: of the searches of other nests.
     """
-    known, settled = _Known(problem, exact), exact.gap_percent == 0
+    known = _Known(problem)
+    tried = _Tried(known, search, max(1, evaluations // 4), seed)
+    padded = _possible(problem, padded_bounds(problem))
+    least = _least_exact(known, padded)
+    if padded is not None and least > -inf:
+        tried.nest(padded)
+    if known.score > least:
+        cost = exact()
+        known.take(cost)
+        tried.settled = tried.settled and cost.gap_percent == 0
+    if padded is not None and least == -inf and not known.proven:
+        tried.nest(padded)
     for nest in _covers(known):
-        budget = max(1, evaluations // 4)
-        beat = known.score + known.weights[0] * log(prod(nest.covered) / problem.macs)
-        found = search.best_below(nest, budget, seed, beat)
-        settled = settled and found.settled
-        if found.mapping is not None:
-            known.offer(found.mapping)
+        if nest.covered not in tried.covered:
+            tried.nest(nest)
+    settled = tried.settled
     if not known.proven and _small(problem):
         # more evaluations may bring the end of the list
         settled = _enumerate(known, evaluations // SHARE) and settled
     return known.result(settled)
 
 
+class _Tried:
+    """Searches of nests that cover more than the bounds: which were made, and whether more
+    evaluations of them would bring nothing.
+    """
+
+    def __init__(
+        self, known: _Known, search: AnyMappingSearch, evaluations: int, seed: int
+    ) -> None:
+        self.known, self.search = known, search
+        self.evaluations, self.seed = evaluations, seed
+        self.settled = True
+        self.covered = {known.problem.bounds}
+
+    def nest(self, nest: MappingProblem) -> None:
+        """Search a nest for something better than the best."""
+        self.covered.add(nest.covered)
+        limit = self.known.limit(nest)
+        found = self.search.best_below(nest, self.evaluations, self.seed, limit)
+        self.settled = self.settled and found.settled
+        if found.mapping is not None:
+            self.known.offer(found.mapping)
+
+
+def _least_exact(known: _Known, padded: MappingProblem | None) -> float:
+    """Return a score that no mapping with exact factors is below, if it needs so many more steps
+    than one of a padded nest that this one should be searched first; else minus infinity.
+    """
+    if padded is None:
+        return -inf
+    meshes = [meshes_of(nest.setup) for nest in (known.problem, padded)]
+    if None in meshes:
+        return -inf
+    steps, fewest = (_fewest(some._replace(exact=True)) for some in meshes if some is not None)
+    return known.least(steps) if steps > FIRST * fewest else -inf
+
+
+def _fewest(meshes: Meshes) -> float:
+    return float(least_steps(meshes, np.ones((2, 8), np.int64), np.full(2, inf), 0.0))
+
+
 def _covers(known: _Known) -> Iterator[MappingProblem]:
-    """Yield nests to search while they may bring something, the one of padded bounds first."""
-    problem, seen = known.problem, {known.problem.bounds}
-    padded = padded_bounds(problem)
-    if not known.proven and padded not in seen:
-        seen.add(padded)
-        yield from _possible(problem, padded)
+    """Yield nests of few steps to search while they may bring something."""
+    problem = known.problem
     meshes = meshes_of(problem.setup) if known.gap > WORTH_IT else None
     if meshes is None:
         return
@@ -149,16 +208,17 @@ def _covers(known: _Known) -> Iterator[MappingProblem]:
         if count == inf or known.gap <= WORTH_IT or known.least(count) >= known.score:
             return
         cover = tuple(max(a, b) for a, b in zip(bounds, problem.bounds, strict=True))
-        if cover not in seen:
-            seen.add(cover)
-            yield from _possible(problem, cover)
+        nest = _possible(problem, cover)
+        if nest is not None:
+            yield nest
 
 
-def _possible(problem: MappingProblem, bounds: tuple[int, ...]) -> Iterator[MappingProblem]:
-    """Yield the nest of some bounds if it has a mapping: more may have to be unrolled."""
+def _possible(problem: MappingProblem, bounds: tuple[int, ...]) -> MappingProblem | None:
+    """Return the nest of other bounds if it has a mapping: more may have to be unrolled."""
+    if bounds == problem.bounds:
+        return None
     nest = replace(problem, loop_bounds=bounds)
-    if nest.impossible() is None:
-        yield nest
+    return nest if nest.impossible() is None else None
 
 
 def _small(problem: MappingProblem) -> bool:
@@ -172,7 +232,7 @@ def _small(problem: MappingProblem) -> bool:
 def _enumerate(known: _Known, most: int) -> bool:
     """Price all mappings if they are not too many; whether these were all."""
     problem = known.problem
-    assert known.cost.mapping is not None
+    assert known.cost is not None and known.cost.mapping is not None
     loops, keep = known.cost.mapping.arrays()
     trial = Trial(loops.copy(), keep.copy(), loops, keep, np.full(1, known.score))
     floor = Floor(np.array([known.energy_pj, known.cycles, ROUNDING]))
