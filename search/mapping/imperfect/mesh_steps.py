@@ -31,23 +31,28 @@ class Meshes(NamedTuple):
     exact: bool
 
 
-def meshes_of(setup: KernelInputs) -> Meshes | None:
-    """Return the groups of axes of a setup; None if there are too many kinds of them."""
+def meshes_of(setup: KernelInputs, exact: bool) -> Meshes | None:
+    """Return the groups of axes of a setup; None if there are too many kinds of them.
+
+    With ``exact`` factors each axis is a group of its own, if there are few: no divisor may be near
+    the number of all children.
+    """
     fixed = setup.fixed
     bounds = -(-setup.bounds // fixed.prod(axis=(0, 1)))
     left = setup.fanout // fixed.prod(axis=2)
-    kinds: dict[bytes, tuple[int, Ints]] = {}
-    for children, dims in zip(left.reshape(-1), setup.spatial.reshape(-1, 8), strict=True):
-        free = ((dims > 0) & (bounds > 1)).astype(np.int64)
-        if children > 1 and free.any():
-            before = kinds.get(free.tobytes(), (1, free))[0]
-            kinds[free.tobytes()] = before * int(children), free
+    open_to = ((setup.spatial > 0) & (bounds > 1)).reshape(-1, 8).astype(np.int64)
+    (axes,) = np.nonzero((left.reshape(-1) > 1) & open_to.any(axis=1))
+    kinds: dict[tuple[int, bytes], tuple[int, Ints]] = {}
+    for axis in axes.tolist():
+        free, children = open_to[axis], int(left.reshape(-1)[axis])
+        kind = axis if exact and len(axes) <= AXES else 0, free.tobytes()
+        kinds[kind] = kinds.get(kind, (1, free))[0] * children, free
     if len(kinds) > AXES:
         return None
     children, can = np.ones(AXES, np.int64), np.zeros((AXES, 8), np.int64)
     for i, (count, free) in enumerate(kinds.values()):
         children[i], can[i] = min(count, 2**40), free
-    return Meshes(children, can, bounds.astype(np.int64), False)
+    return Meshes(children, can, bounds.astype(np.int64), exact)
 
 
 @helper

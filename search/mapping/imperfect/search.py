@@ -27,7 +27,7 @@ from archloom.space.mapping import Mapping
 from ..objectives import SCORE_ROUNDING, ln_score
 from ..protocol import AnyMappingSearch
 from .enumeration import Floor, enumerate_all
-from .mesh_steps import Meshes, least_steps, meshes_of
+from .mesh_steps import least_steps, meshes_of
 from .trial import Trial
 
 #: gap (ln) from which on more is tried than one padded nest
@@ -183,21 +183,22 @@ def _least_exact(known: _Known, padded: MappingProblem | None) -> float:
     """
     if padded is None:
         return -inf
-    meshes = [meshes_of(nest.setup) for nest in (known.problem, padded)]
-    if None in meshes:
-        return -inf
-    steps, fewest = (_fewest(some._replace(exact=True)) for some in meshes if some is not None)
+    steps, fewest = (_fewest_exact(nest) for nest in (known.problem, padded))
     return known.least(steps) if steps > FIRST * fewest else -inf
 
 
-def _fewest(meshes: Meshes) -> float:
+def _fewest_exact(nest: MappingProblem) -> float:
+    """Return steps that no mapping with exact factors takes less than; 0 if that is unknown."""
+    meshes = meshes_of(nest.setup, True)
+    if meshes is None:
+        return 0.0
     return float(least_steps(meshes, np.ones((2, 8), np.int64), np.full(2, inf), 0.0))
 
 
 def _covers(known: _Known) -> Iterator[MappingProblem]:
     """Yield nests of few steps to search while they may bring something."""
     problem = known.problem
-    meshes = meshes_of(problem.setup) if known.gap > WORTH_IT else None
+    meshes = meshes_of(problem.setup, False) if known.gap > WORTH_IT else None
     if meshes is None:
         return
     covers, steps = np.ones((COVERS + 1, 8), np.int64), np.full(COVERS + 1, inf)

@@ -41,7 +41,7 @@ def test_no_factors_take_fewer_steps(first: int) -> None:
     equal = 0
     for number in range(first, first + 20):
         setup = awkward_problem(number).setup
-        meshes = meshes_of(setup)
+        meshes = meshes_of(setup, False)
         if meshes is None:
             continue
         covers, steps = np.ones((3, 8), np.int64), np.full(3, inf)
@@ -57,7 +57,7 @@ def test_no_factors_take_fewer_steps(first: int) -> None:
 def test_steps_of_a_prime_on_a_mesh() -> None:
     layer = Layer("g", "gemm", k=127, c=127, p=127, input_size=(127, 1))
     setup = MappingProblem.of_layer(layer, preset("tpu_v3")).setup
-    meshes = meshes_of(setup)
+    meshes = meshes_of(setup, False)
     assert meshes is not None
     covers, steps = np.ones((3, 8), np.int64), np.full(3, inf)
     assert least_steps(meshes, covers, steps, 0.0) == fewest(setup)
