@@ -120,12 +120,16 @@ class ExactMapping(MappingSearch[ExactState]):
         return _known(self.start(problem, seed), found)
 
     def best_below(
-        self, problem: MappingProblem, budget: int, seed: int, limit: float
+        self,
+        problem: MappingProblem,
+        budget: int,
+        seed: int,
+        limit: float,
+        most_cycles: float = inf,
     ) -> BelowLimit:
-        """Return the best mapping below a limit; where nothing can be proven it is annealed."""
-        # what is to be beaten rules out as much as what annealing finds
-        search = Search(problem.setup, budget, seed, WARM_UP if limit == inf else 0)
-        search.beat = limit
+        """Return the best mapping below limits; where nothing can be proven it is annealed."""
+        search = Search(problem.setup, budget, seed, 0)
+        search.beat, search.most_cycles = limit, most_cycles
         found = search.run(covered(problem))
         mapping = None if found.best is None else found.best.mapping
         return BelowLimit(mapping, found.proven)

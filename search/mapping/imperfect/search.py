@@ -33,8 +33,10 @@ from .trial import Trial
 #: gap (ln) from which on more is tried than one padded nest
 WORTH_IT: Final = 0.01
 
-#: steps over those of the padded nest from which on that nest is searched before exact factors are
+#: steps of exact factors over those of the padded nest from which on that nest is searched first,
+#: and cycles over the fewest that it may take there
 FIRST: Final = 1.25
+MORE_CYCLES: Final = 1.5
 
 #: nests of few steps that are searched
 COVERS: Final = 2
@@ -135,14 +137,12 @@ def best_imperfect(
     known = _Known(problem)
     tried = _Tried(known, search, max(1, evaluations // 4), seed)
     padded = _possible(problem, padded_bounds(problem))
-    least = _least_exact(known, padded)
-    if padded is not None and least > -inf:
-        tried.nest(padded)
+    least = -inf if padded is None else _first(tried, padded)
     if known.score > least:
         cost = exact()
         known.take(cost)
         tried.settled = tried.settled and cost.gap_percent == 0
-    if padded is not None and least == -inf and not known.proven:
+    if padded is not None and padded.covered not in tried.covered and not known.proven:
         tried.nest(padded)
     for nest in _covers(known):
         if nest.covered not in tried.covered:
@@ -167,24 +167,30 @@ class _Tried:
         self.settled = True
         self.covered = {known.problem.bounds}
 
-    def nest(self, nest: MappingProblem) -> None:
-        """Search a nest for something better than the best."""
+    def nest(self, nest: MappingProblem, most_cycles: float = inf) -> None:
+        """Search a nest for something better than the best that takes no more than some cycles."""
         self.covered.add(nest.covered)
-        limit = self.known.limit(nest)
-        found = self.search.best_below(nest, self.evaluations, self.seed, limit)
+        where = (nest, self.evaluations, self.seed, self.known.limit(nest))
+        found = self.search.best_below(*where, most_cycles)
         self.settled = self.settled and found.settled
         if found.mapping is not None:
             self.known.offer(found.mapping)
 
 
-def _least_exact(known: _Known, padded: MappingProblem | None) -> float:
-    """Return a score that no mapping with exact factors is below, if it needs so many more steps
-    than one of a padded nest that this one should be searched first; else minus infinity.
+def _first(tried: _Tried, padded: MappingProblem) -> float:
+    """Search a padded nest if it needs far fewer steps than exact factors do.
+
+    Returns a score then that no mapping with exact factors is below, else minus infinity.
     """
-    if padded is None:
+    known = tried.known
+    exact, fewest = _fewest_exact(known.problem), _fewest_exact(padded)
+    if not exact > FIRST * fewest > 0:
         return -inf
-    steps, fewest = (_fewest_exact(nest) for nest in (known.problem, padded))
-    return known.least(steps) if steps > FIRST * fewest else -inf
+    # with nothing to beat, a search would look at many that leave most of a mesh idle
+    tried.nest(padded, MORE_CYCLES * max(known.cycles, fewest * float(padded.setup.busy)))
+    if known.cost is None:
+        tried.nest(padded)
+    return known.least(exact)
 
 
 def _fewest_exact(nest: MappingProblem) -> float:
