@@ -129,7 +129,7 @@ class ExactMapping(MappingSearch[ExactState]):
     ) -> BelowLimit:
         """Return the best mapping below limits; where nothing can be proven it is annealed."""
         search = Search(problem.setup, budget, seed, 0)
-        search.beat, search.most_cycles = limit, most_cycles
+        search.beat, search.most_cycles, search.tables = limit, most_cycles, False
         found = search.run(covered(problem))
         mapping = None if found.best is None else found.best.mapping
         return BelowLimit(mapping, found.proven)
