@@ -23,14 +23,15 @@ from archloom.evaluators.loopnest import (
     Y,
 )
 from archloom.evaluators.loopnest.imperfect import ImperfectRoom
-from archloom.space.workload import K
+from archloom.space.workload import K, P, Q, R, S
 
 from ..objectives import score_in_batch
+from .mesh_steps import fewer_steps
 from .trial import Trial, copy_mapping, cover, price
 
 #: factors of one dimension that are listed at most, and partial mappings for each one priced
 _CHAINS: Final = 1024
-_LOOKS: Final = 64
+_LOOKS: Final = 16
 
 
 class Floor(NamedTuple):
@@ -67,10 +68,27 @@ def _most(setup: KernelInputs, chain: Ints, place: int, d: int, rest: int) -> in
 
 
 @helper
+def _smallest_do(setup: KernelInputs, d: int) -> bool:
+    """Whether of two factors that leave the same number of steps the smaller one costs no more."""
+    plain = setup.within[d] == 0
+    # windows of rows and columns share words, and how many depends on where tiles are cut
+    for output, tap in ((P, R), (Q, S)):
+        plain = plain and (d != tap and (d != output or setup.bounds[tap] == 1))
+    for level in range(setup.fanout.shape[0]):
+        # fewer instances may need more whole accesses, if several words or instances share one
+        plain = plain and setup.cluster[level] == 1
+        for t in range(3):
+            plain = plain and (setup.width[level, t] == 1 or not setup.allowed[level, t])
+    return bool(plain)
+
+
+@helper
 def _list_chains(setup: KernelInputs, d: int, trial: Ints, value: Ints, chains: Ints) -> int:
     """Fill ``chains[n, L, 3]`` with all factors of a dimension that cover its bound and no step
-    more; return n, or more than there is room for. ``trial`` and ``value`` are scratch space.
+    more, as far as they may be best; return n, or more than there is room for. ``trial`` and
+    ``value`` are scratch space.
     """
+    smallest = _smallest_do(setup, d)
     count, place, places = 0, 0, 3 * trial.shape[0]
     for level in range(trial.shape[0]):
         for kind in range(ORDER):
@@ -93,7 +111,8 @@ def _list_chains(setup: KernelInputs, d: int, trial: Ints, value: Ints, chains: 
             v, k = _slot(p)
             inside *= value[v, k, d]
         rest = (setup.bounds[d] + inside - 1) // inside
-        value[level, kind, d] += 1
+        factor = value[level, kind, d]
+        value[level, kind, d] = fewer_steps(rest, factor) if smallest and factor > 0 else factor + 1
         if value[level, kind, d] > max(1, _most(setup, value, place, d, rest)):
             value[level, kind, d] = 0
             place -= 1
@@ -241,17 +260,38 @@ class Listed(NamedTuple):
 
 
 @helper
-def _price_tilings(
-    setup: KernelInputs, trial: Trial, room: ImperfectRoom, floor: Floor, listed: Listed, most: int
+def _count_orders(loops: Ints, most: int) -> int:
+    """How many orders of a tiling are priced, or more than so many."""
+    count = 1
+    for level in range(loops.shape[0]):
+        ways = 0
+        while count * ways <= most and _set_order(loops, level, ways):
+            ways += 1
+        count *= ways
+    return count
+
+
+@helper
+def _go_through(
+    setup: KernelInputs,
+    trial: Trial,
+    room: ImperfectRoom,
+    floor: Floor,
+    listed: Listed,
+    most: int,
+    pricing: bool,
 ) -> tuple[bool, int]:
-    """Price all mappings that keep what ``trial.tried_keep`` says, as far as they may be better;
-    whether these were all, and how many were priced."""
-    priced, looks, i, at = 0, 0, 0, listed.at
+    """Price all mappings that keep what ``trial.tried_keep`` says, as far as they may be better, or
+    count them; whether these were all, and how many there were."""
+    found, looks, i, at = 0, 0, 0, listed.at
     for d in range(8):
         at[d] = -1
     while i >= 0:
         if i == 8:
-            priced += _price_orders(setup, trial, room, listed.ways)
+            if pricing:
+                found += _price_orders(setup, trial, room, listed.ways)
+            else:
+                found += _count_orders(trial.tried, most)
             i -= 1
             continue
         d = listed.order[i]
@@ -261,14 +301,14 @@ def _price_tilings(
             i -= 1
             continue
         looks += 1
-        if priced > most or looks > most * _LOOKS:
-            return False, priced
+        if found > most or looks > (most + 1) * _LOOKS:
+            return False, found
         for level in range(trial.tried.shape[0]):
             for kind in range(ORDER):
                 trial.tried[level, kind, d] = listed.chains[d, at[i], level, kind]
         if _may_be_better(setup, trial.tried, i + 1, listed.order, floor, trial.score[0]):
             i += 1
-    return True, priced
+    return True, found
 
 
 @helper
@@ -286,11 +326,10 @@ def _keep(setup: KernelInputs, keep: Flags, way: int) -> bool:
 @compiled
 def enumerate_all(
     setup: KernelInputs, trial: Trial, room: ImperfectRoom, floor: Floor, most: int
-) -> tuple[bool, int]:
+) -> bool:
     """Price all mappings that may be better than the best of ``trial``, and keep that up to date.
 
-    Returns whether these were all, and how many were priced: ``most`` or somewhat more if it gave
-    up.
+    Returns whether it did: not if there are more than ``most`` of them, or too many to count.
     """
     levels = trial.tried.shape[0]
     chains, counts = np.empty((8, _CHAINS, levels, 3), np.int64), np.zeros(8, np.int64)
@@ -298,11 +337,16 @@ def enumerate_all(
     for d in range(8):
         counts[d] = _list_chains(setup, d, trial.tried, other, chains[d])
         if counts[d] > _CHAINS:
-            return False, 0
+            return False
     scratch = np.zeros(8, np.int64), np.zeros(levels, np.int64)
     listed = Listed(chains, counts, np.argsort(-counts), scratch[0], scratch[1])
-    priced, way, ended = 0, 0, True
-    while ended and _keep(setup, trial.tried_keep, way):
-        ended, some = _price_tilings(setup, trial, room, floor, listed, most - priced)
-        priced, way = priced + some, way + 1
-    return ended, priced
+    # none is priced before it is known that all will be
+    for pricing in (False, True):
+        found, way = 0, 0
+        while _keep(setup, trial.tried_keep, way):
+            left = most - found
+            ended, some = _go_through(setup, trial, room, floor, listed, left, pricing)
+            found, way = found + some, way + 1
+            if not ended or found > most:
+                return False
+    return True

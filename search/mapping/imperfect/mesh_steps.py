@@ -56,17 +56,23 @@ def meshes_of(setup: KernelInputs, exact: bool) -> Meshes | None:
 
 
 @helper
-def _next(rest: int, factor: int, exact: bool) -> int:
+def fewer_steps(rest: int, factor: int) -> int:
     """The next factor that leaves fewer steps of ``rest`` than ``factor`` does."""
-    if exact:
-        factor += 1
-        while factor <= rest and rest % factor != 0:
-            factor += 1
-        return factor
     steps = (rest + factor - 1) // factor
     if steps == 1:
         return rest + 1
     return (rest + steps - 2) // (steps - 1)
+
+
+@helper
+def _next(rest: int, factor: int, exact: bool) -> int:
+    """The next divisor of ``rest``, or factor of any size that leaves fewer steps."""
+    if not exact:
+        return int(fewer_steps(rest, factor))
+    factor += 1
+    while factor <= rest and rest % factor != 0:
+        factor += 1
+    return factor
 
 
 @helper

@@ -44,7 +44,7 @@ COVERS: Final = 2
 #: multiply-accumulates of problems that are enumerated, and mappings priced at most, as a share of
 #: all evaluations
 SMALL: Final = 2**14
-SHARE: Final = 10
+SHARE: Final = 500
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ def _enumerate(known: _Known, most: int) -> bool:
     loops, keep = known.cost.mapping.arrays()
     trial = Trial(loops.copy(), keep.copy(), loops, keep, np.full(1, known.score))
     floor = Floor(np.array([known.energy_pj, known.cycles, ROUNDING]))
-    ended, _ = enumerate_all(problem.setup, trial, imperfect_room(len(loops)), floor, most)
+    ended = enumerate_all(problem.setup, trial, imperfect_room(len(loops)), floor, most)
     if trial.score[0] < known.score:
         rows = [[v[0], v[3], v[1], v[2], k] for v, k in zip(loops, keep, strict=True)]
         known.offer(Mapping.from_rows(rows))
