@@ -35,7 +35,7 @@ WORTH_IT: Final = 0.01
 
 #: steps of exact factors over those of the padded nest from which on that nest is searched first,
 #: and cycles over the fewest that it may take there
-FIRST: Final = 1.25
+FIRST: Final = 1.0
 MORE_CYCLES: Final = 1.5
 
 #: nests of few steps that are searched
@@ -128,8 +128,8 @@ def best_imperfect(
 
     Args:
         problem: with the layer's own bounds.
-        exact: finds the best mapping with exact factors, with its gap; it is asked unless a bound
-            says that such a mapping costs more than one that is known.
+        exact: finds the best mapping with exact factors, with its gap; it is asked unless it is
+            proven otherwise that such a mapping costs more than one that is known.
         search: searches nests of other bounds.
         evaluations: of each search at most.
         seed: of the searches of other nests.
@@ -138,7 +138,7 @@ def best_imperfect(
     tried = _Tried(known, search, max(1, evaluations // 4), seed)
     padded = _possible(problem, padded_bounds(problem))
     least = -inf if padded is None else _first(tried, padded)
-    if known.score > least:
+    if known.score > least and not tried.exact():
         cost = exact()
         known.take(cost)
         tried.settled = tried.settled and cost.gap_percent == 0
@@ -176,9 +176,21 @@ class _Tried:
         if found.mapping is not None:
             self.known.offer(found.mapping)
 
+    def exact(self) -> bool:
+        """Search for something better with exact factors, if there is anything to beat; return
+        whether more evaluations would bring nothing.
+        """
+        problem, known = self.known.problem, self.known
+        if known.cost is None:
+            return False
+        found = self.search.best_below(problem, self.evaluations, self.seed, known.score)
+        if found.mapping is not None:
+            known.offer(found.mapping)
+        return found.settled
+
 
 def _first(tried: _Tried, padded: MappingProblem) -> float:
-    """Search a padded nest if it needs far fewer steps than exact factors do.
+    """Search a padded nest if it needs fewer steps than exact factors do.
 
     Returns a score then that no mapping with exact factors is below, else minus infinity.
     """
