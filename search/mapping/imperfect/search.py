@@ -22,7 +22,7 @@ from archloom.evaluators.loopnest import (
     padded_bounds,
 )
 from archloom.evaluators.loopnest.imperfect import imperfect_room
-from archloom.space.mapping import Mapping
+from archloom.space.mapping import UNCONSTRAINED, Mapping
 
 from ..objectives import SCORE_ROUNDING, ln_score
 from ..protocol import AnyMappingSearch
@@ -237,7 +237,9 @@ def _possible(problem: MappingProblem, bounds: tuple[int, ...]) -> MappingProble
     if bounds == problem.bounds:
         return None
     nest = replace(problem, loop_bounds=bounds)
-    return nest if nest.impossible() is None else None
+    # the smallest tiles are single words, whatever the bounds are, but for what is prescribed
+    free = problem.constraints == UNCONSTRAINED
+    return nest if free or nest.impossible() is None else None
 
 
 def _small(problem: MappingProblem) -> bool:
