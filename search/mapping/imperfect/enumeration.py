@@ -16,6 +16,7 @@ from archloom.evaluators.loopnest import (
     OUTPUT_DIMS,
     SPATIAL_X,
     SPATIAL_Y,
+    STRIDE,
     TEMPORAL,
     WEIGHT_DIMS,
     KernelInputs,
@@ -68,18 +69,27 @@ def _most(setup: KernelInputs, chain: Ints, place: int, d: int, rest: int) -> in
 
 
 @helper
-def _smallest_do(setup: KernelInputs, d: int) -> bool:
-    """Whether of two factors that leave the same number of steps the smaller one costs no more."""
-    plain = setup.within[d] == 0
-    # windows of rows and columns share words, and how many depends on where tiles are cut
-    for output, tap in ((P, R), (Q, S)):
-        plain = plain and (d != tap and (d != output or setup.bounds[tap] == 1))
-    for level in range(setup.fanout.shape[0]):
-        # fewer instances may need more whole accesses, if several words or instances share one
-        plain = plain and setup.cluster[level] == 1
-        for t in range(3):
-            plain = plain and (setup.width[level, t] == 1 or not setup.allowed[level, t])
-    return bool(plain)
+def _smallest_from(setup: KernelInputs, d: int) -> int:
+    """The first place from which on, of two loops over time that leave the same number of steps,
+    the shorter one costs no more.
+
+    Both leave the same tiles inside, one after another, and only the sizes of tiles outside differ.
+    Where children share these, a longer loop may leave the last step a shorter tile than the other
+    steps: 13 rows as 6, 6, 1 take two children 7 rows of time, as 5, 5, 3 they take 8. And windows
+    of rows and columns share words; how many depends on where tiles are cut.
+    """
+    levels = setup.fanout.shape[0]
+    slides = setup.within[d] > 0 or d in (R, S)
+    for axis, (output, tap) in enumerate(((P, R), (Q, S))):
+        slides = slides or (d == output and setup.bounds[tap] * setup.window[axis, STRIDE] > 1)
+    if slides:
+        return 3 * levels
+    for level in range(levels - 1, -1, -1):
+        for axis in range(2):
+            if setup.spatial[level, axis, d] and setup.fanout[level, axis] > 1:
+                # the loop over time of a level stands outside its children
+                return 3 * level + 2
+    return 0
 
 
 @helper
@@ -88,7 +98,7 @@ def _list_chains(setup: KernelInputs, d: int, trial: Ints, value: Ints, chains: 
     more, as far as they may be best; return n, or more than there is room for. ``trial`` and
     ``value`` are scratch space.
     """
-    smallest = _smallest_do(setup, d)
+    smallest = _smallest_from(setup, d)
     count, place, places = 0, 0, 3 * trial.shape[0]
     for level in range(trial.shape[0]):
         for kind in range(ORDER):
@@ -112,7 +122,9 @@ def _list_chains(setup: KernelInputs, d: int, trial: Ints, value: Ints, chains: 
             inside *= value[v, k, d]
         rest = (setup.bounds[d] + inside - 1) // inside
         factor = value[level, kind, d]
-        value[level, kind, d] = fewer_steps(rest, factor) if smallest and factor > 0 else factor + 1
+        value[level, kind, d] = (
+            fewer_steps(rest, factor) if place >= smallest and factor > 0 else factor + 1
+        )
         if value[level, kind, d] > max(1, _most(setup, value, place, d, rest)):
             value[level, kind, d] = 0
             place -= 1

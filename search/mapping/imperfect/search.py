@@ -106,7 +106,7 @@ class _Known:
         self.take(mapped_cost(replace(self.problem, loop_bounds=mapping.factors), mapping))
 
     def limit(self, nest: MappingProblem) -> float:
-        """Return what a nest of which more runs must cost less than, to be better when it is cut."""
+        """Return what all of a nest must cost less than, to be better once it is cut."""
         return self.score + self.weights[0] * log(prod(nest.covered) / self.problem.macs)
 
     def result(self, settled: bool) -> Imperfect:
@@ -253,7 +253,8 @@ def _small(problem: MappingProblem) -> bool:
 def _enumerate(known: _Known, most: int) -> bool:
     """Price all mappings if they are not too many; whether these were all."""
     problem = known.problem
-    assert known.cost is not None and known.cost.mapping is not None
+    assert known.cost is not None
+    assert known.cost.mapping is not None
     loops, keep = known.cost.mapping.arrays()
     trial = Trial(loops.copy(), keep.copy(), loops, keep, np.full(1, known.score))
     floor = Floor(np.array([known.energy_pj, known.cycles, ROUNDING]))
