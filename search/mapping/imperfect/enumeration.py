@@ -18,10 +18,13 @@ from archloom.evaluators.loopnest import (
     SPATIAL_Y,
     STRIDE,
     TEMPORAL,
+    VALID,
     WEIGHT_DIMS,
     KernelInputs,
     X,
     Y,
+    extents,
+    fits,
 )
 from archloom.evaluators.loopnest.imperfect import ImperfectRoom
 from archloom.space.workload import K, P, Q, R, S
@@ -32,7 +35,7 @@ from .trial import Trial, copy_mapping, cover, price
 
 #: factors of one dimension that are listed at most, and partial mappings for each one priced
 _CHAINS: Final = 1024
-_LOOKS: Final = 16
+_LOOKS: Final = 4
 
 
 class Floor(NamedTuple):
@@ -226,20 +229,36 @@ def _price_orders(setup: KernelInputs, trial: Trial, room: ImperfectRoom, at: In
 
 
 @helper
+def _leave_out(loops: Ints, d: int) -> None:
+    """Leave a dimension without steps."""
+    for level in range(loops.shape[0]):
+        for kind in range(ORDER):
+            loops[level, kind, d] = 1
+
+
+@helper
 def _may_be_better(
-    setup: KernelInputs, loops: Ints, chosen: int, order: Ints, floor: Floor, limit: float
+    setup: KernelInputs,
+    trial: Trial,
+    chosen: int,
+    order: Ints,
+    floor: Floor,
+    room: ImperfectRoom,
 ) -> bool:
-    """Whether a mapping whose first ``chosen`` dimensions are given fits the meshes, and may be
-    below a score.
+    """Whether a mapping whose first ``chosen`` dimensions are given, the others left out, fits
+    meshes and buffers, and may be better than the best.
     """
+    loops = trial.tried
+    extents(loops, room.spread, room.cum)
+    # what is chosen later only makes tiles larger
+    if fits(setup, loops, trial.tried_keep, room.cum) != VALID:
+        return False
     steps, children = 1.0, 1.0
     for level in range(loops.shape[0]):
         for axis in range(2):
             used = 1
             for i in range(chosen):
                 used *= loops[level, SPATIAL_X + axis, order[i]]
-            if used > setup.fanout[level, axis]:
-                return False
             children *= setup.fanout[level, axis] // used
     rest = 1.0
     for i in range(8):
@@ -249,14 +268,14 @@ def _may_be_better(
             continue
         spread = 1
         for level in range(loops.shape[0]):
-            spread *= loops[level, SPATIAL_X, d] * loops[level, SPATIAL_Y, d]
+            spread *= room.spread[level, d]
         # a step covers as many indices as are unrolled at most
         steps *= (setup.bounds[d] + spread - 1) // spread
     steps *= max(1.0, rest / children * (1.0 - floor.least[2]))
     cycles = max(floor.least[1], np.floor(steps * setup.busy))
     least = floor.least[0]
     score = score_in_batch(setup.weights, setup.leakage_pj, least, cycles)
-    return bool(score < limit)
+    return bool(score < trial.score[0])
 
 
 class Listed(NamedTuple):
@@ -298,6 +317,7 @@ def _go_through(
     found, looks, i, at = 0, 0, 0, listed.at
     for d in range(8):
         at[d] = -1
+        _leave_out(trial.tried, d)
     while i >= 0:
         if i == 8:
             if pricing:
@@ -311,6 +331,7 @@ def _go_through(
         if at[i] == listed.counts[d]:
             at[i] = -1
             i -= 1
+            _leave_out(trial.tried, d)
             continue
         looks += 1
         if found > most or looks > (most + 1) * _LOOKS:
@@ -318,7 +339,7 @@ def _go_through(
         for level in range(trial.tried.shape[0]):
             for kind in range(ORDER):
                 trial.tried[level, kind, d] = listed.chains[d, at[i], level, kind]
-        if _may_be_better(setup, trial.tried, i + 1, listed.order, floor, trial.score[0]):
+        if _may_be_better(setup, trial, i + 1, listed.order, floor, room):
             i += 1
     return True, found
 

@@ -44,7 +44,7 @@ COVERS: Final = 2
 #: multiply-accumulates of problems that are enumerated, and mappings priced at most, as a share of
 #: all evaluations
 SMALL: Final = 2**14
-SHARE: Final = 500
+SHARE: Final = 50
 
 
 @dataclass(frozen=True)
