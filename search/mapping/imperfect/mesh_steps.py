@@ -44,9 +44,9 @@ def meshes_of(setup: KernelInputs, exact: bool) -> Meshes | None:
     (axes,) = np.nonzero((left.reshape(-1) > 1) & open_to.any(axis=1))
     kinds: dict[tuple[int, bytes], tuple[int, Ints]] = {}
     for axis in axes.tolist():
-        free, children = open_to[axis], int(left.reshape(-1)[axis])
+        free = open_to[axis]
         kind = axis if exact and len(axes) <= AXES else 0, free.tobytes()
-        kinds[kind] = kinds.get(kind, (1, free))[0] * children, free
+        kinds[kind] = kinds.get(kind, (1, free))[0] * int(left.reshape(-1)[axis]), free
     if len(kinds) > AXES:
         return None
     children, can = np.ones(AXES, np.int64), np.zeros((AXES, 8), np.int64)

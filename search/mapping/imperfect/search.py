@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from archloom.evaluators.bounds import ROUNDING, problem_bound
+from archloom.evaluators.bounds import ROUNDING, least_costs
 from archloom.evaluators.loopnest import (
     NO_FILL,
     LayerCost,
@@ -65,10 +65,10 @@ class _Known:
 
     def __init__(self, problem: MappingProblem) -> None:
         self.problem = problem
-        bound, setup = problem_bound(problem), problem.setup
+        (energy_pj, cycles), setup = least_costs(problem), problem.setup
         self.weights: tuple[float, float] = (float(setup.weights[0]), float(setup.weights[1]))
-        self.energy_pj = (1 - ROUNDING) * bound.dynamic_pj
-        self.cycles = (1 - ROUNDING) * bound.latency_cycles
+        self.energy_pj = (1 - ROUNDING) * energy_pj
+        self.cycles = (1 - ROUNDING) * cycles
         self.bound = self.least(0.0)
         self.cost: LayerCost | None = None
         self.score, self.proven = inf, False
