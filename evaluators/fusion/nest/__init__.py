@@ -13,6 +13,7 @@ if TYPE_CHECKING:
         nest_walk as nest_walk,
     )
     from .fit import nest_fit as nest_fit, nest_use as nest_use
+    from .members import splittable as splittable
     from .names import operand_names as operand_names, rank_names as rank_names
     from .operands import NestGroup as NestGroup, nest_group as nest_group
     from .ranks import (

@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.evaluators.fusion.nest import windowless
+from archloom.evaluators.fusion.nest import splittable, windowless
 from archloom.search.fusion.nest import MOST_MEMBERS, NestChoice, NestFacts, best_nests, nestable
 from archloom.space.fusion import ALONE, FusionGroup, Residents
 from archloom.space.hardware import Hardware
@@ -70,13 +70,16 @@ class NestOptions:
         layers = self._kinds.firsts.layers(kind)
         if not self.maybe[kind] or nestable(self._network, layers) is None:
             return []
-        nests = best_nests(NestFacts(self._network, layers, self._hardware))
-        return [self._option(layers, choice) for choice in nests]
+        parts = splittable(self._network, layers)
+        found = []
+        for split in ((), parts) if parts else ((),):
+            facts = NestFacts(self._network, layers, self._hardware, split)
+            found += [self._option(layers, facts, choice) for choice in best_nests(facts)]
+        return found
 
-    def _option(self, layers: tuple[int, ...], choice: NestChoice) -> GroupOption:
-        columns, of = np.unique(
-            self._columns.at(np.array(layers, np.int64), np.int64(1)), return_inverse=True
-        )
+    def _option(self, layers: tuple[int, ...], facts: NestFacts, choice: NestChoice) -> GroupOption:
+        positions = np.array(facts.group.positions, np.int64)
+        columns, of = np.unique(self._columns.at(positions, np.int64(1)), return_inverse=True)
         way = NestWay(FusionGroup(layers, nest=choice.nest))
         return GroupOption(
             way.group,

@@ -82,7 +82,8 @@ class NestChoice:
         """The same for nests that differ in the order of loops, but move and wait for the same."""
         streams = tuple(depth == STREAMED for depth in self.nest.depth)
         layers = self.layer_pj.tobytes(), self.layer_cycles.tobytes()
-        return frozenset(self.nest.loops), streams, layers, self.moved_pj, self.late_cycles
+        moved = self.moved_pj, self.late_cycles
+        return frozenset(self.nest.loops), self.nest.split, streams, layers, *moved
 
 
 @lru_cache(maxsize=4096)
@@ -169,7 +170,7 @@ def _placed(facts: NestFacts, found: Sequence[_Found]) -> Iterator[NestChoice]:
         group = facts.around(some.ranks)
         tiles = [int(facts.tiles[rank][k]) for rank, k in zip(some.ranks, some.at, strict=True)]
         loops = tuple(NestLoop(*pair) for pair in zip(some.ranks, tiles, strict=True))
-        nest = LoopNest(loops, some.depth)
+        nest = LoopNest(loops, some.depth, facts.split)
         if any(nest_faults(group, nest)):
             continue
         walk = NestWalk(group, nest)
