@@ -176,14 +176,11 @@ class DesignProblem:
         """
         point = self.space.canonical(point)
         key = key_of(point)
-        found = self._known.get(key)
-        if found is None:
-            found = self._assess(point, key)
-            _remember(self._known, key, found)
+        if (found := self._known.get(key)) is None:
+            found = _remember(self._known, key, self._assess(point, key))
         return found
 
     def _assess(self, point: Point, key: str) -> Candidate | Infeasible:
-        """Return what :meth:`assess` does of a canonical point."""
         hardware = self.space.build_canonical(point)
         if isinstance(hardware, Infeasible):
             return hardware
@@ -263,10 +260,8 @@ class DesignProblem:
         Where nothing is fused they are nearly twice as high as those of :meth:`assess`, and take
         ten times as long (docs/bounds.md).
         """
-        found = self._tightened.get(candidate.key)
-        if found is None:
-            found = self._tighten(candidate)
-            _remember(self._tightened, candidate.key, found)
+        if (found := self._tightened.get(candidate.key)) is None:
+            found = _remember(self._tightened, candidate.key, self._tighten(candidate))
         return found
 
     def _tighten(self, candidate: Candidate) -> Candidate:
@@ -383,14 +378,12 @@ class DesignProblem:
         return found if isinstance(found, Candidate) else None
 
 
-def _remember(known: dict[str, Found], key: str, value: Found) -> None:
-    """Add to what is known; the oldest is forgotten when it is too much.
-
-    To forget all would mean to assess the best designs anew, which are met in each batch.
-    """
+def _remember(known: dict[str, Found], key: str, value: Found) -> Found:
+    """Add a value to what is known, and return it; the oldest is forgotten when it is too much."""
     if len(known) >= _MOST_REMEMBERED:
         del known[next(iter(known))]
     known[key] = value
+    return value
 
 
 def infeasibility(found: Candidate | Infeasible) -> tuple[int, float]:
