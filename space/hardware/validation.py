@@ -65,7 +65,7 @@ def wrong_level_numbers(level: "StorageLevel") -> Iterator[str]:
     if fault := whole_fault("cluster_size", level.cluster_size, 1, _MOST_INSTANCES):
         yield fault
     bits: object = level.tensor_bits
-    if bits != () and (
+    if not (isinstance(bits, tuple) and not bits) and (
         not _paired(bits, TENSORS)
         or not all(is_whole(b, 1, _MOST_BITS) for _, b in level.tensor_bits)
     ):
