@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     )
     from .pareto import (
         PickRule as PickRule,
+        Undominated as Undominated,
         hypervolume as hypervolume,
         hypervolume_after as hypervolume_after,
         non_dominated as non_dominated,

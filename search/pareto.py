@@ -48,6 +48,50 @@ def _not_dropped(rows: NDArray[np.float64]) -> NDArray[np.bool_]:
     return found
 
 
+class Undominated:
+    """Rows that no other one dominates, of rows that come one after the other; equal rows all stay.
+
+    What :func:`non_dominated` leaves of all of them, in the order in which they came. A row is
+    compared with those that are left, so that nothing is compared anew.
+
+    Args:
+        objectives: values of a row; each is minimised.
+    """
+
+    def __init__(self, objectives: int) -> None:
+        #: [m, room], a column a row: comparisons then run along memory
+        self._columns = np.empty((objectives, 64))
+        self._count = 0
+
+    @property
+    def rows(self) -> NDArray[np.float64]:
+        """The rows that are left, [n, m]."""
+        return np.ascontiguousarray(self._columns[:, : self._count].T)
+
+    def dominates(self, row: Sequence[float]) -> bool:
+        """Whether some row is better than ``row``: equal ones are not."""
+        left = self._columns[:, : self._count]
+        mine = np.asarray(row, np.float64)[:, None]
+        below = (left <= mine).all(axis=0)
+        return bool(below.any()) and bool((left[:, below] < mine).any())
+
+    def add(self, row: Sequence[float]) -> NDArray[np.bool_] | None:
+        """Add a row; return which of the rows before it stay, or None if it is dominated itself."""
+        if self.dominates(row):
+            return None
+        left = self._columns[:, : self._count]
+        mine = np.asarray(row, np.float64)[:, None]
+        stays: NDArray[np.bool_] = ~(mine <= left).all(axis=0) | (mine == left).all(axis=0)
+        self._count = int(np.count_nonzero(stays))
+        if not stays.all():
+            self._columns[:, : self._count] = left[:, stays]
+        if self._count == self._columns.shape[1]:
+            self._columns = np.concatenate([self._columns, np.empty_like(self._columns)], axis=1)
+        self._columns[:, self._count] = mine[:, 0]
+        self._count += 1
+        return stays
+
+
 def dominated_by(front: ArrayLike, values: ArrayLike) -> NDArray[np.bool_]:
     """Return which rows of ``values`` [n, m] some row of ``front`` [k, m] is at least as good as,
     in every objective; equal rows count as dominated.

@@ -31,9 +31,9 @@ from .shared_budget import SharedSearch, SharedState
 #: what a unit of a trial's budget buys
 BUDGETS: Final = ("plans", "shared")
 
-#: searches that a process remembers, some 2 to 10 MB each: those of a batch that it may go on with.
-#: One that it has forgotten is walked to again.
-_REMEMBERED: Final = 24
+#: searches that a process remembers, some 2 to 8 MB each: those of two networks on eight designs of
+#: a batch and on the preset beside it. One that it has forgotten is walked to again.
+_REMEMBERED: Final = 18
 
 #: designs of which a process remembers all mappings, some 3 KB each
 _REMEMBERED_DESIGNS: Final = 64

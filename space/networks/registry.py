@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from inspect import getdoc, signature
 from sys import modules
 from typing import Final
@@ -16,24 +17,6 @@ from typing import Final
 from archloom.space.workload import Network
 
 from ..errors import did_you_mean
-from . import neumf as recommendation, toy as tiny
-from .cnn import (
-    alexnet,
-    cifar10 as cifar,
-    crnn as recognizer,
-    densenet,
-    efficientnet,
-    googlenet,
-    inception,
-    mask_rcnn as detection,
-    mobilenet,
-    resnet,
-    squeezenet,
-    srgan,
-    unet,
-    vgg,
-)
-from .transformers import bert, deepseek, gpt, llama, vit, whisper, xlnet
 
 #: what an option of a network may be
 Option = int | str | bool
@@ -44,12 +27,24 @@ class Entry:
     """A network of the catalogue.
 
     Attributes:
-        build: makes it; its keyword arguments, which all have defaults, are the options.
+        source: what makes it, or ``module:function`` of this package, imported when it is asked
+            for: a study of two networks need not import thirty.
         about: what it is, in a line: source, input.
+        given: what ``source`` gets first.
     """
 
-    build: Callable[..., Network]
+    source: Callable[..., Network] | str
     about: str
+    given: tuple[int | str, ...] = ()
+
+    @property
+    def build(self) -> Callable[..., Network]:
+        """Makes it; its keyword arguments, which all have defaults, are the options."""
+        source = self.source
+        if isinstance(source, str):
+            module, function = source.split(":")
+            source = getattr(import_module(f".{module}", __package__), function)
+        return partial(source, *self.given) if self.given else source
 
     @property
     def options(self) -> dict[str, Option]:
@@ -60,127 +55,165 @@ class Entry:
     @property
     def notes(self) -> tuple[str, ...]:
         """Paragraphs on what it follows and assumes: its builder's, and its family's."""
-        build = self.build.func if isinstance(self.build, partial) else self.build
+        build = self.build
+        build = build.func if isinstance(build, partial) else build
         family = (modules[build.__module__].__doc__ or "").strip().split("\n\n")[1:]
         told = [*(getdoc(build) or "").split("\n\n"), *family]
         plain = (" ".join(part.split()).replace("``", "") for part in told)
         return tuple(part for part in plain if not part.startswith(("Args:", "Raises:")))
 
 
+#: models of a family, and what people call them
+_LLAMA: Final[Mapping[str, str]] = {
+    "llama3_8b": "Llama 3 8B (Grattafiori et al., 2024)",
+    "llama3_70b": "Llama 3 70B (Grattafiori et al., 2024)",
+    "llama32_1b": "Llama 3.2 1B (Meta, 2024)",
+    "mistral_7b": "Mistral 7B (Jiang et al., 2023)",
+}
+_GPT: Final[Mapping[str, str]] = {
+    "gpt3_6_7b": "GPT-3 6.7B (Brown et al., NeurIPS 2020)",
+    "gpt3_175b": "GPT-3 175B (Brown et al., NeurIPS 2020)",
+}
+_WHISPER: Final[Mapping[str, str]] = {
+    "whisper_base": "Whisper base (Radford et al., ICML 2023)",
+    "whisper_large": "Whisper large (Radford et al., ICML 2023)",
+}
+
 NETWORKS: Final[Mapping[str, Entry]] = {
-    "alexnet": Entry(alexnet.alexnet, "AlexNet in a single tower (Krizhevsky, 2014), ImageNet"),
-    "alexnet_original": Entry(
-        alexnet.alexnet_original, "AlexNet in two towers (Krizhevsky et al., 2012), ImageNet"
+    "alexnet": Entry(
+        "cnn.alexnet:alexnet", "AlexNet in a single tower (Krizhevsky, 2014), ImageNet"
     ),
-    "vgg16": Entry(vgg.vgg16, "VGG-16 (Simonyan and Zisserman, ICLR 2015), ImageNet"),
+    "alexnet_original": Entry(
+        "cnn.alexnet:alexnet_original", "AlexNet in two towers (Krizhevsky et al., 2012), ImageNet"
+    ),
+    "vgg16": Entry("cnn.vgg:vgg16", "VGG-16 (Simonyan and Zisserman, ICLR 2015), ImageNet"),
     "squeezenet1_0": Entry(
-        squeezenet.squeezenet1_0, "SqueezeNet 1.0 (Iandola et al., 2016), ImageNet"
+        "cnn.squeezenet:squeezenet1_0", "SqueezeNet 1.0 (Iandola et al., 2016), ImageNet"
     ),
     "squeezenet1_1": Entry(
-        squeezenet.squeezenet1_1, "SqueezeNet 1.1 (Iandola et al., 2016), ImageNet"
+        "cnn.squeezenet:squeezenet1_1", "SqueezeNet 1.1 (Iandola et al., 2016), ImageNet"
     ),
     "googlenet": Entry(
-        googlenet.googlenet, "GoogLeNet as published (Szegedy et al., CVPR 2015), ImageNet"
+        "cnn.googlenet:googlenet", "GoogLeNet as published (Szegedy et al., CVPR 2015), ImageNet"
     ),
     "googlenet_bn": Entry(
-        googlenet.googlenet_bn, "GoogLeNet with batch norm, no 5x5, as in torchvision; ImageNet"
+        "cnn.googlenet:googlenet_bn",
+        "GoogLeNet with batch norm, no 5x5, as in torchvision; ImageNet",
     ),
     "inception_v3": Entry(
-        inception.inception_v3, "Inception-v3 (Szegedy et al., CVPR 2016), ImageNet at 299"
+        "cnn.inception:inception_v3", "Inception-v3 (Szegedy et al., CVPR 2016), ImageNet at 299"
     ),
-    "mobilenetv1": Entry(mobilenet.mobilenetv1, "MobileNetV1 (Howard et al., 2017), ImageNet"),
+    "mobilenetv1": Entry(
+        "cnn.mobilenet:mobilenetv1", "MobileNetV1 (Howard et al., 2017), ImageNet"
+    ),
     "mobilenetv2": Entry(
-        mobilenet.mobilenetv2, "MobileNetV2 (Sandler et al., CVPR 2018), ImageNet"
+        "cnn.mobilenet:mobilenetv2", "MobileNetV2 (Sandler et al., CVPR 2018), ImageNet"
     ),
-    "resnet18": Entry(resnet.resnet18, "ResNet-18 (He et al., CVPR 2016), ImageNet"),
-    "resnet50": Entry(resnet.resnet50, "ResNet-50 (He et al., CVPR 2016), ImageNet"),
+    "resnet18": Entry("cnn.resnet:resnet18", "ResNet-18 (He et al., CVPR 2016), ImageNet"),
+    "resnet50": Entry("cnn.resnet:resnet50", "ResNet-50 (He et al., CVPR 2016), ImageNet"),
     "resnet50v2": Entry(
-        resnet.resnet50v2, "ResNet-50 with pre-activation (He et al., ECCV 2016), ImageNet"
+        "cnn.resnet:resnet50v2", "ResNet-50 with pre-activation (He et al., ECCV 2016), ImageNet"
     ),
-    "resnext50": Entry(resnet.resnext50, "ResNeXt-50 32x4d (Xie et al., CVPR 2017), ImageNet"),
-    "densenet161": Entry(densenet.densenet161, "DenseNet-161 (Huang et al., CVPR 2017), ImageNet"),
+    "resnext50": Entry(
+        "cnn.resnet:resnext50", "ResNeXt-50 32x4d (Xie et al., CVPR 2017), ImageNet"
+    ),
+    "densenet161": Entry(
+        "cnn.densenet:densenet161", "DenseNet-161 (Huang et al., CVPR 2017), ImageNet"
+    ),
     **{
         f"efficientnet_b{i}": Entry(
-            partial(efficientnet.efficientnet, i),
+            "cnn.efficientnet:efficientnet",
             f"EfficientNet-B{i} (Tan and Le, ICML 2019), ImageNet",
+            (i,),
         )
-        for i in range(len(efficientnet.SCALES))
+        for i in range(8)
     },
-    "unet": Entry(unet.unet, "U-Net as published (Ronneberger et al., MICCAI 2015), 572x572"),
-    "srgan": Entry(srgan.srgan, "generator of SRGAN (Ledig et al., CVPR 2017), 96x96 to 384x384"),
-    "ocr_rpn": Entry(
-        detection.ocr_rpn, "first stage of Mask R-CNN (He et al., ICCV 2017), 1024x1024"
+    "unet": Entry("cnn.unet:unet", "U-Net as published (Ronneberger et al., MICCAI 2015), 572x572"),
+    "srgan": Entry(
+        "cnn.srgan:srgan", "generator of SRGAN (Ledig et al., CVPR 2017), 96x96 to 384x384"
     ),
-    "resnet18_cifar10": Entry(cifar.resnet18_cifar10, "ResNet-18, CIFAR-10"),
-    "mobilenetv1_cifar10": Entry(cifar.mobilenetv1_cifar10, "MobileNetV1, CIFAR-10"),
-    "mobilenetv2_cifar10": Entry(cifar.mobilenetv2_cifar10, "MobileNetV2, CIFAR-10"),
-    "vgg16_cifar10": Entry(cifar.vgg16_cifar10, "VGG-16, CIFAR-10"),
+    "ocr_rpn": Entry(
+        "cnn.mask_rcnn:ocr_rpn", "first stage of Mask R-CNN (He et al., ICCV 2017), 1024x1024"
+    ),
+    "resnet18_cifar10": Entry("cnn.cifar10:resnet18_cifar10", "ResNet-18, CIFAR-10"),
+    "mobilenetv1_cifar10": Entry("cnn.cifar10:mobilenetv1_cifar10", "MobileNetV1, CIFAR-10"),
+    "mobilenetv2_cifar10": Entry("cnn.cifar10:mobilenetv2_cifar10", "MobileNetV2, CIFAR-10"),
+    "vgg16_cifar10": Entry("cnn.cifar10:vgg16_cifar10", "VGG-16, CIFAR-10"),
     "vit_b_16": Entry(
-        partial(vit.vit, "vit_b_16", 12, 768, 12),
+        "transformers.vit:vit",
         "ViT-B/16 (Dosovitskiy et al., ICLR 2021), ImageNet",
+        ("vit_b_16", 12, 768, 12),
     ),
     "vit_l_16": Entry(
-        partial(vit.vit, "vit_l_16", 24, 1024, 16),
+        "transformers.vit:vit",
         "ViT-L/16 (Dosovitskiy et al., ICLR 2021), ImageNet",
+        ("vit_l_16", 24, 1024, 16),
     ),
     "bert_base": Entry(
-        partial(bert.bert, "bert_base", 12, 768, 12), "BERT base (Devlin et al., NAACL 2019)"
+        "transformers.bert:bert",
+        "BERT base (Devlin et al., NAACL 2019)",
+        ("bert_base", 12, 768, 12),
     ),
     "bert_large": Entry(
-        partial(bert.bert, "bert_large", 24, 1024, 16), "BERT large (Devlin et al., NAACL 2019)"
+        "transformers.bert:bert",
+        "BERT large (Devlin et al., NAACL 2019)",
+        ("bert_large", 24, 1024, 16),
     ),
     "xlnet_base": Entry(
-        partial(xlnet.xlnet, "xlnet_base", 12, 768, 12), "XLNet base (Yang et al., NeurIPS 2019)"
+        "transformers.xlnet:xlnet",
+        "XLNet base (Yang et al., NeurIPS 2019)",
+        ("xlnet_base", 12, 768, 12),
     ),
     "xlnet_large": Entry(
-        partial(xlnet.xlnet, "xlnet_large", 24, 1024, 16),
+        "transformers.xlnet:xlnet",
         "XLNet large (Yang et al., NeurIPS 2019)",
+        ("xlnet_large", 24, 1024, 16),
     ),
     **{
-        f"{model}_{phase}": Entry(partial(build, model), f"{title}, {what}")
-        for model, title in llama.TITLES.items()
+        f"{model}_{phase}": Entry(build, f"{title}, {what}", (model,))
+        for model, title in _LLAMA.items()
         for phase, build, what in (
-            ("prefill", llama.llama_prefill, "a prompt"),
-            ("decode", llama.llama_decode, "one token with a cache"),
+            ("prefill", "transformers.llama:llama_prefill", "a prompt"),
+            ("decode", "transformers.llama:llama_decode", "one token with a cache"),
         )
     },
     "mixtral_8x7b_prefill": Entry(
-        llama.mixtral_prefill, "Mixtral 8x7B (Jiang et al., 2024), a prompt"
+        "transformers.llama:mixtral_prefill", "Mixtral 8x7B (Jiang et al., 2024), a prompt"
     ),
     "mixtral_8x7b_decode": Entry(
-        llama.mixtral_decode, "Mixtral 8x7B (Jiang et al., 2024), one token with a cache"
+        "transformers.llama:mixtral_decode",
+        "Mixtral 8x7B (Jiang et al., 2024), one token with a cache",
     ),
     **{
-        f"{model}_{phase}": Entry(partial(build, model), f"{title}, {what}")
-        for model, title in gpt.TITLES.items()
+        f"{model}_{phase}": Entry(build, f"{title}, {what}", (model,))
+        for model, title in _GPT.items()
         for phase, build, what in (
-            ("prefill", gpt.gpt_prefill, "a prompt"),
-            ("decode", gpt.gpt_decode, "one token with a cache"),
+            ("prefill", "transformers.gpt:gpt_prefill", "a prompt"),
+            ("decode", "transformers.gpt:gpt_decode", "one token with a cache"),
         )
     },
     "deepseek_v2_lite_prefill": Entry(
-        deepseek.deepseek_prefill, "DeepSeek-V2-Lite (DeepSeek-AI, 2024), a prompt"
+        "transformers.deepseek:deepseek_prefill", "DeepSeek-V2-Lite (DeepSeek-AI, 2024), a prompt"
     ),
     "deepseek_v2_lite_decode": Entry(
-        deepseek.deepseek_decode, "DeepSeek-V2-Lite (DeepSeek-AI, 2024), one token with a cache"
+        "transformers.deepseek:deepseek_decode",
+        "DeepSeek-V2-Lite (DeepSeek-AI, 2024), one token with a cache",
     ),
     **{
-        f"{model}_{part}": Entry(partial(build, model), f"{title}, {what}")
-        for model, title in whisper.TITLES.items()
+        f"{model}_{part}": Entry(build, f"{title}, {what}", (model,))
+        for model, title in _WHISPER.items()
         for part, build, what in (
-            ("encoder", whisper.whisper_encoder, "encoder of 30 s"),
-            ("decoder", whisper.whisper_decoder, "one token with caches"),
+            ("encoder", "transformers.whisper:whisper_encoder", "encoder of 30 s"),
+            ("decoder", "transformers.whisper:whisper_decoder", "one token with caches"),
         )
     },
-    "ncf": Entry(
-        recommendation.ncf, "NeuMF (He et al., WWW 2017), one pair of user and item of ML-20M"
-    ),
+    "ncf": Entry("neumf:ncf", "NeuMF (He et al., WWW 2017), one pair of user and item of ML-20M"),
     "ocr_recognizer": Entry(
-        recognizer.ocr_recognizer, "CRNN (Shi et al., TPAMI 2017), grey images of 32 rows"
+        "cnn.crnn:ocr_recognizer", "CRNN (Shi et al., TPAMI 2017), grey images of 32 rows"
     ),
-    "tiny_cnn": Entry(tiny.tiny_cnn, "a residual block, for trying things"),
-    "tiny_mobile": Entry(tiny.tiny_mobile, "two depthwise blocks, for trying things"),
-    "tiny_mlp": Entry(tiny.tiny_mlp, "three matrix products, for trying things"),
+    "tiny_cnn": Entry("toy:tiny_cnn", "a residual block, for trying things"),
+    "tiny_mobile": Entry("toy:tiny_mobile", "two depthwise blocks, for trying things"),
+    "tiny_mlp": Entry("toy:tiny_mlp", "three matrix products, for trying things"),
 }
 """Every network of the catalogue by name; batch 1."""
 

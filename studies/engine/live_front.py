@@ -33,38 +33,41 @@ class GrowingFront:
     """
 
     def __init__(self, objective_set: "ObjectiveSet") -> None:
+        from archloom.search import Undominated
+
         self._objective_set = objective_set
         #: first cost, number, trial
         self._rows: list[tuple[float, int, Trial]] = []
         self._numbers = np.empty(0, np.int64)
-        #: [n, m], in the order in which they were added
-        self.costs: Floats = np.empty((0, len(objective_set.objectives)))
+        self._costs = Undominated(len(objective_set.objectives))
 
     @property
     def trials(self) -> list[Trial]:
         """The trials, by the first objective."""
         return [trial for *_, trial in self._rows]
 
+    @property
+    def costs(self) -> "Floats":
+        """[n, m], in the order in which they were added."""
+        return self._costs.rows
+
     def dominates(self, costs: Sequence[float]) -> bool:
         """Whether a trial of the front is better than such costs: equal ones are not."""
-        mine = np.asarray(costs)
-        return bool(((self.costs <= mine).all(axis=1) & (self.costs < mine).any(axis=1)).any())
+        return self._costs.dominates(costs)
 
     def add(self, trial: Trial) -> bool:
         """Add a trial; return whether it is on the front."""
         if not trial.keeps_limits(self._objective_set):
             return False
         costs = trial.costs(self._objective_set)
-        if self.dominates(costs):
+        stays = self._costs.add(costs)
+        if stays is None:
             return False
-        mine = np.asarray(costs)
-        worse = (mine <= self.costs).all(axis=1) & (mine < self.costs).any(axis=1)
-        if worse.any():
-            gone = set(self._numbers[worse].tolist())
+        if not stays.all():
+            gone = set(self._numbers[~stays].tolist())
             self._rows = [row for row in self._rows if row[1] not in gone]
         insort(self._rows, (costs[0], trial.number, trial), key=itemgetter(0, 1))
-        self.costs = np.vstack([self.costs[~worse], mine])
-        self._numbers = np.append(self._numbers[~worse], trial.number)
+        self._numbers = np.append(self._numbers[stays], trial.number)
         return True
 
 

@@ -9,6 +9,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import asdict
 from functools import partial
+from itertools import compress
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -65,7 +66,7 @@ class _Loop:
         #: trials of published batches, by state
         self._states = Counter[str]()
         #: costs of those of batches that are over, as far as they decide a hypervolume
-        self._measured: list[tuple[float, ...]] = []
+        self._measured = Deciding(len(study.problem.objective_set.objectives))
         self._proposed = self._published = 0
         self._exhausted = False
         self._live = LiveFront(study, watch.found)
@@ -209,7 +210,9 @@ class _Loop:
         if not self._rounds.close(job):
             return
         elsewhere = (other.costs() for other in self._batches.values() if other is not batch)
-        ended = batch.next_round([*self._measured, *(c for costs in elsewhere for c in costs)])
+        ended = batch.next_round(
+            [*self._measured.costs, *(c for costs in elsewhere for c in costs)]
+        )
         trials = [batch.trial(trial) for trial in ended if trial in batch.points]
         self._learning.ended(trials)
         self._order.ended(len(trials))
@@ -225,7 +228,7 @@ class _Loop:
         trials = [batch.trial(trial) for trial in batch.points]
         objective_set = self._study.problem.objective_set
         priced = [t.costs(objective_set) for t in trials if t.edp_js is not None]
-        self._measured = deciding([*self._measured, *priced])
+        self._measured.add(priced)
         self._live.ended(trials)
         if BASELINE in batch.designs:
             self._store.publish_baseline(batch.trial(BASELINE))
@@ -299,13 +302,38 @@ class _Loop:
         )
 
 
-def deciding(costs: list[tuple[float, ...]]) -> list[tuple[float, ...]]:
-    """Return the costs that decide a hypervolume below a corner beyond the worst of them: those
-    that nothing dominates, and the worst of each objective."""
-    from archloom.search import non_dominated
+class Deciding:
+    """Costs that decide a hypervolume below a corner beyond the worst of all that were added:
+    those that nothing dominates, and the worst of each objective.
 
-    if not costs:
-        return []
-    worst = [max(costs, key=itemgetter(i)) for i in range(len(costs[0]))]
-    front = [one for one, on in zip(costs, non_dominated(costs), strict=True) if on]
-    return [*dict.fromkeys([*front, *worst])]
+    Args:
+        objectives: how many costs a design has.
+    """
+
+    def __init__(self, objectives: int) -> None:
+        from archloom.search import Undominated
+
+        self._undominated = Undominated(objectives)
+        self._front: list[tuple[float, ...]] = []
+        self._worst: list[tuple[float, ...]] = []
+
+    @property
+    def costs(self) -> list[tuple[float, ...]]:
+        """These costs, each once: the front as it was added, then the worst beside it."""
+        return [*dict.fromkeys([*self._front, *self._worst])]
+
+    def add(self, more: list[tuple[float, ...]]) -> None:
+        """Add the costs of some designs."""
+        known = [*self._worst, *more]
+        if not known:
+            return
+        rows = self._undominated.rows
+        # the first of equal ones, and the front comes before what is worse
+        firsts = (
+            [[self._front[i]] for i in rows.argmax(axis=0)] if len(rows) else [[]] * rows.shape[1]
+        )
+        self._worst = [max([*first, *known], key=itemgetter(i)) for i, first in enumerate(firsts)]
+        for costs in more:
+            stays = self._undominated.add(costs)
+            if stays is not None:
+                self._front = [*compress(self._front, stays.tolist()), costs]

@@ -4,6 +4,7 @@ from hypothesis import given, strategies as st
 from hypothesis.extra.numpy import arrays
 
 from archloom.search.pareto import (
+    Undominated,
     dominated_by,
     hypervolume,
     hypervolume_after,
@@ -31,6 +32,28 @@ def test_a_front_is_the_same_in_one_piece_and_in_many(values):
     assert len(some) <= 200
     front = some[non_dominated(rows[some])]
     assert np.flatnonzero(non_dominated(rows)).tolist() == sorted(front)
+
+
+@given(ROWS)
+def test_rows_one_after_the_other_leave_what_all_together_leave(rows):
+    left = Undominated(3)
+    for i, row in enumerate(rows):
+        before = rows[:i][non_dominated(rows[:i])]
+        on_front = non_dominated(rows[: i + 1])
+        assert left.dominates(row) == (not on_front[-1])
+        stays = left.add(row)
+        assert (stays is not None) == on_front[-1]
+        assert stays is None or (before[stays] == rows[:i][on_front[:-1]]).all()
+        assert (left.rows == rows[: i + 1][on_front]).all()
+
+
+def test_there_is_room_for_many_rows_that_nothing_dominates():
+    steps = np.arange(500.0)
+    rows = np.column_stack([steps, 500 - steps, np.ones(500)])
+    left = Undominated(3)
+    for row in rows:
+        left.add(row)
+    assert (left.rows == rows).all()
 
 
 def test_hypervolume_is_measured_in_decades():

@@ -19,7 +19,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-from scipy.optimize import linprog
 
 from ...arrays import Floats
 from ..ticks import Ticks
@@ -91,6 +90,9 @@ def throughput_bound(work: Ticks, weights: Sequence[float] | Floats) -> Throughp
     unit = rows.max(axis=1)
     used, value = rows / unit[:, None], worth / unit
     most = value.max()
+    # 40 MB and half a second: each worker of a study imports this module, and few solve anything
+    from scipy.optimize import linprog
+
     found = linprog(-value / most, A_ub=used.T, b_ub=np.ones(used.shape[1]), method="highs-ds")
     if found.x is None:
         raise ValueError(f"the bound on throughput was not found: {found.message}")

@@ -31,7 +31,8 @@ _Number = TypeVar("_Number", np.float64, np.int64)
 
 
 class _GrowingArray(Generic[_Number]):
-    """Rows of an array that grows: space is doubled when it is full."""
+    """Rows of an array that grows, by an eighth when it is full: the tables of two dozen searches
+    are remembered, each with its room, and to copy one is nothing beside filling it."""
 
     def __init__(self, of: type[_Number], columns: int = 0) -> None:
         self._all: NDArray[_Number] = np.zeros((64, columns) if columns else 64, of)
@@ -43,9 +44,8 @@ class _GrowingArray(Generic[_Number]):
         known = len(self.now)
         count = known + len(rows)
         if count > len(self._all):
-            grown = np.zeros(
-                (max(count, 2 * len(self._all)), *self._all.shape[1:]), self._all.dtype
-            )
+            room = max(count, len(self._all) * 9 // 8)
+            grown = np.empty((room, *self._all.shape[1:]), self._all.dtype)
             grown[:known] = self.now
             self._all = grown
         self._all[known:count] = rows

@@ -9,22 +9,6 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from . import (
-        alexnet as alexnet,
-        cifar10 as cifar10,
-        crnn as crnn,
-        densenet as densenet,
-        efficientnet as efficientnet,
-        googlenet as googlenet,
-        inception as inception,
-        mask_rcnn as mask_rcnn,
-        mobilenet as mobilenet,
-        resnet as resnet,
-        squeezenet as squeezenet,
-        srgan as srgan,
-        unet as unet,
-        vgg as vgg,
-    )
     from .efficientnet import B0_STAGES as B0_STAGES
     from .mobilenet import (
         V1_BLOCKS as V1_BLOCKS,

@@ -24,7 +24,7 @@ B0_STAGES: Final = (
 _STEM, _HEAD, _CLASSES = 32, 1280, 1000
 
 #: width, depth and resolution of B0 to B7, in percent and rows (reference implementation)
-SCALES: Final = (
+_SCALES: Final = (
     (100, 100, 224),
     (100, 110, 240),
     (110, 120, 260),
@@ -42,7 +42,7 @@ def efficientnet(model: int) -> Network:
     Raises:
         IndexError: another number than 0 to 7.
     """
-    width, depth, rows = SCALES[model]
+    width, depth, rows = _SCALES[model]
     net = Builder((3, rows, rows))
     x = net.conv("stem", INPUT, _wide(_STEM, width), kernel=3, stride=2, activation="silu")
     for stage, (expansion, kernel, first, channels, blocks) in enumerate(B0_STAGES, start=1):

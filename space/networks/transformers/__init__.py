@@ -8,15 +8,6 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from . import (
-        bert as bert,
-        deepseek as deepseek,
-        gpt as gpt,
-        llama as llama,
-        vit as vit,
-        whisper as whisper,
-        xlnet as xlnet,
-    )
     from .transformer import SequenceBuilder as SequenceBuilder, check_option as check_option
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

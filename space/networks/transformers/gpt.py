@@ -32,11 +32,6 @@ MODELS: Final[Mapping[str, GptSizes]] = {
     "gpt3_6_7b": GptSizes(32, Heads(32, 128)),
     "gpt3_175b": GptSizes(96, Heads(96, 128)),
 }
-#: what people call them
-TITLES: Final[Mapping[str, str]] = {
-    "gpt3_6_7b": "GPT-3 6.7B (Brown et al., NeurIPS 2020)",
-    "gpt3_175b": "GPT-3 175B (Brown et al., NeurIPS 2020)",
-}
 
 
 def gpt_prefill(

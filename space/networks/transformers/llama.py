@@ -57,13 +57,6 @@ MODELS: Final[Mapping[str, Decoder]] = {
         32, 4096, 14_336, Heads(8, 128, sharing=4), 32_000, experts=Experts(8, 2, 14_336)
     ),
 }
-#: what people call them
-TITLES: Final[Mapping[str, str]] = {
-    "llama3_8b": "Llama 3 8B (Grattafiori et al., 2024)",
-    "llama3_70b": "Llama 3 70B (Grattafiori et al., 2024)",
-    "llama32_1b": "Llama 3.2 1B (Meta, 2024)",
-    "mistral_7b": "Mistral 7B (Jiang et al., 2023)",
-}
 
 
 def llama_prefill(

@@ -33,11 +33,6 @@ MODELS: Final[Mapping[str, WhisperSizes]] = {
     "whisper_base": WhisperSizes(6, Heads(8, 64)),
     "whisper_large": WhisperSizes(32, Heads(20, 64)),
 }
-#: what people call them
-TITLES: Final[Mapping[str, str]] = {
-    "whisper_base": "Whisper base (Radford et al., ICML 2023)",
-    "whisper_large": "Whisper large (Radford et al., ICML 2023)",
-}
 
 
 def whisper_encoder(model: str, /) -> Network:
