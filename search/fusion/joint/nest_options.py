@@ -78,6 +78,8 @@ class NestOptions:
             self._columns.at(np.array(layers, np.int64), np.int64(1)), return_inverse=True
         )
         way = NestWay(FusionGroup(layers, nest=choice.nest))
+        ahead = choice.moved_cycles - choice.late_cycles
+        busy = max(float(choice.layer_cycles.sum()), ahead)
         return GroupOption(
             way.group,
             way.residents,
@@ -85,6 +87,6 @@ class NestOptions:
             np.bincount(of.ravel(), choice.layer_pj).astype(np.float64),
             np.bincount(of.ravel(), choice.layer_cycles).astype(np.float64),
             choice.moved_pj,
-            choice.moved_cycles - choice.late_cycles,
-            choice.late_cycles,
+            ahead,
+            choice.latency_cycles - busy,
         )
