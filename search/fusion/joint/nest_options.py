@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from archloom.space.workload import Network
 
 from .cuts import EdgeKinds
 from .option_batch import GroupOption, OptionBatch, OptionColumns, listed
+
+#: nests of a group that are looked at before others (ours)
+_FIRST: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,11 @@ class NestOptions:
         if kind not in self._found:
             self._found[kind] = listed(self._options(kind))
         return self._found[kind]
+
+    def first(self, kind: int) -> OptionBatch:
+        """Return the few of :meth:`of` to look at first."""
+        every = self.of(kind)
+        return every.taken(range(min(_FIRST, len(every))))
 
     def _options(self, kind: int) -> list[GroupOption]:
         layers = self._kinds.firsts.layers(kind)

@@ -114,14 +114,11 @@ class _Estimator:
         ]
         sums = self._partial_sums()
         yield from self._mixed(choices, layers, sums)
-        for stream in (False, True):
-            if stream and not taken.stream():
-                return
-            taken.shrink(float(self._facts.capacity))
-            words = taken.words / self._facts.rate
-            yield Estimate(
-                taken.depth, layers[0], layers[1], taken.energy + sums, words, taken.peak
-            )
+        if not taken.stream():
+            return
+        taken.shrink(float(self._facts.capacity))
+        words = taken.words / self._facts.rate
+        yield Estimate(taken.depth, layers[0], layers[1], taken.energy + sums, words, taken.peak)
 
     def _mixed(
         self, choices: list[list[OperandChoice]], layers: list[Floats], sums: Floats
@@ -136,9 +133,7 @@ class _Estimator:
         options = StayOptions(
             np.cumsum([0, *map(len, choices)]),
             np.array([[m in c.steps for m in range(self._members)] for c in every], np.uint8),
-            np.array(
-                [m if c.depth == STREAMED else -1 for m, c in zip(users, every, strict=True)]
-            ),
+            np.array([m if c.depth == STREAMED else -1 for m, c in zip(users, every, strict=True)]),
             energy,
             words,
             held,
@@ -152,9 +147,7 @@ class _Estimator:
         )
         edp, found = best_stays(options, prices)
         cells = np.arange(found.shape[1])
-        steps = np.einsum(
-            "tnm,tn->mn", options.there[found].astype(np.float64), held[found, cells]
-        )
+        steps = np.einsum("tnm,tn->mn", options.there[found].astype(np.float64), held[found, cells])
         peak = np.where(np.isfinite(edp), steps.max(axis=0), np.inf).reshape(self._shape)
         depth = np.array([choice.depth for choice in every], np.int64)[found]
         yield Estimate(

@@ -48,11 +48,11 @@ _NEAR: Final = 1.0005
 #: nests of the least estimates that are placed in the buffer until so many fit, and how many of
 #: these are handed on
 _LOOKED_AT: Final = 300
-_PLACED: Final = 48
-_HANDED: Final = 8
+_PLACED: Final = 24
+_HANDED: Final = 16
 
 #: nests of these in which operands stay otherwise, where layers wait
-_CHANGED: Final = 2
+_CHANGED: Final = 1
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class _Found:
 
 def _of_order(facts: NestFacts, ranks: tuple[int, ...]) -> list[_Found]:
     """Return good nests with loops over some ranks."""
-    found = []
+    found = list[_Found]()
     for made in kept_results(facts, ranks):
         for estimate in estimated(facts, ranks, made):
             aside = np.where((estimate.depth == STREAMED).any(axis=0), FOR_STREAMS, 0.0)
@@ -174,12 +174,16 @@ def _found(
     """Return the nest of one size of tiles."""
     tiles = [int(facts.tiles[rank][k]) for rank, k in zip(ranks, at, strict=True)]
     loops = tuple(NestLoop(*pair) for pair in zip(ranks, tiles, strict=True))
-    here = (slice(None), *at)
+    flat = np.ravel_multi_index(at, estimate.peak.shape)
+    depth: list[int] = estimate.depth.reshape(len(estimate.depth), -1)[:, flat].tolist()
+    layer_pj, layer_cycles = (
+        part.reshape(len(part), -1)[:, flat] for part in (estimate.layer_pj, estimate.layer_cycles)
+    )
     return _Found(
         edp,
-        LoopNest(loops, tuple(estimate.depth[here].tolist())),
-        estimate.layer_pj[here],
-        estimate.layer_cycles[here],
+        LoopNest(loops, tuple(depth)),
+        layer_pj,
+        layer_cycles,
         float(estimate.moved_pj[at]),
         float(estimate.moved_cycles[at]),
     )

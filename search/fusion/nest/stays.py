@@ -149,7 +149,7 @@ def _worth(options: StayOptions, cell: int, t: int) -> float:
 @helper
 def _searched(options: StayOptions, prices: StayPrices, cell: int, search: _Search) -> float:
     """Go through all choices that may be best; return the energy x latency of that."""
-    operands, members = len(search.order), search.used.shape[1]
+    operands = len(search.order)
     best, nodes, at = prices.most, 0, 0
     found = inf
     search.chosen[0] = options.begin[search.order[0]]
@@ -163,9 +163,9 @@ def _searched(options: StayOptions, prices: StayPrices, cell: int, search: _Sear
             continue
         nodes += 1
         _take(options, cell, search, at, option)
-        better = _fits(prices, search, at + 1) and _bound(
-            options, prices, cell, search, at + 1
-        ) < best
+        better = (
+            _fits(prices, search, at + 1) and _bound(options, prices, cell, search, at + 1) < best
+        )
         if better and at == operands - 1:
             value = _estimate(options, prices, cell, search)
             if value < best:
@@ -208,9 +208,7 @@ def _fits(prices: StayPrices, search: _Search, at: int) -> bool:
 
 
 @helper
-def _bound(
-    options: StayOptions, prices: StayPrices, cell: int, search: _Search, at: int
-) -> float:
+def _bound(options: StayOptions, prices: StayPrices, cell: int, search: _Search, at: int) -> float:
     """Energy x latency at the least with what is chosen."""
     busy = 0.0
     for m in range(search.used.shape[1]):
@@ -225,7 +223,8 @@ def _product(
 ) -> float:
     energy = options.base_pj[cell] + search.spent[at, 0] + search.least[at, 0]
     streams = 1.0 + prices.toward * search.spent[at, 2]
-    return (energy + prices.leakage_pj * cycles) * cycles * streams
+    product: float = (energy + prices.leakage_pj * cycles) * cycles * streams
+    return product
 
 
 @helper
