@@ -6,10 +6,18 @@ from functools import lru_cache
 from math import inf
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from archloom.space.hardware import AccessEnergy, Hardware, Storage, StorageLevel
-from archloom.space.workload import OUTPUTS, TENSORS, Tensor
+from archloom.space.hardware import Hardware, StorageLevel
+from archloom.space.workload import OUTPUTS, Tensor
 
-from .technology import BufferCost, Technology, technology
+from .technology import (
+    ByKind,
+    MemoryKind,
+    Technology,
+    by_kind,
+    memory_cost,
+    own_pj,
+    technology,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,8 +27,7 @@ if TYPE_CHECKING:
 MAC_WORDS: Final[dict[Tensor, float]] = {"weights": 1.0, "inputs": 1.0, "outputs": 2.0}
 _MACS, _VECTOR, _CONTROL, _PHY = "macs", "vector unit", "control", "dram phy"
 _DRAM, _LEAKAGE = "dram", "leakage"
-#: read, fill and update energies, each by tensor
-_ByKind = tuple[tuple[float, ...], ...]
+_NOTHING: Final = (0.0, 0.0, 0.0, 0.0)
 _RESERVED: Final = frozenset({_MACS, _VECTOR, _CONTROL, _PHY, _DRAM, _LEAKAGE})
 
 
@@ -82,7 +89,7 @@ class _LevelCost(NamedTuple):
         own_leakage_mw: leakage of one instance that the design gives; None for its buffers'.
     """
 
-    accesses_pj: _ByKind
+    accesses_pj: ByKind
     dearest_pj: float
     area_mm2: float
     buffers_mw: float
@@ -93,72 +100,21 @@ class _LevelCost(NamedTuple):
 _LevelCosts = tuple[_LevelCost, ...]
 
 
-@lru_cache(maxsize=4096)
-def buffer_cost(name: str, storage: Storage, size_bytes: float, width_bytes: float) -> BufferCost:
-    """Return the cost of one buffer of a technology; see :meth:`Technology.buffer`."""
-    return technology(name).buffer(storage, size_bytes, width_bytes)
-
-
-@lru_cache(maxsize=2048)
-def _level(
-    level: StorageLevel, technology_name: str, word_bits: int, frequency_mhz: float
-) -> _LevelCost:
-    """Return what an on-chip level costs, whatever else is on the chip: designs share levels."""
-    # a cluster is one memory as wide and large as its instances together
-    many = level.cluster_size
-    widths = {t: many * _access_bits(level, t, word_bits) / 8 for t in level.keeps}
-    widest = max(widths.values())
-    name, storage = technology_name, level.storage
-    if isinstance(level.capacity_bytes, tuple):
-        made = {t: buffer_cost(name, storage, many * b, widths[t]) for t, b in level.capacity_bytes}
-        buffers = tuple(made.values())
-    else:
-        # one buffer, as wide as its widest access
-        size = many * level.total_bytes
-        built = buffer_cost(name, storage, size, widest)
-        made = {
-            t: built if width == widest else buffer_cost(name, storage, size, width)
-            for t, width in widths.items()
-        }
-        buffers = (built,)
+def _level(level: StorageLevel, hardware: Hardware) -> _LevelCost:
+    """Return what an on-chip level costs, whatever else is on the chip."""
+    many, energy = level.cluster_size, level.energy
+    sizes = (level.storage, level.keeps, level.capacity_bytes, level.width_words, many)
+    others = level.tensor_bits, energy, hardware.technology, hardware.word_bits
+    accesses_pj, dearest_pj, buffers_mm2, mw = memory_cost(MemoryKind(*sizes, *others))
     groups = level.instances // many
-    energies = {t: (cost.read_pj, cost.write_pj, cost.write_pj) for t, cost in made.items()}
-    leakage_mw = None
-    if level.energy is not None:
-        energies = dict.fromkeys(made, _own_pj(level.energy))
-        # pJ per cycle times MHz is uW
-        leakage_mw = level.energy.leakage_pj * frequency_mhz * 1e-3
-    return _LevelCost(
-        _by_kind(energies),
-        max(max(pj) for pj in energies.values()),
-        groups * sum(buffer.area_mm2 for buffer in buffers),
-        sum(buffer.leakage_mw for buffer in buffers),
-        groups,
-        leakage_mw,
-    )
-
-
-def _own_pj(energy: AccessEnergy) -> tuple[float, float, float]:
-    return energy.read_pj, energy.fill_pj, energy.update_pj
-
-
-def _by_kind(energies: Mapping[Tensor, tuple[float, float, float]]) -> _ByKind:
-    nothing = (0.0, 0.0, 0.0)
-    return tuple(zip(*(energies.get(tensor, nothing) for tensor in TENSORS), strict=True))
-
-
-def _access_bits(level: StorageLevel, tensor: Tensor, word_bits: int) -> int:
-    """Return the bits of one access: a line, or one word that is wider than that."""
-    line = level.width_words * word_bits
-    if not level.tensor_bits:
-        return line
-    return max(line, dict(level.tensor_bits).get(tensor, word_bits))
+    # pJ per cycle times MHz is uW
+    own_mw = None if energy is None else energy.leakage_pj * hardware.frequency_mhz * 1e-3
+    return _LevelCost(accesses_pj, dearest_pj, groups * buffers_mm2, mw, groups, own_mw)
 
 
 # asked of a design once for its area and power, and once for what accesses cost
 @lru_cache(maxsize=16)
 def _levels(hardware: Hardware) -> _LevelCosts:
-    shared = hardware.technology, hardware.word_bits, hardware.frequency_mhz
     on_chip = hardware.levels[:-1]
     for level in on_chip:
         if level.name in _RESERVED:
@@ -166,19 +122,21 @@ def _levels(hardware: Hardware) -> _LevelCosts:
                 f"level {level.name!r} of {hardware.name}: the name stands for a part of the chip; "
                 f"names to avoid are {', '.join(sorted(_RESERVED))}"
             )
-    return tuple([_level(level, *shared) for level in on_chip])
+    return tuple([_level(level, hardware) for level in on_chip])
 
 
 @lru_cache(maxsize=1024)
-def _dram(level: StorageLevel, technology_name: str, dram: str, word_bits: int) -> _ByKind:
+def _dram(level: StorageLevel, technology_name: str, dram: str, word_bits: int) -> ByKind:
     """Return read, fill and update of one access to DRAM, by tensor."""
     if level.energy is not None:
-        return _by_kind(dict.fromkeys(level.keeps, _own_pj(level.energy)))
+        return by_kind(dict.fromkeys(level.keeps, own_pj(level.energy)))
     per_bit = technology(technology_name).dram(dram).pj_per_bit
-    return _by_kind({t: (_access_bits(level, t, word_bits) * per_bit,) * 3 for t in level.keeps})
+    line, own_bits = level.width_words * word_bits, dict(level.tensor_bits)
+    bits = {t: max(line, own_bits.get(t, word_bits)) for t in level.keeps}
+    return by_kind({t: (wide * per_bit,) * 3 for t, wide in bits.items()})
 
 
-def _dram_pj(hardware: Hardware) -> _ByKind:
+def _dram_pj(hardware: Hardware) -> ByKind:
     return _dram(hardware.levels[-1], hardware.technology, hardware.dram, hardware.word_bits)
 
 
@@ -186,8 +144,11 @@ def _mac_pj(hardware: Hardware, tech: Technology) -> float:
     return tech.mac_pj(hardware.operand_bits) if hardware.mac_pj is None else hardware.mac_pj
 
 
-def _static_mw(hardware: Hardware, tech: Technology, levels: _LevelCosts) -> float:
+# asked for as :func:`_levels` is
+@lru_cache(maxsize=16)
+def _static_mw(hardware: Hardware) -> float:
     """Return what the chip takes whether or not it works, levels with their own leakage apart."""
+    tech, levels = technology(hardware.technology), _levels(hardware)
     if tech.idle_mw_per_mm2 is not None:
         area = _area_mm2(hardware, tech, levels)
         core = sum(mm2 for part, mm2 in area.items() if part not in (_PHY, _CONTROL))
@@ -202,6 +163,32 @@ def _static_mw(hardware: Hardware, tech: Technology, levels: _LevelCosts) -> flo
     return power * tech.control_factor * tech.test_factor
 
 
+class EventCosts(NamedTuple):
+    """What :class:`AccessCosts` says of accesses and operations, as plain numbers: first bounds of
+    designs need few of them.
+
+    Attributes:
+        accesses_pj: of each level, read, fill and update by tensor (order of TENSORS).
+        mac_pj, vector_op_pj, leakage_pj_per_cycle: as there.
+    """
+
+    accesses_pj: tuple[ByKind, ...]
+    mac_pj: float
+    vector_op_pj: float
+    leakage_pj_per_cycle: float
+
+
+@lru_cache(maxsize=16)
+def event_costs(hardware: Hardware) -> EventCosts:
+    """Return the energy of accesses and operations; see :func:`access_costs`."""
+    tech = technology(hardware.technology)
+    accesses = (*[level.accesses_pj for level in _levels(hardware)], _dram_pj(hardware))
+    own = hardware.mac_pj is not None and all(level.energy for level in hardware.levels)
+    # mW over MHz is nJ
+    leakage_pj = 0.0 if own else _static_mw(hardware) / hardware.frequency_mhz * 1e3
+    return EventCosts(accesses, _mac_pj(hardware, tech), tech.vector_op_pj, leakage_pj)
+
+
 @lru_cache(maxsize=1024)
 def access_costs(hardware: Hardware) -> AccessCosts:
     """Return the energy of every event on ``hardware``.
@@ -214,14 +201,9 @@ def access_costs(hardware: Hardware) -> AccessCosts:
         ValueError: a technology, DRAM or word width that the table does not have.
     """
     tech = technology(hardware.technology)
-    levels = _levels(hardware)
-    accesses = (*(level.accesses_pj for level in levels), _dram_pj(hardware))
+    accesses, *events = event_costs(hardware)
     others = tuple([_others_pj(hardware, tech, level) for level in hardware.levels])
-    own = hardware.mac_pj is not None and all(level.energy for level in hardware.levels)
-    # mW over MHz is nJ
-    leakage_pj = 0.0 if own else _static_mw(hardware, tech, levels) / hardware.frequency_mhz * 1e3
-    arrays = _arrays(accesses, others)
-    return AccessCosts(*arrays, _mac_pj(hardware, tech), tech.vector_op_pj, leakage_pj)
+    return AccessCosts(*_arrays(accesses, others), *events)
 
 
 class _Arrays(NamedTuple):
@@ -239,7 +221,7 @@ class _Arrays(NamedTuple):
 
 # designs that differ in meshes have the same
 @lru_cache(maxsize=4096)
-def _arrays(accesses: tuple[_ByKind, ...], others: tuple[tuple[float, ...], ...]) -> _Arrays:
+def _arrays(accesses: tuple[ByKind, ...], others: tuple[tuple[float, ...], ...]) -> _Arrays:
     """Return arrays from energies by level: of accesses, and those of :func:`_others_pj`."""
     # area and power need none, and who shows a trial should not wait for its import
     import numpy as np
@@ -261,10 +243,12 @@ def _others_pj(
     address, and of one instance in use, per cycle.
     """
     own, mesh = level.energy, hardware.effects.network == "mesh"
+    if own is None and not mesh:
+        return _NOTHING
     if own is not None:
         network = (own.hop_pj, own.router_pj) if mesh else (0.0, 0.0)
         return *network, own.address_pj, own.leakage_pj
-    bits = hardware.word_bits if mesh else 0
+    bits = hardware.word_bits
     return bits * tech.hop_pj_per_bit, bits * tech.router_pj_per_bit, 0.0, 0.0
 
 
@@ -310,26 +294,26 @@ def tdp_w(hardware: Hardware) -> dict[str, float]:
 
 def _tdp_w(hardware: Hardware, tech: Technology, levels: _LevelCosts) -> dict[str, float]:
     # pJ per cycle times MHz is uW
-    watts = hardware.frequency_mhz * 1e-6
-    parts = {_MACS: hardware.macs * _mac_pj(hardware, tech) * watts}
+    watts, macs = hardware.frequency_mhz * 1e-6, hardware.macs
+    parts = {_MACS: macs * _mac_pj(hardware, tech) * watts}
     # words per cycle that the units below can take, over the whole chip
-    demand = {tensor: hardware.macs * words for tensor, words in MAC_WORDS.items()}
+    demand = {tensor: macs * words for tensor, words in MAC_WORDS.items()}
     for level, costs in zip(hardware.levels, levels, strict=False):
-        asked = sum(demand[tensor] for tensor in level.keeps)
+        asked = sum([demand[tensor] for tensor in level.keeps])
         moved = min(level.bandwidth_words * level.instances, asked)
-        for tensor in level.keeps:
-            demand[tensor] *= moved / asked
+        if moved < asked:
+            for tensor in level.keeps:
+                demand[tensor] *= moved / asked
         words = level.width_words * level.cluster_size
         parts[level.name] = moved / words * costs.dearest_pj * watts
     parts[_VECTOR] = hardware.vector_lanes * tech.vector_op_pj * watts
     dram = hardware.levels[-1]
     accesses = dram.bandwidth_words / dram.width_words
     parts[_DRAM] = accesses * max(map(max, _dram_pj(hardware))) * watts
-    own = sum(
-        level.instances * (costs.own_leakage_mw or 0.0)
-        for level, costs in zip(hardware.levels, levels, strict=False)
-    )
-    parts[_LEAKAGE] = (_static_mw(hardware, tech, levels) + own) * 1e-3
+    own = 0.0
+    for level, costs in zip(hardware.levels, levels, strict=False):
+        own += level.instances * (costs.own_leakage_mw or 0.0)
+    parts[_LEAKAGE] = (_static_mw(hardware) + own) * 1e-3
     return parts
 
 
@@ -341,10 +325,8 @@ def hardware_cost(hardware: Hardware) -> HardwareCost:
         ValueError: a technology, DRAM or word width that the table does not have, a level with
             the name of another part of the chip, or DRAM of unlimited bandwidth.
     """
-    tech = technology(hardware.technology)
-    levels = _levels(hardware)
-    area = _area_mm2(hardware, tech, levels)
-    power = _tdp_w(hardware, tech, levels)
+    tech, levels = technology(hardware.technology), _levels(hardware)
+    area, power = _area_mm2(hardware, tech, levels), _tdp_w(hardware, tech, levels)
     return HardwareCost(sum(area.values()), sum(power.values()), area, power)
 
 

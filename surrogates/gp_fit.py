@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from hashlib import sha256
 from math import exp, log, pi, sqrt
 from typing import Any, Final
@@ -142,6 +143,11 @@ class _Data:
     lengths: tuple[float, float]
     noise: tuple[float, float]
 
+    @cached_property
+    def unit(self) -> Floats:
+        """Identity matrix, [n, n]."""
+        return np.eye(len(self.targets))
+
     def loss(self, theta: Floats) -> tuple[float, Floats]:
         """Return minus the logarithm of the posterior density, for each target, and its gradient.
 
@@ -149,23 +155,24 @@ class _Data:
         (2006). ``theta`` has the noise's variance, the mean, and [d] length scales.
         """
         noise, mean, scales = theta[0], theta[1], theta[2:]
-        n, near = len(self.targets), self.inputs / scales
+        n, near, off = len(self.targets), self.inputs / scales, self.targets - mean
         kernel = np.exp(-0.5 * cdist(near, near, "sqeuclidean"))
-        unit = np.eye(n)
+        noisy = kernel.copy()
+        noisy.flat[:: n + 1] += noise
         # scipy's functions around these two take as long as they do
-        root, failed = dpotrf(kernel + noise * unit, lower=1, clean=1)
+        root, failed = dpotrf(noisy, lower=1, clean=1)
         if failed:
             # the step went where rounding makes the matrix singular; the search steps back
             return np.inf, np.zeros_like(theta)
-        inverse, _ = dpotrs(root, unit, lower=1)
-        weights = inverse @ (self.targets - mean)
-        log_density = -0.5 * float((self.targets - mean) @ weights) - 0.5 * n * log(2 * pi)
-        log_density -= float(np.log(np.diag(root)).sum())
-        pull = np.outer(weights, weights) - inverse
+        inverse, _ = dpotrs(root, self.unit, lower=1)
+        weights = inverse @ off
+        log_density = -0.5 * float(off @ weights) - 0.5 * n * log(2 * pi)
+        log_density -= float(np.log(root.diagonal()).sum())
+        pull = weights[:, None] * weights - inverse
         # the sum of pull * kernel * (x_i - x_j)^2 over all pairs, for each input
         both = pull * kernel
         spread = 2 * (both.sum(axis=1) @ near**2 - np.einsum("id,id->d", near, both @ near))
-        slope = np.array([0.5 * np.trace(pull), weights.sum(), *(0.5 * spread / scales)])
+        slope = np.array([0.5 * pull.trace(), weights.sum(), *(0.5 * spread / scales).tolist()])
         for part, prior in ((slice(0, 1), self.noise), (slice(2, None), self.lengths)):
             value, gradient = _log_normal(theta[part], prior)
             log_density += value
@@ -176,8 +183,9 @@ class _Data:
 def _log_normal(values: Floats, prior: tuple[float, float]) -> tuple[float, Floats]:
     """Return the logarithm of the density of log-normal values, and its gradient."""
     place, spread = prior
-    off = (np.log(values) - place) / spread
-    density = -np.log(values) - log(spread) - 0.5 * log(2 * pi) - 0.5 * off**2
+    logs = np.log(values)
+    off = (logs - place) / spread
+    density = -logs - log(spread) - 0.5 * log(2 * pi) - 0.5 * off**2
     return float(density.sum()), -(1 + off / spread) / values
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from .layer import (
         design_and_prices as design_and_prices,
         layer_bound as layer_bound,
+        least_costs as least_costs,
         problem_bound as problem_bound,
     )
     from .layer_kernel import ROUNDING as ROUNDING, layer_costs as layer_costs

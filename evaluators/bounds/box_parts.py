@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from archloom.evaluators.technology import BufferCost, Technology
+from archloom.evaluators.technology import BufferCost, Technology, buffer_cost
 from archloom.space.design_space import LevelTemplate
 from archloom.space.hardware import AccessEnergy, Storage
 from archloom.space.workload import Tensor
 
 from ..arrays import Floats
-from ..hardware import MAC_WORDS, buffer_cost
+from ..hardware import MAC_WORDS
 
 
 class LevelFloor(NamedTuple):

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.space.hardware import Hardware, packed, pass_batch
-from archloom.space.workload import DIMS, TENSORS, Layer, Network, Tensor, remembered
+from archloom.space.workload import DIMS, OUTPUTS, TENSORS, Layer, Network, Tensor, remembered
 
-from ..hardware import access_costs, edp_js
+from ..hardware import edp_js, event_costs
 from .mac_work import MacWork, Parallelism, parallelism
 from .needed_outputs import needed
 
@@ -175,7 +175,7 @@ class _Rates(NamedTuple):
 # networks are bounded one after another on the same hardware
 @lru_cache(maxsize=16)
 def _rates(hardware: Hardware) -> _Rates:
-    costs = access_costs(hardware)
+    costs = event_costs(hardware)
     return _Rates(
         parallelism(hardware),
         hardware.vector_lanes,
@@ -212,16 +212,17 @@ def operands_pj(hardware: Hardware) -> float:
     so outputs count their writes alone. A tensor whose innermost buffer may be bypassed, or is
     DRAM, counts for nothing here.
     """
-    costs, fanouts = access_costs(hardware), hardware.fanouts
+    accesses, fanouts = event_costs(hardware).accesses_pj, hardware.fanouts
     total, innermost = 0.0, _innermost(tuple([level.keeps for level in hardware.levels]))
     for t, (tensor, i) in enumerate(zip(TENSORS, innermost, strict=True)):
         level = hardware.levels[i]
         if level.optional or level.storage == "dram":
             continue
-        pj = costs.write_pj[i, t] if tensor == "outputs" else costs.read_pj[i, t]
+        read_pj, _, update_pj = accesses[i]
+        pj = update_pj[t] if tensor == "outputs" else read_pj[t]
         served = prod([x * y for x, y in fanouts[: i + 1]])
         width = _words_per_access(hardware, i, hardware.bits(i, tensor))
-        total += float(pj) / (served * width * level.cluster_size)
+        total += pj / (served * width * level.cluster_size)
     return total
 
 
@@ -232,9 +233,10 @@ def least_dram_bits(hardware: Hardware) -> int:
 
 def dram_word_pj(hardware: Hardware) -> float:
     """Energy of moving one of those words over DRAM at the least."""
-    costs = access_costs(hardware)
-    access_pj = min(*costs.read_pj[-1].tolist(), *costs.write_pj[-1].tolist())
-    return float(access_pj) / _words_per_access(hardware, -1, least_dram_bits(hardware))
+    read_pj, fill_pj, update_pj = event_costs(hardware).accesses_pj[-1]
+    # results arrive from inside, operands from outside
+    access_pj = min(*read_pj, *fill_pj[:OUTPUTS], update_pj[OUTPUTS])
+    return access_pj / _words_per_access(hardware, -1, least_dram_bits(hardware))
 
 
 def _words_per_access(hardware: Hardware, level: int, bits: int) -> int:

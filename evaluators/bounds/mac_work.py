@@ -37,15 +37,16 @@ def parallelism(hardware: Hardware) -> Parallelism:
 
     Cores that run tiles side by side may all work, whatever loops may be unrolled over them.
     """
-    cores = fusion_cores(hardware)
-    count = cores.count if isinstance(cores, Cores) else 1
+    count = 1
+    if hardware.fusion_level is None and isinstance(cores := fusion_cores(hardware), Cores):
+        count = cores.count
     inside = len(hardware.levels) - (count > 1)
-    axes = [
-        (allowed, children)
-        for level, fanout in zip(hardware.levels[:inside], hardware.fanouts[:inside], strict=True)
-        for allowed, children in zip((level.spatial_x, level.spatial_y), fanout, strict=True)
-        if children > 1
-    ]
+    axes = []
+    for level, (along_x, along_y) in zip(hardware.levels[:inside], hardware.fanouts, strict=False):
+        if along_x > 1:
+            axes.append((level.spatial_x, along_x))
+        if along_y > 1:
+            axes.append((level.spatial_y, along_y))
     effects = hardware.effects
     return Parallelism(count, tuple(axes), (effects.weight_zeros, effects.input_zeros))
 
@@ -74,11 +75,12 @@ class MacWork:
 
     def cycles(self, parallel: Parallelism) -> float:
         """Return cycles of all layers, one after another, each on all MACs that it can occupy."""
-        if parallel not in self._cycles:
+        cycles = self._cycles.get(parallel)
+        if cycles is None:
             self._forget()
             shares = self._macs / self.occupied(parallel) * self._busy_share(parallel.zeros)
-            self._cycles[parallel] = float(shares.sum())
-        return self._cycles[parallel]
+            cycles = self._cycles[parallel] = float(shares.sum())
+        return cycles
 
     def cycles_on(self, parallel: Parallelism, macs: Floats) -> Floats:
         """Return float64[k], the same if at most ``macs[k]`` MACs may work at once."""
@@ -89,11 +91,12 @@ class MacWork:
 
     def energetic(self, zeros: tuple[str, str]) -> float:
         """Return the multiply-accumulates whose energy zeros leave, at the least."""
-        if zeros not in self._energy:
+        energetic = self._energy.get(zeros)
+        if energetic is None:
             spared = [z != "computed" for z in zeros]
             working = np.where(spared, self._density, 1.0).prod(axis=1)
-            self._energy[zeros] = float((self._macs * working).sum())
-        return self._energy[zeros]
+            energetic = self._energy[zeros] = float((self._macs * working).sum())
+        return energetic
 
     def occupied(self, parallel: Parallelism) -> Floats:
         """MACs that each layer can occupy at once, float64[n].
@@ -102,13 +105,14 @@ class MacWork:
         the bounds that may be unrolled there. Padding a bound up does not help: it adds as many
         MACs as it occupies. Smaller tiles of a layer occupy no more.
         """
-        if parallel not in self._occupied:
+        occupied = self._occupied.get(parallel)
+        if occupied is None:
             self._forget()
             most = np.full(len(self._loops), float(parallel.cores))
             for allowed, children in parallel.axes:
                 most *= np.minimum(children, self._product(allowed))
-            self._occupied[parallel] = np.minimum(most, self._whole)
-        return self._occupied[parallel]
+            occupied = self._occupied[parallel] = np.minimum(most, self._whole)
+        return occupied
 
     def _product(self, dims: tuple[Dim, ...]) -> Floats:
         if dims not in self._products:

@@ -134,19 +134,19 @@ def _nested(network: Network, hardware: Hardware, cost: GroupCost) -> DecoupledR
     found = nest_activity(network, _instant(hardware), cost, tiles)
     rounds, size = Unfolded(found.walk, _MOST_ROUNDS), hardware.word_bits / _BYTE_BITS
     # the second map of a product stands where other layers have weights
-    second = [network.layers[i].multiplies_maps for i in cost.group.layers]
+    second = [layer.multiplies_maps for layer in found.walk.group.layers]
     learned = found.dram[:, WEIGHTS].copy()
     learned[second] = 0
     weights, maps = rounds.sums(learned), rounds.sums(found.dram.sum(axis=1) - learned)
-    cycles, busy = rounds.sums(found.cycles), rounds.sums(found.busy)
+    cycles = rounds.sums(found.cycles)
     cells = rounds.cells(0, rounds.count)
-    first = Work(
-        _shares(busy[:, 0], int(cycles[0])),
-        _in_turn(weights[:, 0] * size),
-        _in_turn(maps[:, 0] * size),
-    )
+    # of each layer in the first round, its parts together
+    of = np.equal.outer(cost.group.layers, found.walk.group.positions)
+    busy, *first_words = (of @ part[:, 0] for part in (rounds.sums(found.busy), weights, maps))
+    first = Work(_shares(busy, int(cycles[0])), *(_in_turn(words * size) for words in first_words))
     moved = (_whole(words.sum(axis=0)[cells] * size) for words in (weights, maps))
-    steady = {m for m, i in enumerate(cost.group.layers) if i in cost.group.steady}
+    positions = found.walk.group.positions
+    steady = {m for m, i in enumerate(positions) if i in cost.group.steady}
     resident = sum(
         operand.words
         for operand, depth in zip(found.walk.group.operands, found.walk.nest.depth, strict=True)

@@ -29,6 +29,18 @@ class LayerShare:
     operations: int
     evaluations: tuple[tuple[int, LayerCost], ...]
 
+    def beside(self, other: "LayerShare") -> "LayerShare":
+        """Return the share of a layer of which this and the other one are parts."""
+        return LayerShare(
+            self.layer,
+            self.words + other.words,
+            self.energy_pj + other.energy_pj,
+            self.compute_pj + other.compute_pj,
+            self.latency_cycles + other.latency_cycles,
+            self.operations + other.operations,
+            self.evaluations + other.evaluations,
+        )
+
 
 @dataclass(frozen=True)
 class GroupCost:

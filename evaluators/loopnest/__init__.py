@@ -38,6 +38,8 @@ if TYPE_CHECKING:
         VALID as VALID,
         evaluate_batch as evaluate_batch,
         evaluate_one as evaluate_one,
+        extents as extents,
+        fits as fits,
         ln_objective as ln_objective,
     )
     from .kernel_inputs import (

@@ -13,7 +13,6 @@ from .problem import MappingProblem
 
 #: a tile can hold no part of a prime: above this one, small buffers and meshes hold none of it
 _LARGEST_PRIME = 13
-_HALF = Fraction(1, 2)
 
 
 def padded_bounds(
@@ -46,12 +45,15 @@ def padded_bounds(
     """
     if not 0 <= slack < inf:
         raise ValueError(f"slack must be from 0 up, got {slack}")
-    most = [bound + int(bound * slack + _HALF) for bound in problem.bounds]
+    share = Fraction(slack)
+    above, whole = share.numerator, share.denominator
+    # to the nearest whole number; fractions take ten times as long
+    most = [bound + (2 * bound * above + whole) // (2 * whole) for bound in problem.bounds]
     bounds, taken = list(problem.bounds), [1] * len(DIMS)
     for children, dims in _axes(problem.hardware):
         d, bound = _padded(bounds, taken, dims, most, children)
         bounds[d] = bound
-        rests = [bounds[d] // taken[d] for d in dims]
+        rests = tuple(bounds[d] // taken[d] for d in dims)
         for d, factor in zip(dims, _split(rests, children), strict=True):
             taken[d] *= factor
     return tuple(
@@ -79,22 +81,28 @@ def _padded(
     children: int,
 ) -> tuple[int, int]:
     """Return a dimension and what to pad its bound to, for one axis; its bound if to nothing."""
-    rests = [bounds[d] // taken[d] for d in dims]
+    rests = tuple(bounds[d] // taken[d] for d in dims)
     best = (dims[0], bounds[dims[0]])
-    # the largest useful share as numerator and denominator: fractions take ten times as long
+    # the largest useful share as numerator and denominator
     most_useful = prod(_split(rests, children)), 1
     for i, d in enumerate(dims):
-        others = sorted(_products([*rests[:i], *rests[i + 1 :]], children))
+        useful, per = most_useful
+        others: tuple[int, ...] = ()
         for b in _from(bounds[d], most[d], taken[d]):
+            # a larger bound leaves a smaller share useful, however full the axis is
+            if children * bounds[d] * per <= useful * b:
+                break
             rest = b // taken[d]
             if b == bounds[d] or not _smooth(rest):
                 continue
+            others = others or _products((*rests[:i], *rests[i + 1 :]), children)
             filled = max(
                 f * others[bisect_right(others, children // f) - 1]
                 for f in _divisors(rest, children)
             )
-            if filled * bounds[d] * most_useful[1] > most_useful[0] * b:
-                best, most_useful = (d, b), (filled * bounds[d], b)
+            if filled * bounds[d] * per > useful * b:
+                best, (useful, per) = (d, b), (filled * bounds[d], b)
+        most_useful = useful, per
     return best
 
 
@@ -107,8 +115,19 @@ def _divisors(number: int, most: int) -> tuple[int, ...]:
     return tuple(f for f in range(1, min(number, most) + 1) if number % f == 0)
 
 
-def _products(numbers: Sequence[int], most: int) -> dict[int, tuple[int, ...]]:
-    """Products up to ``most`` of a divisor of each number, with the divisors."""
+@lru_cache(maxsize=4096)
+def _products(numbers: tuple[int, ...], most: int) -> tuple[int, ...]:
+    """Return all products up to ``most`` of a divisor of each number, ascending."""
+    found = {1}
+    for number in numbers:
+        if number > 1:
+            found = {p * f for p in found for f in _divisors(number, most // p)}
+    return tuple(sorted(found))
+
+
+@lru_cache(maxsize=4096)
+def _split(numbers: tuple[int, ...], most: int) -> tuple[int, ...]:
+    """Return a divisor of each number, with the largest product up to ``most``."""
     found: dict[int, tuple[int, ...]] = {1: ()}
     for number in numbers:
         further: dict[int, tuple[int, ...]] = {}
@@ -116,12 +135,6 @@ def _products(numbers: Sequence[int], most: int) -> dict[int, tuple[int, ...]]:
             for f in _divisors(number, most // product):
                 further.setdefault(product * f, (*factors, f))
         found = further
-    return found
-
-
-def _split(numbers: Sequence[int], most: int) -> tuple[int, ...]:
-    """Return a divisor of each number, with the largest product up to ``most``."""
-    found = _products(numbers, most)
     return found[max(found)]
 
 

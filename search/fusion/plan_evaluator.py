@@ -87,6 +87,10 @@ class MemoizedPlanEvaluator:
         """What finds the mappings."""
         return self._mapper
 
+    def kind(self, layers: Group) -> Hashable:
+        """Return what groups have in common that are the same but for names and positions."""
+        return self._kind_of(self.network, layers)
+
     def record(self, plans: Iterable[FusionPlan]) -> tuple[dict[str, str], dict[str, float]]:
         """Return the mappings that the costs of ``plans`` rest on, for a :class:`RecordedMapper`.
 

@@ -6,6 +6,7 @@ The order is that of NSGA-II (Deb et al., "A fast and elitist multiobjective gen
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -20,6 +21,9 @@ from .protocol import Observation
 
 #: Designs that are remembered as excluded; then all are forgotten.
 _MOST_EXCLUDED: Final = 2**15
+
+#: Designs whose digests are remembered.
+_MOST_DIGESTS: Final = 2**12
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +131,7 @@ class ObservedTrials:
         front = [self.results[i].values for i in self.front_rows()]
         if len(self._excluded) > _MOST_EXCLUDED:
             self._excluded.clear()
-        # 63 bits stand for a design, in a quarter of the memory of its key
-        digests = {c.key: derived_seed(c.key) for c in candidates}
+        digests = {c.key: _digest(c.key) for c in candidates}
         rest = [c for c in candidates if digests[c.key] not in self._excluded]
         excluded = dominated_by(front, [c.values for c in rest])
         excluded |= np.array([any(e > 0 for e in c.least_excess) for c in rest], np.bool_)
@@ -138,6 +141,13 @@ class ObservedTrials:
     def front(self) -> list[Candidate]:
         """Return the designs of :meth:`front_rows`."""
         return [self.results[i].candidate for i in self.front_rows()]
+
+
+# most of a pool is the same each time
+@lru_cache(maxsize=_MOST_DIGESTS)
+def _digest(key: str) -> int:
+    """Return 63 bits that stand for a design, in a quarter of the memory of its key."""
+    return derived_seed(key)
 
 
 class ObservingOptimizer:

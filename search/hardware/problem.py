@@ -8,7 +8,7 @@ is never proposed.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Final
+from typing import Final, TypeVar
 
 import numpy as np
 
@@ -31,7 +31,7 @@ from archloom.search.objectives import (
     limit_reason,
 )
 from archloom.space import Infeasible
-from archloom.space.design_space import HardwareSpace, Point
+from archloom.space.design_space import HardwareSpace, Point, key_of
 from archloom.space.design_space.compression import FormChoices
 from archloom.space.hardware import Hardware, pass_batch, rooms_of
 from archloom.space.workload import Network
@@ -45,11 +45,12 @@ _DEFAULT_OBJECTIVES: Final = ObjectiveSet()
 #: Rules of a study rather than of a template.
 _STUDY_RULES: Final = {"area_cap", "tdp_cap", *map(limit_reason, METRICS)}
 
+Found = TypeVar("Found")
 
 #: Points of the largest space that is assessed as a whole, in about 6 CPU-seconds.
 ENUMERATE_LIMIT: Final = 20_000
 
-#: Assessments that are remembered, some kB each, and as many tight bounds; then all are forgotten.
+#: Assessments that are remembered, some kB each, and as many tight bounds: the latest ones.
 _MOST_REMEMBERED: Final = 2**12
 
 #: The same where the front is to be proven, which takes many times as long as that: about 2
@@ -173,15 +174,17 @@ class DesignProblem:
         Raises:
             ValueError: a parameter that the space does not have, or outside its values.
         """
-        key = self.space.point_key(point)
-        if key not in self._known:
-            if len(self._known) >= _MOST_REMEMBERED:
-                self._known.clear()
-            self._known[key] = self._assess(self.space.canonical(point), key)
-        return self._known[key]
+        point = self.space.canonical(point)
+        key = key_of(point)
+        found = self._known.get(key)
+        if found is None:
+            found = self._assess(point, key)
+            _remember(self._known, key, found)
+        return found
 
     def _assess(self, point: Point, key: str) -> Candidate | Infeasible:
-        hardware = self.space.build(point)
+        """Return what :meth:`assess` does of a canonical point."""
+        hardware = self.space.build_canonical(point)
         if isinstance(hardware, Infeasible):
             return hardware
         cost = hardware_cost(hardware)
@@ -260,14 +263,14 @@ class DesignProblem:
         Where nothing is fused they are nearly twice as high as those of :meth:`assess`, and take
         ten times as long (docs/bounds.md).
         """
-        if candidate.key not in self._tightened:
-            if len(self._tightened) >= _MOST_REMEMBERED:
-                self._tightened.clear()
-            self._tightened[candidate.key] = self._tighten(candidate)
-        return self._tightened[candidate.key]
+        found = self._tightened.get(candidate.key)
+        if found is None:
+            found = self._tighten(candidate)
+            _remember(self._tightened, candidate.key, found)
+        return found
 
     def _tighten(self, candidate: Candidate) -> Candidate:
-        hardware = self.space.build(candidate.point)
+        hardware = self.space.build_canonical(candidate.point)
         assert not isinstance(hardware, Infeasible)
         networks = self.networks_at(candidate.point)
         passes = [tight_pass_bounds(n, hardware, self.plans) for n in networks]
@@ -378,6 +381,16 @@ class DesignProblem:
     def _candidate(self, point: Point) -> Candidate | None:
         found = self.assess(point)
         return found if isinstance(found, Candidate) else None
+
+
+def _remember(known: dict[str, Found], key: str, value: Found) -> None:
+    """Add to what is known; the oldest is forgotten when it is too much.
+
+    To forget all would mean to assess the best designs anew, which are met in each batch.
+    """
+    if len(known) >= _MOST_REMEMBERED:
+        del known[next(iter(known))]
+    known[key] = value
 
 
 def infeasibility(found: Candidate | Infeasible) -> tuple[int, float]:

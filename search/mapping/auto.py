@@ -79,10 +79,15 @@ class AutoMapping(MappingSearch[AutoState]):
         return self._other.advance(problem, other, evaluations)
 
     def best_below(
-        self, problem: MappingProblem, budget: int, seed: int, limit: float
+        self,
+        problem: MappingProblem,
+        budget: int,
+        seed: int,
+        limit: float,
+        most_cycles: float = inf,
     ) -> BelowLimit:
-        """Return the best mapping that the exact search finds below a limit."""
-        return self._exact.best_below(problem, budget, seed, limit)
+        """Return the best mapping that the exact search finds below limits."""
+        return self._exact.best_below(problem, budget, seed, limit, most_cycles)
 
     def until(
         self, problem: MappingProblem, seed: int, budget: int, stop: Flags, watch: Watch

@@ -94,7 +94,10 @@ class Mapper:
         return replace(best, gap_percent=gap_percent(problem, best))
 
     def _imperfect(self, problem: MappingProblem, key: str) -> LayerCost:
-        exact, seed = self._found(problem, self._evaluations), derived_seed(self._seed, key)
+        def exact() -> LayerCost:
+            return self._found(problem, self._evaluations)
+
+        seed = derived_seed(self._seed, key)
         found = best_imperfect(problem, exact, self._search, self._evaluations, seed)
         if found.settled:
             self._ended.add(key)

@@ -186,15 +186,22 @@ class MappingSearch(Protocol[State]):
                 size *= 2
 
     def best_below(
-        self, problem: MappingProblem, budget: int, seed: int, limit: float
+        self,
+        problem: MappingProblem,
+        budget: int,
+        seed: int,
+        limit: float,
+        most_cycles: float = inf,
     ) -> BelowLimit:
-        """Return the best mapping, if its score (ln of the objective) is below a limit.
+        """Return the best mapping, if its score (ln of the objective) is below a limit and it takes
+        no more than so many cycles.
 
-        By default the limit spares no evaluations.
+        By default limits spare no evaluations, and the best of all mappings must be within them.
         """
         state = self.advance(problem, self.start(problem, seed), budget)
         found = self.best(problem, state)
-        if found.mapping is None or progress_with(problem, found).score >= limit:
+        stands = progress_with(problem, found)
+        if found.mapping is None or stands.score >= limit or stands.cycles > most_cycles:
             return BelowLimit(None, found.gap_percent == 0)
         return BelowLimit(found.mapping, found.gap_percent == 0)
 

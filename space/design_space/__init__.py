@@ -24,7 +24,11 @@ if TYPE_CHECKING:
     )
     from .box_structure import BoxStructure as BoxStructure, LevelFormulas as LevelFormulas
     from .expression import Value as Value
-    from .hardware_space import TEMPLATES as TEMPLATES, HardwareSpace as HardwareSpace
+    from .hardware_space import (
+        TEMPLATES as TEMPLATES,
+        HardwareSpace as HardwareSpace,
+        key_of as key_of,
+    )
     from .interval import Interval as Interval
     from .parameter import Parameter as Parameter, Point as Point
     from .presets import (

@@ -148,6 +148,11 @@ class HardwareSpace:
         """Names of the parameters that decide whether others have an effect."""
         return frozenset(name for p in self.parameters if p.when for name in p.when.names)
 
+    @cached_property
+    def _conditional(self) -> bool:
+        """Whether some parameters have no effect in some designs."""
+        return any(p.when for p in self.parameters)
+
     def canonical(self, point: Mapping[str, Value]) -> Point:
         """Return the canonical point for the same hardware, in the order of the parameters.
 
@@ -190,7 +195,7 @@ class HardwareSpace:
         Raises:
             ValueError: as :meth:`canonical`.
         """
-        return _listed(self.canonical(point))
+        return key_of(self.canonical(point))
 
     def sample(self, rng: "np.random.Generator") -> Point:
         """Draw a canonical point: each parameter that has an effect uniformly, in order."""
@@ -251,10 +256,15 @@ class HardwareSpace:
             ValueError: as :meth:`canonical`.
             TemplateError: the template has no hardware there and no rule says so.
         """
-        full = self.canonical(point)
-        shown = {p.name: full[p.name] for p in self.parameters if p.active(full)}
-        label = f"{self.name}({_listed(shown)})" if shown else self.name
-        return self._template.build(full, label)
+        return self.build_canonical(self.canonical(point))
+
+    def build_canonical(self, point: Point) -> Hardware | Infeasible:
+        """Return :meth:`build` of a canonical point."""
+        shown = point
+        if self._conditional:
+            shown = {p.name: point[p.name] for p in self.parameters if p.active(point)}
+        label = f"{self.name}({key_of(shown)})" if shown else self.name
+        return self._template.build(point, label)
 
     def enumerate(self) -> Iterator[Point]:
         """Yield every canonical point once; the last parameter moves fastest."""
@@ -271,5 +281,6 @@ class HardwareSpace:
                 yield {**point, last.name: value}
 
 
-def _listed(point: Mapping[str, Value]) -> str:
+def key_of(point: Mapping[str, Value]) -> str:
+    """Return :meth:`HardwareSpace.point_key` of a canonical point."""
     return ", ".join([f"{name}={value}" for name, value in point.items()])

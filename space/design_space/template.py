@@ -99,10 +99,23 @@ class LevelTemplate:
     @property
     def names(self) -> tuple[str, ...]:
         """Names that any of its expressions reads."""
+        return tuple(sorted({*_names_in(*self.mesh), *self.names_beside_mesh}))
+
+    @property
+    def names_beside_mesh(self) -> tuple[str, ...]:
+        """Names that all but its mesh depends on."""
         capacity = self.capacity_bytes
         by_tensor = [f for _, f in capacity] if isinstance(capacity, tuple) else [capacity]
-        numbers = [*self.mesh, *by_tensor, self.bandwidth_words, self.width_words]
+        numbers = [*by_tensor, self.bandwidth_words, self.width_words]
         return _names_in(self.storage, *numbers, self.when, *self.switches.fields)
+
+    def mesh_at(self, names: Names) -> Pair:
+        """Return the mesh for the given values.
+
+        Raises:
+            ValueError: a side that is no whole number.
+        """
+        return _integer(self.mesh[0], names), _integer(self.mesh[1], names)
 
     def build(self, names: Names) -> StorageLevel | None:
         """Return the level for the given values; None where it is left out.
@@ -116,7 +129,7 @@ class LevelTemplate:
             name=self.name,
             storage=_storage(self.storage, names),
             keeps=self.keeps,
-            mesh=(_integer(self.mesh[0], names), _integer(self.mesh[1], names)),
+            mesh=self.mesh_at(names),
             capacity_bytes=self._capacity(names),
             bandwidth_words=_number(self.bandwidth_words, names),
             width_words=_integer(self.width_words, names),
@@ -155,6 +168,26 @@ def _remembering(
         return build(dict(zip(read, values, strict=True)))
 
     return lambda names: built(*[names[name] for name in read])
+
+
+def _level_builder(level: LevelTemplate) -> Callable[[Names], StorageLevel | None]:
+    """Return what builds a level: by :meth:`StorageLevel.with_mesh` where only its mesh is new, and
+    else there are few that differ.
+    """
+    mesh_at = _remembering(_names_in(*level.mesh), level.mesh_at)
+    # what was built last with the same values, in a list that holds nothing where that failed
+    last = _remembering(level.names_beside_mesh, lambda _: list[StorageLevel | None]())
+
+    def build(names: Names) -> StorageLevel | None:
+        found = last(names)
+        if not found:
+            found.append(level.build(names))
+        if (built := found[0]) is None:
+            return None
+        mesh = mesh_at(names)
+        return built if built.mesh == mesh else built.with_mesh(mesh)
+
+    return _remembering(level.names, build)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +246,7 @@ class Template:
     @cached_property
     def _builders(self) -> tuple[Callable[[Names], StorageLevel | None], ...]:
         """What builds each level."""
-        return tuple(_remembering(level.names, level.build) for level in self.levels)
+        return tuple(_level_builder(level) for level in self.levels)
 
     @cached_property
     def _broken(self) -> tuple[Callable[[Names], Infeasible | None], ...]:

@@ -30,13 +30,17 @@ class LoopNest:
         depth: for each operand of the group (:func:`archloom.evaluators.fusion.nest.operands`) the
             number of loops, from the outermost on, whose next iteration ends its stay in the
             buffer; 0 for what stays for the whole group; :data:`STREAMED` for what streams.
+        split: layers that run in parts, one for each box of channels that others read of their
+            results, as places in the group, ascending. Ranks and operands are those of the parts.
 
     Raises:
-        ValueError: no loop, a rank twice, a tile below 1, or a depth beyond the loops.
+        ValueError: no loop, a rank twice, a tile below 1, a depth beyond the loops, or places that
+            do not ascend from 0 on.
     """
 
     loops: tuple[NestLoop, ...]
     depth: tuple[int, ...]
+    split: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         ranks = [loop.rank for loop in self.loops]
@@ -47,14 +51,17 @@ class LoopNest:
         if not all(STREAMED <= depth <= len(self.loops) for depth in self.depth):
             most = len(self.loops)
             raise ValueError(f"depths must be from {STREAMED} to {most}, got {self.depth}")
+        if list(self.split) != sorted(set(self.split)) or min(self.split, default=0) < 0:
+            raise ValueError(f"places of layers in parts must ascend from 0 on, got {self.split}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain JSON values; :meth:`from_dict` is the inverse."""
         loops = [[loop.rank, loop.tile] for loop in self.loops]
-        return {"loops": loops, "depth": list(self.depth)}
+        split = {"split": list(self.split)} if self.split else {}
+        return {"loops": loops, "depth": list(self.depth), **split}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "LoopNest":
         """Build a nest from :meth:`to_dict`."""
         loops = tuple(NestLoop(rank, tile) for rank, tile in data["loops"])
-        return cls(loops, tuple(data["depth"]))
+        return cls(loops, tuple(data["depth"]), tuple(data.get("split", ())))

@@ -1,6 +1,9 @@
 """Hash of a value that is a key again and again."""
 
-from typing import ClassVar
+from collections.abc import Callable
+from functools import cache
+from operator import attrgetter
+from typing import Any, ClassVar
 
 
 class HashedOnce:
@@ -22,6 +25,12 @@ class HashedOnce:
             return self._known_hash
         except AttributeError:
             pass
-        known = hash(tuple([getattr(self, name) for name in self.__match_args__]))
+        known = hash(fields_of(self.__match_args__)(self))
         object.__setattr__(self, "_known_hash", known)
         return known
+
+
+@cache
+def fields_of(names: tuple[str, ...]) -> Callable[[object], tuple[Any, ...]]:
+    """Return what takes the values of several fields of an object at once."""
+    return attrgetter(*names)

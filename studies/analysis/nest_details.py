@@ -22,7 +22,8 @@ def nest_details(
     covers, and the number of iterations. ``operands``, each with how long it stays: for the whole
     ``group``, for one iteration of a loop, which its rank names, or not at all (``streams``); and
     with the bytes of the buffer that it takes at most. ``layers``, each with the loops of which it
-    runs in some iterations only.
+    runs in some iterations only. ``in_parts`` names layers of the network that run as a layer for
+    each part of their result, if there are any.
     """
     from archloom.evaluators.fusion.nest import nest_walk, operand_names, rank_names
     from archloom.space import Infeasible
@@ -31,11 +32,13 @@ def nest_details(
     walk, nest = nest_walk(network, group, hardware, residents), group.nest
     assert not isinstance(walk, Infeasible), "the group was evaluated there"
     assert nest is not None, "the group is in a nest"
-    names, sizes = rank_names(network, group.layers), walk.group.ranks.sizes
+    names, sizes = rank_names(network, group.layers, nest.split), walk.group.ranks.sizes
     looped = [names[loop.rank] for loop in nest.loops]
     stays = {STREAMED: STREAMS, 0: WHOLE_GROUP, **dict(enumerate(looped, 1))}
-    called = operand_names(network, group.layers, walk.group)
+    split = [network.layers[group.layers[place]].name for place in nest.split]
+    called = operand_names(network, walk.group)
     return {
+        **({"in_parts": split} if split else {}),
         "loops": [
             {
                 "rank": names[loop.rank],

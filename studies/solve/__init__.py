@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .borders import Border as Border
     from .chains import network_chain as network_chain
     from .fusion import (
         FusionEffort as FusionEffort,

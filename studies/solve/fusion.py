@@ -29,6 +29,7 @@ from archloom.space.networks import network as network_named
 from archloom.space.workload import Network
 from archloom.studies.engine import Stopped
 
+from .borders import Border, plan_borders
 from .interruptible import stoppable
 
 #: network, plans, and mappings of each layer that code is compiled with
@@ -44,12 +45,14 @@ class FusionEffort:
         evaluations: plans that are evaluated at most; a planner may need fewer.
         seed: of everything that is random.
         plan: to be evaluated instead of what a planner would find; None if a planner chooses.
+        borders: whether to find out why neighbouring groups of the plan are not one.
     """
 
     settings: SoftwareSettings
     evaluations: int
     seed: int = 0
     plan: FusionPlan | None = None
+    borders: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,8 @@ class Schedule:
         cpu_s: seconds of CPU time of the search, without compilation.
         interrupted: whether somebody stopped it.
         notes: what the planner says of its plan.
+        borders: why neighbouring groups are not one; None if that was not asked for, or the search
+            was stopped before it was known.
     """
 
     cost: NetworkCost
@@ -93,6 +98,7 @@ class Schedule:
     cpu_s: float
     interrupted: bool
     notes: tuple[str, ...]
+    borders: tuple[Border, ...] | None = None
 
 
 def search_plan(
@@ -135,6 +141,7 @@ def search_plan(
         running.cpu_s,
         interrupted,
         _notes(effort, hardware, state),
+        running.borders,
     )
 
 
@@ -154,6 +161,8 @@ class _Running:
     ) -> None:
         settings = effort.settings
         self.cpu_s = 0.0
+        self.borders: tuple[Border, ...] | None = None
+        self._evaluator, self._asks_borders = evaluator, effort.borders
         self._warm = _warming(evaluator.hardware, effort, stop)
         self._search: FusionSearch = (
             fusion_search(settings.fusion, evaluator, settings.population)
@@ -179,7 +188,17 @@ class _Running:
                     break
                 self._state = after
         self.cpu_s = process_time() - began
+        with suppress(Stopped):
+            self._find_borders()
         return self._state
+
+    def _find_borders(self) -> None:
+        """Look at the plan's borders, if it can run at all."""
+        if not self._asks_borders or not self._state.history or self._stop[0]:
+            return
+        plan = self._state.best
+        if isinstance(self._evaluator.plan(plan), NetworkCost):
+            self.borders = plan_borders(self._evaluator, plan)
 
     def stand(self, mapped: int) -> FusionProgress:
         """Return where the search stands."""

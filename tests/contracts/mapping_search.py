@@ -131,6 +131,20 @@ class MappingSearchContract(ABC):
             assert now <= before
             before = now
 
+    def test_what_is_found_below_limits_is_below_them(self, name: str) -> None:
+        problem, search = PROBLEMS[name], self.make()
+        first = search.best(problem, search.advance(problem, search.start(problem, 1), 500))
+        score, cycles = objective(problem, first), first.latency_cycles
+        assert search.best_below(problem, 500, 1, score - 100).mapping is None
+        assert search.best_below(problem, 500, 1, score + 1, cycles / 1e6).mapping is None
+        found = search.best_below(problem, 500, 1, score + 1e-6, cycles).mapping
+        if found is not None:
+            cost = mapped_cost(problem, found)
+            energy = cost.dynamic_pj + problem.setup.leakage_pj * cost.latency_cycles
+            # energies of reports are rounded to multiples of 2 ** -8 pJ
+            assert log(energy) + log(cost.latency_cycles) <= score + 1e-3
+            assert cost.latency_cycles <= cycles
+
     def test_evaluations_are_what_was_spent(self, name: str) -> None:
         problem, search = PROBLEMS[name], self.make()
         state = self.after(problem, 40, 2)

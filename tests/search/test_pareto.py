@@ -23,6 +23,16 @@ def test_non_dominated_is_the_definition(rows):
     assert non_dominated(rows).tolist() == expected
 
 
+@pytest.mark.parametrize("values", [3, 30, 10**6])
+def test_a_front_is_the_same_in_one_piece_and_in_many(values):
+    # each third is compared in pairs; the whole is filtered
+    rows = np.random.default_rng(values).integers(1, values, (450, 3)).astype(float)
+    some = np.concatenate([np.flatnonzero(non_dominated(rows[i::3])) * 3 + i for i in range(3)])
+    assert len(some) <= 200
+    front = some[non_dominated(rows[some])]
+    assert np.flatnonzero(non_dominated(rows)).tolist() == sorted(front)
+
+
 def test_hypervolume_is_measured_in_decades():
     assert hypervolume([[1.0, 1.0, 1.0]], (10, 100, 10)) == pytest.approx(2.0)
     # Two corners that overlap: 1 x 2 x 1 + 2 x 1 x 1 - 1 x 1 x 1.

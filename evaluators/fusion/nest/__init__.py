@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     )
     from .fit import NestFit as NestFit, nest_fit as nest_fit, nest_use as nest_use
     from .latency import nest_cycles as nest_cycles
+    from .members import splittable as splittable
     from .names import operand_names as operand_names, rank_names as rank_names
     from .operands import NestGroup as NestGroup, nest_group as nest_group
     from .ranks import (

@@ -32,7 +32,7 @@ class NestActivity:
     Attributes:
         walk: all that happens in these iterations.
         fit: how that fits the buffer.
-        runs: of each of the m layers its tiles.
+        runs: of each of the m members its tiles.
         cycles: float64[n], time of each iteration.
         busy: float64[m, n], cycles for which each layer keeps the array.
         dram: int64[m, 3, n], words of each tensor between DRAM and the chip for each layer.
@@ -62,10 +62,12 @@ def nest_activity(
     fit = nest_fit(walk, buffer_words(hardware) - cost.residents.words)
     assert fit is not None, "the group was evaluated there"
     known = costs or [[tile for _, tile in share.evaluations] for share in cost.layers]
+    # of a layer in parts the tiles of one part come after those of another
+    tiles = {share.layer: iter(some) for share, some in zip(cost.layers, known, strict=True)}
     total, found = _Iterations(walk, hardware), list[tuple[TileRuns, ...]]()
-    for m, position in enumerate(cost.group.layers):
-        kinds = zip(tile_kinds(walk, m), known[m], strict=True)
-        runs = [TileRuns(kind.at, kind.times, tile) for kind, tile in kinds]
+    for m, position in enumerate(walk.group.positions):
+        kinds = tile_kinds(walk, m)
+        runs = [TileRuns(kind.at, kind.times, next(tiles[position])) for kind in kinds]
         total.add(m, position, runs)
         found.append(tuple(runs))
     cycles, dram = total.iterations(fit), np.stack(total.dram)

@@ -50,7 +50,7 @@ class NestContents:
     def __init__(self, network: Network, hardware: Hardware, cost: GroupCost) -> None:
         self._activity = activity = nest_activity(network, hardware, cost)
         self._hardware, walk = hardware, activity.walk
-        self._names = operand_names(network, cost.group.layers, walk.group)
+        self._names = operand_names(network, walk.group)
         self._there = walk.steps
         self._flying: Ints = activity.fit.ahead + activity.fit.behind
         #: int64[m, n]

@@ -19,6 +19,7 @@ from ..tile import ProblemMapper
 from ..unfused_layer import naming
 from .fit import NestFit, nest_fit, streams
 from .latency import iteration_cycles, nest_cycles
+from .members import splittable
 from .names import operand_names
 from .operands import nest_group
 from .rules import nest_faults
@@ -63,7 +64,11 @@ def nest_walk(
     """Return what happens in the iterations of a group's nest, or why it cannot run."""
     name = group_name(network, group.layers)
     looped = frozenset(loop.rank for loop in group.nest.loops) if group.nest else frozenset[int]()
-    known = nest_group(network, group.layers, looped)
+    split = group.nest.split if group.nest else ()
+    if split and not set(split) <= set(splittable(network, group.layers)):
+        hint = "not all that reads its layers reads channels of one part of them each"
+        return Infeasible("bad_nest", name, 1, 0, "", hint)
+    known = nest_group(network, group.layers, looped, split)
     if known is None or group.nest is None:
         hint = "some of its layers read maps in a way of which no part is known: run it in tiles"
         return Infeasible("no_ranks", name, 1, 0, "", hint)
@@ -78,7 +83,7 @@ def nest_walk(
         t
         for t, operand in enumerate(known.operands)
         if (operand.kind == "read" and operand.source in residents.held)
-        or (operand.kind == "weights" and group.layers[operand.maker] in group.steady)
+        or (operand.kind == "weights" and known.positions[operand.maker] in group.steady)
     )
     walk = NestWalk(known, group.nest, held)
     return _not_kept(walk, name, hardware) or walk
@@ -99,12 +104,16 @@ def nest_cost(
     if fit is None:
         return _overflow(network, group, walk, hardware, residents)
     total = NestTotals(walk, hardware)
-    shares = []
-    for m, position in enumerate(group.layers):
+    shares = list[LayerShare]()
+    for m, position in enumerate(walk.group.positions):
         found = tile_runs(walk, m, hardware, fit.left[m], mapper)
         if isinstance(found, Infeasible):
             return naming(walk.group.layers[m], found)
-        shares.append(total.add(m, position, found))
+        share = total.add(m, position, found)
+        if shares and shares[-1].layer == position:
+            shares[-1] = shares[-1].beside(share)
+        else:
+            shares.append(share)
     busy = sum(share.latency_cycles for share in shares)
     return GroupCost(
         group,
@@ -243,14 +252,14 @@ def _overflow(
     residents: Residents,
 ) -> Infeasible:
     """Return what is missing at the fullest step, transfers ahead left out, and for what."""
-    runs = np.stack([walk.runs(m).ravel() for m in range(len(group.layers))])
+    runs = np.stack([walk.runs(m).ravel() for m in range(len(walk.group.layers))])
     # what streams needs a word at least
-    passing = [[int(streams(walk, m))] for m in range(len(group.layers))]
+    passing = [[int(streams(walk, m))] for m in range(len(walk.group.layers))]
     used = np.where(walk.steps, walk.occupancy.reshape(runs.shape), 0)
     used += np.where(runs, passing, 0)
     m, at = (int(i) for i in np.unravel_index(int(used.argmax()), used.shape))
     size, capacity = hardware.word_bits / 8, buffer_words(hardware) - residents.words
-    demands = sorted(_demands(walk, network, group, m, at), reverse=True)
+    demands = sorted(_demands(walk, network, m, at), reverse=True)
     texts = ", ".join(f"{name} {bytes_text(words * size)}" for words, name in demands[:5])
     needed = int(used[m, at])
     return Infeasible(
@@ -265,11 +274,9 @@ def _overflow(
     )
 
 
-def _demands(
-    walk: NestWalk, network: Network, group: FusionGroup, m: int, at: int
-) -> list[tuple[int, str]]:
+def _demands(walk: NestWalk, network: Network, m: int, at: int) -> list[tuple[int, str]]:
     """Words of the buffer that each operand takes at a step, and its name."""
-    found, names = [], operand_names(network, group.layers, walk.group)
+    found, names = [], operand_names(network, walk.group)
     for t in range(len(walk.group.operands)):
         taken = dict(walk.taken(t))
         if m in taken and (words := int(taken[m].ravel()[at])):

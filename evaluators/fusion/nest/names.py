@@ -7,6 +7,7 @@ from typing import Final
 from archloom.space.workload import Layer, Network
 
 from ..group_graph import group_sources
+from .members import Member, group_members
 from .operands import NestGroup
 from .ranks import group_ranks, weighs_rows, windowless
 
@@ -18,7 +19,9 @@ _CONTEXT: Final = ((_G, "heads"), (_P, "queries"), (_C, "keys"), (_K, "value fea
 _SOFTMAX: Final = ((_G, "heads"), (_P, "queries"), (_K, "keys"))
 
 
-def rank_names(network: Network, layers: tuple[int, ...]) -> tuple[str, ...]:
+def rank_names(
+    network: Network, layers: tuple[int, ...], split: tuple[int, ...] = ()
+) -> tuple[str, ...]:
     """Return a name for each rank of a group, all different.
 
     Ranks of attention are called heads, queries, keys, head features and value features; positions
@@ -26,15 +29,16 @@ def rank_names(network: Network, layers: tuple[int, ...]) -> tuple[str, ...]:
     features along them, or else sums over them. Where several would be called the same, the layer
     stands before it.
     """
-    ranks = group_ranks(network, layers)
+    ranks, members = group_ranks(network, layers, split), group_members(network, layers, split)
     assert ranks is not None, "the group has ranks"
+    assert members is not None, "its members are known"
     best: dict[int, tuple[int, str, int]] = {}
-    for m, i in enumerate(layers):
-        for weight, d, name in _roles(network, i):
+    for m, member in enumerate(members):
+        for weight, d, name in _roles(network, member):
             for place, (rank, called) in enumerate(_parts(ranks.dims[m][d], name)):
                 found = (weight + place, called, m)
                 best[rank] = min(best.get(rank, found), found, key=lambda role: (role[0], role[2]))
-    short = _short_names([network.layers[i] for i in layers])
+    short = _short_names([member.layer for member in members])
     return _told_apart([best[rank] for rank in range(len(ranks.sizes))], short)
 
 
@@ -47,9 +51,9 @@ def _parts(ranks: tuple[int, ...], name: str) -> Iterator[tuple[int, str]]:
         yield from zip(reversed(ranks), (name, *[f"outer {name}"] * len(ranks)), strict=False)
 
 
-def _roles(network: Network, position: int) -> Iterator[tuple[int, int, str]]:
+def _roles(network: Network, member: Member) -> Iterator[tuple[int, int, str]]:
     """Yield what a layer calls its dimensions; smaller numbers come before larger ones."""
-    layer = network.layers[position]
+    layer, position = member.layer, member.position
     if layer.multiplies_maps:
         roles = _CONTEXT if weighs_rows(network, position) else _SCORES
         maker = group_sources(network)[position][0].layer
@@ -94,21 +98,21 @@ def _numbered(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def operand_names(network: Network, layers: tuple[int, ...], group: NestGroup) -> tuple[str, ...]:
+def operand_names(network: Network, group: NestGroup) -> tuple[str, ...]:
     """Return a name for each operand of a group, all different: ``weights of`` a layer, the layer
     that makes a map, or the input. Of a map that is read in several ways it is said who reads it.
     """
-    plain = [_plain(network, layers, group, t) for t in range(len(group.operands))]
+    plain = [_plain(network, group, t) for t in range(len(group.operands))]
     often = Counter(plain)
     return _numbered(
         [
-            name if often[name] == 1 else f"{name} ({_reading(network, layers, group, t)})"
+            name if often[name] == 1 else f"{name} ({_reading(network, group, t)})"
             for t, name in enumerate(plain)
         ]
     )
 
 
-def _plain(network: Network, layers: tuple[int, ...], group: NestGroup, t: int) -> str:
+def _plain(network: Network, group: NestGroup, t: int) -> str:
     operand = group.operands[t]
     if operand.kind == "weights":
         return f"weights of {group.layers[operand.maker].name}"
@@ -117,12 +121,12 @@ def _plain(network: Network, layers: tuple[int, ...], group: NestGroup, t: int) 
     if operand.source >= 0:
         return network.layers[operand.source].name
     m = operand.readers[0]
-    return network.reads[layers[m]][_place(network, layers, group, t, m)]
+    return network.reads[group.positions[m]][_place(network, group, t, m)]
 
 
-def _place(network: Network, layers: tuple[int, ...], group: NestGroup, t: int, m: int) -> int:
+def _place(network: Network, group: NestGroup, t: int, m: int) -> int:
     """Return the first of the maps that a member reads that an operand is."""
-    layer, sources = group.layers[m], group_sources(network)[layers[m]]
+    layer, sources = group.layers[m], group_sources(network)[group.positions[m]]
     first, second = iter(group.maps[m]), iter(group.weights[m][bool(layer.weight_words) :])
     for place in range(len(sources)):
         whole = place >= len(layer.map_channels) and layer.multiplies_maps
@@ -131,12 +135,12 @@ def _place(network: Network, layers: tuple[int, ...], group: NestGroup, t: int, 
     raise AssertionError(f"operand {t} is not read by {layer.name}")
 
 
-def _reading(network: Network, layers: tuple[int, ...], group: NestGroup, t: int) -> str:
+def _reading(network: Network, group: NestGroup, t: int) -> str:
     m = group.operands[t].readers[0]
     layer = group.layers[m]
     if not layer.multiplies_maps:
         return f"for {layer.name}"
-    weighs = weighs_rows(network, layers[m])
+    weighs = weighs_rows(network, group.positions[m])
     if t in group.weights[m]:
         return "values" if weighs else "keys"
     return "weights of values" if weighs else "queries"

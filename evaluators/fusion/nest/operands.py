@@ -8,7 +8,7 @@ from typing import Literal
 
 from archloom.space.workload import Layer, Network
 
-from ..group_graph import group_sources, readers_outside
+from .members import group_members
 from .ranks import GroupRanks, group_ranks, windowless
 
 OperandKind = Literal["weights", "read", "made"]
@@ -45,6 +45,7 @@ class NestGroup:
 
     Attributes:
         layers: members, all of them operators that have ranks.
+        positions: of the layer in the network that each member is, or is a part of.
         ranks: of the group.
         own: for each member, the ranks of its loops.
         reduced: for each member, those of them that are not along what it makes.
@@ -58,6 +59,7 @@ class NestGroup:
     """
 
     layers: tuple[Layer, ...]
+    positions: tuple[int, ...]
     ranks: GroupRanks
     own: tuple[frozenset[int], ...]
     reduced: tuple[frozenset[int], ...]
@@ -87,32 +89,34 @@ class NestGroup:
 
 @lru_cache(maxsize=4096)
 def nest_group(
-    network: Network, layers: tuple[int, ...], looped: frozenset[int]
+    network: Network,
+    layers: tuple[int, ...],
+    looped: frozenset[int],
+    split: tuple[int, ...] = (),
 ) -> NestGroup | None:
-    """Return a group as loops over some ranks see it; None if there can be none around it.
+    """Return a group as loops over some ranks see it, with layers at the places ``split`` in parts;
+    None if there can be none around it.
 
     A map from outside that two members read along different ranks is one operand as long as no
     loop runs over these.
     """
-    ranks = group_ranks(network, layers)
-    if ranks is None:
+    ranks, found = group_ranks(network, layers, split), group_members(network, layers, split)
+    if ranks is None or found is None:
         return None
-    members = tuple(network.layers[i] for i in layers)
-    number = {i: m for m, i in enumerate(layers)}
+    members = tuple(member.layer for member in found)
     made_by: dict[int, int] = {}
     read_as: dict[tuple[object, ...], int] = {}
     operands: list[Operand] = []
     weights: list[tuple[int, ...]] = []
     maps: list[tuple[int, ...]] = []
-    inside = set(layers)
-    for m, (i, layer) in enumerate(zip(layers, members, strict=True)):
+    for m, (member, layer) in enumerate(zip(found, members, strict=True)):
         first, second = list[int](), list[int]()
         if layer.weight_words:
             second.append(len(operands))
             operands.append(_weights(ranks, m, layer))
-        for operand, source in enumerate(group_sources(network)[i]):
-            if source.layer in number:
-                t = made_by[number[source.layer]]
+        for operand, source in enumerate(member.sources):
+            if source.member >= 0:
+                t = made_by[source.member]
             else:
                 along = _read_ranks(ranks, m, layer, operand)
                 words = layer.map_read_words[operand]
@@ -127,8 +131,7 @@ def nest_group(
                 operands[t] = _with_reader(operands[t], m)
         made_by[m] = len(operands)
         along = _sorted(ranks, m, _N, _G, _K, _P, _Q)
-        leaves = bool(readers_outside(network)[i] & ~sum(1 << j for j in inside))
-        operands.append(Operand("made", m, (), along, layer.output_words, leaves))
+        operands.append(Operand("made", m, (), along, layer.output_words, member.exported))
         weights.append(tuple(second))
         maps.append(tuple(first))
     own = tuple(frozenset(r for ranks_ in dims for r in ranks_) for dims in ranks.dims)
@@ -136,8 +139,17 @@ def nest_group(
         frozenset(own[m] - set(operands[made_by[m]].ranks)) for m in range(len(members))
     )
     online = {m: ranks.dims[m][_K] for m, x in enumerate(members) if x.operator == "softmax"}
+    positions = tuple(member.position for member in found)
     return NestGroup(
-        members, ranks, own, reduced, tuple(operands), tuple(weights), tuple(maps), online
+        members,
+        positions,
+        ranks,
+        own,
+        reduced,
+        tuple(operands),
+        tuple(weights),
+        tuple(maps),
+        online,
     )
 
 

@@ -14,6 +14,7 @@ from typing import Final
 from archloom.space.workload import Layer, Network, remembered
 
 from ..group_graph import MapSource, group_sources
+from .members import Member, group_members
 
 #: dimensions that loops of a group may run over, by their places in DIMS
 LOOPED: Final = (0, 1, 2, 3, 4, 5)
@@ -43,35 +44,37 @@ class GroupRanks:
 
 
 @remembered
-def _known(_: Network) -> dict[tuple[int, ...], GroupRanks | None]:
+def _known(_: Network) -> dict[tuple[tuple[int, ...], tuple[int, ...]], GroupRanks | None]:
     return {}
 
 
-def group_ranks(network: Network, layers: tuple[int, ...]) -> GroupRanks | None:
-    """Return the ranks of the group of ``layers``; None if a member is an operator of which only
-    whole maps are known."""
+def group_ranks(
+    network: Network, layers: tuple[int, ...], split: tuple[int, ...] = ()
+) -> GroupRanks | None:
+    """Return the ranks of the group of ``layers``, of which those at the places ``split`` run in
+    parts; None if a member is an operator of which only whole maps are known, or cannot run so."""
     known = _known(network)
-    if layers not in known:
-        known[layers] = _group_ranks(network, layers)
-    return known[layers]
+    if (layers, split) not in known:
+        members = group_members(network, layers, split)
+        known[layers, split] = None if members is None else _group_ranks(network, layers, members)
+    return known[layers, split]
 
 
-def _group_ranks(network: Network, layers: tuple[int, ...]) -> GroupRanks | None:
-    members = [network.layers[i] for i in layers]
-    if any(map(_opaque, members)) or _shares_weights(network, layers):
+def _group_ranks(
+    network: Network, layers: tuple[int, ...], members: tuple[Member, ...]
+) -> GroupRanks | None:
+    seen = [member.layer for member in members]
+    if any(map(_opaque, seen)) or _shares_weights(network, layers):
         return None
-    space = _RankSpace(members)
-    number = {i: m for m, i in enumerate(layers)}
-    sources = group_sources(network)
+    space = _RankSpace(seen)
+    weighing = frozenset(m for m, x in enumerate(members) if weighs_rows(network, x.position))
     outside: dict[int, list[tuple[int, int]]] = {}
-    for m, i in enumerate(layers):
-        for operand, source in enumerate(sources[i]):
-            if source.layer in number:
-                context = weighs_rows(network, i)
-                _join(space, number[source.layer], m, operand, context)
+    for m, member in enumerate(members):
+        for operand, source in enumerate(member.sources):
+            if source.member >= 0:
+                _join(space, source.member, m, operand, m in weighing)
             else:
                 outside.setdefault(source.box, []).append((m, operand))
-    weighing = frozenset(m for m, i in enumerate(layers) if weighs_rows(network, i))
     for readers in outside.values():
         _join_readers(space, readers, weighing)
     for m in range(len(members)):

@@ -3,4 +3,19 @@
 ``planner.py`` first; a plan is a path (``shortest_path.py``) through cuts of the network
 (``cuts``), whose steps are chosen among the options of ``options.py`` and, on chips of
 several cores, ``multicore_options.py``; ``option_table.py`` estimates and costs them.
+``neighbours.py`` goes on from the best of them.
 """
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .neighbours import (
+        Regrouping as Regrouping,
+        joins as joins,
+        regrouped as regrouped,
+        ways as ways,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

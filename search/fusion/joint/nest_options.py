@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.evaluators.fusion.nest import windowless
+from archloom.evaluators.fusion.nest import splittable, windowless
 from archloom.search.fusion.nest import MOST_MEMBERS, NestChoice, NestFacts, best_nests, nestable
 from archloom.space.fusion import ALONE, FusionGroup, Residents
 from archloom.space.hardware import Hardware
@@ -16,7 +16,7 @@ from archloom.space.workload import Network
 from .cuts import EdgeKinds
 from .option_batch import GroupOption, OptionBatch, OptionColumns, listed
 
-#: nests of a group that are looked at before others (ours)
+#: nests of a group, with the same layers in parts, that are looked at before others (ours)
 _FIRST: Final = 8
 
 
@@ -72,20 +72,26 @@ class NestOptions:
 
     def first(self, kind: int) -> OptionBatch:
         """Return the few of :meth:`of` to look at first."""
-        every = self.of(kind)
-        return every.taken(range(min(_FIRST, len(every))))
+        every, few = self.of(kind), list[int]()
+        splits = [way.group.nest.split for way in every.ways if way.group.nest is not None]
+        for split in dict.fromkeys(splits):
+            few += [n for n, other in enumerate(splits) if other == split][:_FIRST]
+        return every.taken(few)
 
     def _options(self, kind: int) -> list[GroupOption]:
         layers = self._kinds.firsts.layers(kind)
         if not self.maybe[kind] or nestable(self._network, layers) is None:
             return []
-        nests = best_nests(NestFacts(self._network, layers, self._hardware))
-        return [self._option(layers, choice) for choice in nests]
+        parts = splittable(self._network, layers)
+        found = []
+        for split in ((), parts) if parts else ((),):
+            facts = NestFacts(self._network, layers, self._hardware, split)
+            found += [self._option(layers, facts, choice) for choice in best_nests(facts)]
+        return found
 
-    def _option(self, layers: tuple[int, ...], choice: NestChoice) -> GroupOption:
-        columns, of = np.unique(
-            self._columns.at(np.array(layers, np.int64), np.int64(1)), return_inverse=True
-        )
+    def _option(self, layers: tuple[int, ...], facts: NestFacts, choice: NestChoice) -> GroupOption:
+        positions = np.array(facts.group.positions, np.int64)
+        columns, of = np.unique(self._columns.at(positions, np.int64(1)), return_inverse=True)
         way = NestWay(FusionGroup(layers, nest=choice.nest))
         ahead = choice.moved_cycles - choice.late_cycles
         busy = max(float(choice.layer_cycles.sum()), ahead)

@@ -8,8 +8,7 @@ best path is evaluated, until no other path seems better even if every layer cos
 can.
 """
 
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping as Dict
 from itertools import islice
 from math import log
 from typing import ClassVar, Final
@@ -28,6 +27,7 @@ from ..plan_evaluator import MemoizedPlanEvaluator, ln_edp
 from ..protocol import Abilities, FusionState
 from .group_options import GroupOptions
 from .multicore_options import MulticoreOptions
+from .neighbours import better_neighbours
 from .option_batch import OptionColumns
 from .option_table import OptionTable
 from .shortest_path import LeastProductPaths, Path
@@ -65,8 +65,8 @@ class JointPlanner:
 
     def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
         self._evaluator = evaluator
-        # where the last call stopped, and the plans that come then
-        self._last: tuple[FusionState, Iterator[FusionPlan]] | None = None
+        # where the last call stopped, the plans that come then, and ln EDP of those before
+        self._last: tuple[FusionState, Iterator[FusionPlan], dict[FusionPlan, float]] | None = None
 
     def start(self, seed: int) -> FusionState:
         """Return the state before anything was evaluated; nothing is drawn at random."""
@@ -79,26 +79,33 @@ class JointPlanner:
         """
         best, history = state.best, list(state.history)
         if self._last is None or self._last[0] != state:
-            coming = candidate_plans(self._evaluator)
-            deque(islice(coming, len(history)), maxlen=0)
+            costs = dict[FusionPlan, float]()
+            coming = candidate_plans(self._evaluator, costs)
+            for plan in islice(coming, len(history)):
+                costs[plan] = ln_edp(self._evaluator, plan)
         else:
-            coming = self._last[1]
+            _, coming, costs = self._last
         for plan in islice(coming, budget):
-            cost = ln_edp(self._evaluator, plan)
+            cost = costs[plan] = ln_edp(self._evaluator, plan)
             if not history or cost < history[-1]:
                 best = plan
             history.append(min(cost, history[-1]) if history else cost)
         bound = self._bound() if history else None
         now = FusionState(state.seed, best=best, history=tuple(history), bound=bound)
-        self._last = now, coming
+        self._last = now, coming, costs
         return now
 
     def _bound(self) -> float:
         return log(any_plan_bound(self._evaluator.network, self._evaluator.hardware).edp_js)
 
 
-def candidate_plans(evaluator: MemoizedPlanEvaluator) -> Iterator[FusionPlan]:
-    """Yield layer by layer, then plans that may be better, those that seem the best first."""
+def candidate_plans(
+    evaluator: MemoizedPlanEvaluator, costs: Dict[FusionPlan, float]
+) -> Iterator[FusionPlan]:
+    """Yield layer by layer, then plans that may be better, those that seem the best first.
+
+    ``costs`` has the ln EDP of each plan before the next one is asked for.
+    """
     known = layer_by_layer(evaluator.network)
     yield known
     if isinstance(fusion_cores(evaluator.hardware), Infeasible):
@@ -109,6 +116,7 @@ def candidate_plans(evaluator: MemoizedPlanEvaluator) -> Iterator[FusionPlan]:
         while (plan := search.next(optimism)) is not None and plan not in seen:
             seen.add(plan)
             yield plan
+    yield from better_neighbours(evaluator, costs)
 
 
 class _LazyPathSearch:

@@ -26,10 +26,18 @@ class NestFacts:
     Args:
         network, layers: what runs.
         hardware: with one shared buffer.
+        split: layers that run in parts, as places among ``layers``.
     """
 
-    def __init__(self, network: Network, layers: tuple[int, ...], hardware: Hardware) -> None:
-        self.group = _known(network, layers, frozenset())
+    def __init__(
+        self,
+        network: Network,
+        layers: tuple[int, ...],
+        hardware: Hardware,
+        split: tuple[int, ...] = (),
+    ) -> None:
+        self.split = split
+        self.group = _known(network, layers, frozenset(), split)
         self._network, self._layers, self.hardware = network, layers, hardware
         self.capacity = buffer_words(hardware)
         costs, dram, buffer = access_costs(hardware), hardware.levels[-1], hardware.levels[-2]
@@ -50,7 +58,7 @@ class NestFacts:
         """Return the group as loops over some ranks see it."""
         looped = frozenset(ranks)
         if looped not in self._around:
-            self._around[looped] = _known(self._network, self._layers, looped)
+            self._around[looped] = _known(self._network, self._layers, looped, self.split)
         return self._around[looped]
 
     @cached_property
@@ -168,8 +176,10 @@ def _tile_costs(
     return found
 
 
-def _known(network: Network, layers: tuple[int, ...], looped: frozenset[int]) -> NestGroup:
-    group = nest_group(network, layers, looped)
+def _known(
+    network: Network, layers: tuple[int, ...], looped: frozenset[int], split: tuple[int, ...]
+) -> NestGroup:
+    group = nest_group(network, layers, looped, split)
     assert group is not None, "only groups with ranks are looked at"
     return group
 

@@ -86,7 +86,7 @@ class NestChoice:
         streams = tuple(depth == STREAMED for depth in self.nest.depth)
         layers = self.layer_pj.tobytes(), self.layer_cycles.tobytes()
         moved = self.moved_pj, self.late_cycles, self.latency_cycles
-        return frozenset(self.nest.loops), streams, layers, *moved
+        return frozenset(self.nest.loops), self.nest.split, streams, layers, *moved
 
 
 @lru_cache(maxsize=4096)
@@ -181,7 +181,7 @@ def _found(
     )
     return _Found(
         edp,
-        LoopNest(loops, tuple(depth)),
+        LoopNest(loops, tuple(depth), facts.split),
         layer_pj,
         layer_cycles,
         float(estimate.moved_pj[at]),

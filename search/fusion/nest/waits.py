@@ -71,7 +71,8 @@ def other_stays(facts: NestFacts, group: NestGroup, nest: LoopNest) -> Iterator[
         for depth in some:
             if depth == nest.depth[t]:
                 continue
-            other = LoopNest(nest.loops, (*nest.depth[:t], depth, *nest.depth[t + 1 :]))
+            stays = (*nest.depth[:t], depth, *nest.depth[t + 1 :])
+            other = LoopNest(nest.loops, stays, nest.split)
             comes, leaves = _moved(NestWalk(group, other), t)
             more_pj = (comes - came) * price + (leaves - left) * facts.store_pj
             yield OtherStay(other, more_pj, comes - came + leaves - left)

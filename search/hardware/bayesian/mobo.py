@@ -135,6 +135,7 @@ class Mobo(ObservingOptimizer):
         self._encoder = DesignEncoder(problem, self._pool)
         self._fits = HyperparameterCache()
         self._fitted: dict[bool, Posterior] = {}
+        self._ranked: list[Candidate] = []
 
     def tell(self, observations: Sequence[Observation]) -> None:
         """Learn from finished trials; see ``HardwareOptimizer.tell``.
@@ -180,7 +181,8 @@ class Mobo(ObservingOptimizer):
         limited = (self._initial + 1) // 2 if self._problem.objective_set.limits else 0
         some_apart = max(limited, len(self._observations.failures))
         apart = self._space_filling[:some_apart] if some_apart else []
-        some = {c.key: c for c in (*apart, *self._bound_ranked) if c.key not in known}
+        ranked = self._bound_ranked(len(known) + n)
+        some = {c.key: c for c in (*apart, *ranked) if c.key not in known}
         return list(some.values())[:n]
 
     @cached_property
@@ -191,15 +193,20 @@ class Mobo(ObservingOptimizer):
         inputs = self._pool.inputs(base)
         return [base[i] for i in farthest_points(inputs, self._initial, [first])]
 
-    @cached_property
-    def _bound_ranked(self) -> list[Candidate]:
-        """Designs whose bounds improve the front most, in the order of what each adds.
+    def _bound_ranked(self, wanted: int) -> list[Candidate]:
+        """Designs whose bounds improve the front most, in the order of what each adds: as many of
+        the start's as are wanted, at least.
 
         Loose bounds: tight ones need kernels, and a study would begin with compiling these.
         """
-        base, wanted = self._pool.base, _START_SHORTLIST * self._initial
-        shortlist = self._prior(_START_STD).best(self._encoder.of(base), wanted)
-        return [base[i] for i in shortlist]
+        base = self._pool.base
+        most = min(_START_SHORTLIST * self._initial, len(base))
+        if len(self._ranked) < min(wanted, most):
+            # each is chosen after those before it, so more of them begin with the same
+            more = min(max(wanted, 2 * len(self._ranked)), most)
+            found = self._prior(_START_STD).best(self._encoder.of(base), more)
+            self._ranked = [base[i] for i in found]
+        return self._ranked
 
     def _prior(self, std: float) -> Posterior:
         """Return the prior that costs are at their bounds, up to a factor."""

@@ -104,6 +104,8 @@ class Search:
         self.watch = watch
         # mappings that take more cycles do not count, nor those with no lower score
         self.most_cycles = self.beat = inf
+        # whether what tables take to fill is likely to pay: not where limits leave few choices
+        self.tables = True
         self.spent = 0
         self.best: Found | None = None
         self.touched = touched(setup)
@@ -132,7 +134,8 @@ class Search:
     def run(self, provable: bool) -> Proof:
         """Anneal, list choices by their bounds, and take the best ones one by one."""
         if provable and self.choices is None:
-            self.choices = choices_of(self.plain, self.touched, self.stop, self.keeping)
+            known = (self.keeping, self.tables)
+            self.choices = choices_of(self.plain, self.touched, self.stop, *known)
         self.warm_up(self.left if self.choices is None else self.warm)
         if self.choices is not None:
             self.solve_all(self.choices)

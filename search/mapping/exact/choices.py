@@ -69,9 +69,11 @@ class Choices:
         touched: Ints,
         parts: tuple[Ints, Ints],
         stop: Flags,
+        tables: bool,
     ) -> None:
         self.setup, self.touched = setup, touched
         self.stop = stop
+        self.tables = tables
         self.keeping = keeping
         self.keeps, self.kinds, self.kept = keeping.keeps, keeping.kinds, keeping.kept
         self.hops, self.level = keeping.hops, keeping.level
@@ -132,7 +134,8 @@ class Choices:
 
     def _pairs(self) -> Pairs:
         """Return all choices."""
-        self._find(TILES_OF_A_PAIR * self.pairs // len(self.kept))
+        if self.tables:
+            self._find(TILES_OF_A_PAIR * self.pairs // len(self.kept))
         known = self.outer.size > 0
         numbers = self.numbers if known else np.empty(0, np.int64)
         # what is known outside all meshes counts fills there
@@ -197,16 +200,22 @@ class Choices:
 
 
 def choices_of(
-    setup: KernelInputs, touched: Ints, stop: Flags, keeping: Keeping | None = None
+    setup: KernelInputs,
+    touched: Ints,
+    stop: Flags,
+    keeping: Keeping | None = None,
+    tables: bool = True,
 ) -> Choices | None:
     """Return all choices; None if there are too many to go through, or ``stop`` was set.
 
-    ``keeping`` is :func:`.keeping.keeping_of` the setup, if that is known.
+    ``keeping`` is :func:`.keeping.keeping_of` the setup, if that is known. Without ``tables``,
+    costs outside all meshes are not found before choices are listed: that pays where many of these
+    would have to be looked at.
     """
     parts = unrolled_by(setup, stop)
     if parts is None:
         return None
-    return Choices(setup, keeping or keeping_of(setup), touched, parts, stop)
+    return Choices(setup, keeping or keeping_of(setup), touched, parts, stop, tables)
 
 
 def _factors(spreads: Ints, mirrored: bool) -> Factors:

@@ -120,11 +120,16 @@ class ExactMapping(MappingSearch[ExactState]):
         return _known(self.start(problem, seed), found)
 
     def best_below(
-        self, problem: MappingProblem, budget: int, seed: int, limit: float
+        self,
+        problem: MappingProblem,
+        budget: int,
+        seed: int,
+        limit: float,
+        most_cycles: float = inf,
     ) -> BelowLimit:
-        """Return the best mapping below a limit; where nothing can be proven it is annealed."""
+        """Return the best mapping below limits; where nothing can be proven it is annealed."""
         search = Search(problem.setup, budget, seed, 0)
-        search.beat = limit
+        search.beat, search.most_cycles, search.tables = limit, most_cycles, False
         found = search.run(covered(problem))
         mapping = None if found.best is None else found.best.mapping
         return BelowLimit(mapping, found.proven)

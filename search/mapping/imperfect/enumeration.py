@@ -16,21 +16,26 @@ from archloom.evaluators.loopnest import (
     OUTPUT_DIMS,
     SPATIAL_X,
     SPATIAL_Y,
+    STRIDE,
     TEMPORAL,
+    VALID,
     WEIGHT_DIMS,
     KernelInputs,
     X,
     Y,
+    extents,
+    fits,
 )
 from archloom.evaluators.loopnest.imperfect import ImperfectRoom
-from archloom.space.workload import K
+from archloom.space.workload import K, P, Q, R, S
 
 from ..objectives import score_in_batch
+from .mesh_steps import fewer_steps
 from .trial import Trial, copy_mapping, cover, price
 
 #: factors of one dimension that are listed at most, and partial mappings for each one priced
 _CHAINS: Final = 1024
-_LOOKS: Final = 64
+_LOOKS: Final = 4
 
 
 class Floor(NamedTuple):
@@ -67,10 +72,36 @@ def _most(setup: KernelInputs, chain: Ints, place: int, d: int, rest: int) -> in
 
 
 @helper
+def _smallest_from(setup: KernelInputs, d: int) -> int:
+    """The first place from which on, of two loops over time that leave the same number of steps,
+    the shorter one costs no more.
+
+    Both leave the same tiles inside, one after another, and only the sizes of tiles outside differ.
+    Where children share these, a longer loop may leave the last step a shorter tile than the other
+    steps: 13 rows as 6, 6, 1 take two children 7 rows of time, as 5, 5, 3 they take 8. And windows
+    of rows and columns share words; how many depends on where tiles are cut.
+    """
+    levels = setup.fanout.shape[0]
+    slides = setup.within[d] > 0 or d in (R, S)
+    for axis, (output, tap) in enumerate(((P, R), (Q, S))):
+        slides = slides or (d == output and setup.bounds[tap] * setup.window[axis, STRIDE] > 1)
+    if slides:
+        return 3 * levels
+    for level in range(levels - 1, -1, -1):
+        for axis in range(2):
+            if setup.spatial[level, axis, d] and setup.fanout[level, axis] > 1:
+                # the loop over time of a level stands outside its children
+                return 3 * level + 2
+    return 0
+
+
+@helper
 def _list_chains(setup: KernelInputs, d: int, trial: Ints, value: Ints, chains: Ints) -> int:
     """Fill ``chains[n, L, 3]`` with all factors of a dimension that cover its bound and no step
-    more; return n, or more than there is room for. ``trial`` and ``value`` are scratch space.
+    more, as far as they may be best; return n, or more than there is room for. ``trial`` and
+    ``value`` are scratch space.
     """
+    smallest = _smallest_from(setup, d)
     count, place, places = 0, 0, 3 * trial.shape[0]
     for level in range(trial.shape[0]):
         for kind in range(ORDER):
@@ -93,7 +124,10 @@ def _list_chains(setup: KernelInputs, d: int, trial: Ints, value: Ints, chains: 
             v, k = _slot(p)
             inside *= value[v, k, d]
         rest = (setup.bounds[d] + inside - 1) // inside
-        value[level, kind, d] += 1
+        factor = value[level, kind, d]
+        value[level, kind, d] = (
+            fewer_steps(rest, factor) if place >= smallest and factor > 0 else factor + 1
+        )
         if value[level, kind, d] > max(1, _most(setup, value, place, d, rest)):
             value[level, kind, d] = 0
             place -= 1
@@ -195,20 +229,36 @@ def _price_orders(setup: KernelInputs, trial: Trial, room: ImperfectRoom, at: In
 
 
 @helper
+def _leave_out(loops: Ints, d: int) -> None:
+    """Leave a dimension without steps."""
+    for level in range(loops.shape[0]):
+        for kind in range(ORDER):
+            loops[level, kind, d] = 1
+
+
+@helper
 def _may_be_better(
-    setup: KernelInputs, loops: Ints, chosen: int, order: Ints, floor: Floor, limit: float
+    setup: KernelInputs,
+    trial: Trial,
+    chosen: int,
+    order: Ints,
+    floor: Floor,
+    room: ImperfectRoom,
 ) -> bool:
-    """Whether a mapping whose first ``chosen`` dimensions are given fits the meshes, and may be
-    below a score.
+    """Whether a mapping whose first ``chosen`` dimensions are given, the others left out, fits
+    meshes and buffers, and may be better than the best.
     """
+    loops = trial.tried
+    extents(loops, room.spread, room.cum)
+    # what is chosen later only makes tiles larger
+    if fits(setup, loops, trial.tried_keep, room.cum) != VALID:
+        return False
     steps, children = 1.0, 1.0
     for level in range(loops.shape[0]):
         for axis in range(2):
             used = 1
             for i in range(chosen):
                 used *= loops[level, SPATIAL_X + axis, order[i]]
-            if used > setup.fanout[level, axis]:
-                return False
             children *= setup.fanout[level, axis] // used
     rest = 1.0
     for i in range(8):
@@ -218,14 +268,14 @@ def _may_be_better(
             continue
         spread = 1
         for level in range(loops.shape[0]):
-            spread *= loops[level, SPATIAL_X, d] * loops[level, SPATIAL_Y, d]
+            spread *= room.spread[level, d]
         # a step covers as many indices as are unrolled at most
         steps *= (setup.bounds[d] + spread - 1) // spread
     steps *= max(1.0, rest / children * (1.0 - floor.least[2]))
     cycles = max(floor.least[1], np.floor(steps * setup.busy))
     least = floor.least[0]
     score = score_in_batch(setup.weights, setup.leakage_pj, least, cycles)
-    return bool(score < limit)
+    return bool(score < trial.score[0])
 
 
 class Listed(NamedTuple):
@@ -241,17 +291,39 @@ class Listed(NamedTuple):
 
 
 @helper
-def _price_tilings(
-    setup: KernelInputs, trial: Trial, room: ImperfectRoom, floor: Floor, listed: Listed, most: int
+def _count_orders(loops: Ints, most: int) -> int:
+    """How many orders of a tiling are priced, or more than so many."""
+    count = 1
+    for level in range(loops.shape[0]):
+        ways = 0
+        while count * ways <= most and _set_order(loops, level, ways):
+            ways += 1
+        count *= ways
+    return count
+
+
+@helper
+def _go_through(
+    setup: KernelInputs,
+    trial: Trial,
+    room: ImperfectRoom,
+    floor: Floor,
+    listed: Listed,
+    most: int,
+    pricing: bool,
 ) -> tuple[bool, int]:
-    """Price all mappings that keep what ``trial.tried_keep`` says, as far as they may be better;
-    whether these were all, and how many were priced."""
-    priced, looks, i, at = 0, 0, 0, listed.at
+    """Price all mappings that keep what ``trial.tried_keep`` says, as far as they may be better, or
+    count them; whether these were all, and how many there were."""
+    found, looks, i, at = 0, 0, 0, listed.at
     for d in range(8):
         at[d] = -1
+        _leave_out(trial.tried, d)
     while i >= 0:
         if i == 8:
-            priced += _price_orders(setup, trial, room, listed.ways)
+            if pricing:
+                found += _price_orders(setup, trial, room, listed.ways)
+            else:
+                found += _count_orders(trial.tried, most)
             i -= 1
             continue
         d = listed.order[i]
@@ -259,16 +331,17 @@ def _price_tilings(
         if at[i] == listed.counts[d]:
             at[i] = -1
             i -= 1
+            _leave_out(trial.tried, d)
             continue
         looks += 1
-        if priced > most or looks > most * _LOOKS:
-            return False, priced
+        if found > most or looks > (most + 1) * _LOOKS:
+            return False, found
         for level in range(trial.tried.shape[0]):
             for kind in range(ORDER):
                 trial.tried[level, kind, d] = listed.chains[d, at[i], level, kind]
-        if _may_be_better(setup, trial.tried, i + 1, listed.order, floor, trial.score[0]):
+        if _may_be_better(setup, trial, i + 1, listed.order, floor, room):
             i += 1
-    return True, priced
+    return True, found
 
 
 @helper
@@ -286,11 +359,10 @@ def _keep(setup: KernelInputs, keep: Flags, way: int) -> bool:
 @compiled
 def enumerate_all(
     setup: KernelInputs, trial: Trial, room: ImperfectRoom, floor: Floor, most: int
-) -> tuple[bool, int]:
+) -> bool:
     """Price all mappings that may be better than the best of ``trial``, and keep that up to date.
 
-    Returns whether these were all, and how many were priced: ``most`` or somewhat more if it gave
-    up.
+    Returns whether it did: not if there are more than ``most`` of them, or too many to count.
     """
     levels = trial.tried.shape[0]
     chains, counts = np.empty((8, _CHAINS, levels, 3), np.int64), np.zeros(8, np.int64)
@@ -298,11 +370,16 @@ def enumerate_all(
     for d in range(8):
         counts[d] = _list_chains(setup, d, trial.tried, other, chains[d])
         if counts[d] > _CHAINS:
-            return False, 0
+            return False
     scratch = np.zeros(8, np.int64), np.zeros(levels, np.int64)
     listed = Listed(chains, counts, np.argsort(-counts), scratch[0], scratch[1])
-    priced, way, ended = 0, 0, True
-    while ended and _keep(setup, trial.tried_keep, way):
-        ended, some = _price_tilings(setup, trial, room, floor, listed, most - priced)
-        priced, way = priced + some, way + 1
-    return ended, priced
+    # none is priced before it is known that all will be
+    for pricing in (False, True):
+        found, way = 0, 0
+        while _keep(setup, trial.tried_keep, way):
+            left = most - found
+            ended, some = _go_through(setup, trial, room, floor, listed, left, pricing)
+            found, way = found + some, way + 1
+            if not ended or found > most:
+                return False
+    return True

@@ -1,4 +1,4 @@
-"""The fewest steps that a nest takes whose factors need not divide its bounds.
+"""The fewest steps that a nest takes whose factors divide its bounds, or need not.
 
 Axes on which the same dimensions may be unrolled count as one of all their children, which only
 permits more.
@@ -21,40 +21,58 @@ _LOOKS: Final = 5_000
 
 class Meshes(NamedTuple):
     """Children of each group of axes, ``children[AXES]``, and ``open[AXES, 8]``, whether a
-    dimension may be unrolled over it; ``bounds[8]`` without what is unrolled in every mapping.
+    dimension may be unrolled over it; ``bounds[8]`` without what is unrolled in every mapping;
+    ``exact``, whether factors must divide them.
     """
 
     children: Ints
     open: Ints
     bounds: Ints
+    exact: bool
 
 
-def meshes_of(setup: KernelInputs) -> Meshes | None:
-    """Return the groups of axes of a setup; None if there are too many kinds of them."""
+def meshes_of(setup: KernelInputs, exact: bool) -> Meshes | None:
+    """Return the groups of axes of a setup; None if there are too many kinds of them.
+
+    With ``exact`` factors each axis is a group of its own, if there are few: no divisor may be near
+    the number of all children.
+    """
     fixed = setup.fixed
     bounds = -(-setup.bounds // fixed.prod(axis=(0, 1)))
     left = setup.fanout // fixed.prod(axis=2)
-    kinds: dict[bytes, tuple[int, Ints]] = {}
-    for children, dims in zip(left.reshape(-1), setup.spatial.reshape(-1, 8), strict=True):
-        free = ((dims > 0) & (bounds > 1)).astype(np.int64)
-        if children > 1 and free.any():
-            before = kinds.get(free.tobytes(), (1, free))[0]
-            kinds[free.tobytes()] = before * int(children), free
+    open_to = ((setup.spatial > 0) & (bounds > 1)).reshape(-1, 8).astype(np.int64)
+    (axes,) = np.nonzero((left.reshape(-1) > 1) & open_to.any(axis=1))
+    kinds: dict[tuple[int, bytes], tuple[int, Ints]] = {}
+    for axis in axes.tolist():
+        free = open_to[axis]
+        kind = axis if exact and len(axes) <= AXES else 0, free.tobytes()
+        kinds[kind] = kinds.get(kind, (1, free))[0] * int(left.reshape(-1)[axis]), free
     if len(kinds) > AXES:
         return None
     children, can = np.ones(AXES, np.int64), np.zeros((AXES, 8), np.int64)
     for i, (count, free) in enumerate(kinds.values()):
         children[i], can[i] = min(count, 2**40), free
-    return Meshes(children, can, bounds.astype(np.int64))
+    return Meshes(children, can, bounds.astype(np.int64), exact)
 
 
 @helper
-def _next(rest: int, factor: int) -> int:
+def fewer_steps(rest: int, factor: int) -> int:
     """The next factor that leaves fewer steps of ``rest`` than ``factor`` does."""
     steps = (rest + factor - 1) // factor
     if steps == 1:
         return rest + 1
     return (rest + steps - 2) // (steps - 1)
+
+
+@helper
+def _next(rest: int, factor: int, exact: bool) -> int:
+    """The next divisor of ``rest``, or factor of any size that leaves fewer steps."""
+    if not exact:
+        return int(fewer_steps(rest, factor))
+    factor += 1
+    while factor <= rest and rest % factor != 0:
+        factor += 1
+    return factor
 
 
 @helper
@@ -67,7 +85,7 @@ def _ways(meshes: Meshes, d: int, ways: Ints) -> int:
     """Fill ``ways[n, 4]``: factors over each group of axes, and the steps that they leave; return
     n, or more than there is room for.
     """
-    bound, count = meshes.bounds[d], 0
+    bound, exact, count = meshes.bounds[d], meshes.exact, 0
     first, second, third = _most(meshes, 0, d), _most(meshes, 1, d), _most(meshes, 2, d)
     # two factors may share a dimension in any way, the last one is the least that does
     one = 1
@@ -83,9 +101,9 @@ def _ways(meshes: Meshes, d: int, ways: Ints) -> int:
                 ways[count, 0], ways[count, 1], ways[count, 2] = one, two, three
                 ways[count, 3] = (left + three - 1) // three
                 count += 1
-                three = _next(left, three)
-            two = two + 1 if third > 1 else _next(rest, two)
-        one = one + 1 if second * third > 1 else _next(bound, one)
+                three = _next(left, three, exact)
+            two = two + 1 if third > 1 and not exact else _next(rest, two, exact)
+        one = one + 1 if second * third > 1 and not exact else _next(bound, one, exact)
     return count
 
 

@@ -6,14 +6,14 @@ bounds is cut, whatever found the mapping. Nothing is drawn at random but by sea
 proof, what a problem gives is no matter of the trial that asks.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import exp, inf, log, prod
 from typing import Final
 
 import numpy as np
 
-from archloom.evaluators.bounds import ROUNDING, problem_bound
+from archloom.evaluators.bounds import ROUNDING, least_costs
 from archloom.evaluators.loopnest import (
     NO_FILL,
     LayerCost,
@@ -22,7 +22,7 @@ from archloom.evaluators.loopnest import (
     padded_bounds,
 )
 from archloom.evaluators.loopnest.imperfect import imperfect_room
-from archloom.space.mapping import Mapping
+from archloom.space.mapping import UNCONSTRAINED, Mapping
 
 from ..objectives import SCORE_ROUNDING, ln_score
 from ..protocol import AnyMappingSearch
@@ -33,13 +33,18 @@ from .trial import Trial
 #: gap (ln) from which on more is tried than one padded nest
 WORTH_IT: Final = 0.01
 
+#: steps of exact factors over those of the padded nest from which on that nest is searched first,
+#: and cycles over the fewest that it may take there
+FIRST: Final = 1.0
+MORE_CYCLES: Final = 1.5
+
 #: nests of few steps that are searched
 COVERS: Final = 2
 
 #: multiply-accumulates of problems that are enumerated, and mappings priced at most, as a share of
 #: all evaluations
 SMALL: Final = 2**14
-SHARE: Final = 10
+SHARE: Final = 50
 
 
 @dataclass(frozen=True)
@@ -56,17 +61,17 @@ class Imperfect:
 
 
 class _Known:
-    """The best so far, and a score that no mapping is below."""
+    """The best so far, if any, and a score that no mapping is below."""
 
-    def __init__(self, problem: MappingProblem, cost: LayerCost) -> None:
+    def __init__(self, problem: MappingProblem) -> None:
         self.problem = problem
-        bound, setup = problem_bound(problem), problem.setup
+        (energy_pj, cycles), setup = least_costs(problem), problem.setup
         self.weights: tuple[float, float] = (float(setup.weights[0]), float(setup.weights[1]))
-        self.energy_pj = (1 - ROUNDING) * bound.dynamic_pj
-        self.cycles = (1 - ROUNDING) * bound.latency_cycles
+        self.energy_pj = (1 - ROUNDING) * energy_pj
+        self.cycles = (1 - ROUNDING) * cycles
         self.bound = self.least(0.0)
-        self.cost, self.score = cost, self.score_of(cost)
-        self.proven = self.reached()
+        self.cost: LayerCost | None = None
+        self.score, self.proven = inf, False
 
     def reached(self) -> bool:
         """Whether no mapping is better than the best, which may cost nothing at all."""
@@ -89,56 +94,129 @@ class _Known:
         """Ln of how far above the bound the best may be."""
         return 0.0 if self.proven else self.score - self.bound
 
-    def offer(self, mapping: Mapping) -> None:
-        """Take a mapping for the best if it is, cut at the bounds."""
-        covered = replace(self.problem, loop_bounds=mapping.factors)
-        cost = mapped_cost(covered, mapping)
+    def take(self, cost: LayerCost) -> None:
+        """Take a mapping for the best if it is."""
         score = self.score_of(cost)
-        if score < self.score:
+        if score < self.score or self.cost is None:
             self.cost, self.score = cost, score
             self.proven = self.reached()
 
+    def offer(self, mapping: Mapping) -> None:
+        """Take a mapping for the best if it is, cut at the bounds."""
+        self.take(mapped_cost(replace(self.problem, loop_bounds=mapping.factors), mapping))
+
+    def limit(self, nest: MappingProblem) -> float:
+        """Return what all of a nest must cost less than, to be better once it is cut."""
+        return self.score + self.weights[0] * log(prod(nest.covered) / self.problem.macs)
+
     def result(self, settled: bool) -> Imperfect:
         """Return what is known."""
+        assert self.cost is not None
         gap = self.gap
         percent = 100.0 * (exp(gap) - 1.0) if gap < inf else inf
         return Imperfect(replace(self.cost, gap_percent=percent), settled or self.proven)
 
 
 def best_imperfect(
-    problem: MappingProblem, exact: LayerCost, search: AnyMappingSearch, evaluations: int, seed: int
+    problem: MappingProblem,
+    exact: Callable[[], LayerCost],
+    search: AnyMappingSearch,
+    evaluations: int,
+    seed: int,
 ) -> Imperfect:
     """Return the best mapping found, factors of any size.
 
     Args:
         problem: with the layer's own bounds.
-        exact: the best mapping found with exact factors, with its gap.
+        exact: finds the best mapping with exact factors, with its gap; it is asked unless it is
+            proven otherwise that such a mapping costs more than one that is known.
         search: searches nests of other bounds.
         evaluations: of each search at most.
         seed: of the searches of other nests.
     """
-    known, settled = _Known(problem, exact), exact.gap_percent == 0
+    known = _Known(problem)
+    tried = _Tried(known, search, max(1, evaluations // 4), seed)
+    padded = _possible(problem, padded_bounds(problem))
+    least = -inf if padded is None else _first(tried, padded)
+    if known.score > least and not tried.exact():
+        cost = exact()
+        known.take(cost)
+        tried.settled = tried.settled and cost.gap_percent == 0
+    if padded is not None and padded.covered not in tried.covered and not known.proven:
+        tried.nest(padded)
     for nest in _covers(known):
-        budget = max(1, evaluations // 4)
-        beat = known.score + known.weights[0] * log(prod(nest.covered) / problem.macs)
-        found = search.best_below(nest, budget, seed, beat)
-        settled = settled and found.settled
-        if found.mapping is not None:
-            known.offer(found.mapping)
+        if nest.covered not in tried.covered:
+            tried.nest(nest)
+    settled = tried.settled
     if not known.proven and _small(problem):
         # more evaluations may bring the end of the list
         settled = _enumerate(known, evaluations // SHARE) and settled
     return known.result(settled)
 
 
+class _Tried:
+    """Searches of nests that cover more than the bounds: which were made, and whether more
+    evaluations of them would bring nothing.
+    """
+
+    def __init__(
+        self, known: _Known, search: AnyMappingSearch, evaluations: int, seed: int
+    ) -> None:
+        self.known, self.search = known, search
+        self.evaluations, self.seed = evaluations, seed
+        self.settled = True
+        self.covered = {known.problem.bounds}
+
+    def nest(self, nest: MappingProblem, most_cycles: float = inf) -> None:
+        """Search a nest for something better than the best that takes no more than some cycles."""
+        self.covered.add(nest.covered)
+        where = (nest, self.evaluations, self.seed, self.known.limit(nest))
+        found = self.search.best_below(*where, most_cycles)
+        self.settled = self.settled and found.settled
+        if found.mapping is not None:
+            self.known.offer(found.mapping)
+
+    def exact(self) -> bool:
+        """Search for something better with exact factors, if there is anything to beat; return
+        whether more evaluations would bring nothing.
+        """
+        problem, known = self.known.problem, self.known
+        if known.cost is None:
+            return False
+        found = self.search.best_below(problem, self.evaluations, self.seed, known.score)
+        if found.mapping is not None:
+            known.offer(found.mapping)
+        return found.settled
+
+
+def _first(tried: _Tried, padded: MappingProblem) -> float:
+    """Search a padded nest if it needs fewer steps than exact factors do.
+
+    Returns a score then that no mapping with exact factors is below, else minus infinity.
+    """
+    known = tried.known
+    exact, fewest = _fewest_exact(known.problem), _fewest_exact(padded)
+    if not exact > FIRST * fewest > 0:
+        return -inf
+    # with nothing to beat, a search would look at many that leave most of a mesh idle
+    tried.nest(padded, MORE_CYCLES * max(known.cycles, fewest * float(padded.setup.busy)))
+    if known.cost is None:
+        tried.nest(padded)
+    return known.least(exact)
+
+
+def _fewest_exact(nest: MappingProblem) -> float:
+    """Return steps that no mapping with exact factors takes less than; 0 if that is unknown."""
+    meshes = meshes_of(nest.setup, True)
+    if meshes is None:
+        return 0.0
+    return float(least_steps(meshes, np.ones((2, 8), np.int64), np.full(2, inf), 0.0))
+
+
 def _covers(known: _Known) -> Iterator[MappingProblem]:
-    """Yield nests to search while they may bring something, the one of padded bounds first."""
-    problem, seen = known.problem, {known.problem.bounds}
-    padded = padded_bounds(problem)
-    if not known.proven and padded not in seen:
-        seen.add(padded)
-        yield from _possible(problem, padded)
-    meshes = meshes_of(problem.setup) if known.gap > WORTH_IT else None
+    """Yield nests of few steps to search while they may bring something."""
+    problem = known.problem
+    meshes = meshes_of(problem.setup, False) if known.gap > WORTH_IT else None
     if meshes is None:
         return
     covers, steps = np.ones((COVERS + 1, 8), np.int64), np.full(COVERS + 1, inf)
@@ -149,16 +227,19 @@ def _covers(known: _Known) -> Iterator[MappingProblem]:
         if count == inf or known.gap <= WORTH_IT or known.least(count) >= known.score:
             return
         cover = tuple(max(a, b) for a, b in zip(bounds, problem.bounds, strict=True))
-        if cover not in seen:
-            seen.add(cover)
-            yield from _possible(problem, cover)
+        nest = _possible(problem, cover)
+        if nest is not None:
+            yield nest
 
 
-def _possible(problem: MappingProblem, bounds: tuple[int, ...]) -> Iterator[MappingProblem]:
-    """Yield the nest of some bounds if it has a mapping: more may have to be unrolled."""
+def _possible(problem: MappingProblem, bounds: tuple[int, ...]) -> MappingProblem | None:
+    """Return the nest of other bounds if it has a mapping: more may have to be unrolled."""
+    if bounds == problem.bounds:
+        return None
     nest = replace(problem, loop_bounds=bounds)
-    if nest.impossible() is None:
-        yield nest
+    # the smallest tiles are single words, whatever the bounds are, but for what is prescribed
+    free = problem.constraints == UNCONSTRAINED
+    return nest if free or nest.impossible() is None else None
 
 
 def _small(problem: MappingProblem) -> bool:
@@ -172,11 +253,12 @@ def _small(problem: MappingProblem) -> bool:
 def _enumerate(known: _Known, most: int) -> bool:
     """Price all mappings if they are not too many; whether these were all."""
     problem = known.problem
+    assert known.cost is not None
     assert known.cost.mapping is not None
     loops, keep = known.cost.mapping.arrays()
     trial = Trial(loops.copy(), keep.copy(), loops, keep, np.full(1, known.score))
     floor = Floor(np.array([known.energy_pj, known.cycles, ROUNDING]))
-    ended, _ = enumerate_all(problem.setup, trial, imperfect_room(len(loops)), floor, most)
+    ended = enumerate_all(problem.setup, trial, imperfect_room(len(loops)), floor, most)
     if trial.score[0] < known.score:
         rows = [[v[0], v[3], v[1], v[2], k] for v, k in zip(loops, keep, strict=True)]
         known.offer(Mapping.from_rows(rows))

@@ -71,7 +71,7 @@ def effort_of(
     settings = SoftwareSettings(fusion=fusion, mapping=mapping, factors=factors)
     if mapping_evaluations is not None:
         settings = replace(settings, mapping_evaluations=mapping_evaluations)
-    return FusionEffort(settings, evaluations, seed)
+    return FusionEffort(settings, evaluations, seed, borders=fusion != "none")
 
 
 def given(path: Path, network: Network, effort: FusionEffort) -> FusionEffort:

@@ -32,12 +32,16 @@ class Operand(BaseModel):
 
 
 class Nest(BaseModel):
-    """Loops, outermost first; operands that are not named stay as short as can be."""
+    """Loops, outermost first; operands that are not named stay as short as can be.
+
+    Layers ``in_parts`` run as one for each part of their results that others read.
+    """
 
     model_config = ConfigDict(extra="ignore")
 
     loops: Annotated[list[Loop], Field(min_length=1)]
     operands: list[Operand] = []
+    in_parts: list[str] = []
 
 
 def loop_nest_of(nest: Nest, network: Network, layers: tuple[int, ...], place: str) -> LoopNest:
@@ -48,12 +52,13 @@ def loop_nest_of(nest: Nest, network: Network, layers: tuple[int, ...], place: s
     """
     from archloom.evaluators.fusion.nest import depths, nest_faults, nest_group, operand_names
 
-    loops = _loops(nest, network, layers, place)
+    split = _split(nest, network, layers, place)
+    loops = _loops(nest, network, layers, split, place)
     looped = tuple(loop.rank for loop in loops)
-    group = nest_group(network, layers, frozenset(looped))
+    group = nest_group(network, layers, frozenset(looped), split)
     assert group is not None, "its ranks are known"
-    shortest = LoopNest(loops, tuple(depths(group, looped, t)[-1] for t in _numbers(group)))
-    called, depth = operand_names(network, layers, group), list(shortest.depth)
+    shortest = LoopNest(loops, tuple(depths(group, looped, t)[-1] for t in _numbers(group)), split)
+    called, depth = operand_names(network, group), list(shortest.depth)
     stays = {WHOLE_GROUP: 0, STREAMS: STREAMED}
     stays.update((loop.rank, at) for at, loop in enumerate(nest.loops, 1))
     for at, operand in enumerate(nest.operands):
@@ -65,7 +70,7 @@ def loop_nest_of(nest: Nest, network: Network, layers: tuple[int, ...], place: s
             hint = did_you_mean(operand.stays, list(stays))
             raise ValueError(f"{here}: {operand.name} cannot stay for {operand.stays!r}; {hint}")
         depth[called.index(operand.name)] = stays[operand.stays]
-    found = LoopNest(loops, tuple(depth))
+    found = LoopNest(loops, tuple(depth), split)
     if faults := list(nest_faults(group, found)):
         raise ValueError(f"{place}: {'; '.join(faults)}")
     return found
@@ -75,18 +80,34 @@ def _numbers(group: "NestGroup") -> range:
     return range(len(group.operands))
 
 
+def _split(nest: Nest, network: Network, layers: tuple[int, ...], place: str) -> tuple[int, ...]:
+    """Return the places of layers that run in parts."""
+    from archloom.evaluators.fusion.nest import splittable
+
+    able = {network.layers[layers[at]].name: at for at in splittable(network, layers)}
+    for at, name in enumerate(nest.in_parts):
+        if name not in able:
+            hint = f"layers that can: {', '.join(able)}" if able else "no layer of the group can"
+            raise ValueError(f"{place}.in_parts.{at}: {name!r} cannot run in parts; {hint}")
+    return tuple(sorted({able[name] for name in nest.in_parts}))
+
+
 def _loops(
-    nest: Nest, network: Network, layers: tuple[int, ...], place: str
+    nest: Nest,
+    network: Network,
+    layers: tuple[int, ...],
+    split: tuple[int, ...],
+    place: str,
 ) -> tuple[NestLoop, ...]:
     from archloom.evaluators.fusion.nest import group_ranks, rank_names
 
-    ranks = group_ranks(network, layers)
+    ranks = group_ranks(network, layers, split)
     if ranks is None:
         raise ValueError(
             f"{place}: some layer of the group reads maps in a way of which no part is known; "
             "run it in tiles"
         )
-    names, found = rank_names(network, layers), list[NestLoop]()
+    names, found = rank_names(network, layers, split), list[NestLoop]()
     free = [name for name, may in zip(names, ranks.loopable, strict=True) if may]
     for at, loop in enumerate(nest.loops):
         here = f"{place}.loops.{at}"

@@ -4,9 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
+from archloom.space import Infeasible
 from archloom.studies.analysis import Details, cost_details
 from archloom.studies.rendering.text import (
     LiveLine,
+    border_lines,
     fused_text,
     gaps_text,
     group_layers,
@@ -20,7 +22,7 @@ from archloom.studies.rendering.text import (
     print_whole,
     resident_layers,
 )
-from archloom.studies.solve import FusionEffort, FusionProgress, Schedule
+from archloom.studies.solve import Border, FusionEffort, FusionProgress, Schedule
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -75,6 +77,20 @@ def schedule_record(found: Schedule, effort: FusionEffort) -> Details:
         "buffers": cores.count if isinstance(cores, Cores) else 0,
         "buffer_bytes": capacity * hardware.word_bits / 8,
         "groups": details["groups"],
+        "borders": [_border(found.cost, border) for border in found.borders or ()],
+    }
+
+
+def _border(cost: "NetworkCost", border: Border) -> Details:
+    names = [layer.name for layer in cost.network.layers]
+    lacks = border.why if isinstance(border.why, Infeasible) else None
+    return {
+        "before": [names[i] for i in border.before],
+        "after": [names[i] for i in border.after],
+        "alike": border.alike,
+        "edp_percent": None if isinstance(border.why, Infeasible) else 100.0 * (border.why - 1.0),
+        "infeasible": None if lacks is None else lacks.to_dict(),
+        "sentence": None if lacks is None else str(lacks),
     }
 
 
@@ -97,6 +113,8 @@ def print_schedule(record: Details, console: "Console") -> None:
     print_line(_heading(record), console)
     print_whole(_groups(record), console)
     for line in nest_lines(record["groups"]):
+        print_line(line, console)
+    for line in border_lines(record["borders"]):
         print_line(line, console)
     print_whole(_sums(record), console)
     for line in _remarks(record):

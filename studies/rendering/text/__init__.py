@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .borders import border_lines as border_lines
     from .console import (
         LiveLine as LiveLine,
         fit_rows as fit_rows,

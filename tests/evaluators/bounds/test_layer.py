@@ -10,7 +10,12 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from archloom.evaluators.bounds.compulsory import demand
-from archloom.evaluators.bounds.layer import design_and_prices, layer_bound, problem_bound
+from archloom.evaluators.bounds.layer import (
+    design_and_prices,
+    layer_bound,
+    least_costs,
+    problem_bound,
+)
 from archloom.evaluators.bounds.level_capacity import design_of
 from archloom.evaluators.bounds.word_prices import prices_of
 from archloom.evaluators.hardware import access_costs
@@ -37,6 +42,7 @@ FIGURES = ("energy", "cycles", "edp", "moved", "crossing")
 def figures(problem, run):
     """Return for each of FIGURES what a mapping takes and what it takes at the least."""
     bound = problem_bound(problem)
+    assert least_costs(problem) == (bound.dynamic_pj, bound.latency_cycles)
     cycles = max(run.chip_cycles, run.dram_cycles)
     leakage = problem.setup.leakage_pj
     least = bound.dynamic_pj + leakage * bound.latency_cycles

@@ -62,6 +62,18 @@ def test_a_cap_that_is_met_exactly_is_kept(problem: DesignProblem) -> None:
     assert isinstance(tight.assess(point), Candidate)
 
 
+def test_the_oldest_assessments_are_forgotten_and_change_no_answer(
+    problem: DesignProblem, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("archloom.search.hardware.problem._MOST_REMEMBERED", 3)
+    points = list(problem.space.enumerate())[:5]
+    first = [problem.assess(point) for point in points]
+    later = [problem.assess(point) for point in points[::-1]]
+    assert later == first[::-1]
+    # three were known, the two oldest were not
+    assert [a is b for a, b in zip(first[::-1], later, strict=True)] == [True] * 3 + [False] * 2
+
+
 def test_sampling_gives_distinct_feasible_designs_that_are_not_excluded() -> None:
     problem = edge_problem()
     first = problem.sample(np.random.default_rng(0), 50, (), tries=1000)

@@ -74,9 +74,11 @@ def test_a_trial_that_goes_on_in_its_process_is_not_walked_again(
 ) -> None:
     walks = []
 
-    def counted(price: MemoizedPlanEvaluator) -> Iterator[FusionPlan]:
+    def counted(
+        price: MemoizedPlanEvaluator, costs: dict[FusionPlan, float]
+    ) -> Iterator[FusionPlan]:
         walks.append(price.network.name)
-        return candidate_plans(price)
+        return candidate_plans(price, costs)
 
     monkeypatch.setattr(joint, "candidate_plans", counted)
     what = task(settings=replace(QUICK, fusion="joint"), seed=12345)

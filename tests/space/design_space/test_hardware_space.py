@@ -122,6 +122,17 @@ def test_samples_are_canonical_and_build(name: str, seed: int) -> None:
     assert row.max() <= 1
 
 
+@pytest.mark.parametrize("name", TEMPLATES)
+def test_what_was_built_before_changes_no_design(name: str) -> None:
+    space, rng = HardwareSpace.load(name), np.random.default_rng(1)
+    points = [space.sample(rng) for _ in range(50)]
+    built = [space.build(point) for point in points]
+    again = HardwareSpace.load(name)
+    assert [again.build(point) for point in points[::-1]] == built[::-1]
+    for point, hardware in zip(points[:5], built, strict=False):
+        assert HardwareSpace.load(name).build(point) == hardware
+
+
 @given(names, seeds)
 def test_neighbours_are_new_points_that_lead_back(name: str, seed: int) -> None:
     space = SPACES[name]

@@ -33,6 +33,20 @@ def test_what_follows_from_the_parts() -> None:
     assert DRAM.buffer_bytes("inputs") is None
 
 
+def test_a_level_with_another_mesh_is_the_one_that_is_made_anew() -> None:
+    hash(SPAD)
+    other = SPAD.with_mesh((2, 8))
+    assert other == replace(SPAD, mesh=(2, 8))
+    assert hash(other) == hash(replace(SPAD, mesh=(2, 8)))
+    pairs = replace(SPAD, cluster_size=4)
+    for mesh in ((2, 3), (0, 4), (2, 2.5), (4,), (2**40, 2)):
+        with pytest.raises(ValueError, match=r"level spad: (clusters|mesh)") as made:
+            pairs.with_mesh(mesh)  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=r"level spad: (clusters|mesh)") as anew:
+            replace(pairs, mesh=mesh)
+        assert str(made.value) == str(anew.value)
+
+
 @pytest.mark.parametrize(
     ("array", "datapath"), [((1, 1), "scalar"), ((1, 4), "vector"), ((2, 4), "systolic")]
 )

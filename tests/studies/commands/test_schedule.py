@@ -131,6 +131,28 @@ def test_tables_show_groups_sums_and_what_is_proven() -> None:
     assert "1 plan," in alone
 
 
+def test_it_says_why_neighbours_are_not_one_group(tmp_path: Path) -> None:
+    (tmp_path / "apart.json").write_text("[]")
+    arguments = ("resnet18", "--hardware", "eyeriss", "--mapping", "random")
+    arguments += ("--mapping-evaluations", "20", "--plan", f"{tmp_path}/apart.json")
+    text, found = shown(*arguments), json.loads(shown(*arguments, "--json"))
+    assert "Groups that could be one" in text
+    layers = [layer.name for layer in network("resnet18").layers]
+    pairs = [(border["before"], border["after"]) for border in found["borders"]]
+    assert (["conv1"], ["maxpool"]) in pairs
+    assert all(set(before + after) <= set(layers) for before, after in pairs)
+    assert sum(1 + border["alike"] for border in found["borders"]) > len(layers) - 3
+    lacking = [border["infeasible"] for border in found["borders"] if border["infeasible"]]
+    priced = [border for border in found["borders"] if border["edp_percent"] is not None]
+    assert len(lacking) + len(priced) == len(found["borders"])
+    # maps of 56 x 56 x 64 bytes twice do not fit 108 KiB beside what the second adds up
+    assert priced
+    assert f"EDP of the plan {abs(priced[0]['edp_percent']):.3g} %" in text
+    # nobody asked what else could be done
+    alone = json.loads(shown("tiny_cnn", "--hardware", "eyeriss", "--json", "--fusion", "none"))
+    assert alone["borders"] == []
+
+
 def test_hardware_and_networks_are_named_as_other_commands_name_them(tmp_path: Path) -> None:
     (tmp_path / "net.json").write_text(to_text(network("tiny_mlp")))
     path = str(tmp_path / "net.json")

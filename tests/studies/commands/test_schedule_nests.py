@@ -123,3 +123,45 @@ def test_a_nest_that_is_none_is_refused(
     text = said(source, "--plan", plan_of(tmp_path, loops, stays))
     assert "plan.json: groups.0.nest" in text
     assert message in text
+
+
+@pytest.fixture
+def cut(tmp_path: Path) -> str:
+    builder = SequenceBuilder()
+    made = builder.linear("block.qkv", builder.input("tokens", 32, 48), 96)
+    context = builder.attention(
+        "block", Heads(4, 8), *(builder.columns(made, i * 32, 32) for i in range(3))
+    )
+    builder.linear("block.project", context, 32)
+    path = tmp_path / "cut.json"
+    path.write_text(to_text(builder.network("cut")))
+    return str(path)
+
+
+def in_parts(tmp_path: Path, *names: str) -> str:
+    path = tmp_path / "plan.json"
+    nest = {"loops": [HEADS], "in_parts": names}
+    path.write_text(json.dumps([{"layers": ["block.qkv", *ATTENTION], "nest": nest}]))
+    return str(path)
+
+
+def test_a_product_runs_in_parts_inside_a_loop_over_heads(cut: str, tmp_path: Path) -> None:
+    found = json.loads(shown(cut, "--plan", in_parts(tmp_path, "block.qkv"), "--json"))
+    (group,) = found["groups"]
+    assert group["nest"]["in_parts"] == ["block.qkv"]
+    bytes_of = {x["name"]: x["bytes"] for x in group["nest"]["operands"]}
+    parts = [f"block.qkv[{start}:{start + 32}]" for start in (0, 32, 64)]
+    # of each part the tokens of one head, bfloat16, 64 images at once
+    assert [bytes_of[name] for name in parts] == [48 * 8 * 2 * 64] * 3
+    assert [x["name"] for x in group["nest"]["layers"]] == [*parts, *ATTENTION]
+    again = tmp_path / "again.json"
+    again.write_text(json.dumps(found))
+    repeated = json.loads(shown(cut, "--plan", str(again), "--json"))
+    assert {**repeated, "cpu_s": 0} == {**found, "cpu_s": 0}
+
+
+def test_what_cannot_run_in_parts_is_refused(cut: str, tmp_path: Path) -> None:
+    text = said(cut, "--plan", in_parts(tmp_path, "block.project"))
+    assert "groups.0.nest.in_parts.0: 'block.project' cannot run in parts" in text
+    assert "layers that can: block.qkv" in text
+    assert "no loop may run over" in said(cut, "--plan", in_parts(tmp_path))

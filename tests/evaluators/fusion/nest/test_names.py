@@ -31,7 +31,7 @@ def test_attention_and_what_follows_it_have_the_names_of_the_field():
         "project features": 768,
         "expand features": 3072,
     }
-    names = operand_names(net, layers, nest_group(net, layers, frozenset()))
+    names = operand_names(net, nest_group(net, layers, frozenset()))
     # parts of one map
     assert [name for name in names if "qkv" in name] == [
         "layer0.qkv (queries)",
@@ -65,7 +65,7 @@ def test_rows_columns_and_channels_of_convolutions():
 def test_no_two_have_one_name(seed):
     case = random_case(np.random.default_rng(seed))
     ranks = rank_names(case.network, case.members)
-    operands = operand_names(case.network, case.members, case.group)
+    operands = operand_names(case.network, case.group)
     assert len(set(ranks)) == len(ranks) == len(case.group.ranks.sizes)
     assert len(set(operands)) == len(operands) == len(case.group.operands)
     assert not {"group", "streams"} & set(ranks)

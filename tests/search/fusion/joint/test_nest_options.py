@@ -69,8 +69,10 @@ def evaluator(network: Network, buffer_bytes: int) -> MemoizedPlanEvaluator:
 
 def found(price: MemoizedPlanEvaluator) -> list[tuple[float, FusionPlan]]:
     """Return plans that the joint planner evaluates, and their ln of energy x latency."""
-    plans = islice(candidate_plans(price), 40)
-    return [(ln_edp(price, plan), plan) for plan in plans]
+    costs = dict[FusionPlan, float]()
+    for plan in islice(candidate_plans(price, costs), 40):
+        costs[plan] = ln_edp(price, plan)
+    return [(cost, plan) for plan, cost in costs.items()]
 
 
 def found_without(

@@ -18,7 +18,7 @@ from archloom.search.registry import FUSION_SEARCHES, MAPPING_SEARCHES
 from archloom.search.software.planners import fusion_search
 from archloom.space.design_space.presets import preset
 from archloom.space.errors import Infeasible
-from archloom.space.fusion.plan import layer_by_layer, plan_violations
+from archloom.space.fusion.plan import FusionPlan, layer_by_layer, plan_violations
 from archloom.space.hardware.effects import AccessEnergy
 from archloom.space.networks.registry import network
 from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
@@ -193,7 +193,9 @@ def test_a_pin_lasts_to_the_reader_that_runs_last(name: str) -> None:
     price = cheap_evaluator(SMALL[name], casco_edge(32, pe_x=4, pe_y=4))
     readers = price.network.consumers
     orders = set()
-    for plan in islice(candidate_plans(price), 200):
+    costs = dict[FusionPlan, float]()
+    for plan in islice(candidate_plans(price, costs), 200):
+        costs[plan] = ln_edp(price, plan)
         turns = {i: turn for turn, group in enumerate(plan.groups) for i in group.layers}
         pins = [pin for group in plan.groups for pin in group.pins]
         assert all(turns[pin.reader] == max(turns[r] for r in readers[pin.layer]) for pin in pins)

@@ -1,6 +1,7 @@
 """Nests that the search proposes: they run, cost at least what is estimated, and are near the best
 of all."""
 
+from dataclasses import replace
 from math import inf
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.group_share import GroupCost
+from archloom.evaluators.fusion.nest.members import splittable
 from archloom.evaluators.fusion.nest.operands import nest_group
 from archloom.evaluators.fusion.nest.rules import nest_faults
 from archloom.search.fusion.nest.facts import NestFacts
@@ -18,6 +20,8 @@ from archloom.space.errors import Infeasible
 from archloom.space.fusion.loop_nest import STREAMED, LoopNest
 from archloom.space.fusion.plan import FusionGroup
 
+from ....cases.cut_products import cut_network
+from ....cases.small_designs import three_levels
 from ....cases.small_nests import SmallCase, small_case
 from ....cases.sweeps import sweep
 from ....oracles.enumerated_nests import nests_below
@@ -83,3 +87,18 @@ def gap(seed: int) -> float:
 @pytest.mark.parametrize("seed", sweep([8, 12, *range(8)], sample=2))
 def test_the_best_that_is_proposed_is_near_the_best_of_all(seed: int) -> None:
     assert gap(seed) <= 1.15
+
+
+@pytest.mark.parametrize("seed", sweep(range(60), sample=3))
+def test_products_that_others_cut_get_the_nests_of_a_product_for_each_part(seed: int) -> None:
+    case, chip = cut_network(seed), three_levels(400, (4, 4, 4))
+    layers = tuple(i for i, x in enumerate(case.cut.layers) if x.name != "kept")
+    apart = tuple(i for i, x in enumerate(case.apart.layers) if x.name != "kept")
+    split = splittable(case.cut, layers)
+    assert split
+    found = best_nests(NestFacts(case.cut, layers, chip, split))
+    other = best_nests(NestFacts(case.apart, apart, chip))
+    assert found
+    assert [(c.edp(0.1), c.nest) for c in found] == [
+        (c.edp(0.1), replace(c.nest, split=split)) for c in other
+    ]

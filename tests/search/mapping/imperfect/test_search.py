@@ -1,6 +1,7 @@
 """Mappings with factors of any size, against a list of all of them, and what is proven of them."""
 
 from dataclasses import replace
+from functools import partial
 from math import log
 
 import numpy as np
@@ -11,6 +12,7 @@ from archloom.evaluators.loopnest.layer_cost import LayerCost, mapped_cost
 from archloom.evaluators.loopnest.problem import MappingProblem
 from archloom.search.mapping.auto import auto_mapping
 from archloom.search.mapping.factorization import least_score, nest_of, objective
+from archloom.search.mapping.imperfect.search import best_imperfect
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.mapping.simd.searches import LocalMapping
 from archloom.space.design_space.presets import preset
@@ -55,6 +57,17 @@ def test_the_best_is_that_of_all_mappings_and_proven(block: int) -> None:
         assert usual.gap_percent > 0 or value <= least * grain, number - 1
 
 
+def test_a_longer_loop_inside_children_may_leave_a_shorter_last_step() -> None:
+    """13 rows for two children: tiles of 6, 6 and 1 take 7 rows of time, of 5, 5 and 3 take 8."""
+    problem = awkward_problem(16018)
+    least, cost = least_edp(problem.setup, MOST), found(problem, PLENTY)
+    assert least is not None
+    assert cost.gap_percent == 0
+    assert objective(problem, cost) == pytest.approx(least, rel=1e-6)
+    assert cost.mapping is not None
+    assert [level.temporal[4] for level in cost.mapping.levels] == [6, 2]
+
+
 def test_a_listed_problem_has_the_mappings_that_exact_factors_have_and_more() -> None:
     for number in range(0, 400, 7):
         problem = awkward_problem(number)
@@ -88,6 +101,25 @@ def test_awkward_bounds_cost_little_more_than_the_least_there_can_be(name: str) 
         assert cost.mapping is not None
         again = mapped_cost(nest_of(problem, cost.mapping.factors, "imperfect"), cost.mapping)
         assert again.energy_pj.tolist() == cost.energy_pj.tolist()
+
+
+def test_exact_factors_are_searched_unless_a_bound_says_that_they_cost_more() -> None:
+    """Of a prime all but one child of a mesh are idle, of powers of two none is."""
+    asked: list[bool] = []
+
+    def exact_for(problem: MappingProblem) -> LayerCost:
+        asked.append(True)
+        return found(problem, USUAL, "exact")
+
+    square = Layer("square", "gemm", k=256, c=256, p=256, input_size=(256, 1))
+    for layer, plain in ((CASES[0], 0), (square, 1)):
+        problem = MappingProblem.of_layer(layer, preset("tpu_v3"))
+        asked.clear()
+        best = best_imperfect(problem, partial(exact_for, problem), auto_mapping(), USUAL, 1)
+        assert len(asked) == plain
+        exact = objective(problem, found(problem, USUAL, "exact"))
+        assert objective(problem, best.cost) <= exact
+        assert best.cost.gap_percent >= 0
 
 
 def test_what_is_proven_with_exact_factors_and_cannot_be_beaten_stays_as_it_is() -> None:

@@ -1,0 +1,39 @@
+"""Borders between groups of a plan in words: why neighbours are not one group."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from .design import KIB, group_layers
+from .gaps import percent
+
+#: borders that are named; of more, how many there are
+_NAMED: Final = 12
+
+
+def border_lines(borders: list[dict[str, Any]]) -> Iterator[str]:
+    """Yield a heading and a line for each border, as records of JSON have them."""
+    if not borders:
+        return
+    yield "Groups that could be one"
+    for border in borders[:_NAMED]:
+        yield f"  {_pair(border)}: {_why(border)}"
+    if len(borders) > _NAMED:
+        yield f"  and {len(borders) - _NAMED} more, which --json names"
+    yield ""
+
+
+def _pair(border: dict[str, Any]) -> str:
+    names = f"{group_layers(border['before'])} with {group_layers(border['after'])}"
+    return f"{names} (and {border['alike']} alike)" if border["alike"] else names
+
+
+def _why(border: dict[str, Any]) -> str:
+    lacks = border["infeasible"]
+    if lacks is None:
+        more = border["edp_percent"]
+        return f"EDP of the plan {percent(abs(more))} {'higher' if more >= 0 else 'lower'}"
+    if lacks["unit"] != "bytes":
+        return str(border["sentence"])
+    needed, available = (f"{lacks[key] / KIB:,.1f} KiB" for key in ("needed", "available"))
+    where = lacks["where"].partition(",")[0]
+    return f"{lacks['reason']}: needs {needed} of {where}, which has {available}"
