@@ -12,7 +12,8 @@ if TYPE_CHECKING:
         nest_cost as nest_cost,
         nest_walk as nest_walk,
     )
-    from .fit import nest_fit as nest_fit, nest_use as nest_use
+    from .fit import NestFit as NestFit, nest_fit as nest_fit, nest_use as nest_use
+    from .latency import nest_cycles as nest_cycles
     from .members import splittable as splittable
     from .names import operand_names as operand_names, rank_names as rank_names
     from .operands import NestGroup as NestGroup, nest_group as nest_group

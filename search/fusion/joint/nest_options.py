@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from archloom.space.workload import Network
 
 from .cuts import EdgeKinds
 from .option_batch import GroupOption, OptionBatch, OptionColumns, listed
+
+#: nests of a group, with the same layers in parts, that are looked at before others (ours)
+_FIRST: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,14 @@ class NestOptions:
             self._found[kind] = listed(self._options(kind))
         return self._found[kind]
 
+    def first(self, kind: int) -> OptionBatch:
+        """Return the few of :meth:`of` to look at first."""
+        every, few = self.of(kind), list[int]()
+        splits = [way.group.nest.split for way in every.ways if way.group.nest is not None]
+        for split in dict.fromkeys(splits):
+            few += [n for n, other in enumerate(splits) if other == split][:_FIRST]
+        return every.taken(few)
+
     def _options(self, kind: int) -> list[GroupOption]:
         layers = self._kinds.firsts.layers(kind)
         if not self.maybe[kind] or nestable(self._network, layers) is None:
@@ -81,6 +93,8 @@ class NestOptions:
         positions = np.array(facts.group.positions, np.int64)
         columns, of = np.unique(self._columns.at(positions, np.int64(1)), return_inverse=True)
         way = NestWay(FusionGroup(layers, nest=choice.nest))
+        ahead = choice.moved_cycles - choice.late_cycles
+        busy = max(float(choice.layer_cycles.sum()), ahead)
         return GroupOption(
             way.group,
             way.residents,
@@ -88,6 +102,6 @@ class NestOptions:
             np.bincount(of.ravel(), choice.layer_pj).astype(np.float64),
             np.bincount(of.ravel(), choice.layer_cycles).astype(np.float64),
             choice.moved_pj,
-            choice.moved_cycles - choice.late_cycles,
-            choice.late_cycles,
+            ahead,
+            choice.latency_cycles - busy,
         )

@@ -131,7 +131,7 @@ class SingleBufferOptions(GroupOptions):
         self, kinds: Sequence[int], tiled: OptionBatch, counts: list[int]
     ) -> tuple[OptionBatch, list[int]]:
         """Add the nests of each kind to its tilings, of which there are ``counts``."""
-        nests = [self._nests.of(kind) for kind in kinds]
+        nests = [self._nests.first(kind) for kind in kinds]
         if not any(map(len, nests)):
             return tiled, counts
         batch, order, at, after = joined([tiled, *nests]), list[int](), 0, len(tiled)

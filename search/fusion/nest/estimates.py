@@ -7,6 +7,7 @@ moves besides.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -16,6 +17,10 @@ from archloom.space.fusion import STREAMED, LoopNest, NestLoop
 
 from .facts import NestFacts
 from .placement import OperandChoice, Placement, rows_of
+from .stays import StayOptions, StayPrices, best_stays
+
+#: share of the buffer that is left for what streams, so that mappings have a choice (ours)
+FOR_STREAMS: Final = 1 / 128
 
 
 @dataclass(frozen=True)
@@ -108,14 +113,55 @@ class _Estimator:
             for part in zip(*pairs, strict=True)
         ]
         sums = self._partial_sums()
-        for stream in (False, True):
-            if stream and not taken.stream():
-                return
-            taken.shrink(float(self._facts.capacity))
-            words = taken.words / self._facts.rate
-            yield Estimate(
-                taken.depth, layers[0], layers[1], taken.energy + sums, words, taken.peak
-            )
+        yield from self._mixed(choices, layers, sums)
+        if not taken.stream():
+            return
+        taken.shrink(float(self._facts.capacity))
+        words = taken.words / self._facts.rate
+        yield Estimate(taken.depth, layers[0], layers[1], taken.energy + sums, words, taken.peak)
+
+    def _mixed(
+        self, choices: list[list[OperandChoice]], layers: list[Floats], sums: Floats
+    ) -> Iterator[Estimate]:
+        """Estimate the best stays of all operands together, for each size of tiles."""
+        every = [choice for some in choices for choice in some]
+        users = [self._user(t) for t, some in enumerate(choices) for _ in some]
+        words, energy, held, piece = (
+            rows_of([choice[k] for choice in every], self._shape) for k in (2, 1, 3, 5)
+        )
+        facts, flat = self._facts, (self._members, -1)
+        options = StayOptions(
+            np.cumsum([0, *map(len, choices)]),
+            np.array([[m in c.steps for m in range(self._members)] for c in every], np.uint8),
+            np.array([m if c.depth == STREAMED else -1 for m, c in zip(users, every, strict=True)]),
+            energy,
+            words,
+            held,
+            piece,
+            np.ascontiguousarray(layers[1].reshape(flat)),
+            np.ascontiguousarray((layers[0].sum(axis=0) + sums).ravel()),
+        )
+        capacity = float(facts.capacity)
+        prices = StayPrices(
+            capacity, capacity * FOR_STREAMS, facts.rate, facts.leakage_pj, 1e-6, np.inf
+        )
+        edp, found = best_stays(options, prices)
+        cells = np.arange(found.shape[1])
+        steps = np.einsum("tnm,tn->mn", options.there[found].astype(np.float64), held[found, cells])
+        peak = np.where(np.isfinite(edp), steps.max(axis=0), np.inf).reshape(self._shape)
+        depth = np.array([choice.depth for choice in every], np.int64)[found]
+        yield Estimate(
+            depth.reshape(-1, *self._shape),
+            layers[0],
+            layers[1],
+            energy[found, cells].sum(axis=0).reshape(self._shape) + sums,
+            words[found, cells].sum(axis=0).reshape(self._shape) / facts.rate,
+            peak,
+        )
+
+    def _user(self, t: int) -> int:
+        operand = self._group.operands[t]
+        return operand.maker if operand.kind == "made" else operand.readers[0]
 
     def _least_held(self) -> float:
         """Words that the smallest tiles take at the fullest step, whatever goes."""
@@ -215,7 +261,14 @@ class _Estimator:
             end = self._members - 1 if operand.exported else max(operand.readers, default=0)
             begin = operand.maker if operand.kind == "made" else 0
             steps = range(self._members) if stays else range(begin, end + 1)
-        return OperandChoice(depth, energy, words, held, steps)
+        return OperandChoice(depth, energy, words, held, steps, self._piece(t, depth, words))
+
+    def _piece(self, t: int, depth: int, words: Floats | float) -> Floats | float:
+        """Words of an operand that come or leave at once; 0 of what does only once, or streams."""
+        if depth == STREAMED:
+            return 0.0
+        piece = self._words(t, len(self._ranks))
+        return np.where(np.asarray(words) > piece, piece, 0.0)
 
     def _left(self, t: int, until: int) -> tuple[Floats | float, Floats | float]:
         """Energy and words of a result that leaves, partial sums with it."""

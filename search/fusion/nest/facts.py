@@ -51,11 +51,15 @@ class NestFacts:
         self.store_pj = float(costs.write_pj[-1, OUTPUTS]) / dram.width_words
         self.again_pj = float(costs.read_pj[-2, OUTPUTS]) / buffer.width_words
         self.leakage_pj = costs.leakage_pj_per_cycle
+        self._around: dict[frozenset[int], NestGroup] = {}
         self._tables: dict[tuple[int, tuple[int, ...]], Floats] = {}
 
     def around(self, ranks: tuple[int, ...]) -> NestGroup:
         """Return the group as loops over some ranks see it."""
-        return _known(self._network, self._layers, frozenset(ranks), self.split)
+        looped = frozenset(ranks)
+        if looped not in self._around:
+            self._around[looped] = _known(self._network, self._layers, looped, self.split)
+        return self._around[looped]
 
     @cached_property
     def least_edp(self) -> float:

@@ -5,10 +5,11 @@ With loops given, all sizes of tiles are estimated at once, and those of the lea
 placed in the buffer.
 """
 
+from bisect import insort
 from collections.abc import Iterator, Mapping as Dict, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice, permutations
+from itertools import permutations
 from typing import Final
 
 import numpy as np
@@ -24,9 +25,10 @@ from archloom.evaluators.fusion.nest import (
 from archloom.space.fusion import STREAMED, LoopNest, NestLoop
 from archloom.space.workload import Network
 
-from .estimates import Estimate, estimated, kept_results
+from .estimates import FOR_STREAMS, Estimate, estimated, kept_results
 from .facts import NestFacts
 from .streams import words_again, words_for_streams
+from .waits import estimated_cycles, other_stays
 
 #: layers up to which a group is put in loops (ours)
 MOST_MEMBERS: Final = 10
@@ -47,10 +49,10 @@ _NEAR: Final = 1.0005
 #: these are handed on
 _LOOKED_AT: Final = 300
 _PLACED: Final = 24
-_HANDED: Final = 8
+_HANDED: Final = 16
 
-#: share of the buffer that is left for what streams, so that mappings have a choice (ours)
-_FOR_STREAMS: Final = 1 / 128
+#: nests of these in which operands stay otherwise, where layers wait
+_CHANGED: Final = 1
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class NestChoice:
         layer_pj, layer_cycles: float64[m], least energy and cycles of each member.
         moved_pj, moved_cycles: of what moves.
         late_cycles: those of them in which layers wait, since the buffer has no space for it.
+        latency_cycles: of all iterations one after another.
     """
 
     nest: LoopNest
@@ -70,11 +73,11 @@ class NestChoice:
     moved_pj: float
     moved_cycles: float
     late_cycles: float
+    latency_cycles: float
 
     def edp(self, leakage_pj: float) -> float:
         """Return the estimated energy x latency, in pJ and cycles."""
-        busy, late = float(self.layer_cycles.sum()), self.late_cycles
-        latency = max(busy, self.moved_cycles - late) + late
+        latency = self.latency_cycles
         return (float(self.layer_pj.sum()) + self.moved_pj + leakage_pj * latency) * latency
 
     @property
@@ -82,7 +85,7 @@ class NestChoice:
         """The same for nests that differ in the order of loops, but move and wait for the same."""
         streams = tuple(depth == STREAMED for depth in self.nest.depth)
         layers = self.layer_pj.tobytes(), self.layer_cycles.tobytes()
-        moved = self.moved_pj, self.late_cycles
+        moved = self.moved_pj, self.late_cycles, self.latency_cycles
         return frozenset(self.nest.loops), self.nest.split, streams, layers, *moved
 
 
@@ -113,8 +116,8 @@ def best_nests(facts: NestFacts) -> list[NestChoice]:
         if len(found) >= _PLACED and found[_HANDED].edp <= facts.least_edp * _NEAR:
             # more loops move no fewer words
             break
-    several = list({(f.ranks, f.depth, f.at): f for f in found}.values())
-    placed = list(islice(_placed(facts, several[:_LOOKED_AT]), _PLACED))
+    several = sorted({f.nest: f for f in found}.values(), key=lambda f: f.edp)
+    placed = _best_placed(facts, several[:_LOOKED_AT])
     placed.sort(key=lambda choice: choice.edp(facts.leakage_pj))
     alike = {choice.kind: choice for choice in reversed(placed)}
     return [choice for choice in placed if alike[choice.kind] is choice][:_HANDED]
@@ -140,52 +143,121 @@ def _orders(
 
 @dataclass(frozen=True)
 class _Found:
+    """A nest with its estimates, as of :class:`NestChoice`."""
+
     edp: float
-    ranks: tuple[int, ...]
-    depth: tuple[int, ...]
-    at: tuple[int, ...]
-    estimate: Estimate
+    nest: LoopNest
+    layer_pj: Floats
+    layer_cycles: Floats
+    moved_pj: float
+    moved_cycles: float
 
 
 def _of_order(facts: NestFacts, ranks: tuple[int, ...]) -> list[_Found]:
     """Return good nests with loops over some ranks."""
-    found = []
+    found = list[_Found]()
     for made in kept_results(facts, ranks):
         for estimate in estimated(facts, ranks, made):
-            aside = np.where((estimate.depth == STREAMED).any(axis=0), _FOR_STREAMS, 0.0)
+            aside = np.where((estimate.depth == STREAMED).any(axis=0), FOR_STREAMS, 0.0)
             fits = estimate.peak + aside * facts.capacity <= facts.capacity
             edp = np.where(fits, estimate.edp(facts.leakage_pj), np.inf)
             for flat in np.argsort(edp, axis=None, kind="stable")[:_OF_ORDER].tolist():
                 at = tuple(int(i) for i in np.unravel_index(flat, edp.shape))
                 if edp[at] < np.inf:
-                    depth = tuple(estimate.depth.reshape(len(estimate.depth), -1)[:, flat].tolist())
-                    found.append(_Found(float(edp[at]), ranks, depth, at, estimate))
+                    found.append(_found(facts, ranks, estimate, at, float(edp[at])))
     return found
 
 
-def _placed(facts: NestFacts, found: Sequence[_Found]) -> Iterator[NestChoice]:
-    """Yield those that fit the buffer."""
-    members = len(facts.group.layers)
-    for some in found:
-        group = facts.around(some.ranks)
-        tiles = [int(facts.tiles[rank][k]) for rank, k in zip(some.ranks, some.at, strict=True)]
-        loops = tuple(NestLoop(*pair) for pair in zip(some.ranks, tiles, strict=True))
-        nest = LoopNest(loops, some.depth, facts.split)
-        if any(nest_faults(group, nest)):
-            continue
-        walk = NestWalk(group, nest)
-        fit = nest_fit(walk, facts.capacity)
-        if fit is None or not words_for_streams(walk, fit.left):
-            continue
-        # a buffer that need not keep what streams passes it on
-        optional = facts.hardware.levels[-2].optional
-        again = 0.0 if optional else words_again(walk, fit.left)
-        estimate, at = some.estimate, np.ravel_multi_index(some.at, some.estimate.peak.shape)
-        yield NestChoice(
-            nest,
-            estimate.layer_pj.reshape(members, -1)[:, at],
-            estimate.layer_cycles.reshape(members, -1)[:, at],
-            float(estimate.moved_pj[some.at]) + again * facts.fetch_pj,
-            float(estimate.moved_cycles[some.at]) + again / facts.rate,
-            fit.late / facts.rate,
-        )
+def _found(
+    facts: NestFacts, ranks: tuple[int, ...], estimate: Estimate, at: tuple[int, ...], edp: float
+) -> _Found:
+    """Return the nest of one size of tiles."""
+    tiles = [int(facts.tiles[rank][k]) for rank, k in zip(ranks, at, strict=True)]
+    loops = tuple(NestLoop(*pair) for pair in zip(ranks, tiles, strict=True))
+    flat = np.ravel_multi_index(at, estimate.peak.shape)
+    depth: list[int] = estimate.depth.reshape(len(estimate.depth), -1)[:, flat].tolist()
+    layer_pj, layer_cycles = (
+        part.reshape(len(part), -1)[:, flat] for part in (estimate.layer_pj, estimate.layer_cycles)
+    )
+    return _Found(
+        edp,
+        LoopNest(loops, tuple(depth), facts.split),
+        layer_pj,
+        layer_cycles,
+        float(estimate.moved_pj[at]),
+        float(estimate.moved_cycles[at]),
+    )
+
+
+def _best_placed(facts: NestFacts, found: Sequence[_Found]) -> list[NestChoice]:
+    """Place nests, those of the least estimates first, until no other one can be among the best.
+
+    Where layers wait in the best of them, operands may stay or stream otherwise, one by one.
+    """
+    placed, ranked, best = list[NestChoice](), list[float](), list[tuple[float, int, _Found]]()
+    for number, some in enumerate(found):
+        enough = len(ranked) >= _HANDED and ranked[_HANDED - 1] <= some.edp
+        if enough or len(placed) >= _PLACED:
+            break
+        choice = _placed(facts, some)
+        if choice is not None:
+            edp = choice.edp(facts.leakage_pj)
+            placed.append(choice)
+            insort(ranked, edp)
+            insort(best, (edp, number, some))
+    for edp, _, some in best[:_CHANGED]:
+        if edp > some.edp * _NEAR:
+            placed += _changed(facts, some, edp)
+    return placed
+
+
+def _changed(facts: NestFacts, some: _Found, edp: float) -> Iterator[NestChoice]:
+    """Yield nests with other stays of one operand, then of two and more while that is better."""
+    group = facts.around(tuple(loop.rank for loop in some.nest.loops))
+    while True:
+        better = None
+        for other in other_stays(facts, group, some.nest):
+            change = _Found(
+                edp,
+                other.nest,
+                some.layer_pj,
+                some.layer_cycles,
+                some.moved_pj + other.moved_pj,
+                some.moved_cycles + other.moved_words / facts.rate,
+            )
+            choice = _placed(facts, change)
+            if choice is None:
+                continue
+            yield choice
+            value = choice.edp(facts.leakage_pj)
+            if value < edp:
+                edp, better = value, change
+        if better is None:
+            return
+        some = better
+
+
+def _placed(facts: NestFacts, some: _Found) -> NestChoice | None:
+    """Return a nest as it fits the buffer; None if it does not."""
+    nest = some.nest
+    group = facts.around(tuple(loop.rank for loop in nest.loops))
+    if any(nest_faults(group, nest)):
+        return None
+    walk = NestWalk(group, nest)
+    fit = nest_fit(walk, facts.capacity)
+    if fit is None or not words_for_streams(walk, fit.left):
+        return None
+    # a buffer that need not keep what streams passes it on
+    optional = facts.hardware.levels[-2].optional
+    again = 0.0 if optional else words_again(walk, fit.left)
+    moved, late = some.moved_cycles + again / facts.rate, fit.late / facts.rate
+    latency = max(float(some.layer_cycles.sum()), moved - late) + late
+    return NestChoice(
+        nest,
+        some.layer_pj,
+        some.layer_cycles,
+        some.moved_pj + again * facts.fetch_pj,
+        moved,
+        late,
+        max(latency, estimated_cycles(walk, facts.hardware, fit, some.layer_cycles)),
+    )

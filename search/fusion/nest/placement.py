@@ -19,6 +19,7 @@ class OperandChoice(NamedTuple):
         energy, words: of what moves, and words that cross DRAM's pins.
         held: words of the buffer, at each of ``steps``.
         steps: members while which run.
+        piece: words that move at once, ahead of time; 0 of what comes once.
     """
 
     depth: int
@@ -26,6 +27,7 @@ class OperandChoice(NamedTuple):
     words: Floats | float
     held: Floats | float
     steps: range
+    piece: Floats | float
 
 
 class Placement:

@@ -1,0 +1,91 @@
+"""Estimated latency of a nest, iteration by iteration, and nests of which layers may wait less."""
+
+from collections.abc import Iterator
+from functools import reduce
+from typing import NamedTuple
+
+import numpy as np
+
+from archloom.evaluators import Floats
+from archloom.evaluators.fusion.nest import NestFit, NestGroup, NestWalk, depths, nest_cycles
+from archloom.space.fusion import STREAMED, LoopNest
+from archloom.space.hardware import Hardware
+
+from .facts import NestFacts
+
+
+def estimated_cycles(
+    walk: NestWalk, hardware: Hardware, fit: NestFit, layer_cycles: Floats
+) -> float:
+    """Return about the latency of a nest: fill, drain and waits as its cost has them.
+
+    Each tile of a layer takes as much of the layer's cycles as it has of the layer's work, and at
+    least those in which DRAM sends once what streams.
+
+    Args:
+        walk, hardware, fit: of the nest.
+        layer_cycles: float64[m], least cycles of each member over all its tiles.
+    """
+    rate, times = hardware.levels[-1].bandwidth_words, walk.times.ravel()
+    body, streamed = np.zeros(times.size), np.zeros(times.size)
+    group, depth = walk.group, walk.nest.depth
+    for m, cycles in enumerate(layer_cycles.tolist()):
+        tiles = [walk.tile(x.rank) for x in walk.nest.loops if x.rank in group.own[m]]
+        work = reduce(np.multiply, tiles, walk.runs(m).astype(np.float64)).ravel()
+        chip = cycles * work / float((work * times).sum())
+        dram = np.zeros(times.size)
+        for t in {*group.weights[m], *group.maps[m], group.made[m]}:
+            if depth[t] == STREAMED:
+                dram += np.where(walk.runs(m), walk.tile_words(t), 0).ravel() / rate
+        body += np.maximum(chip, dram)
+        streamed += dram
+    return float(nest_cycles(walk, hardware, fit, body, streamed, np.zeros(times.size)))
+
+
+class OtherStay(NamedTuple):
+    """A nest in which one operand stays otherwise.
+
+    Attributes:
+        nest: with that operand's depth.
+        moved_pj, moved_words: how much more moves between DRAM and buffer.
+    """
+
+    nest: LoopNest
+    moved_pj: float
+    moved_words: int
+
+
+def other_stays(facts: NestFacts, group: NestGroup, nest: LoopNest) -> Iterator[OtherStay]:
+    """Yield nests with another depth of one operand that members do not pass to each other; they
+    need not obey the rules."""
+    ranks, walk = tuple(loop.rank for loop in nest.loops), NestWalk(group, nest)
+    for t, operand in enumerate(group.operands):
+        if operand.kind == "made" and operand.readers:
+            continue
+        second = any(t in some for some in group.weights)
+        some = (*depths(group, ranks, t), STREAMED)
+        if second and not facts.keeps_weights:
+            continue
+        came, left = _moved(walk, t)
+        price = facts.weight_pj if operand.kind == "weights" else facts.fetch_pj
+        for depth in some:
+            if depth == nest.depth[t]:
+                continue
+            stays = (*nest.depth[:t], depth, *nest.depth[t + 1 :])
+            other = LoopNest(nest.loops, stays, nest.split)
+            comes, leaves = _moved(NestWalk(group, other), t)
+            more_pj = (comes - came) * price + (leaves - left) * facts.store_pj
+            yield OtherStay(other, more_pj, comes - came + leaves - left)
+
+
+def _moved(walk: NestWalk, t: int) -> tuple[int, int]:
+    """Words of an operand that come from DRAM and that leave to it."""
+    operand = walk.group.operands[t]
+    if walk.nest.depth[t] == STREAMED and operand.kind != "made":
+        return operand.words, 0
+    piece = walk.tile_words(t) * walk.times
+    if walk.nest.depth[t] == STREAMED:
+        again = int(np.where(walk.passes(operand.maker), piece, 0).sum())
+        return again, operand.words + again
+    came, left = (np.where(when, piece, 0).sum() for when in (walk.comes(t), walk.leaves(t)))
+    return int(came), int(left)

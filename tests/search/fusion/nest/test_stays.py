@@ -1,0 +1,77 @@
+"""Stays of operands that are chosen together: no other choice is estimated better."""
+
+from itertools import pairwise, product
+
+import numpy as np
+import pytest
+
+from archloom.search.fusion.nest.stays import StayOptions, StayPrices, best_stays
+
+
+def random_options(rng: np.random.Generator, operands: int, cells: int) -> StayOptions:
+    counts = rng.integers(1, 4, operands)
+    options, members = int(counts.sum()), 3
+    words = rng.integers(1, 60, (options, cells)).astype(np.float64)
+    streams = np.where(rng.random(options) < 0.4, rng.integers(0, members, options), -1)
+    held = rng.integers(0, 40, (options, cells)) * (streams < 0)[:, None].astype(np.float64)
+    return StayOptions(
+        np.cumsum([0, *counts]),
+        (rng.random((options, members)) < 0.7).astype(np.uint8),
+        streams,
+        words * rng.uniform(0.5, 2.0, (options, cells)),
+        words,
+        held,
+        # what comes once is never late
+        np.zeros((options, cells)),
+        rng.uniform(0, 40, (members, cells)),
+        rng.uniform(0, 100, cells),
+    )
+
+
+def least(options: StayOptions, prices: StayPrices, cell: int) -> float:
+    """The least estimate of all choices that fit."""
+    best = np.inf
+    for chosen in product(*(range(a, b) for a, b in pairwise(options.begin))):
+        some = list(chosen)
+        streams = int((options.streams[some] >= 0).sum())
+        used = (options.held[some, cell][:, None] * options.there[some]).sum(axis=0)
+        if used.max() > prices.capacity - prices.aside * (streams > 0):
+            continue
+        passing = [options.words[some, cell][options.streams[some] == m].sum() for m in range(3)]
+        busy = np.maximum(options.layer_cycles[:, cell], np.array(passing) / prices.rate).sum()
+        cycles = max(busy, options.words[some, cell].sum() / prices.rate)
+        energy = options.base_pj[cell] + options.energy[some, cell].sum()
+        edp = (energy + prices.leakage_pj * cycles) * cycles * (1 + prices.toward * streams)
+        best = min(best, edp)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_other_choice_is_estimated_better(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    options = random_options(rng, int(rng.integers(1, 6)), 8)
+    prices = StayPrices(float(rng.integers(10, 90)), 2.0, 2.0, 0.5, 1e-6, np.inf)
+    edp, found = best_stays(options, prices)
+    for cell in range(8):
+        assert edp[cell] == pytest.approx(least(options, prices, cell), rel=1e-12)
+        if np.isfinite(edp[cell]):
+            used = options.held[found[:, cell], cell][:, None] * options.there[found[:, cell]]
+            assert used.sum(axis=0).max() <= prices.capacity
+
+
+def test_what_the_buffer_has_no_space_for_ahead_of_time_is_waited_for() -> None:
+    # one operand of 40 words in pieces of 10 stays, or streams; the buffer has place for 15
+    options = StayOptions(
+        np.array([0, 2]),
+        np.array([[1], [1]], np.uint8),
+        np.array([-1, 0]),
+        np.array([[40.0], [40.0]]),
+        np.array([[40.0], [40.0]]),
+        np.array([[10.0], [0.0]]),
+        np.array([[10.0], [0.0]]),
+        np.array([[50.0]]),
+        np.array([0.0]),
+    )
+    tight, wide = (StayPrices(float(words), 0.0, 1.0, 0.0, 1e-6, np.inf) for words in (15, 20))
+    assert best_stays(options, tight)[1].tolist() == [[1]]
+    assert best_stays(options, wide)[1].tolist() == [[0]]
