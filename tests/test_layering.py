@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from archloom.space.exports import exported
+
 from .source_tree import (
     AROUND,
     LAYERS,
@@ -148,13 +150,24 @@ def entry_of(name: str, package: str) -> str:
 def test_a_package_says_what_it_is_and_offers_what_it_has(folder: Path) -> None:
     package = package_name(folder)
     source = (folder / "__init__.py").read_text()
-    doc = ast.get_docstring(ast.parse(source))
+    parsed = ast.parse(source)
+    doc = ast.get_docstring(parsed)
     assert doc is not None
     assert len(doc) > 40
     entries = [path for path in folder.iterdir() if path.name != "__pycache__"]
     assert len(entries) <= (MOST_AT_THE_TOP if folder.parent == ROOT else MOST_INSIDE)
     module = import_module(package)
     offered = exports(package)
+    # they are read as text, which must not miss what is written in another way
+    listed = {
+        alias.name: node.module or ""
+        for block in parsed.body
+        if isinstance(block, ast.If)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    assert exported(folder / "__init__.py") == listed
     for name, home in offered.items():
         whole = getattr(module, name)
         assert home == f"{package}.{name}" or getattr(import_module(home), name) is whole

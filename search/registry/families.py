@@ -139,19 +139,20 @@ class Family(Collection[str], Generic[F]):
         Raises:
             ValueError: as of looking it up.
         """
-        parameters = self._parameters(name)[self._given :]
+        parameters = self._parameters(name)
         variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
         return {p.name: p for p in parameters if p.kind not in variadic}
 
     def _parameters(self, name: str) -> Sequence[inspect.Parameter]:
-        """Return all parameters of a factory, without its import if that can be."""
+        """Return a factory's parameters beyond those that it always gets, without its import if
+        that can be."""
         built_in = self._built_in.get(self.today(name))
         if built_in:
             module, attribute = built_in.split(":")
-            plain = source_parameters(f"{_SEARCH}.{module}", attribute)
+            plain = source_parameters(f"{_SEARCH}.{module}", attribute, self._given)
             if plain is not None:
                 return plain
-        return list(inspect.signature(self[name]).parameters.values())
+        return list(inspect.signature(self[name]).parameters.values())[self._given :]
 
     def option_types(self, name: str, options: Collection[str]) -> dict[str, Any]:
         """Return the types of some options of a part, of those that say one.

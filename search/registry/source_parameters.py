@@ -13,7 +13,7 @@ from functools import cache
 from importlib.util import find_spec, resolve_name
 from inspect import Parameter
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 
 #: types that an annotation may be made of
 _TYPES: Final[dict[str, Any]] = {"int": int, "float": float, "str": str, "bool": bool}
@@ -23,18 +23,19 @@ _BARE: Final = ("ABC", "Generic", "Protocol", "object")
 
 
 @cache
-def source_parameters(module: str, attribute: str) -> tuple[Parameter, ...] | None:
-    """Return the parameters of ``module:attribute``; None if its source is not plain.
+def source_parameters(module: str, attribute: str, given: int = 0) -> tuple[Parameter, ...] | None:
+    """Return the parameters of ``module:attribute`` but for the first, ``given``, ones; None if its
+    source is not plain.
 
     Annotations are those of the source: a type where it is one of Python's own or a ``Literal``,
-    else a text.
+    else a text. Types of the first ones are not looked for: they stand in other modules.
     """
     try:
         where, found = _found(module, attribute)
         if isinstance(found, ast.FunctionDef):
-            return where.of_function(found)
+            return tuple(one.parameter() for one in where.of_function(found)[given:])
         if isinstance(found, ast.ClassDef):
-            return where.of_class(found)
+            return tuple(one.parameter() for one in where.of_class(found)[given:])
     except (ValueError, LookupError):
         pass  # a default that is no literal, or a name that is not where it was looked for
     return None
@@ -73,6 +74,25 @@ def _defined(node: ast.stmt) -> Iterator[str]:
     yield from (target.id for target in targets if isinstance(target, ast.Name))
 
 
+class _Written(NamedTuple):
+    """A parameter as it is written in a source."""
+
+    where: "_Source"
+    name: str
+    annotation: ast.expr | None
+    default: ast.expr | None
+
+    def parameter(self) -> Parameter:
+        """Raises ValueError: its default is no literal."""
+        empty, default, annotation = Parameter.empty, self.default, self.annotation
+        return Parameter(
+            self.name,
+            Parameter.POSITIONAL_OR_KEYWORD,
+            default=empty if default is None else ast.literal_eval(default),
+            annotation=empty if annotation is None else self.where.type_of(annotation),
+        )
+
+
 @dataclass(frozen=True)
 class _Source:
     """The source of a module."""
@@ -80,7 +100,7 @@ class _Source:
     module: str
     tree: ast.Module
 
-    def of_class(self, node: ast.ClassDef) -> tuple[Parameter, ...]:
+    def of_class(self, node: ast.ClassDef) -> tuple[_Written, ...]:
         """Raises ValueError, LookupError: it is not plain."""
         for inner in node.body:
             if isinstance(inner, ast.FunctionDef) and inner.name == "__init__":
@@ -97,35 +117,25 @@ class _Source:
                     return parameters
         return ()
 
-    def _of_fields(self, node: ast.ClassDef) -> tuple[Parameter, ...]:
+    def _of_fields(self, node: ast.ClassDef) -> tuple[_Written, ...]:
         fields = [inner for inner in node.body if isinstance(inner, ast.AnnAssign)]
         if node.bases or any("ClassVar" in ast.unparse(field.annotation) for field in fields):
             raise ValueError("not plain")
         return tuple(
-            self._parameter(ast.unparse(field.target), field.annotation, field.value)
+            _Written(self, ast.unparse(field.target), field.annotation, field.value)
             for field in fields
         )
 
-    def of_function(self, node: ast.FunctionDef) -> tuple[Parameter, ...]:
+    def of_function(self, node: ast.FunctionDef) -> tuple[_Written, ...]:
         """Raises ValueError: it is not plain."""
         given = [*node.args.posonlyargs, *node.args.args]
         if node.decorator_list or node.args.vararg or node.args.kwarg or node.args.kwonlyargs:
             raise ValueError("not plain")
         defaults = [None] * (len(given) - len(node.args.defaults)) + list(node.args.defaults)
         pairs = zip(given, defaults, strict=True)
-        return tuple(self._parameter(one.arg, one.annotation, default) for one, default in pairs)
+        return tuple(_Written(self, one.arg, one.annotation, default) for one, default in pairs)
 
-    def _parameter(
-        self, name: str, annotation: ast.expr | None, default: ast.expr | None
-    ) -> Parameter:
-        return Parameter(
-            name,
-            Parameter.POSITIONAL_OR_KEYWORD,
-            default=Parameter.empty if default is None else ast.literal_eval(default),
-            annotation=Parameter.empty if annotation is None else self._type(annotation),
-        )
-
-    def _type(self, annotation: ast.expr) -> Any:
+    def type_of(self, annotation: ast.expr) -> Any:
         """Return a type, or the text of one that only the module itself knows."""
         text = ast.unparse(annotation)
         if text in _TYPES or not isinstance(annotation, ast.Name):
