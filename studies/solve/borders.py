@@ -57,13 +57,12 @@ def _why_apart(
 ) -> Infeasible | float:
     lacks, ratios = list[Infeasible](), list[float]()
     for groups in ways(evaluator, move):
-        other = regrouped(evaluator.network, plan, move, groups)
-        assert other is not None, "only groups that can be one are joined"
-        cost = evaluator.plan(other)
-        if isinstance(cost, Infeasible):
-            lacks.append(cost)
-        else:
-            ratios.append(cost.edp_js / edp_js)
+        for other in regrouped(evaluator.network, plan, move, groups):
+            cost = evaluator.plan(other)
+            if isinstance(cost, Infeasible):
+                lacks.append(cost)
+            else:
+                ratios.append(cost.edp_js / edp_js)
     if ratios:
         return min(ratios)
     tiled = evaluator.tiling(move.layers)

@@ -78,13 +78,11 @@ def _descent(
         move = some[at]
         kind, before = move.kind(evaluator), best
         for groups in () if kind in failed else ways(evaluator, move):
-            other = regrouped(network, before, move, groups)
-            if other is None:
-                continue
-            if other not in costs:
-                yield other
-            if costs[other] < costs[best] - _LEAST_GAIN:
-                best = other
+            for other in regrouped(network, before, move, groups):
+                if other not in costs:
+                    yield other
+                if costs[other] < costs[best] - _LEAST_GAIN:
+                    best = other
         if best is before:
             failed.add(kind)
             at, since = at + 1, since + 1
@@ -156,22 +154,33 @@ def _ways_of(evaluator: MemoizedPlanEvaluator, layers: tuple[int, ...]) -> Itera
 
 def regrouped(
     network: Network, plan: FusionPlan, move: Regrouping, groups: tuple[FusionGroup, ...]
-) -> FusionPlan | None:
-    """Return a plan with other groups for some layers, which keep their pins for later groups; None
-    if the groups would wait for each other.
+) -> Iterator[FusionPlan]:
+    """Yield a plan with other groups for some layers, which keep their pins for later groups, and
+    if they have any the same without; nothing if the groups would wait for each other.
 
     One group for two runs when the second or the first of them does, so that all others keep their
     order, and what is pinned meanwhile stays the same; where neither can be, in any order.
     """
-    new = tuple(_keeping(move.old, group) for group in groups)
+    keeping = tuple(_keeping(move.old, group) for group in groups)
+    bare = tuple(replace(group, pins=()) for group in keeping)
+    for new in dict.fromkeys((keeping, bare)):
+        order = _ordered(network, plan, move, new)
+        if order is not None:
+            yield _to_last_readers(network, order)
+
+
+def _ordered(
+    network: Network, plan: FusionPlan, move: Regrouping, new: tuple[FusionGroup, ...]
+) -> list[FusionGroup] | None:
+    """Return all groups in an order in which they can run; None if there is none."""
     order = list[FusionGroup]()
     for place in _places(len(move.old), new):
         at = {group.layers: some for group, some in zip(move.old, place, strict=True)}
         order = [g for group in plan.groups for g in at.get(group.layers, (group,))]
         if not plan_violations(network, FusionPlan(tuple(order))):
-            return _to_last_readers(network, order)
+            return order
     turns = group_order(network, [group.layers for group in order])
-    return None if turns is None else _to_last_readers(network, [order[k] for k in turns])
+    return None if turns is None else [order[k] for k in turns]
 
 
 def _to_last_readers(network: Network, groups: Sequence[FusionGroup]) -> FusionPlan:

@@ -76,14 +76,14 @@ def test_what_is_regrouped_is_a_plan(name: str) -> None:
     pins = {pin.layer for group in best.groups for pin in group.pins}
     for move in moves:
         for groups in ways(price, move):
-            plan = regrouped(net, best, move, groups)
-            if plan is None:
-                continue
-            assert not plan_violations(net, plan)
-            owner = {i: group for group in plan.groups for i in group.layers}
-            inside = {i for i in pins if set(net.consumers[i]) <= set(owner[i].layers)}
-            kept = {pin.layer for group in plan.groups for pin in group.pins}
-            assert kept == pins - inside
+            plans = list(regrouped(net, best, move, groups))
+            for plan in plans:
+                assert not plan_violations(net, plan)
+                owner = {i: group for group in plan.groups for i in group.layers}
+                inside = {i for i in pins if set(net.consumers[i]) <= set(owner[i].layers)}
+                kept = {pin.layer for group in plan.groups for pin in group.pins}
+                own = set() if plan is plans[0] else set(move.layers)
+                assert kept == pins - inside - own
 
 
 def test_groups_are_joined_where_that_pays_and_cut_where_not() -> None:
@@ -108,8 +108,7 @@ def test_no_neighbour_of_the_last_plan_is_better(name: str) -> None:
     assert state.evaluations < 2000
     for move in all_moves(price.network, state.best):
         for groups in ways(price, move):
-            other = regrouped(price.network, state.best, move, groups)
-            if other is not None:
+            for other in regrouped(price.network, state.best, move, groups):
                 assert ln_edp(price, other) >= state.history[-1] - 1e-9
 
 
@@ -119,12 +118,11 @@ def test_one_group_runs_where_the_pins_of_others_stay_short() -> None:
     pinned = FusionGroup((0,), pins=(Pin(0, 3),))
     plan = FusionPlan((pinned, *others))
     move = Regrouping((others[2], others[3]), ((3, 4),))
-    joined = regrouped(net, plan, move, (FusionGroup((3, 4)),))
-    assert joined is not None
+    (joined,) = regrouped(net, plan, move, (FusionGroup((3, 4)),))
     assert [group.layers for group in joined.groups] == [(0,), (1,), (2,), (3, 4)]
     assert joined.groups[0] == pinned
-    both = regrouped(net, plan, Regrouping((pinned, others[2]), ((0, 3),)), (FusionGroup((0, 3)),))
-    assert both is not None
+    move = Regrouping((pinned, others[2]), ((0, 3),))
+    both, *_ = regrouped(net, plan, move, (FusionGroup((0, 3)),))
     assert [group.layers for group in both.groups] == [(0, 3), (1,), (2,), (4,)]
     assert not both.groups[0].pins or both.groups[0].pins == (Pin(0, 1),)
     assert first.layers == (0,)
