@@ -202,8 +202,10 @@ class LimitedProcess:
             how = f"needed more than {most:.0f} MB of memory; it had {had:.0f} MB"
             return Ended("memory_mb", most, had, seconds, cpu, how)
         if cpu > cpu_s:
-            how = f"needed more than {cpu_s:g} CPU-s; it had {cpu:.2f}"
-            return Ended("cpu_s", cpu_s, cpu, seconds, cpu, how)
+            # rounded as it is kept, so that the sentence says the same number
+            spent = round(cpu, 3)
+            how = f"needed more than {cpu_s:g} CPU-s; it had {spent:.2f}"
+            return Ended("cpu_s", cpu_s, spent, seconds, cpu, how)
         if still_s > stall_s:
             how = f"stood still for {still_s:.0f} s, after {cpu:.2f} CPU-s"
             return Ended("stalled", stall_s, still_s, seconds, cpu, how)

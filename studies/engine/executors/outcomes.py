@@ -57,6 +57,7 @@ def judged(result: Outcome, limits: TaskLimits) -> Outcome:
     """Return the outcome of a task that nobody could stop, which may have taken too long."""
     if not isinstance(result, TaskResult) or result.cpu_seconds <= limits.cpu_s:
         return result
-    cpu, most = result.cpu_seconds, limits.cpu_s
+    # rounded as it is kept, so that the sentence says the same number
+    cpu, most = round(result.cpu_seconds, 3), limits.cpu_s
     how = f"needed more than {most:g} CPU-s; it had {cpu:.2f}"
     return outcome_of(Ended("cpu_s", most, cpu, result.seconds, cpu, how))
