@@ -49,25 +49,15 @@ def wrong_names(level: "StorageLevel", kinds: tuple[str, ...]) -> Iterator[str]:
 
 def wrong_level_numbers(level: "StorageLevel") -> Iterator[str]:
     """Say which numbers of a level are no sizes or rates."""
-    if fault := _mesh_fault("mesh", level.mesh):
-        yield fault
-    if fault := whole_fault("width_words", level.width_words, 1, MOST_WORDS):
-        yield fault
-    for name, rate in (
-        ("bandwidth_words", level.bandwidth_words),
-        ("read_bandwidth_words", level.read_bandwidth_words),
-        ("write_bandwidth_words", level.write_bandwidth_words),
-    ):
-        if fault := amount_fault(name, rate, *_WORDS_PER_CYCLE, unlimited=True):
-            yield fault
-    if fault := amount_fault("multiple_buffering", level.multiple_buffering, 1, _MOST_COPIES):
-        yield fault
-    if fault := whole_fault("cluster_size", level.cluster_size, 1, _MOST_INSTANCES):
-        yield fault
+    yield _mesh_fault("mesh", level.mesh)
+    yield whole_fault("width_words", level.width_words, 1, MOST_WORDS)
+    for name in ("bandwidth_words", "read_bandwidth_words", "write_bandwidth_words"):
+        yield amount_fault(name, getattr(level, name), *_WORDS_PER_CYCLE, unlimited=True)
+    yield amount_fault("multiple_buffering", level.multiple_buffering, 1, _MOST_COPIES)
+    yield whole_fault("cluster_size", level.cluster_size, 1, _MOST_INSTANCES)
     bits: object = level.tensor_bits
-    if not (isinstance(bits, tuple) and not bits) and (
-        not _paired(bits, TENSORS)
-        or not all(is_whole(b, 1, _MOST_BITS) for _, b in level.tensor_bits)
+    if not _paired(bits, TENSORS) or not all(
+        is_whole(b, 1, _MOST_BITS) for _, b in level.tensor_bits
     ):
         yield f"tensor_bits must be (tensor, bits from 1 up to {_MOST_BITS}) pairs, got {bits!r}"
 
@@ -107,16 +97,12 @@ def wrong_hardware_values(hardware: "Hardware", level_class: type) -> Iterator[s
         text: object = getattr(hardware, name)
         if not isinstance(text, str):
             yield f"{name} must be a text, got {text!r}"
-    for fault in (
-        amount_fault("frequency_mhz", hardware.frequency_mhz, *_CLOCK_MHZ),
-        whole_fault("word_bits", hardware.word_bits, 1, _MOST_BITS),
-        _mesh_fault("pe_mesh", hardware.pe_mesh),
-        _mesh_fault("array", hardware.array),
-        whole_fault("vector_lanes", hardware.vector_lanes, 1, MOST_WORDS),
-        whole_fault("native_batch", hardware.native_batch, 1, MOST_WORDS),
-    ):
-        if fault:
-            yield fault
+    yield amount_fault("frequency_mhz", hardware.frequency_mhz, *_CLOCK_MHZ)
+    yield whole_fault("word_bits", hardware.word_bits, 1, _MOST_BITS)
+    yield _mesh_fault("pe_mesh", hardware.pe_mesh)
+    yield _mesh_fault("array", hardware.array)
+    for name in ("vector_lanes", "native_batch"):
+        yield whole_fault(name, getattr(hardware, name), 1, MOST_WORDS)
     if hardware.mac_pj is not None:
         yield amount_fault("mac_pj", hardware.mac_pj, 0, MOST_PJ)
     if hardware.mac_bits is not None:
