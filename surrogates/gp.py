@@ -46,6 +46,10 @@ class Surrogate(Protocol):
         """Return the model after its own mean at ``inputs`` [m, d] was observed."""
         ...
 
+    def without_factor(self) -> "Surrogate":
+        """Return the same model, without what it remembers of its data's covariance."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Prior:
@@ -67,6 +71,10 @@ class Prior:
 
     def condition_on_mean(self, inputs: Floats) -> "Prior":  # noqa: ARG002
         """Return the same: without a kernel designs are independent."""
+        return self
+
+    def without_factor(self) -> "Prior":
+        """Return the same: there is no covariance."""
         return self
 
 
@@ -157,12 +165,17 @@ class GaussianProcess:
         targets = np.concatenate([self.targets, self.predict(inputs)[0]])
         return GaussianProcess(np.concatenate([self.inputs, inputs]), targets, self.hyperparameters)
 
+    def without_factor(self) -> "GaussianProcess":
+        """Return the same process, which factors its covariance, [n, n], when it is asked."""
+        return replace(self)
+
     @cached_property
     def _solved(self) -> tuple[Floats, Floats]:
         """Cholesky factor of the covariance of the data, and its inverse times the residuals."""
         covariance = self.kernel(self.inputs, self.inputs)
         covariance[np.diag_indices_from(covariance)] += self.hyperparameters.noise
-        root = cholesky(covariance, lower=True, check_finite=False)
+        # symmetric, so the transpose is the same matrix, in the order that LAPACK factors in place
+        root = cholesky(covariance.T, lower=True, overwrite_a=True, check_finite=False)
         fit = self.hyperparameters
         residuals = (self.targets - fit.centre) / fit.scale - fit.mean
         return root, cho_solve((root, True), residuals, check_finite=False)
@@ -170,7 +183,9 @@ class GaussianProcess:
     def kernel(self, one: Floats, other: Floats) -> Floats:
         """Squared exponential of variance 1 between rows: [len(one), len(other)]."""
         scales = self.hyperparameters.length_scales
-        return np.asarray(np.exp(-0.5 * cdist(one / scales, other / scales, "sqeuclidean")))
+        apart: Floats = cdist(one / scales, other / scales, "sqeuclidean")
+        apart *= -0.5
+        return np.exp(apart, out=apart)
 
 
 @dataclass(frozen=True)

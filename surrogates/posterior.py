@@ -80,6 +80,15 @@ class Posterior:
         """What the front dominates."""
         return self.region or DominatedRegion.of(self.front, self.reference)
 
+    def without_factors(self) -> "Posterior":
+        """Return the same posterior, which has to factor the covariances of its data anew."""
+        return replace(
+            self,
+            processes=tuple(p and p.without_factor() for p in self.processes),
+            limits=tuple(p.without_factor() for p in self.limits),
+            rules=tuple(p.without_factor() for p in self.rules),
+        )
+
     def at(self, designs: EncodedDesigns) -> "ConditionedPosterior":
         """Return the posterior at these designs, to be conditioned on them one by one."""
         inputs = designs.inputs

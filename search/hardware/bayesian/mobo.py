@@ -222,17 +222,9 @@ class Mobo(ObservingOptimizer):
         self, n: int, in_flight: Sequence[Point], known: set[str], rng: np.random.Generator
     ) -> list[Candidate]:
         """Return the ``n`` best designs of a pool."""
-        pool = self._observations.undominated(
-            self._pool.drawn(self._observations.front(), rng, known)
-        )
+        pool = self._ranked_pool(in_flight, known, rng)
         if not pool:
             return []
-        posterior = self._posterior(tight=False).condition_on_mean(self._encoder.at(in_flight))
-        found = posterior.widened_at(self._encoder.of(pool))
-        posterior = replace(posterior, std_scale=found.std_scale)
-        pool = self._pool.refined(
-            pool, found.score(), known, lambda some: posterior.score(self._encoder.of(some))
-        )
         fitted, waiting = self._posterior(tight=True), self._encoder.at(in_flight, tight=True)
         few, best = self._shortlisted(pool, n, fitted.condition_on_mean(waiting))
         front = self._observations.front_rows()
@@ -243,6 +235,26 @@ class Mobo(ObservingOptimizer):
         seed = int(rng.integers(2**62))
         sampled = MonteCarlo(self._acquisition, fitted, observed, seed)
         return [few[i] for i in sampled.best(self._encoder.of(few), n, waiting)]
+
+    def _ranked_pool(
+        self, in_flight: Sequence[Point], known: set[str], rng: np.random.Generator
+    ) -> list[Candidate]:
+        """Return a pool that loose bounds leave open, best designs by the model above these first.
+
+        Its matrices are gone before the other model has its own.
+        """
+        pool = self._observations.undominated(
+            self._pool.drawn(self._observations.front(), rng, known)
+        )
+        if not pool:
+            return []
+        posterior = self._posterior(tight=False).condition_on_mean(self._encoder.at(in_flight))
+        found = posterior.widened_at(self._encoder.of(pool))
+        posterior, scores = replace(posterior, std_scale=found.std_scale), found.score()
+        del found
+        return self._pool.refined(
+            pool, scores, known, lambda some: posterior.score(self._encoder.of(some))
+        )
 
     def _shortlisted(
         self, pool: list[Candidate], n: int, posterior: Posterior
@@ -268,10 +280,14 @@ class Mobo(ObservingOptimizer):
                 yield candidate
 
     def _posterior(self, tight: bool = True) -> Posterior:
-        """Return the models fitted to the results, above tight bounds or the others."""
+        """Return the models fitted to the results, above tight bounds or the others.
+
+        A copy each time: the factors of its covariances grow with the square of the results, and
+        go with the proposal that they were made for.
+        """
         if tight not in self._fitted:
             self._fitted[tight] = self._fit(tight)
-        return self._fitted[tight]
+        return self._fitted[tight].without_factors()
 
     def _fit(self, tight: bool) -> Posterior:
         results, logs = self._observations.results, self._observations.logs()
