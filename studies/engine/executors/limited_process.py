@@ -72,6 +72,14 @@ class Ended:
     how: str
 
 
+def over_cpu_limit(limit_s: float, seconds: float, cpu_seconds: float) -> Ended:
+    """Return what is said of a process that took more CPU-seconds than it may."""
+    # rounded as it is kept, so that the sentence says the same number
+    spent = round(cpu_seconds, 3)
+    how = f"needed more than {limit_s:g} CPU-s; it had {spent:.2f}"
+    return Ended("cpu_s", limit_s, spent, seconds, cpu_seconds, how)
+
+
 class Stillness:
     """Counts the seconds in which something shows no sign of life, and whoever looks is awake.
 
@@ -202,10 +210,7 @@ class LimitedProcess:
             how = f"needed more than {most:.0f} MB of memory; it had {had:.0f} MB"
             return Ended("memory_mb", most, had, seconds, cpu, how)
         if cpu > cpu_s:
-            # rounded as it is kept, so that the sentence says the same number
-            spent = round(cpu, 3)
-            how = f"needed more than {cpu_s:g} CPU-s; it had {spent:.2f}"
-            return Ended("cpu_s", cpu_s, spent, seconds, cpu, how)
+            return over_cpu_limit(cpu_s, seconds, cpu)
         if still_s > stall_s:
             how = f"stood still for {still_s:.0f} s, after {cpu:.2f} CPU-s"
             return Ended("stalled", stall_s, still_s, seconds, cpu, how)

@@ -7,7 +7,7 @@ from typing import Final, TypeAlias, cast
 from archloom.studies.storage import Crash, Lost, OverLimit, TaskResult
 
 from ..trial_task import TaskLimits
-from .limited_process import Ended
+from .limited_process import Ended, over_cpu_limit
 
 Outcome: TypeAlias = TaskResult | Crash
 
@@ -57,7 +57,4 @@ def judged(result: Outcome, limits: TaskLimits) -> Outcome:
     """Return the outcome of a task that nobody could stop, which may have taken too long."""
     if not isinstance(result, TaskResult) or result.cpu_seconds <= limits.cpu_s:
         return result
-    # rounded as it is kept, so that the sentence says the same number
-    cpu, most = round(result.cpu_seconds, 3), limits.cpu_s
-    how = f"needed more than {most:g} CPU-s; it had {cpu:.2f}"
-    return outcome_of(Ended("cpu_s", most, cpu, result.seconds, cpu, how))
+    return outcome_of(over_cpu_limit(limits.cpu_s, result.seconds, result.cpu_seconds))
