@@ -87,6 +87,23 @@ def test_the_serving_study_begins() -> None:
     assert 1000 < len(problem.feasible()) < problem.space.cardinality
 
 
+def test_the_study_of_a_chip_for_llama_runs(tmp_path: Path) -> None:
+    """One plan of two designs, nothing fused; networks, objectives and limits are its own."""
+    text = (ROOT / "examples" / "llama3_8b.yaml").read_text()
+    text = text.replace("trials: 32\nbatch_size: 8\n", "trials: 2\n")
+    text = text.replace("baseline: fast_large\n", "halving: {name: none, evaluations: 1}\n")
+    text = text.replace("{limit: 1,", "{limit: 1000,")
+    text += "software: {fusion: none, mapping_evaluations: 5000}\n"
+    (tmp_path / "study.yaml").write_text(text)
+    study, out = str(tmp_path / "study.yaml"), tmp_path / "out"
+    asked = ["run", study, "--executor", "inline", "--out", str(out)]
+    done = CliRunner().invoke(app, asked, catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    prefill, decode = (w.label for w in load_config(tmp_path / "study.yaml").workloads)
+    for trial in read_trials(out):
+        assert set(trial.values) >= {f"latency_s({prefill})", f"perf_per_tdp_per_s_w({decode})"}
+
+
 def test_the_study_of_pruned_weights_begins() -> None:
     config = load_config(ROOT / "examples" / "sparse" / "study.yaml")
     problem = prepare(config, config.space).problem
