@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from scipy.linalg import cho_solve, cholesky, solve_triangular
@@ -11,6 +11,9 @@ from scipy.spatial.distance import cdist
 from archloom.evaluators import Floats
 
 from .gp_fit import MAX_FIT_ITERATIONS, Hyperparameters, fit_hyperparameters, untrained_model
+
+#: Columns of a matrix that are squared at once.
+_COLUMNS: Final = 256
 
 
 class PointPosterior(Protocol):
@@ -127,7 +130,8 @@ class GaussianProcess:
         across = self.kernel(self.inputs, inputs)
         mean = self.hyperparameters.mean + across.T @ weights
         explained = solve_triangular(root, across, lower=True, check_finite=False)
-        variance = np.maximum(1.0 - (explained**2).sum(axis=0), 0.0)
+        del across
+        variance = np.maximum(1.0 - _column_sums_of_squares(explained), 0.0)
         scaled = mean * self.hyperparameters.scale + self.hyperparameters.centre
         return GaussianPointPosterior(self, inputs, scaled, explained, variance)
 
@@ -186,6 +190,12 @@ class GaussianProcess:
         apart: Floats = cdist(one / scales, other / scales, "sqeuclidean")
         apart *= -0.5
         return np.exp(apart, out=apart)
+
+
+def _column_sums_of_squares(matrix: Floats) -> Floats:
+    """Sum of the squares of each column, [m] of [n, m], without a second matrix of squares."""
+    blocks = np.array_split(matrix, -(-matrix.shape[1] // _COLUMNS) or 1, axis=1)
+    return np.concatenate([(block**2).sum(axis=0) for block in blocks])
 
 
 @dataclass(frozen=True)
