@@ -13,15 +13,20 @@ hypervolume improvement using box decomposition algorithms" (2019), who cut up t
 is not dominated.
 """
 
+from collections.abc import Sequence
+from typing import Final
+
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from archloom.evaluators import Floats
 
-from .box_decomposition import Boxes, DominatedRegion
+from .box_decomposition import DominatedRegion
 
-#: Designs that are scored at a time, so that the work fits the cache.
-CHUNK = 256
+#: Numbers in a matrix of designs and edges that are worked on at a time: a few of these fit a cache of
+#: the first or second level, and none is memory that the system has to give anew each time.
+_MOST_NUMBERS: Final = 2**13
 
 #: Least improvement, as a share of the volume to the reference, that is more than rounding.
 ROUNDING = 1e-13
@@ -39,20 +44,26 @@ def expected_improvement(dominated: DominatedRegion, mean: Floats, std: Floats) 
         [n] expected volumes, at least 0.
     """
     boxes = dominated.boxes()
+    axes = [
+        np.unique(np.concatenate([[corner], low, high]), return_inverse=True)
+        for corner, low, high in zip(dominated.reference, boxes.low.T, boxes.high.T, strict=True)
+    ]
+    rows = max(1, _MOST_NUMBERS // max(len(edges) for edges, _ in axes))
     scores = [
-        _score(boxes, dominated.reference, mean[i : i + CHUNK], std[i : i + CHUNK])
-        for i in range(0, len(mean), CHUNK)
+        _score(axes, mean[i : i + rows], std[i : i + rows]) for i in range(0, len(mean), rows)
     ]
     return np.concatenate(scores) if scores else np.zeros(0)
 
 
-def _score(boxes: Boxes, reference: Floats, mean: Floats, std: Floats) -> Floats:
+def _score(axes: Sequence[tuple[Floats, NDArray[np.intp]]], mean: Floats, std: Floats) -> Floats:
+    """Return the expected volumes of some candidates.
+
+    ``axes`` has for each objective the distinct corners of the reference and of all boxes, and the
+    place among them of the reference, of each box's lower, and of each box's upper corner.
+    """
     whole = np.ones(len(mean))
-    covered = np.ones((len(mean), len(boxes.low)))
-    for j, corner in enumerate(reference):
-        edges, place = np.unique(
-            np.concatenate([[corner], boxes.low[:, j], boxes.high[:, j]]), return_inverse=True
-        )
+    covered = np.ones((len(mean), len(axes[0][1]) // 2))
+    for j, (edges, place) in enumerate(axes):
         below = _mean_shortfall(edges, mean[:, j], std[:, j])
         whole *= below[:, place[0]]
         low, high = np.split(place[1:], 2)
