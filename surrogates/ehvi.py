@@ -24,8 +24,8 @@ from archloom.evaluators import Floats
 
 from .box_decomposition import DominatedRegion
 
-#: Numbers in a matrix of designs and edges that are worked on at a time: a few of these fit a cache of
-#: the first or second level, and none is memory that the system has to give anew each time.
+#: Numbers in a matrix of designs and edges that are worked on at a time: a few of these fit a cache
+#: of the first or second level, and none is memory that the system has to give anew each time.
 _MOST_NUMBERS: Final = 2**13
 
 #: Least improvement, as a share of the volume to the reference, that is more than rounding.
