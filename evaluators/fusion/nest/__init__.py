@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .uses import (
         ALL as ALL,
         BOTH as BOTH,
+        MOST_TILES as MOST_TILES,
         MaskedRanks as MaskedRanks,
         masked_pair as masked_pair,
         masked_ranks as masked_ranks,

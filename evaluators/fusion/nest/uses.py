@@ -28,8 +28,8 @@ BOTH: Final = FIRST | LAST
 ALL: Final = 4 | BOTH
 
 #: tiles of queries and keys of which it is followed which ones a mask drops; of more all run
-#: (assumption: 256 each way are finer than any that pays)
-MOST_TILES: Final = 2**16
+#: (assumption: 128 each way are finer than any that pays)
+MOST_TILES: Final = 2**14
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,13 @@ import numpy as np
 from archloom.evaluators import Floats, Ints, access_costs
 from archloom.evaluators.bounds import design_and_prices, layer_costs
 from archloom.evaluators.fusion.buffer import buffer_words
-from archloom.evaluators.fusion.nest import MaskedRanks, NestGroup, masked_pair, nest_group
+from archloom.evaluators.fusion.nest import (
+    MOST_TILES,
+    MaskedRanks,
+    NestGroup,
+    masked_pair,
+    nest_group,
+)
 from archloom.evaluators.loopnest import vector_cost
 from archloom.space.hardware import Hardware
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network, Sparsity
@@ -127,6 +133,10 @@ class NestFacts:
             for i, tile in enumerate(self.tiles[masked.queries].tolist()):
                 height = np.minimum(tile, queries - np.arange(0, queries, tile)) / queries
                 for j, width in enumerate(self.tiles[masked.keys].tolist()):
+                    counts = -(-queries // tile), -(-keys // width)
+                    if prod(counts) > MOST_TILES:
+                        found[:, i, j] = 1.0, counts[1], counts[0]
+                        continue
                     first, last = masked.seen(tile, width)
                     covered = (np.minimum((last + 1) * width, keys) - first * width) / keys
                     some = (height * covered, height * (last - first + 1), covered)
