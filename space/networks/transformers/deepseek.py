@@ -6,7 +6,8 @@ the latents. A decoded token does not: what would make keys is applied to its qu
 would make values to the result (section 2.1.2), so that all heads are queries of one head of
 latents. Parameters are the same.
 
-Kernels are dense unless ``causal`` says otherwise (assumption), as those of Llama. Which experts a token gets: ``experts.py``.
+Kernels are dense unless ``causal`` says otherwise (assumption), as those of Llama. Which experts a
+token gets: ``experts.py``.
 """
 
 from math import prod
