@@ -28,8 +28,9 @@ class Demand(NamedTuple):
     """Operations and words that one pass of a network takes, whatever runs it.
 
     Attributes:
-        work: of the layers that run on MACs, as far as their results are read.
-        vector_ops: operations on the vector unit.
+        work: of the layers that run on MACs, as far as their results are read and no mask drops
+            them.
+        vector_ops: operations on the vector unit, likewise.
         weight_words: words of all weights.
         dram_words: words that DRAM moves at the least, weights with them.
     """
@@ -122,7 +123,7 @@ def demand(network: Network, batch: int | None = None) -> Demand:
 def _demand(network: Network) -> Demand:
     least = needed(network)
     pairs = list(zip(network.layers, least.outputs, strict=True))
-    macs = [(la.macs // (la.p * la.q) * out, la) for la, out in pairs if la.uses_macs]
+    macs = [(_least(la, out, la.macs, la.seen_macs), la) for la, out in pairs if la.uses_macs]
     # layers that share weights may share one fetch of them
     weights = sum(least_weight_words(layer) for layer in network.layers if not layer.weights_of)
     words = weights + least.input_words
@@ -134,10 +135,17 @@ def _demand(network: Network) -> Demand:
     )
     return Demand(
         work,
-        sum(layer.vector_ops // (layer.p * layer.q) * out for layer, out in pairs),
+        sum(_least(layer, out, layer.vector_ops, layer.seen_ops) for layer, out in pairs),
         weights,
         words,
     )
+
+
+def _least(layer: Layer, outputs: int, every: int, seen: int) -> int:
+    """Return operations for so many of a layer's output positions; of a mask that drops some it is
+    not known which positions see most."""
+    positions = layer.p * layer.q
+    return max(0, seen - every // positions * (positions - outputs))
 
 
 def least_weight_words(layer: Layer) -> int:

@@ -91,7 +91,8 @@ class _Nests(NamedTuple):
     Attributes:
         bounds, windows: int64[B, 8] and int64[B, 2, 4].
         times: int64[B], how often each runs.
-        whole: int64[B], how often each runs and every result is read.
+        whole: float64[B], how often each runs and every result is read, as much as masks leave of
+            it.
         owned: int64[B], how often it then brings weights of its own.
         weights: int64[B], words of its weights.
         works: of the layers.
@@ -102,7 +103,7 @@ class _Nests(NamedTuple):
     bounds: Ints
     windows: Ints
     times: Ints
-    whole: Ints
+    whole: Floats
     owned: Ints
     weights: Ints
     works: Works
@@ -153,7 +154,7 @@ class _Work(NamedTuple):
         nests: layers on MACs, by their zeros.
         partly: work of the layers on MACs of whose result only a part is read.
         vector: distinct layers on the vector unit, how often each runs, and how often it runs and
-            every result is read.
+            every result is read, as much as a mask leaves of it.
         streamed: the distinct layers on the vector unit, each by itself.
         runs: float64[n], how often each of them runs.
         passes: tight bounds of a pass so far: parts of a box often relax to the same hardware.
@@ -161,7 +162,7 @@ class _Work(NamedTuple):
 
     nests: dict[Sparsity, _Nests]
     partly: MacWork
-    vector: tuple[tuple[Layer, int, int], ...]
+    vector: tuple[tuple[Layer, int, float], ...]
     streamed: StreamedVectors
     runs: Floats
     passes: dict[tuple[Hardware, Plans], tuple[float, float]]
@@ -171,14 +172,15 @@ class _Work(NamedTuple):
 def network_work(network: Network) -> _Work:
     """Return the work of one pass."""
     read = needed(network).outputs
-    # what makes a nest, as often as it runs, as all of it is read, and as it has its own weights
+    # what makes a nest, as often as it runs, as all of it is read, and as it has its own weights; a
+    # mask leaves the same part of all that are equal
     counts: dict[Sparsity, dict[tuple[Any, ...], list[int]]] = {}
     partly = []
     for layer, outputs in zip(network.layers, read, strict=True):
         if layer.uses_macs:
             window = zip(layer.stride, layer.dilation, layer.padding, layer.input_size, strict=True)
             count = counts.setdefault(_zeros(layer), {}).setdefault(
-                (layer.bounds, tuple(window), least_weight_words(layer)), [0, 0, 0]
+                (layer.bounds, tuple(window), least_weight_words(layer), layer.pairs), [0, 0, 0]
             )
             partly.append(outputs < layer.p * layer.q)
             count[0] += 1
@@ -186,8 +188,11 @@ def network_work(network: Network) -> _Work:
             count[2] += int(not partly[-1] and not layer.weights_of)
     nests = {}
     for zeros, found in counts.items():
-        bounds, windows, weights = (np.array(part, np.int64) for part in zip(*found, strict=True))
-        times, whole, owned = np.array(list(found.values()), np.int64).T
+        bounds, windows, weights, pairs = (
+            np.array(part, np.int64) for part in zip(*found, strict=True)
+        )
+        times, runs_whole, owned = np.array(list(found.values()), np.int64).T
+        whole = runs_whole * (pairs[:, 0] / pairs[:, 1])
         works = works_of(bounds, windows)
         nests[zeros] = _Nests(bounds, windows, times, whole, owned, weights, works, {}, {})
     vector = _operators(network, read)
@@ -202,7 +207,7 @@ def _zeros(layer: Layer) -> Sparsity:
     return Sparsity(*layer.density) if layer.packed_words is None else layer.sparsity
 
 
-def _operators(network: Network, read: Sequence[int]) -> tuple[tuple[Layer, int, int], ...]:
+def _operators(network: Network, read: Sequence[int]) -> tuple[tuple[Layer, int, float], ...]:
     """Operators of the vector unit: each costs the same wherever it stands."""
     runs, whole = Counter[Layer](), Counter[Layer]()
     for layer, outputs in zip(network.layers, read, strict=True):
@@ -210,7 +215,8 @@ def _operators(network: Network, read: Sequence[int]) -> tuple[tuple[Layer, int,
             operator = replace(layer, name="operator", weights_of="")
             runs[operator] += 1
             whole[operator] += int(outputs == layer.p * layer.q)
-    return tuple((operator, times, whole[operator]) for operator, times in runs.items())
+    shares = {operator: operator.pairs[0] / operator.pairs[1] for operator in runs}
+    return tuple((op, times, whole[op] * shares[op]) for op, times in runs.items())
 
 
 def layer_by_layer_bound(network: Network, hardware: Hardware) -> NetworkBound:

@@ -52,7 +52,7 @@ def _network_costs(
         "throughput": seconds / batch,
         "perf_per_tdp": seconds / batch * tdp_w,
     }
-    macs = network.with_batch(batch).macs
+    macs = network.with_batch(batch).seen_macs
     if macs:
         costs["utilisation"] = latency_cycles * hardware.macs / macs
     return costs

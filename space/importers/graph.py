@@ -7,7 +7,7 @@ folded before: what only depends on them is a constant, and no operator makes it
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, Literal, NamedTuple
 
 #: Kinds of operators: inputs; attributes. Tensors have the batch first, then channels, then
 #: positions, as in ONNX and PyTorch; axes and permutations count all dimensions from 0. Inputs in
@@ -18,7 +18,8 @@ KINDS: Final[Mapping[str, str]] = {
     "conv_transpose": "x, weight (C, K / groups, *kernel), [bias]; as conv, and output_padding; "
     "start and end are cut off",
     "linear": "x (..., in), weight (out, in), [bias]",
-    "matmul": "x, y: numpy's matmul; one of them may be a learned constant",
+    "matmul": "x, y: numpy's matmul; one of them may be a learned constant; causal: a Causal, if "
+    "there is a mask",
     "attention": "query (..., H, S, d), key (..., G, T, d), value (..., G, T, e), [mask]; "
     "G divides H",
     "batch_norm": "x, [scale], [shift]: over axis 1",
@@ -38,7 +39,7 @@ KINDS: Final[Mapping[str, str]] = {
     "sub": "x, y",
     "mul": "x, y",
     "div": "x, y",
-    "softmax": "x; axis",
+    "softmax": "x; axis; causal: as matmul",
     "concat": "x, y, ...; axis",
     "slice": "x; axis, start, stop, step",
     "reshape": "x",
@@ -53,6 +54,24 @@ KINDS: Final[Mapping[str, str]] = {
     "[biases of both]; hidden, directions, batch_first; results: y, last h, last c",
     "identity": "x",
 }
+
+
+class Causal(NamedTuple):
+    """Causal mask of an operator.
+
+    Attributes:
+        dimension: of its first input along which its queries lie.
+        queries: how many there are.
+        inside: places along that dimension inside of each query.
+        keys: loop along which its keys lie, as of :class:`archloom.space.workload.Mask`.
+        window: keys that a query sees at the most; 0 for all before it.
+    """
+
+    dimension: int
+    queries: int
+    inside: int
+    keys: Literal["k", "c"]
+    window: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,12 +11,13 @@ from .layer_validation import (
     unknown_names,
     wrong_interleave,
     wrong_maps,
+    wrong_mask,
     wrong_numbers,
     wrong_reads,
     wrong_values,
     wrong_windows,
 )
-from .slice import Slice
+from .slice import Mask, Slice
 from .vector_ops import VECTOR_OPERATORS, VectorName, VectorOperator
 
 MacName = Literal["conv", "gemm", "matmul"]
@@ -105,6 +106,8 @@ class Layer:
         weights_of: name of an earlier layer whose weights it uses again; they count once.
         packed_words: words that its weights take on hardware that packs them, as
             :func:`archloom.space.hardware.packed` found; None where they are not packed.
+        mask: which keys of attention its queries see, of a product of two maps or a softmax; None
+            for all of them. Groups in loop nests leave out tiles that it drops as a whole.
 
     Raises:
         ValueError: an unknown operator or activation, a bound below 1, padding as large as the
@@ -137,6 +140,7 @@ class Layer:
     whole_parts: tuple[int, ...] = ()
     weights_of: str = ""
     packed_words: int | None = None
+    mask: Mask | None = None
 
     def __post_init__(self) -> None:
         # each line takes for granted what the ones before it found right
@@ -144,7 +148,9 @@ class Layer:
             unknown_names(self, OPERATORS), wrong_numbers(self), wrong_values(self, Interleave)
         )
         self._refuse(wrong_windows(self), wrong_maps(self))
-        self._refuse(wrong_interleave(self), wrong_reads(self), too_large(self))
+        self._refuse(
+            wrong_interleave(self), wrong_reads(self), wrong_mask(self, Mask), too_large(self)
+        )
 
     def _refuse(self, *wrong: Iterable[str]) -> None:
         message = "; ".join(chain(*wrong))
@@ -195,6 +201,27 @@ class Layer:
     def useful_macs(self) -> int:
         """Multiply-accumulates without those that an interleave leaves idle."""
         return self.macs - (self.n * self.interleave.idle_macs if self.interleave else 0)
+
+    @property
+    def pairs(self) -> tuple[int, int]:
+        """Pairs of a row and a key that a mask leaves, and all of them; (1, 1) without a mask."""
+        mask = self.mask
+        if mask is None:
+            return 1, 1
+        keys = self.k if mask.keys == "k" else self.c
+        return mask.pairs(self.p // mask.rows, keys) * mask.rows, self.p * keys
+
+    @property
+    def seen_macs(self) -> int:
+        """Multiply-accumulates for pairs of a query and a key that a mask leaves, else all."""
+        left, pairs = self.pairs
+        return self.macs // pairs * left
+
+    @property
+    def seen_ops(self) -> int:
+        """Operations of the vector unit for pairs that a mask leaves, else all."""
+        left, pairs = self.pairs
+        return self.vector_ops // pairs * left
 
     @property
     def vector_ops(self) -> int:
@@ -353,6 +380,8 @@ class Layer:
             text += f", {self.g} groups"
         if self.activation:
             text += f", {self.activation}"
+        if self.mask is not None:
+            text += f", {self.mask}"
         return f"{text}, {self.macs / 1e6:,.1f} M MACs" if self.uses_macs else text
 
     def with_batch(self, n: int) -> "Layer":

@@ -160,6 +160,28 @@ def wrong_reads(layer: "Layer") -> Iterator[str]:
         yield f"weights_of is {again!r}, but {layer.operator} has no weights"
 
 
+def wrong_mask(layer: "Layer", mask_class: type) -> Iterator[str]:
+    """Say why a mask does not fit the layer: each query must see a key, each key be seen."""
+    mask = layer.mask
+    if mask is None:
+        return
+    if not isinstance(mask, mask_class):
+        yield f"mask is {mask!r}, it must be a Mask or None"
+        return
+    if not (layer.multiplies_maps or (layer.operator == "softmax" and mask.keys == "k")):
+        yield f"a mask along {mask.keys} is for products of two maps, or a softmax along k"
+        return
+    keys = layer.k if mask.keys == "k" else layer.c
+    queries, rest = divmod(layer.p, mask.rows)
+    if rest or layer.q != 1:
+        yield f"{layer.p} x {layer.q} rows must be {mask.rows} for each query of the mask"
+    elif queries > keys:
+        yield f"{queries} queries see {keys} keys: the last query's own must be the last key"
+    elif 0 < mask.window <= keys - queries:
+        least = keys - queries + 1
+        yield f"with a window of {mask.window} no query sees the first key; least: {least}"
+
+
 def too_large(layer: "Layer") -> Iterator[str]:
     """Say which counts floating point cannot hold exactly."""
     for what in ("macs", "vector_ops", "input_words", "output_words", "params"):

@@ -221,6 +221,11 @@ class Network:
         """Multiply-accumulates of one pass."""
         return sum(layer.macs for layer in self.layers)
 
+    @cached_property
+    def seen_macs(self) -> int:
+        """Multiply-accumulates of one pass without those for pairs that a mask drops."""
+        return sum(layer.seen_macs for layer in self.layers)
+
     @property
     def params(self) -> int:
         """Learned parameters."""

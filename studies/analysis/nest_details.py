@@ -23,7 +23,8 @@ def nest_details(
     ``group``, for one iteration of a loop, which its rank names, or not at all (``streams``); and
     with the bytes of the buffer that it takes at most. ``layers``, each with the loops of which it
     runs in some iterations only. ``in_parts`` names layers of the network that run as a layer for
-    each part of their result, if there are any.
+    each part of their result, if there are any. ``masked`` says how many ``tiles`` of ``all_tiles``
+    along two ranks (that of the outer loop first) run, if a ``mask`` drops others.
     """
     from archloom.evaluators.fusion.nest import nest_walk, operand_names, rank_names
     from archloom.space import Infeasible
@@ -61,6 +62,19 @@ def nest_details(
             {"name": layer.name, "only": _only(walk, m, looped)}
             for m, layer in enumerate(walk.group.layers)
         ],
+        **({"masked": _masked(walk, looped)} if walk.masked else {}),
+    }
+
+
+def _masked(walk: "NestWalk", looped: list[str]) -> dict[str, Any]:
+    """Which tiles of queries and keys run."""
+    assert walk.masked, "a mask drops some"
+    live = walk.masked.grid.live
+    return {
+        "mask": str(next(layer.mask for layer in walk.group.layers if layer.mask)),
+        "ranks": [looped[at] for at in sorted(walk.masked.places)],
+        "tiles": int(live.sum()),
+        "all_tiles": live.size,
     }
 
 

@@ -1,6 +1,6 @@
 """Random groups of transformers' layers, and random loop nests around them that obey the rules."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, prod
 
 import numpy as np
@@ -14,8 +14,8 @@ from archloom.evaluators.fusion.nest import (
     nest_group,
 )
 from archloom.space.fusion import STREAMED, LoopNest, NestLoop
-from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
-from archloom.space.workload import Network
+from archloom.space.networks.transformers.transformer import Causal, Heads, SequenceBuilder
+from archloom.space.workload import Mask, Network
 from archloom.space.workload.layer_builders import activation, matmul, mul, softmax
 from archloom.space.workload.vector_layer_builders import rotary
 
@@ -216,6 +216,66 @@ def random_depths(
         if rng.random() < 0.15 and not list(nest_faults(group, streams)):
             nest = streams
     return None if list(nest_faults(group, nest)) else nest
+
+
+def masked_network(rng: np.random.Generator, most: int = 9) -> Network:
+    """Return attention with a causal mask, of up to ``most`` tokens, some of whose keys are from
+    outside; and what may stand before and behind it."""
+    drawing = Drawing(rng, most)
+    builder, heads = drawing.builder, Heads(*(drawing.size(1, 3) for _ in range(3)))
+    width, before = heads.count * heads.features, drawing.last
+    queries = drawing.shape(before)[1]
+    keys = queries if drawing.chance(0.7) else queries + drawing.size(1, 4)
+    other = before if keys == queries else drawing.input(drawing.size(2, 5), keys)
+    window = int(rng.integers(keys - queries + 1, keys + 2)) if drawing.chance(0.5) else 0
+    sees = Causal(window)
+    query = drawing.projected(before, width * heads.sharing, queries)
+    key, value = (drawing.projected(other, width, keys) for _ in range(2))
+    if drawing.chance(0.3):
+        builder.leave(*(name for name in (key, value) if not name.startswith("input")))
+    scores = builder.scores("scores", heads, query, key, sees=sees)
+    if drawing.chance(0.7):
+        context = builder.weigh("weigh", heads, scores, value, sees=sees)
+    else:
+        layer = matmul("context", heads.count, queries * heads.sharing, keys, heads.features)
+        mask = Mask("c", heads.sharing, window)
+        context = builder.append(replace(layer, mask=mask), scores, value)
+        context = builder.read_as(context, width * heads.sharing, queries)
+    if drawing.chance(0.6):
+        drawing.maps.append(drawing.linear(context, drawing.shape(before)[0]))
+        drawing.residual(before)
+    return builder.network("masked").with_batch(drawing.size(1, 2))
+
+
+def masked_case(rng: np.random.Generator, most: int = 9) -> NestCase:
+    """Return a masked group and a nest around it that obeys the rules, over queries and keys and
+    what else it may be over."""
+    while True:
+        network = masked_network(rng, most)
+        members = random_members(rng, network)
+        ranks = group_ranks(network, members)
+        masked = [m for m, i in enumerate(members) if network.layers[i].mask is not None]
+        if ranks is None or not masked:
+            continue
+        dims, mask = ranks.dims[masked[0]], network.layers[members[masked[0]]].mask
+        assert mask is not None
+        pair = [some[0] for some in (dims[4], dims["nfkc".index(mask.keys)]) if some]
+        if len(pair) < 2 or not all(ranks.loopable[rank] for rank in pair):
+            continue
+        others = [x for x in random_loops(rng, ranks) if x.rank not in pair][: rng.integers(0, 3)]
+        most_tile = [int(rng.integers(1, ranks.sizes[r])) for r in pair]
+        loops = [
+            NestLoop(r, int(rng.integers(1, tile + 1)))
+            for r, tile in zip(pair, most_tile, strict=True)
+        ]
+        loops = [(*loops, *others)[i] for i in rng.permutation(2 + len(others))]
+        if prod(ceil(ranks.sizes[x.rank] / x.tile) for x in loops) > 2 * MOST_ITERATIONS:
+            continue
+        group = nest_group(network, members, frozenset(loop.rank for loop in loops))
+        for _ in range(10):
+            nest = None if group is None else random_depths(rng, group, tuple(loops))
+            if group is not None and nest is not None:
+                return NestCase(network, members, group, nest)
 
 
 def random_case(rng: np.random.Generator, most: int = 9) -> NestCase:

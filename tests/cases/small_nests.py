@@ -1,12 +1,13 @@
 """Small networks of products, and designs with buffers that hold a part of what they use."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from archloom.evaluators.fusion.nest.operands import nest_group
 from archloom.space.hardware.hardware import Hardware
-from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
+from archloom.space.networks.transformers.transformer import Causal, Heads, SequenceBuilder
 from archloom.space.workload.network import Network
 
 from .small_designs import three_levels
@@ -57,9 +58,27 @@ def small_network(rng: np.random.Generator) -> Network:
     return builder.network("small").with_batch(size(1, 2))
 
 
-def small_case(rng: np.random.Generator) -> SmallCase:
+def masked_network(rng: np.random.Generator) -> Network:
+    """Return attention with a causal mask, with a window or without, of up to 16 tokens."""
+    size = _Sizes(rng)
+    heads, queries = Heads(size(1, 2), size(2, 4), size(1, 2)), size(4, 12)
+    keys = queries + size(0, 4) * size(0, 1)
+    sees = Causal(size(keys - queries + 1, keys) * size(0, 1))
+    builder, width = SequenceBuilder(), heads.count * heads.features
+    query = builder.input("q", width * heads.sharing, queries)
+    if size(0, 1):
+        query = builder.linear("made", query, width * heads.sharing, bias=False)
+    key, value = (builder.input(name, width, keys) for name in ("k", "v"))
+    scores = builder.scores("scores", heads, query, key, sees=sees)
+    builder.weigh("weigh", heads, scores, value, sees=sees)
+    return builder.network("masked").with_batch(size(1, 2))
+
+
+def small_case(
+    rng: np.random.Generator, networks: Callable[[np.random.Generator], Network] = small_network
+) -> SmallCase:
     """Return a network and a design whose buffer holds between a seventh and four fifths of all."""
-    network = small_network(rng)
+    network = networks(rng)
     group = nest_group(network, tuple(range(len(network.layers))), frozenset())
     assert group is not None
     words = sum(operand.words for operand in group.operands)

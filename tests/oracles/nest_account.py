@@ -44,8 +44,8 @@ class LayerRun:
 class _Recorder(Simulator):
     """A simulator that keeps the runs of each iteration and the words of each piece that moved."""
 
-    def __init__(self, group, nest, held):
-        super().__init__(group, nest, held)
+    def __init__(self, group, nest, held, skips):
+        super().__init__(group, nest, held, skips)
         self.layer_runs = []
 
     def fetch(self, index):
@@ -78,15 +78,22 @@ class Account:
     layer_words: list = field(default_factory=list)
 
 
-def account(group, nest, hardware, mapper, capacity, held=()):
-    """Return what a nest costs, iteration by iteration, from ``capacity`` words of the buffer.
+def recorded(group, nest, held=(), skips=False):
+    """Return a simulator that has walked through a nest, past tiles of which masks leave nothing if
+    it ``skips`` them."""
+    simulator = _Recorder(group, nest, held, skips)
+    simulator.simulate()
+    return simulator
+
+
+def account(simulator, hardware, mapper, capacity):
+    """Return what a nest that was recorded costs, iteration by iteration, from ``capacity`` words
+    of the buffer.
 
     An account with ``least_words`` above the capacity has nothing else; an Infeasible says which
     tile has no mapping.
     """
-    simulator = _Recorder(group, nest, held)
-    iterations = simulator.simulate().iterations
-    books = _Books(simulator, iterations, hardware, mapper, capacity)
+    books = _Books(simulator, simulator.run.iterations, hardware, mapper, capacity)
     if books.result.least_words > capacity:
         return books.result
     failed = books.layers()
@@ -151,7 +158,9 @@ class _Books:
         layer, (n, g, k, c, p, q) = self.group.layers[run.member], run.bounds
         if not layer.uses_macs:
             size = (p, q) if p * q < layer.p * layer.q else layer.input_size
-            part = replace(layer, n=1, g=g, k=k, c=c, p=p, q=q, input_size=size, slices=())
+            part = replace(
+                layer, n=1, g=g, k=k, c=c, p=p, q=q, input_size=size, slices=(), mask=None
+            )
             # learned words that stream come for every tile
             weights = self.group.weights[run.member]
             stay = STREAMED not in [self.nest.depth[t] for t in weights]

@@ -74,8 +74,8 @@ class Run:
 class Simulator(NestPieces):
     """A walk through a nest; ``held`` are operands that lie in the buffer from the start."""
 
-    def __init__(self, group, nest, held=()):
-        super().__init__(group, nest)
+    def __init__(self, group, nest, held=(), skips=False):
+        super().__init__(group, nest, skips)
         self.held = set(held)
         self.run = Run(work=[Work() for _ in self.members])
         shapes = [self.shape(o.ranks) for o in group.operands]
@@ -88,6 +88,8 @@ class Simulator(NestPieces):
         self.added = [np.zeros(self.shape(a), bool) for a in axes]
         self.stored = [np.zeros(self.shape(a), bool) for a in axes]
         self.done = [np.zeros(self.shape(a), int) for a in axes]
+        # products in tiles of which a mask leaves nothing
+        self.dropped = [self.passed_over(m) for m in self.members]
         # what rows of an online softmax are scaled by: the running maximum up to some key tile
         self.maximum = {m: np.full(self.shape(self.row_ranks(m)), -1) for m in self.online}
         self.scale = {m: np.full(shapes[self.made[m]], -1) for m in self.online}
@@ -95,7 +97,7 @@ class Simulator(NestPieces):
     def complete(self, m):
         """Elements of a result to which all products were added."""
         reduced = tuple(range(len(self.group.operands[self.made[m]].ranks), self.added[m].ndim))
-        return self.added[m].all(axis=reduced)
+        return (self.added[m] | self.dropped[m]).all(axis=reduced)
 
     def begun(self, m):
         reduced = tuple(range(len(self.group.operands[self.made[m]].ranks), self.added[m].ndim))
@@ -104,7 +106,11 @@ class Simulator(NestPieces):
     # the walk
 
     def simulate(self):
-        everywhere = list(product(*map(range, self.counts)))
+        everywhere = [
+            index
+            for index in product(*map(range, self.counts))
+            if self.live is None or self.tile_at(index) in self.live
+        ]
         for number, index in enumerate(everywhere):
             self.now = Iteration(index)
             self.run.iterations.append(self.now)
@@ -216,21 +222,23 @@ class Simulator(NestPieces):
         newest = self.maximum[maker][self.piece(self.row_ranks(maker), index)]
         same = (shares == np.expand_dims(newest, at)).all()
         assert same, f"{what}: shares are scaled by a maximum that is not known any more"
-        if self.key_tile(maker, index):
-            t = self.made[m]
-            piece = self.piece(self.group.operands[t].ranks, index)
+        t = self.made[m]
+        piece = self.piece(self.group.operands[t].ranks, index)
+        # without a mask the first piece of all vectors is the first of each row
+        if self.key_tile(maker, index) if self.live is None else self.begun(m)[piece].any():
             words = self.there[t][piece].size * self.words[t]
             self.run.work[m].rescaled += words
             self.run.work[m].rows += words // self.bounds(m, index)[2]
 
     def take_back(self, m, piece, what):
         """Fetch partial sums that had to leave; those that are complete are begun again."""
-        stored = self.stored[m][piece]
+        stored, dropped = self.stored[m][piece], self.dropped[m][piece]
         reduced = tuple(range(len(piece), stored.ndim))
-        if not stored.any() or stored.all():
+        if not stored.any() or (stored | dropped).all():
             return
         assert stored.any(axis=reduced).all(), f"{what}: a part of the sums was spilled"
-        assert not stored.all(axis=reduced).any(), f"{what}: a part of the sums is complete"
+        ended = (stored | dropped).all(axis=reduced).any()
+        assert not ended, f"{what}: a part of the sums is complete"
         t = self.made[m]
         self.added[m][piece] = stored
         self.there[t][piece] = True
@@ -334,14 +342,20 @@ class Simulator(NestPieces):
     def ends_well(self):
         for m in self.members:
             name, t = self.group.layers[m].name, self.made[m]
-            assert (self.done[m] > 0).all(), f"{name}: products are never made"
+            done = self.done[m] > 0
+            assert done[self.needed(m)].all(), f"{name}: products are never made"
+            assert (done | self.dropped[m]).all(), f"{name}: products of tiles are never made"
             outer = [at for at, x in enumerate(self.nest.loops) if x.rank not in self.group.own[m]]
-            again = prod(len(self.uses[m, at]) for at in outer)
-            assert (self.done[m] == again).all(), f"{name}: products are not made {again} times"
+            again = prod(len(self.uses[m, at]) for at in outer if at not in (self.pair or ()))
+            stays = [at not in outer or at >= self.nest.depth[t] for at in self.pair or ()]
+            if all(stays):
+                right = (self.done[m] == again) | ~done
+                assert right.all(), f"{name}: products are not made {again} times"
             if self.group.operands[t].exported:
                 assert (self.gone[t] == 1).all(), f"{name}: its result did not leave once"
 
 
-def simulate(group, nest, held=()) -> Run:
-    """Walk all iterations; raises AssertionError where the nest does not compute the group."""
-    return Simulator(group, nest, held).simulate()
+def simulate(group, nest, held=(), skips=False) -> Run:
+    """Walk all iterations, but those that masks drop if the nest ``skips`` them; raises
+    AssertionError where the nest does not compute the group."""
+    return Simulator(group, nest, held, skips).simulate()

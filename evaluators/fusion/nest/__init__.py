@@ -23,7 +23,14 @@ if TYPE_CHECKING:
         windowless as windowless,
     )
     from .rules import depths as depths, nest_faults as nest_faults
-    from .uses import ALL as ALL, BOTH as BOTH
+    from .uses import (
+        ALL as ALL,
+        BOTH as BOTH,
+        MOST_TILES as MOST_TILES,
+        MaskedRanks as MaskedRanks,
+        masked_pair as masked_pair,
+        masked_ranks as masked_ranks,
+    )
     from .walk import NestWalk as NestWalk
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -3,6 +3,7 @@ several networks."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TypeVar
 
 import numpy as np
@@ -18,6 +19,7 @@ from ...arrays import Ints
 from ..group_share import GroupCost, LayerShare
 from .cost import NestTotals, nest_walk
 from .fit import NestFit, nest_fit
+from .iterations import unfolded_cells
 from .tile import TileRuns, tile_kinds
 from .walk import NestWalk
 
@@ -100,7 +102,8 @@ class Unfolded:
     """Iterations of the outer loops of a nest, one after another.
 
     Of the loops as many are unfolded, from the outermost on, as make ``least`` iterations or more;
-    iterations of the others are taken together.
+    iterations of the others are taken together. Where a mask drops iterations, those inside of the
+    outer one of its two loops cannot be: all loops are unfolded, or none from that one on.
 
     Attributes:
         count: iterations of the unfolded loops.
@@ -113,17 +116,21 @@ class Unfolded:
         while self._loops < len(counts) and self.count < least:
             self.count *= counts[self._loops]
             self._loops += 1
+        self._every: Ints | None = None
+        if walk.masked and self._loops > min(walk.masked.places):
+            self._every = unfolded_cells(walk.loops, walk.masked.places, walk.cells)
+            self.count, self._loops = walk.count, len(counts)
         self.inside = walk.count // self.count
         self._walk, self._counts = walk, counts[: self._loops]
-        self._shape = walk.shape[: self._loops]
-        inner = [loop.times for loop in walk.loops[self._loops :]]
-        times = np.ones(1, np.int64)
-        for some in inner:
-            times = np.multiply.outer(times, some).ravel()
-        self._times = times
+        self._shape = tuple(len(loop.index) for loop in walk.loops[: self._loops])
+        outer = walk.times.size if self._every is not None else prod(self._shape)
+        # the first outer iteration stands for itself
+        self._times: Ints = walk.times.ravel()[: walk.times.size // outer]
 
     def cells(self, first: int, last: int) -> Ints:
         """int64[last - first], which of the outer iterations that are looked at stands for each."""
+        if self._every is not None:
+            return self._every[first:last]
         if not self._loops:
             return np.zeros(last - first, np.int64)
         index = np.unravel_index(np.arange(first, last), self._counts)

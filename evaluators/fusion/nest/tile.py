@@ -111,6 +111,7 @@ def tile_problem(
             input_size=(p, q) if p * q < layer.p * layer.q else layer.input_size,
             slices=(),
             weights_of="",
+            mask=None,
         )
         there = all(walk.nest.depth[t] != STREAMED for t in group.weights[m])
         return lambda: vector_cost(part, hardware, n * p, q, staged=True, resident=there)

@@ -1,19 +1,35 @@
-"""In which iterations of the loops of a nest members run, and operands are read."""
+"""In which iterations of the loops of a nest members run, and operands are read.
+
+:func:`uses` has it for each loop by itself; of loops over queries and keys of which a mask drops
+tiles, :func:`masked_uses` has it for both together.
+"""
 
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 from operator import or_
 from typing import Final
 
-from archloom.space.fusion import LoopNest
+import numpy as np
 
+from archloom.space.fusion import LoopNest
+from archloom.space.workload import Mask
+
+from ...arrays import Bools, Ints
+from .iterations import KEYS, QUERIES, TileGrid, seen_tiles
 from .operands import NestGroup
+
+_K, _C, _P = 2, 3, 4
 
 #: in which iterations of a loop something happens; sets are united by "or"
 FIRST: Final = 1
 LAST: Final = 2
 BOTH: Final = FIRST | LAST
 ALL: Final = 4 | BOTH
+
+#: tiles of queries and keys of which it is followed which ones a mask drops; of more all run
+#: (assumption: 128 each way are finer than any that pays)
+MOST_TILES: Final = 2**14
 
 
 @dataclass(frozen=True)
@@ -78,3 +94,152 @@ def _use(
         return FIRST
     use = reduce(or_, readers, FIRST if exported else 0)
     return ALL if use == BOTH and count == 2 else use
+
+
+@dataclass(frozen=True, eq=False)
+class MaskedUses:
+    """In which iterations of a loop over queries and of one over keys things are used, where tiles
+    that a mask drops as a whole do not run.
+
+    Attributes:
+        places: of the two loops.
+        grid: tiles that run.
+        members: for each member, bool[queries, keys], those in which it runs.
+        operands: for each operand, those in which a member that reads it runs.
+    """
+
+    places: tuple[int, int]
+    grid: TileGrid
+    members: tuple[Bools, ...]
+    operands: tuple[Bools, ...]
+
+
+@dataclass(frozen=True)
+class MaskedRanks:
+    """Ranks of a group that a mask is along.
+
+    Attributes:
+        mask: of all its members that have one.
+        queries, keys: the outermost rank of each.
+        rows, inner_rows: of the masked layers, and of them inside of one index of ``queries``.
+        size, inner_keys: all keys, and those inside of one index of ``keys``.
+    """
+
+    mask: Mask
+    queries: int
+    keys: int
+    rows: int
+    inner_rows: int
+    size: int
+    inner_keys: int
+
+    def seen(self, tile: int, tile_keys: int) -> tuple[Ints, Ints]:
+        """Return :func:`seen_tiles` for so much of each rank in one iteration."""
+        queries = self.rows // self.mask.rows, tile * self.inner_rows, self.rows
+        return seen_tiles(self.mask, queries, (self.size, tile_keys * self.inner_keys))
+
+
+def masked_pair(group: NestGroup) -> tuple[int, int] | None:
+    """Return the ranks of queries and keys over which loops may leave out tiles; None if there are
+    none."""
+    masked = (m for m, layer in enumerate(group.layers) if layer.mask is not None)
+    first = next(masked, None)
+    ranks = None if first is None else _ranks_of(group, first)
+    if ranks is None or masked_ranks(group, frozenset((ranks.queries, ranks.keys))) is None:
+        return None
+    return ranks.queries, ranks.keys
+
+
+def masked_ranks(group: NestGroup, looped: frozenset[int]) -> MaskedRanks | None:
+    """Return the ranks that a mask is along, if loops over some ranks may leave out tiles.
+
+    They may not, and all tiles run, where the loops are over other parts of queries or keys too,
+    where what is made of both leaves the group, where anything but what the mask is for adds up
+    over queries or keys, or depends on neither.
+    """
+    found = {_ranks_of(group, m) for m, layer in enumerate(group.layers) if layer.mask is not None}
+    if len(found) != 1 or (ranks := found.pop()) is None:
+        return None
+    over = {ranks.queries, ranks.keys}
+    if not over <= looped:
+        return None
+    for m, own in enumerate(group.own):
+        made, layer = group.operands[group.made[m]], group.layers[m]
+        if not own & over or ranks.queries in group.reduced[m]:
+            return None
+        sums = ranks.keys in group.reduced[m] or (layer.operator == "softmax" and over <= own)
+        if sums and layer.mask is None:
+            return None
+        if over <= set(made.ranks) and made.exported:
+            return None
+        if layer.mask is not None and looped & _others(group, m, ranks):
+            return None
+    return ranks
+
+
+def _ranks_of(group: NestGroup, m: int) -> MaskedRanks | None:
+    layer, dims, sizes = group.layers[m], group.ranks.dims[m], group.ranks.sizes
+    assert layer.mask is not None, "only masked layers have these"
+    rows, keys = dims[_P], dims[_K if layer.mask.keys == "k" else _C]
+    if not rows or not keys:
+        return None
+    inner = [prod(sizes[rank] for rank in some[1:]) for some in (rows, keys)]
+    return MaskedRanks(
+        Mask("k", layer.mask.rows, layer.mask.window),
+        rows[0],
+        keys[0],
+        layer.p,
+        inner[0],
+        inner[1] * sizes[keys[0]],
+        inner[1],
+    )
+
+
+def _others(group: NestGroup, m: int, ranks: MaskedRanks) -> frozenset[int]:
+    """Ranks of a masked member's rows and keys over which no loop may run besides: all but those
+    inside of the rows of one query."""
+    mask, dims, sizes = group.layers[m].mask, group.ranks.dims[m], group.ranks.sizes
+    assert mask is not None, "only masked layers have these"
+    rows = dims[_P]
+    free = {r for at, r in enumerate(rows) if mask.rows % prod(sizes[k] for k in rows[at:]) == 0}
+    keys = dims[_K if mask.keys == "k" else _C]
+    return frozenset((*rows, *keys)) - free - {ranks.queries, ranks.keys}
+
+
+def masked_uses(group: NestGroup, nest: LoopNest) -> MaskedUses | None:
+    """Return in which tiles of queries and keys things are used; None if all run.
+
+    As :func:`uses` has it, of the tiles that run. What comes first or last of them comes in the
+    order of the loops.
+    """
+    places = {loop.rank: at for at, loop in enumerate(nest.loops)}
+    ranks = masked_ranks(group, frozenset(places))
+    if ranks is None:
+        return None
+    at = places[ranks.queries], places[ranks.keys]
+    tile, tile_keys = (nest.loops[place].tile for place in at)
+    count = -(-group.ranks.sizes[ranks.keys] // tile_keys)
+    if -(-group.ranks.sizes[ranks.queries] // tile) * count > MOST_TILES:
+        return None
+    outer = QUERIES if at[0] < at[1] else KEYS
+    grid = TileGrid.between(*ranks.seen(tile, tile_keys), count, outer)
+    if grid.live.all():
+        return None
+    members = [grid.live] * len(group.layers)
+    for m in reversed(range(len(members))):
+        if {ranks.queries, ranks.keys} <= group.own[m]:
+            continue
+        axis = KEYS if ranks.queries in group.own[m] else QUERIES
+        made = group.operands[group.made[m]]
+        late = frozenset[int]().union(*(group.reduced[a] for a in group.ancestors[m]))
+        goes = bool(made.readers) and at[axis] < nest.depth[group.made[m]]
+        if axis == KEYS and ranks.keys in late:
+            members[m] = grid.last_key
+            continue
+        members[m] = grid.first(grid.live, axis)
+        if goes:
+            again = [members[reader] for reader in made.readers]
+            members[m] = reduce(or_, again, members[m] & made.exported)
+    none = np.zeros_like(grid.live)
+    operands = (reduce(or_, (members[r] for r in o.readers), none) for o in group.operands)
+    return MaskedUses(at, grid, tuple(members), tuple(operands))

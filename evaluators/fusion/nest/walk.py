@@ -4,9 +4,12 @@ Iterations are compressed: of a loop with many, some at its beginning and end an
 between them are looked at, since those between neither begin nor end anything and have neighbours
 of the same kind. What is found holds for all iterations, and the number of them that each stands
 for is known, so that sums and peaks are exact.
+
+Tiles of queries and keys that a mask drops as a whole are no iterations. Where there are any, the
+loops over both count as one, over the tiles that run.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property, reduce
 from math import prod
 from typing import TypeVar
@@ -17,24 +20,27 @@ from numpy.typing import NDArray
 from archloom.space.fusion import STREAMED, LoopNest
 
 from ...arrays import Ints
-from .iterations import shown
+from .iterations import KEYS, MaskedCells, every, masked_cells, shown, shown_tiles
 from .operands import NestGroup
-from .uses import ALL, BOTH, FIRST, LAST, uses
+from .uses import ALL, BOTH, FIRST, LAST, MaskedUses, masked_uses, uses
 
 Bools = NDArray[np.bool_]
 _Value = TypeVar("_Value", bound=np.generic)
 _When = Callable[[int], Bools]
+_Tiles = Callable[[MaskedUses], Bools]
 
 
 class NestWalk:
     """What happens in the iterations of a nest around a group.
 
-    Arrays over iterations have an axis for each loop, outermost first.
+    Arrays over iterations have an axis for each loop, outermost first; one axis for all loops where
+    a mask drops iterations.
 
     Args:
         group: what runs.
         nest: that obeys :func:`nest_faults`.
         held: operands that lie in the buffer whatever the nest does.
+        whole: tiles that a mask drops run, too.
     """
 
     def __init__(
@@ -42,32 +48,83 @@ class NestWalk:
         group: NestGroup,
         nest: LoopNest,
         held: frozenset[int] = frozenset(),
+        whole: bool = False,
     ) -> None:
         self.group, self.nest = group, nest
         self._held = held
-        self.loops = [shown(group.ranks.sizes[loop.rank], loop.tile) for loop in nest.loops]
         self._place = {loop.rank: at for at, loop in enumerate(nest.loops)}
-        self.shape = tuple(len(loop.index) for loop in self.loops)
         self.uses = uses(group, nest)
+        #: where a mask drops iterations, in which of the others things are used
+        self.masked = None if whole else masked_uses(group, nest)
+        tiled = self.masked.places if self.masked else ()
+        self.loops = [
+            (every if at in tiled else shown)(group.ranks.sizes[loop.rank], loop.tile)
+            for at, loop in enumerate(nest.loops)
+        ]
+        self.shape: tuple[int, ...] = tuple(len(loop.index) for loop in self.loops)
+        self._runs: dict[int, Bools] = {}
+        if self.masked:
+            self.shape = (len(self.cells.times),)
+
+    @cached_property
+    def cells(self) -> MaskedCells:
+        """Iterations that are looked at, where a mask drops others."""
+        assert self.masked, "only where a mask drops iterations"
+        masked, operands = self.masked, self.group.operands
+        pair = [self.loops[at] for at in masked.places]
+        grid = masked.grid
+        what = [grid.first_key, grid.last_key]
+        what += [grid.first(some, *self._stay(t)) for t, some in enumerate(masked.operands)]
+        what += [self._once(t) for t, operand in enumerate(operands) if operand.kind == "made"]
+        tiles = shown_tiles(grid, (*masked.members, *what), (pair[0], pair[1]))
+        return masked_cells(self.loops, masked.places, tiles)
 
     @cached_property
     def times(self) -> Ints:
         """int64[...], iterations that each one stands for."""
-        return reduce(np.multiply, (self._spread(at, x.times) for at, x in enumerate(self.loops)))
+        times = reduce(np.multiply, (self._spread(at, x.times) for at, x in enumerate(self.loops)))
+        return times * self.cells.times if self.masked else times
 
     @property
     def count(self) -> int:
         """All iterations."""
+        if self.masked:
+            others = [x.count for at, x in enumerate(self.loops) if at not in self.masked.places]
+            return prod(others) * int(self.masked.grid.live.sum())
         return prod(loop.count for loop in self.loops)
 
     def _spread(self, at: int, values: NDArray[_Value]) -> NDArray[_Value]:
+        if self.masked:
+            return values[self.cells.index[at]]
         return values.reshape([-1 if at == k else 1 for k in range(len(self.loops))])
+
+    def _tiles(self, where: _Tiles) -> Bools:
+        """Return which iterations are of some tiles of queries and keys; all where no mask drops
+        any."""
+        if not self.masked:
+            return np.ones([1] * len(self.shape), np.bool_)
+        return where(self.masked).ravel()[self.cells.tile]
+
+    def _stay(self, t: int, depth: int | None = None) -> tuple[int, ...]:
+        """Axes of tiles along which an operand does not lie and stays; its depth or another."""
+        assert self.masked, "only where a mask drops iterations"
+        least, ranks = self.nest.depth[t] if depth is None else depth, self.group.operands[t].ranks
+        places = enumerate(self.masked.places)
+        return tuple(a for a, at in places if at >= least and self.nest.loops[at].rank not in ranks)
+
+    def _once(self, t: int) -> Bools:
+        """Of the tiles in which a result is made, those in which it leaves."""
+        assert self.masked, "only where a mask drops iterations"
+        operand = self.group.operands[t]
+        reduced = self.reducing(operand.maker)
+        axes = (a for a in self._stay(t, 0) if self.masked.places[a] not in reduced)
+        return self.masked.grid.first(self.masked.members[operand.maker], *axes)
 
     def _in(self, at: int, use: int) -> Bools:
         """Which iterations of a loop are in a use of it."""
         loop = self.loops[at]
         if use == ALL:
-            return np.ones([1] * len(self.loops), np.bool_)
+            return np.ones([1] * len(self.shape), np.bool_)
         first, last = (use & FIRST > 0) & (loop.index == 0), loop.index == loop.count - 1
         return self._spread(at, first | ((use & LAST > 0) & last))
 
@@ -76,26 +133,37 @@ class NestWalk:
         return self._in(at, LAST if use == LAST else FIRST)
 
     def _all(self, conditions: Iterator[Bools]) -> Bools:
-        found = reduce(np.logical_and, conditions, np.ones([1] * len(self.loops), np.bool_))
+        found = reduce(np.logical_and, conditions, np.ones([1] * len(self.shape), np.bool_))
         return np.broadcast_to(found, self.shape)
 
     def _across(self, ranks: tuple[int, ...] | frozenset[int]) -> Iterator[int]:
-        """Loops that are not over any of some ranks."""
-        return (at for at, loop in enumerate(self.nest.loops) if loop.rank not in ranks)
+        """Loops that are not over any of some ranks, but for two over tiles that a mask drops."""
+        tiled = self.masked.places if self.masked else ()
+        loops = enumerate(self.nest.loops)
+        return (at for at, loop in loops if loop.rank not in ranks and at not in tiled)
+
+    def _ends(self, use: int, loops: Iterable[int]) -> Bools:
+        """Whether iterations are the first or the last of some loops, of queries none of them."""
+        some = list(loops)
+        tiled = self.masked.places[KEYS] if self.masked else -1
+        found = self._all(self._in(at, use) for at in some if at != tiled)
+        if tiled not in some:
+            return found
+        return found & self._tiles(lambda x: x.grid.last_key if use == LAST else x.grid.first_key)
 
     def tile(self, rank: int) -> Ints:
         """int64[...], how much of a rank each iteration covers."""
         if rank in self._place:
             at = self._place[rank]
             return self._spread(at, self.loops[at].tile)
-        return np.full([1] * len(self.loops), self.group.ranks.sizes[rank], np.int64)
+        return np.full([1] * len(self.shape), self.group.ranks.sizes[rank], np.int64)
 
     def tile_words(self, t: int) -> Ints:
         """int64[...], words of the piece of an operand that each iteration covers."""
         operand = self.group.operands[t]
         looped = [rank for rank in operand.ranks if rank in self._place]
         base = operand.words // prod(self.group.ranks.sizes[rank] for rank in looped)
-        words = reduce(np.multiply, map(self.tile, looped), np.full([1] * len(self.loops), base))
+        words = reduce(np.multiply, map(self.tile, looped), np.full([1] * len(self.shape), base))
         return np.broadcast_to(words, self.shape)
 
     def box_words(self, t: int) -> int:
@@ -110,9 +178,15 @@ class NestWalk:
 
     def runs(self, m: int) -> Bools:
         """bool[...], whether a member runs."""
-        return self._all(
+        if m not in self._runs:
+            self._runs[m] = self._found_runs(m)
+        return self._runs[m]
+
+    def _found_runs(self, m: int) -> Bools:
+        found = self._all(
             self._in(at, self.uses.members[m][at]) for at in self._across(self.group.own[m])
         )
+        return found & self._tiles(lambda masked: masked.members[m])
 
     def comes(self, t: int) -> Bools:
         """bool[...], whether a piece of an operand comes from DRAM, partial sums with them."""
@@ -122,10 +196,11 @@ class NestWalk:
         if operand.kind == "made":
             return self._returns(t)
         use = self.uses.operands[t]
-        return self._all(
+        found = self._all(
             self._in(at, use[at]) if at < depth else self._start(at, use[at])
             for at in self._across(operand.ranks)
         )
+        return found & self._tiles(lambda x: x.grid.first(x.operands[t], *self._stay(t)))
 
     def _returns(self, t: int) -> Bools:
         """Whether partial sums come back."""
@@ -135,24 +210,25 @@ class NestWalk:
         spilled = [at for at in reduced if at < depth]
         if not spilled:
             return np.zeros(self.shape, np.bool_)
-        begins = self._all(self._in(at, FIRST) for at in reduced if at >= depth)
-        return begins & self._leaving(t) & ~self._all(self._in(at, FIRST) for at in spilled)
+        begins = self._ends(FIRST, (at for at in reduced if at >= depth))
+        return begins & self._leaving(t) & ~self._ends(FIRST, spilled)
 
     def _leaving(self, t: int) -> Bools:
         """Whether it is the one time that a piece leaves, as far as other loops than those say that
         its maker adds up over."""
         operand = self.group.operands[t]
         use, reduced = self.uses.members[operand.maker], set(self.reducing(operand.maker))
-        return self._all(
+        found = self._all(
             self._start(at, use[at]) for at in self._across(operand.ranks) if at not in reduced
         )
+        return found & self._tiles(lambda _: self._once(t))
 
     def leaves(self, t: int) -> Bools:
         """bool[...], whether a piece of an operand goes to DRAM, partial sums with them."""
         operand, depth = self.group.operands[t], self.nest.depth[t]
         if operand.kind != "made" or not operand.exported or depth == STREAMED:
             return np.zeros(self.shape, np.bool_)
-        ends = self._all(self._in(at, LAST) for at in self.reducing(operand.maker) if at >= depth)
+        ends = self._ends(LAST, (at for at in self.reducing(operand.maker) if at >= depth))
         return ends & self._leaving(t)
 
     def reducing(self, m: int) -> list[int]:
@@ -164,7 +240,7 @@ class NestWalk:
         reduced = self.reducing(m)
         if not reduced:
             return np.zeros(self.shape, np.bool_)
-        return self.runs(m) & ~self._all(self._in(at, FIRST) for at in reduced)
+        return self.runs(m) & ~self._ends(FIRST, reduced)
 
     def passes(self, m: int) -> Bools:
         """bool[...], whether partial sums that a member adds to come from DRAM and stream."""
@@ -183,7 +259,7 @@ class NestWalk:
         }
         if not over:
             return np.zeros(self.shape, np.bool_)
-        return self.runs(m) & ~self._all(self._in(at, FIRST) for at in sorted(over))
+        return self.runs(m) & ~self._ends(FIRST, sorted(over))
 
     def online(self, m: int) -> bool:
         """Whether a member reads a softmax whose vectors come piece by piece."""
@@ -199,7 +275,10 @@ class NestWalk:
     def lasts(self, t: int, depth: int) -> bool:
         """Whether an operand of some depth stays from one iteration to another."""
         operand = self.group.operands[t]
-        beyond = [at for at in self._across(operand.ranks) if at >= depth]
+        loops = enumerate(self.nest.loops)
+        beyond = [at for at, x in loops if at >= depth and x.rank not in operand.ranks]
+        if self.masked and self._used_apart(t, depth):
+            return True
         if operand.kind != "made":
             return any(self.uses.operands[t][at] in (BOTH, ALL) for at in beyond)
         mine, reduced = self.uses.members[operand.maker], self.reducing(operand.maker)
@@ -208,6 +287,18 @@ class NestWalk:
             or any(self.uses.members[reader][at] != mine[at] for reader in operand.readers)
             for at in beyond
         )
+
+    def _used_apart(self, t: int, depth: int) -> bool:
+        """Whether an operand is used in several tiles of queries and keys while it stays, or in
+        others than those in which it is made."""
+        assert self.masked, "only where a mask drops iterations"
+        axes, operand = self._stay(t, depth), self.group.operands[t]
+        if operand.kind != "made":
+            some = self.masked.operands[t]
+            return bool((some != self.masked.grid.first(some, *axes)).any())
+        members = self.masked.members
+        mine = members[operand.maker]
+        return bool(axes) and any((members[r] != mine).any() for r in operand.readers)
 
     @cached_property
     def steps(self) -> Bools:
@@ -266,7 +357,7 @@ class NestWalk:
     def columns(self, m: int) -> Ints:
         """int64[...], words of a row that a product makes."""
         ranks = self.group.ranks.dims[m][2]
-        one = np.full([1] * len(self.loops), 1, np.int64)
+        one = np.full([1] * len(self.shape), 1, np.int64)
         return np.broadcast_to(reduce(np.multiply, map(self.tile, ranks), one), self.shape)
 
     @cached_property

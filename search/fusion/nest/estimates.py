@@ -5,14 +5,21 @@ is too much for the buffer, the one goes (or streams) that frees most words for 
 moves besides.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from archloom.evaluators import Floats, Ints
-from archloom.evaluators.fusion.nest import ALL, BOTH, NestWalk, depths
+from archloom.evaluators.fusion.nest import (
+    ALL,
+    BOTH,
+    MaskedRanks,
+    NestWalk,
+    depths,
+    masked_ranks,
+)
 from archloom.space.fusion import STREAMED, LoopNest, NestLoop
 
 from .facts import NestFacts
@@ -77,11 +84,12 @@ class _Estimator:
         self._made = tuple(depth)
         # who runs when follows from loops and from how long results stay, whatever the tiles are
         nest = LoopNest(tuple(NestLoop(rank, 1) for rank in ranks), self._made)
-        self._walk = NestWalk(self._group, nest)
+        self._walk = NestWalk(self._group, nest, whole=True)
         self._uses = self._walk.uses
         self._shape = tuple(len(facts.tiles[rank]) for rank in ranks)
         self._tiles = [self._spread(at, facts.tiles[rank]) for at, rank in enumerate(ranks)]
         sizes = facts.group.ranks.sizes
+        self._masked = masked_ranks(self._group, frozenset(ranks))
         self._counts = [
             np.ceil(sizes[rank] / tile) for rank, tile in zip(ranks, self._tiles, strict=True)
         ]
@@ -94,11 +102,37 @@ class _Estimator:
     def _full(self, values: Floats | float) -> Floats:
         return np.broadcast_to(np.asarray(values, np.float64), self._shape)
 
-    def _number(self, at: int, use: int) -> Floats | float:
-        """Iterations of a loop in a use of it."""
+    def _number(self, at: int, use: int, along: Collection[int]) -> Floats | float:
+        """Iterations of a loop in a use of it, of what lies along some ranks."""
         if use == ALL:
-            return self._counts[at]
+            return self._tiles_across(at, along)
         return 2.0 if use == BOTH else 1.0
+
+    def _tiles_across(self, at: int, along: Collection[int]) -> Floats:
+        """Iterations of a loop, on average over what lies along some ranks: a mask drops some."""
+        masked, rank = self._masked, self._ranks[at]
+        if masked is None:
+            return self._counts[at]
+        shares = self._facts.seen_shares(masked)
+        if rank == masked.keys and masked.queries in along:
+            return self._spread_pair(masked, shares.queries)
+        if rank == masked.queries and masked.keys in along:
+            return self._spread_pair(masked, shares.keys)
+        return self._counts[at]
+
+    def _seen(self, along: Collection[int]) -> Floats | float:
+        """Share of what lies along some ranks that is in tiles of which a mask leaves something."""
+        masked = self._masked
+        if masked is None or not {masked.queries, masked.keys} <= set(along):
+            return 1.0
+        return self._spread_pair(masked, self._facts.seen_shares(masked).pairs)
+
+    def _spread_pair(self, masked: MaskedRanks, figures: Floats) -> Floats:
+        """Return figures with an axis for tiles of queries and one of keys, one for each loop."""
+        one, other = self._ranks.index(masked.queries), self._ranks.index(masked.keys)
+        shape = [1] * len(self._ranks)
+        shape[one], shape[other] = figures.shape
+        return (figures if one < other else figures.T).reshape(shape)
 
     def results(self) -> Iterator[Estimate]:
         if self._least_held() > self._facts.capacity:
@@ -195,9 +229,9 @@ class _Estimator:
         for at, rank in enumerate(self._ranks):
             # a last tile that covers less is a part of one
             part = sizes[rank] / self._tiles[at] if at in own else None
-            more = self._number(at, self._uses.members[m][at]) if part is None else part
-            times = times * more
-        energy, cycles = table.reshape(shape) * times
+            use, own_ranks = self._uses.members[m][at], self._group.own[m]
+            times = times * (self._number(at, use, own_ranks) if part is None else part)
+        energy, cycles = table.reshape(shape) * (times * self._seen(self._group.own[m]))
         return energy, cycles
 
     def _partial_sums(self) -> Floats:
@@ -207,13 +241,15 @@ class _Estimator:
             reduced = self._walk.reducing(m)
             if not reduced:
                 continue
-            words: Floats | float = float(self._group.operands[self._group.made[m]].words)
+            made = self._group.operands[self._group.made[m]]
+            words: Floats | float = made.words * self._seen(made.ranks)
             for at, rank in enumerate(self._ranks):
                 if rank not in self._group.own[m]:
-                    words = words * self._number(at, self._uses.members[m][at])
+                    use = self._uses.members[m][at]
+                    words = words * self._number(at, use, self._group.own[m])
             sums = words
             for at in reduced:
-                sums = sums * self._counts[at]
+                sums = sums * self._tiles_across(at, self._group.own[m])
             more = 3.0 if self._walk.online(m) else 1.0
             energy = energy + (sums - words) * (more * self._facts.again_pj)
         return self._full(energy)
@@ -250,8 +286,8 @@ class _Estimator:
             again: Floats | float = 1.0
             for at in across:
                 if at < until:
-                    again = again * self._number(at, self._uses.operands[t][at])
-            words = operand.words * again
+                    again = again * self._number(at, self._uses.operands[t][at], operand.ranks)
+            words = operand.words * again * self._seen(operand.ranks)
             energy = words * (facts.weight_pj if operand.kind == "weights" else facts.fetch_pj)
         held: Floats | float = 0.0
         steps = range(0)
@@ -278,7 +314,7 @@ class _Estimator:
         spilled: Floats | float = 1.0
         for at in self._walk.reducing(operand.maker):
             if at < until:
-                spilled = spilled * self._counts[at]
+                spilled = spilled * self._tiles_across(at, operand.ranks)
         out, back = operand.words * spilled, operand.words * (spilled - 1.0)
         return out * self._facts.store_pj + back * self._facts.fetch_pj, out + back
 

@@ -2,14 +2,20 @@
 
 from functools import cached_property, lru_cache
 from math import ceil, prod
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
 from archloom.evaluators import Floats, Ints, access_costs
 from archloom.evaluators.bounds import design_and_prices, layer_costs
 from archloom.evaluators.fusion.buffer import buffer_words
-from archloom.evaluators.fusion.nest import NestGroup, nest_group
+from archloom.evaluators.fusion.nest import (
+    MOST_TILES,
+    MaskedRanks,
+    NestGroup,
+    masked_pair,
+    nest_group,
+)
 from archloom.evaluators.loopnest import vector_cost
 from archloom.space.hardware import Hardware
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network, Sparsity
@@ -18,6 +24,21 @@ from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network, Sparsity
 _MOST_TILES: Final = 8
 
 _K, _C, _P, _Q = 2, 3, 4, 5
+
+
+class SeenShares(NamedTuple):
+    """What a mask leaves of loops over queries and keys; arrays have an axis for sizes of tiles of
+    each.
+
+    Attributes:
+        pairs: share of all pairs that is in tiles that run.
+        queries: in how many of them a query is on average.
+        keys: in how many of them a key is on average.
+    """
+
+    pairs: Floats
+    queries: Floats
+    keys: Floats
 
 
 class NestFacts:
@@ -53,6 +74,7 @@ class NestFacts:
         self.leakage_pj = costs.leakage_pj_per_cycle
         self._around: dict[frozenset[int], NestGroup] = {}
         self._tables: dict[tuple[int, tuple[int, ...]], Floats] = {}
+        self._seen: dict[MaskedRanks, SeenShares] = {}
 
     def around(self, ranks: tuple[int, ...]) -> NestGroup:
         """Return the group as loops over some ranks see it."""
@@ -63,8 +85,10 @@ class NestFacts:
 
     @cached_property
     def least_edp(self) -> float:
-        """Energy x latency (pJ and cycles) with tiles of whole layers and each word moved once."""
-        layers = [self.costs(m, ()) for m in range(len(self.group.layers))]
+        """Energy x latency (pJ and cycles) with tiles of whole layers, what masks drop left out
+        element by element, and each word moved once."""
+        seen = [layer.pairs for layer in self.group.layers]
+        layers = [self.costs(m, ()) * (some / every) for m, (some, every) in enumerate(seen)]
         energy, cycles = (float(figure) for figure in np.sum(layers, axis=0))
         words = {"weights": 0, "read": 0, "made": 0}
         for operand in self.group.operands:
@@ -92,6 +116,33 @@ class NestFacts:
     def tiles(self) -> dict[int, Ints]:
         """Sizes of tiles of each rank, descending: halves, and what fills a side of the mesh."""
         return {rank: _sides(self.group.ranks.sizes[rank], self._children) for rank in self.ranks}
+
+    @cached_property
+    def masked_pair(self) -> tuple[int, int] | None:
+        """Ranks of queries and keys, if loops may run over both and a mask drops tiles of them."""
+        pair = masked_pair(self.group)
+        return pair if pair is not None and set(pair) <= set(self.ranks) else None
+
+    def seen_shares(self, masked: MaskedRanks) -> SeenShares:
+        """Return what a mask leaves of loops over both of its ranks, for all sizes of tiles."""
+        if masked not in self._seen:
+            sizes = self.group.ranks.sizes
+            queries, keys = sizes[masked.queries], sizes[masked.keys]
+            shape = (3, len(self.tiles[masked.queries]), len(self.tiles[masked.keys]))
+            found = np.empty(shape)
+            for i, tile in enumerate(self.tiles[masked.queries].tolist()):
+                height = np.minimum(tile, queries - np.arange(0, queries, tile)) / queries
+                for j, width in enumerate(self.tiles[masked.keys].tolist()):
+                    counts = -(-queries // tile), -(-keys // width)
+                    if prod(counts) > MOST_TILES:
+                        found[:, i, j] = 1.0, counts[1], counts[0]
+                        continue
+                    first, last = masked.seen(tile, width)
+                    covered = (np.minimum((last + 1) * width, keys) - first * width) / keys
+                    some = (height * covered, height * (last - first + 1), covered)
+                    found[:, i, j] = [part.sum() for part in some]
+            self._seen[masked] = SeenShares(*found)
+        return self._seen[masked]
 
     @cached_property
     def _children(self) -> tuple[int, ...]:

@@ -108,7 +108,7 @@ def best_nests(facts: NestFacts) -> list[NestChoice]:
     found = list[_Found]()
     orders: dict[tuple[int, ...], float] = {}
     for count in (1, 2, 3):
-        for ranks in list(_orders(facts, count, orders)):
+        for ranks in dict.fromkeys(_orders(facts, count, orders)):
             some = _of_order(facts, ranks)
             orders[ranks] = min((f.edp for f in some), default=np.inf)
             found += some
@@ -126,10 +126,21 @@ def best_nests(facts: NestFacts) -> list[NestChoice]:
 def _orders(
     facts: NestFacts, count: int, known: Dict[tuple[int, ...], float]
 ) -> Iterator[tuple[int, ...]]:
-    """Yield orders of so many loops: all of up to two, with a third one the best of two."""
+    """Yield orders of so many loops: all of up to two, with a third one the best of two.
+
+    Where loops over both queries and keys may leave out tiles, these two with a third one around
+    them come besides, and inside of the best two others.
+    """
     if count < _LONG:
         yield from permutations(facts.ranks, count)
         return
+    pair = facts.masked_pair
+    if pair is not None:
+        others = [rank for rank in facts.ranks if rank not in pair]
+        around = [ranks for ranks in known if len(ranks) == count - 1 and not {*ranks} & {*pair}]
+        around = sorted(around, key=lambda ranks: (known[ranks], ranks))[:_KEPT_ORDERS]
+        for outer in [*((rank,) for rank in others), *around]:
+            yield from ((*outer, *inner) for inner in (pair, pair[::-1]))
     two = sorted((edp, ranks) for ranks, edp in known.items() if len(ranks) == count - 1)
     yield from dict.fromkeys(
         (*ranks[:at], rank, *ranks[at:])

@@ -81,9 +81,10 @@ def other_stays(facts: NestFacts, group: NestGroup, nest: LoopNest) -> Iterator[
 def _moved(walk: NestWalk, t: int) -> tuple[int, int]:
     """Words of an operand that come from DRAM and that leave to it."""
     operand = walk.group.operands[t]
-    if walk.nest.depth[t] == STREAMED and operand.kind != "made":
-        return operand.words, 0
     piece = walk.tile_words(t) * walk.times
+    if walk.nest.depth[t] == STREAMED and operand.kind != "made":
+        # it comes whenever what reads it runs
+        return int((piece * walk.runs(operand.readers[0])).sum()), 0
     if walk.nest.depth[t] == STREAMED:
         again = int(np.where(walk.passes(operand.maker), piece, 0).sum())
         return again, operand.words + again

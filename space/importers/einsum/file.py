@@ -7,11 +7,12 @@ from typing import Any, Final
 
 from ...errors import did_you_mean
 from ...yaml_reader import Document, Faults, Place, read_yaml, shown
+from .causal import CausalRanks, read_causal
 from .parser import parse_einsum
 from .ranks import Sizes, is_rank, sizes_of
 from .syntax import Einsum, EinsumError
 
-KEYS: Final = ("name", "ranks", "batch", "inputs", "weights", "einsums", "outputs")
+KEYS: Final = ("name", "ranks", "batch", "causal", "inputs", "weights", "einsums", "outputs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ class EinsumFile:
         sizes: of ranks; None of one whose size is wrong.
         lines: those that could be read.
         batch: rank that counts images.
+        causal: ranks that a causal mask is along.
         inputs: for each tensor that is stated to come from outside its indices, ranks or sizes.
         weights: tensors that are learned.
         outputs: tensors that leave although lines read them.
@@ -41,6 +43,7 @@ class EinsumFile:
     sizes: Sizes
     lines: tuple[Line, ...]
     batch: str | None
+    causal: CausalRanks | None
     inputs: dict[str, tuple[str | int, ...]]
     weights: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -78,6 +81,7 @@ def read_file(path: Path, sizes: Mapping[str, int], faults: Faults) -> EinsumFil
         known,
         tuple(reading.lines()),
         reading.batch(known),
+        read_causal(document, known, faults),
         reading.inputs(),
         reading.names("weights"),
         reading.names("outputs"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from ..graph import Graph, Op, Tensor
+from ..graph import Causal, Graph, Op, Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,8 @@ class GraphBuilder:
         self._ops: list[Op] = []
         self._inputs: dict[str, None] = {}
         self._learned: dict[str, int] = {}
+        #: operators that have a causal mask
+        self.masks = 0
 
     def graph(self, name: str, outputs: Sequence[str]) -> Graph:
         """Return what was built."""
@@ -47,6 +49,11 @@ class GraphBuilder:
             tuple(outputs),
             self._learned,
         )
+
+    def masked(self, causal: Causal) -> dict[str, Causal]:
+        """Return the attribute of an operator with a causal mask."""
+        self.masks += 1
+        return {"causal": causal}
 
     def count(self, ranks: Sequence[str]) -> int:
         """Return how many values ranks have together."""

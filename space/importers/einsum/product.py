@@ -7,7 +7,10 @@ with two feature maps one of these.
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from ..graph import Causal
+from .causal import CausalRanks
 from .graph_builder import GraphBuilder, Value
 from .syntax import Access, EinsumError
 from .window import window_of
@@ -32,12 +35,14 @@ class Setting:
         kept: ranks that are not summed over.
         order: of ranks in the line's result.
         image_ranks: ranks of the rows and columns of images.
+        causal: ranks that a causal mask is along.
     """
 
     node: str
     kept: Collection[str]
     order: Ranks
     image_ranks: Collection[str]
+    causal: CausalRanks | None = None
 
     def sorted(self, ranks: Sequence[str]) -> Ranks:
         """Return ranks in the order of the result; what it does not have comes last."""
@@ -130,14 +135,44 @@ def _of_maps(
     heads = around.sorted([r for r in one.ranks if r in other.ranks and r not in summed])
     rows, columns = map(around.sorted, own)
     inner = tuple(r for r in one.ranks if r in summed)
+    seen = {}
+    if (keys := _masked_keys(around, rows, columns, inner)) and (causal := around.causal):
+        # other rows lie inside of those of a query
+        rows = tuple(sorted(rows, key=lambda rank: rank != causal.queries))
+        count = build.sizes[causal.queries]
+        inside = build.count(rows) // count
+        seen = build.masked(Causal(-2, count, inside, keys, causal.window))
     m, k, n = map(build.count, (rows, inner, columns))
     lead, node = (1, *map(build.sizes.__getitem__, heads)), around.node
     tensors = [
         build.laid(node, one, (*heads, *rows, *inner), (*lead, m, k)),
         build.laid(node, other, (*heads, *inner, *columns), (*lead, k, n)),
     ]
-    made = build.op(node, "matmul", tensors, (*lead, m, n))
+    made = build.op(node, "matmul", tensors, (*lead, m, n), **seen)
     return build.value(node, made, (*heads, *rows, *columns))
+
+
+def _masked_keys(
+    around: Setting, rows: Ranks, columns: Ranks, inner: Ranks
+) -> Literal["k", "c"] | None:
+    """Return where a product has the keys of a mask, or None if it has none.
+
+    Raises:
+        EinsumError: queries are no rows of it, or keys stand beside other ranks.
+    """
+    causal = around.causal
+    if causal is None or causal.keys not in (*rows, *columns, *inner):
+        return None
+    if causal.queries not in (*rows, *columns):
+        return None
+    beside = columns if causal.keys in columns else inner
+    if causal.queries in columns or len(beside) > 1:
+        raise EinsumError(
+            f"a causal mask needs rank {causal.queries} along the rows of the product and rank "
+            f"{causal.keys} alone along its columns or its sum; let {causal.queries} stand before "
+            f"{causal.keys} on the left"
+        )
+    return "k" if causal.keys in columns else "c"
 
 
 def convolve(

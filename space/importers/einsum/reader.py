@@ -36,7 +36,7 @@ def read_einsums(path: Path, sizes: Mapping[str, int] | None = None) -> Network:
     if file is None:
         raise _problem(path, faults)
     program = program_of(file, faults)
-    graph = graph_of(program, file.name, file.outputs, faults)
+    graph = graph_of(program, file, faults)
     if faults:
         raise _problem(path, faults)
     try:

@@ -8,6 +8,8 @@ from archloom.space.workload import ACTIVATIONS
 from ...errors import did_you_mean
 from ...yaml_reader import Faults
 from ..graph import Graph
+from .causal import CausalRanks
+from .file import EinsumFile
 from .graph_builder import GraphBuilder, Value
 from .image_ranks import image_ranks
 from .product import Factor, Setting, by_value, convolve, multiply
@@ -33,16 +35,15 @@ _OF_VALUES: Final = (*(name for name in ACTIVATIONS if name != "prelu"), "rotary
 FUNCTIONS: Final = (*VECTORS, *POOLS, *_OF_VALUES)
 
 
-def graph_of(program: Program, name: str, outputs: Collection[str], faults: Faults) -> Graph:
+def graph_of(program: Program, file: EinsumFile, faults: Faults) -> Graph:
     """Return what lines compute.
 
     Args:
         program: the lines.
-        name: of the graph.
-        outputs: tensors that leave although lines read them.
+        file: that they stand in.
         faults: gets what no operator is known for.
     """
-    translation = _Translation(program)
+    translation = _Translation(program, file.causal)
     for line in program.lines:
         try:
             translation.take(line.einsum)
@@ -51,18 +52,22 @@ def graph_of(program: Program, name: str, outputs: Collection[str], faults: Faul
             translation.lose(line.einsum)
     read = {access.tensor for line in program.lines for access in accesses(line.einsum.value)}
     made = [line.einsum.tensor for line in program.lines]
-    leaving = [tensor for tensor in made if tensor not in read or tensor in outputs]
-    return translation.build.graph(name, [translation.made[tensor] for tensor in leaving])
+    leaving = [tensor for tensor in made if tensor not in read or tensor in file.outputs]
+    if file.causal and not translation.build.masks:
+        ranks = f"rank {file.causal.queries} with one of rank {file.causal.keys}"
+        faults.add(file.causal.place, f"no product of a feature map of {ranks} is masked")
+    return translation.build.graph(file.name, [translation.made[tensor] for tensor in leaving])
 
 
 class _Translation:
     """Lines on their way to be a graph."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, causal: CausalRanks | None) -> None:
         self.build = GraphBuilder(program.sizes)
         self.made: dict[str, str] = {}
         self._tensors = program.tensors
         self._image_ranks = image_ranks([line.einsum for line in program.lines])
+        self.causal = causal
 
     def take(self, einsum: Einsum) -> None:
         """Add the operators of a line."""
@@ -90,7 +95,7 @@ class _Translation:
 
     def around(self, node: str, kept: Collection[str], einsum: Einsum) -> Setting:
         """Return what a product has around it."""
-        return Setting(node, kept, einsum.ranks, self._image_ranks)
+        return Setting(node, kept, einsum.ranks, self._image_ranks, self.causal)
 
 
 class _Line:
@@ -163,7 +168,7 @@ class _Line:
         if inner.learned:
             raise EinsumError(f"{call} reads a weight alone; it must read a feature map")
         if name in VECTORS:
-            return over_vectors(self.build, node, inner, call)
+            return over_vectors(self.build, node, inner, call, self.whole.causal)
         shape = (1, *(self.build.sizes[rank] for rank in inner.ranks))
         if name == "rotary":
             return Value(self.build.op(node, "rotary", [inner.tensor], shape), inner.ranks)

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Final
 
+from ..graph import Causal
+from .causal import CausalRanks
 from .graph_builder import GraphBuilder, Value
 from .product import Setting
 from .syntax import Access, Call, EinsumError
@@ -18,7 +20,9 @@ VECTORS: Final[dict[str, tuple[str, ...]]] = {
 POOLS: Final = {"max": "max", "mean": "avg"}
 
 
-def over_vectors(build: GraphBuilder, node: str, value: Value, call: Call) -> Value:
+def over_vectors(
+    build: GraphBuilder, node: str, value: Value, call: Call, causal: CausalRanks | None
+) -> Value:
     """Add a softmax or a norm.
 
     Raises:
@@ -37,7 +41,11 @@ def over_vectors(build: GraphBuilder, node: str, value: Value, call: Call) -> Va
     tensor = build.laid(node, value, ranks)
     shape = (1, *(build.sizes[rank] for rank in ranks))
     if name == "softmax":
-        return Value(build.op(node, name, [tensor], shape, axis=len(ranks)), ranks)
+        seen = {}
+        if causal and along == (causal.keys,) and causal.queries in ranks:
+            place = ranks.index(causal.queries) + 1
+            seen = build.masked(Causal(place, shape[place], 1, "k", causal.window))
+        return Value(build.op(node, name, [tensor], shape, axis=len(ranks), **seen), ranks)
     size = tuple(build.sizes[rank] for rank in along)
     words = build.count(along)
     learned = [build.weight(f"{node}.{each}", words, size) for each in VECTORS[name]]

@@ -1,17 +1,18 @@
 """Lowering of products of two feature maps, and of the attention that they make."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import Final
 
 from archloom.space.workload import matmul
 
-from ..graph import Op, Tensor
+from ..graph import Causal, Op, Tensor
 from . import tensor_view as views
 from .context import Handler, Lowering
 from .elementwise import lower_sum
 from .feature_map import CHANNELS, ROWS, BatchMismatch, Read, Roles
-from .linear_and_norm import product, soften
+from .linear_and_norm import mask_of, product, soften
 from .tensor_view import BATCH, REPEATED, Atom, Dim, NotAView, Piece, View, merged, refined, run
 
 Pairs = list[list[tuple[Atom, Atom]]]
@@ -34,7 +35,8 @@ def _lower_matmul(ctx: Lowering, op: Op) -> View:
         one = views.reshape(one, (1, *first.shape))
     if len(second.shape) == 1:
         other = views.reshape(other, (*second.shape, 1))
-    return views.reshape(multiply(ctx, one, other), shape)
+    made = multiply(ctx, one, other, causal=op.attributes.get("causal"))
+    return views.reshape(made, shape)
 
 
 def _is_matrix(tensor: Tensor) -> bool:
@@ -71,7 +73,9 @@ def _shared(view: View, heads: int) -> View:
     return views.reshape(views.expand(each, wide), (*batch, heads, length, features))
 
 
-def multiply(ctx: Lowering, first: View, second: View, part: str = "") -> View:
+def multiply(
+    ctx: Lowering, first: View, second: View, part: str = "", causal: Causal | None = None
+) -> View:
     """Add a product of two feature maps over the last dimension of the first.
 
     Heads are what both have before their last two dimensions; where the second has one matrix
@@ -80,7 +84,7 @@ def multiply(ctx: Lowering, first: View, second: View, part: str = "") -> View:
     first, second = _with_one_batch(ctx, first, second)
     second, reads = _whole(ctx, second)
     if any(one.axis == REPEATED != two.axis for pair in _pairs(first, second) for one, two in pair):
-        if any(two.axis == REPEATED for pair in _pairs(first, second) for _, two in pair):
+        if causal or any(t.axis == REPEATED for pair in _pairs(first, second) for _, t in pair):
             first = ctx.copied(first, ctx.roles_of(first))
         else:
             return _turned(multiply(ctx, _turned(second), _turned(first), part))
@@ -94,6 +98,11 @@ def multiply(ctx: Lowering, first: View, second: View, part: str = "") -> View:
     )
     pieces = tuple(read.words for read in reads) if len(reads) > 1 else ()
     layer = matmul(ctx.name(part), heads, shared * m, k, n, second=pieces)
+    if causal:
+        rows = _rows(first.pieces[0], [pair for dim in pairs for pair in dim])
+        inner = first.pieces[0].dims[-2]
+        strides = _row_strides(rows)[len(rows) - len(inner) :]
+        layer = replace(layer, mask=mask_of(causal, inner, strides, layer.p))
     return ctx.made(ctx.emit(layer, [*taken, *reads]), _result_dims(first.pieces[0], pairs, n))
 
 
@@ -188,13 +197,19 @@ def _as_they_lie(rows: Sequence[Atom]) -> list[int]:
     return order
 
 
-def _result_dims(piece: Piece, pairs: Pairs, n: int) -> list[Dim]:
-    """Return dimensions of the result: (heads, n) are its channels, (shared, m) its rows."""
-    rows = _rows(piece, [pair for dim in pairs for pair in dim])
+def _row_strides(rows: Sequence[Atom]) -> list[int]:
+    """Return how far apart in the rows of a product neighbours along each of them are."""
     strides, stride = [0] * len(rows), 1
     for i in reversed(_as_they_lie(rows)):
         strides[i] = stride
         stride *= rows[i].size
+    return strides
+
+
+def _result_dims(piece: Piece, pairs: Pairs, n: int) -> list[Dim]:
+    """Return dimensions of the result: (heads, n) are its channels, (shared, m) its rows."""
+    rows = _rows(piece, [pair for dim in pairs for pair in dim])
+    strides = _row_strides(rows)
     made = iter(Atom(row.size, ROWS, step) for row, step in zip(rows, strides, strict=True))
     channels = n * prod(one.size for d in pairs for one, two in d if _kind(one, two) == "head")
     dims: list[Dim] = []

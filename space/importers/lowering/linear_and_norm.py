@@ -5,9 +5,17 @@ from dataclasses import replace
 from math import prod
 from typing import Final
 
-from archloom.space.workload import Layer, group_norm, layer_norm, rms_norm, rotary, softmax
+from archloom.space.workload import (
+    Layer,
+    Mask,
+    group_norm,
+    layer_norm,
+    rms_norm,
+    rotary,
+    softmax,
+)
 
-from ..graph import Op, Tensor
+from ..graph import Causal, Op, Tensor
 from .context import Handler, Lowering
 from .contiguous_view import joined
 from .conv_and_pool import as_map
@@ -138,10 +146,13 @@ def _lower_group_norm(ctx: Lowering, op: Op) -> View:
 
 def _lower_softmax(ctx: Lowering, op: Op) -> View:
     """Lower a softmax: over the channels of each head, or over any other dimension."""
-    return soften(ctx, ctx.view(op.inputs[0]), op.attributes["axis"])
+    causal = op.attributes.get("causal")
+    return soften(ctx, ctx.view(op.inputs[0]), op.attributes["axis"], causal=causal)
 
 
-def soften(ctx: Lowering, view: View, axis: int, part: str = "") -> View:
+def soften(
+    ctx: Lowering, view: View, axis: int, part: str = "", causal: Causal | None = None
+) -> View:
     """Add a softmax along one dimension of a view."""
     if any(atom.axis == BATCH for piece in view.pieces for atom in piece.dims[axis]):
         raise BatchMismatch("works on vectors of which each image holds a part")
@@ -162,7 +173,37 @@ def soften(ctx: Lowering, view: View, axis: int, part: str = "") -> View:
     length = view.shape[axis]
     heads = prod(atom.size for atom in channels) // length
     layer = softmax(ctx.name(part), length, prod(atom.size for atom in rows), heads)
-    return ctx.made(ctx.emit(layer, reads), _renumbered(piece, channels, rows))
+    made = _renumbered(piece, channels, rows)
+    if causal:
+        queries = made[causal.dimension]
+        if any(atom.axis != ROWS for atom in queries):
+            raise CannotLower("has queries along its channels; a mask needs them along rows")
+        layer = replace(layer, mask=mask_of(causal, queries, [a.stride for a in queries], layer.p))
+    return ctx.made(ctx.emit(layer, reads), made)
+
+
+def mask_of(causal: Causal, dim: Sequence[Atom], strides: Sequence[int], rows: int) -> Mask:
+    """Return the mask of a layer with so many rows.
+
+    Args:
+        causal: as of the operator.
+        dim: of the dimension along which its queries lie.
+        strides: of its atoms in the rows of the layer.
+        rows: of the layer.
+
+    Raises:
+        CannotLower: rows that do not lie query by query.
+    """
+    each, size = rows // causal.queries, 1
+    for atom, stride in zip(reversed(dim), reversed(strides), strict=True):
+        low, high = max(size, causal.inside), min(size * atom.size, causal.inside * causal.queries)
+        if low < high and stride * (low // size) != low // causal.inside * each:
+            raise CannotLower(
+                "has rows that do not lie query by query, as a causal mask needs them; let queries "
+                "stand before other rows"
+            )
+        size *= atom.size
+    return Mask(causal.keys, each, causal.window)
 
 
 def _renumbered(piece: Piece, channels: Sequence[Atom], rows: Sequence[Atom]) -> tuple[Dim, ...]:

@@ -6,7 +6,8 @@ the latents. A decoded token does not: what would make keys is applied to its qu
 would make values to the result (section 2.1.2), so that all heads are queries of one head of
 latents. Parameters are the same.
 
-Kernels are dense (assumption), as those of Llama. Which experts a token gets: ``experts.py``.
+Kernels are dense unless ``causal`` says otherwise (assumption), as those of Llama. Which experts a
+token gets: ``experts.py``.
 """
 
 from math import prod
@@ -15,7 +16,7 @@ from typing import Final
 from archloom.space.workload import Network, Piece, conv2d, matmul
 
 from .experts import Experts, routed
-from .transformer import Heads, SequenceBuilder, check_option
+from .transformer import Causal, Heads, SequenceBuilder, check_option
 
 #: appendix B.1: layers, features, heads, features of a head, of a latent, of a rotated key
 _LAYERS, _FEATURES, _HEADS, _HEAD, _LATENT, _TURNED = 27, 2048, 16, 128, 512, 64
@@ -25,19 +26,23 @@ _EXPERTS: Final = Experts(64, 6, 1408, shared=2 * 1408)
 _HIDDEN, _VOCABULARY = 10_944, 102_400
 
 
-def deepseek_prefill(*, sequence_length: int = 512, all_logits: bool = False) -> Network:
+def deepseek_prefill(
+    *, sequence_length: int = 512, all_logits: bool = False, causal: bool = False
+) -> Network:
     """Return the pass over a prompt, with keys and values of all heads.
 
     Args:
         sequence_length: tokens of the prompt (the default is ours).
         all_logits: make logits for every token, not for the last one alone.
+        causal: a group in a loop nest leaves out tiles that the mask drops.
 
     Raises:
         ValueError: an empty prompt.
     """
     name = "deepseek_v2_lite_prefill"
     check_option(name, "sequence_length", sequence_length)
-    return _pass(name, sequence_length, 0, sequence_length if all_logits else 1)
+    logits, sees = sequence_length if all_logits else 1, Causal() if causal else None
+    return _pass(name, sequence_length, 0, logits, sees=sees)
 
 
 def deepseek_decode(*, sequence_length: int = 2048) -> Network:
@@ -54,13 +59,24 @@ def deepseek_decode(*, sequence_length: int = 2048) -> Network:
     return _pass(name, 1, sequence_length - 1, 1, absorbed=True)
 
 
-def _pass(name: str, tokens: int, cached: int, logits: int, *, absorbed: bool = False) -> Network:
+def _pass(
+    name: str,
+    tokens: int,
+    cached: int,
+    logits: int,
+    *,
+    absorbed: bool = False,
+    sees: Causal | None = None,
+) -> Network:
     net = SequenceBuilder()
     x = net.input("tokens", _FEATURES, tokens, entries=_VOCABULARY)
     for i in range(_LAYERS):
         layer = f"layer{i}"
         normed = net.rms_norm(f"{layer}.norm1", x)
-        made = _absorbed(net, layer, normed, cached) if absorbed else _expanded(net, layer, normed)
+        if absorbed:
+            made = _absorbed(net, layer, normed, cached)
+        else:
+            made = _expanded(net, layer, normed, sees)
         x = net.sum(f"{layer}.add1", net.linear(f"{layer}.project", made, _FEATURES, bias=False), x)
         normed = net.rms_norm(f"{layer}.norm2", x)
         made = routed(net, layer, normed, _EXPERTS) if i else net.gated(layer, normed, _HIDDEN)
@@ -88,7 +104,7 @@ def _queries(net: SequenceBuilder, name: str, source: str) -> tuple[Piece, str]:
     return plain, net.rotary(f"{name}.turned_query", turned)
 
 
-def _expanded(net: SequenceBuilder, name: str, source: str) -> str:
+def _expanded(net: SequenceBuilder, name: str, source: str, sees: Causal | None) -> str:
     plain, turned = _queries(net, name, source)
     latent, key = _cached(net, name, source)
     both = net.linear(f"{name}.keys_values", latent, _HEADS * 2 * _HEAD, bias=False)
@@ -97,8 +113,8 @@ def _expanded(net: SequenceBuilder, name: str, source: str) -> str:
     queries = net.beside(f"{name}.queries", plain, turned)
     # each head gets a copy of the rotated key, as in the reference implementation
     keys_of_all = net.spread(f"{name}.keys", _HEADS * (_HEAD + _TURNED), keys, key)
-    scores = net.scores(f"{name}.scores", heads, queries, keys_of_all)
-    return net.weigh(name, Heads(_HEADS, _HEAD), scores, values)
+    scores = net.scores(f"{name}.scores", heads, queries, keys_of_all, sees=sees)
+    return net.weigh(name, Heads(_HEADS, _HEAD), scores, values, sees=sees)
 
 
 def _absorbed(net: SequenceBuilder, name: str, source: str, cached: int) -> str:

@@ -2,9 +2,9 @@
 
 The architecture is that of GPT-2 (section 2.1): norms before each part and at the end, learned
 positions, a perceptron of four times the features, biases, and an output layer that shares the
-table of embeddings. Kernels are dense (assumption): all pairs of positions are scored, though the
-causal mask drops nearly half of them, and though every other layer of GPT-3 is banded (the paper
-does not say how wide).
+table of embeddings. Kernels are dense unless ``causal`` says otherwise (assumption): all pairs of
+positions are scored, though the causal mask drops nearly half of them, and though every other layer
+of GPT-3 is banded (the paper does not say how wide).
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from typing import Final
 
 from archloom.space.workload import Network
 
-from .transformer import Heads, SequenceBuilder, check_option
+from .transformer import Causal, Heads, SequenceBuilder, check_option
 
 #: byte pairs of the published tokenizer; tokens of context (Brown et al., section 2.1)
 _WORDS, _POSITIONS = 50_257, 2048
@@ -35,7 +35,13 @@ MODELS: Final[Mapping[str, GptSizes]] = {
 
 
 def gpt_prefill(
-    model: str, /, *, sequence_length: int = 512, cached: int = 0, all_logits: bool = False
+    model: str,
+    /,
+    *,
+    sequence_length: int = 512,
+    cached: int = 0,
+    all_logits: bool = False,
+    causal: bool = False,
 ) -> Network:
     """Return the pass over a prompt, or over a chunk of one.
 
@@ -44,6 +50,7 @@ def gpt_prefill(
         sequence_length: tokens of the prompt (the default is ours).
         cached: tokens before it, whose keys and values are in the cache.
         all_logits: make logits for every token, not for the last one alone.
+        causal: a group in a loop nest leaves out tiles that the mask drops.
 
     Raises:
         ValueError: an empty prompt, or more tokens than there are positions.
@@ -52,7 +59,8 @@ def gpt_prefill(
     check_option(name, "cached", cached, least=0, most=_POSITIONS - 1)
     check_option(name, "sequence_length", sequence_length, most=_POSITIONS - cached)
     logits = sequence_length if all_logits else 1
-    return _pass(name, MODELS[model], sequence_length, cached, logits)
+    sees = Causal() if causal else None
+    return _pass(name, MODELS[model], sequence_length, cached, logits, sees)
 
 
 def gpt_decode(model: str, /, *, sequence_length: int = 2048) -> Network:
@@ -70,25 +78,34 @@ def gpt_decode(model: str, /, *, sequence_length: int = 2048) -> Network:
     return _pass(name, MODELS[model], tokens=1, cached=sequence_length - 1, logits=1)
 
 
-def _pass(name: str, sizes: GptSizes, tokens: int, cached: int, logits: int) -> Network:
+def _pass(
+    name: str,
+    sizes: GptSizes,
+    tokens: int,
+    cached: int,
+    logits: int,
+    sees: Causal | None = None,
+) -> Network:
     net = SequenceBuilder()
     features = sizes.heads.count * sizes.heads.features
     # the table of words counts once, with the output layer
     words = net.input("tokens", features, tokens)
     x = net.sum("embedding", words, net.input("positions", features, tokens, entries=_POSITIONS))
     for i in range(sizes.layers):
-        x = _layer(net, f"layer{i}", x, sizes.heads, cached)
+        x = _layer(net, f"layer{i}", x, sizes.heads, cached, sees)
     x = net.layer_norm("norm", x)
     last = x if logits == tokens else net.position(x, tokens - 1)
     net.linear("logits", last, _WORDS, bias=False)
     return net.network(name)
 
 
-def _layer(net: SequenceBuilder, name: str, source: str, heads: Heads, cached: int) -> str:
+def _layer(
+    net: SequenceBuilder, name: str, source: str, heads: Heads, cached: int, sees: Causal | None
+) -> str:
     """Attention and a perceptron, each of a norm and with a shortcut."""
     features = net.channels(source)
     x = net.layer_norm(f"{name}.norm1", source)
-    x = net.cached_attention(name, heads, x, cached)
+    x = net.cached_attention(name, heads, x, cached, sees=sees)
     net.leave(f"{name}.key", f"{name}.value")
     source = net.sum(f"{name}.add1", net.linear(f"{name}.project", x, features), source)
     x = net.layer_norm(f"{name}.norm2", source)

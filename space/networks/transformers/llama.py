@@ -6,8 +6,9 @@ a gated perceptron (Shazeer, arXiv:2002.05202), none with biases, as Touvron et 
 arXiv:2302.13971, section 2.2, put them together.
 
 Keys and values of a token leave the chip for the cache, keys as the rotation made them. A decoded
-token reads the cache of all tokens before it. Kernels are dense (assumption): a prompt's scores
-are computed for all pairs of its tokens, though the causal mask drops nearly half of them.
+token reads the cache of all tokens before it. Kernels are dense unless ``causal`` says otherwise
+(assumption): a prompt's scores are computed for all pairs of its tokens, though the causal mask
+drops nearly half of them.
 """
 
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from typing import Final
 from archloom.space.workload import Network
 
 from .experts import Experts, routed
-from .transformer import Heads, SequenceBuilder, check_option
+from .transformer import Causal, Heads, SequenceBuilder, check_option
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,24 +61,32 @@ MODELS: Final[Mapping[str, Decoder]] = {
 
 
 def llama_prefill(
-    model: str, /, *, sequence_length: int = 512, cached: int = 0, all_logits: bool = False
+    model: str,
+    /,
+    *,
+    sequence_length: int = 512,
+    cached: int = 0,
+    all_logits: bool = False,
+    causal: bool = False,
 ) -> Network:
     """Return the pass over a prompt, or over a chunk of one.
 
-    Of a model with a window, a chunk is at most one window long. Its tokens are scored with each
-    other and with the cached ones that the first of them sees: as published (Jiang et al.,
-    arXiv:2310.06825, section 2), with what the masks drop computed.
+    Of a model with a window, a chunk is at most one window long, unless it is causal. Its tokens
+    are scored with each other and with the cached ones that the first of them sees: as published
+    (Jiang et al., arXiv:2310.06825, section 2), with what the masks drop computed.
 
     Args:
         model: one of :data:`MODELS`.
         sequence_length: tokens of the prompt (the default is ours, as that of a decoded token).
         cached: tokens before it, whose keys and values are in the cache.
         all_logits: make logits for every token, not for the last one alone.
+        causal: a group in a loop nest leaves out tiles that the mask, or the window, drops.
 
     Raises:
         ValueError: an empty prompt, or one longer than the window.
     """
-    return _chunk(f"{model}_prefill", MODELS[model], sequence_length, cached, all_logits)
+    name = f"{model}_prefill"
+    return _chunk(name, MODELS[model], sequence_length, cached, all_logits, causal)
 
 
 def mixtral_prefill(
@@ -86,6 +95,7 @@ def mixtral_prefill(
     cached: int = 0,
     all_logits: bool = False,
     active_experts: int = 8,
+    causal: bool = False,
 ) -> Network:
     """Return the pass of Mixtral 8x7B over a prompt, or over a chunk of one.
 
@@ -94,13 +104,14 @@ def mixtral_prefill(
         cached: tokens before it, whose keys and values are in the cache.
         all_logits: make logits for every token, not for the last one alone.
         active_experts: over how many experts of each layer the tokens are spread, evenly.
+        causal: a group in a loop nest leaves out tiles that the mask drops.
 
     Raises:
         ValueError: an empty prompt, or no such number of experts.
     """
     name = "mixtral_8x7b_prefill"
     sizes = _with_active(name, active_experts)
-    return _chunk(name, sizes, sequence_length, cached, all_logits)
+    return _chunk(name, sizes, sequence_length, cached, all_logits, causal)
 
 
 def mixtral_decode(*, sequence_length: int = 2048) -> Network:
@@ -123,10 +134,14 @@ def _with_active(name: str, active: int) -> Decoder:
     return replace(sizes, experts=replace(sizes.experts, active=active))
 
 
-def _chunk(name: str, sizes: Decoder, length: int, cached: int, all_logits: bool) -> Network:
-    check_option(name, "sequence_length", length, most=sizes.window or None)
+def _chunk(
+    name: str, sizes: Decoder, length: int, cached: int, all_logits: bool, causal: bool
+) -> Network:
+    most = None if causal else sizes.window or None
+    check_option(name, "sequence_length", length, most=most)
     check_option(name, "cached", cached, least=0)
-    return _pass(name, sizes, length, cached, logits=length if all_logits else 1)
+    sees = Causal(sizes.window) if causal else None
+    return _pass(name, sizes, length, cached, logits=length if all_logits else 1, sees=sees)
 
 
 def llama_decode(model: str, /, *, sequence_length: int = 2048) -> Network:
@@ -155,7 +170,9 @@ def decode(name: str, sizes: Decoder, length: int) -> Network:
     return _pass(name, sizes, tokens=1, cached=length - 1, logits=1)
 
 
-def _pass(name: str, sizes: Decoder, tokens: int, cached: int, logits: int) -> Network:
+def _pass(
+    name: str, sizes: Decoder, tokens: int, cached: int, logits: int, sees: Causal | None = None
+) -> Network:
     """``tokens`` new ones after ``cached`` old ones; ``logits`` of all or of the last."""
     net = SequenceBuilder()
     if sizes.window:
@@ -165,7 +182,7 @@ def _pass(name: str, sizes: Decoder, tokens: int, cached: int, logits: int) -> N
     entries = 0 if sizes.tied else sizes.vocabulary
     x = net.input("tokens", sizes.features, tokens, entries=entries)
     for i in range(sizes.layers):
-        x = _attention(net, f"layer{i}", x, sizes, cached)
+        x = _attention(net, f"layer{i}", x, sizes.heads, cached, sees)
         x = _perceptron(net, f"layer{i}", x, sizes)
     x = net.rms_norm("norm", x)
     last = x if logits == tokens else net.position(x, tokens - 1)
@@ -173,8 +190,10 @@ def _pass(name: str, sizes: Decoder, tokens: int, cached: int, logits: int) -> N
     return net.network(name)
 
 
-def _attention(net: SequenceBuilder, name: str, source: str, sizes: Decoder, cached: int) -> str:
-    heads = sizes.heads
+def _attention(
+    net: SequenceBuilder, name: str, source: str, heads: Heads, cached: int, sees: Causal | None
+) -> str:
+    features = net.channels(source)
     width = heads.count * heads.features
     x = net.rms_norm(f"{name}.norm1", source)
     query = net.linear(f"{name}.query", x, width * heads.sharing, bias=False)
@@ -187,9 +206,9 @@ def _attention(net: SequenceBuilder, name: str, source: str, sizes: Decoder, cac
         (net.input(f"{name}.{part}", width, cached),) if cached else ()
         for part in ("keys", "values")
     )
-    scores = net.scores(f"{name}.scores", heads, query, *old_keys, key)
-    x = net.weigh(name, heads, scores, *old_values, value)
-    x = net.linear(f"{name}.project", x, sizes.features, bias=False)
+    scores = net.scores(f"{name}.scores", heads, query, *old_keys, key, sees=sees)
+    x = net.weigh(name, heads, scores, *old_values, value, sees=sees)
+    x = net.linear(f"{name}.project", x, features, bias=False)
     return net.sum(f"{name}.add1", x, source)
 
 

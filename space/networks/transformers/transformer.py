@@ -7,12 +7,14 @@ is no layer.
 
 from dataclasses import dataclass, replace
 from math import prod
+from typing import Literal
 
 from archloom.space.workload import (
     INPUT,
     Builder,
     Cut,
     Layer,
+    Mask,
     Network,
     Piece,
     Shape,
@@ -44,6 +46,17 @@ class Heads:
     count: int
     features: int
     sharing: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Causal:
+    """What a query sees: its own key and those before it, ``window`` of them; 0 for all."""
+
+    window: int = 0
+
+
+def _mask(keys: Literal["k", "c"], heads: Heads, sees: Causal | None) -> Mask | None:
+    return None if sees is None else Mask(keys, heads.sharing, sees.window)
 
 
 class SequenceBuilder(Builder):
@@ -154,7 +167,9 @@ class SequenceBuilder(Builder):
         layer = add(name, features, (positions, 1), len(sources), broadcast=broadcast)
         return self.append(layer, *sources)
 
-    def scores(self, name: str, heads: Heads, queries: Piece, *keys: Piece) -> str:
+    def scores(
+        self, name: str, heads: Heads, queries: Piece, *keys: Piece, sees: Causal | None = None
+    ) -> str:
         """Add the product of queries with keys, which may come in several pieces.
 
         Queries that share a head of keys are rows of one product, so keys are read once for all.
@@ -162,20 +177,30 @@ class SequenceBuilder(Builder):
         m = self.shape(queries)[1] * heads.sharing
         length, pieces = self._length(heads, keys)
         layer = matmul(name, heads.count, m, heads.features, length, second=pieces)
-        return self.append(layer, queries, *keys)
+        return self.append(replace(layer, mask=_mask("k", heads, sees)), queries, *keys)
 
-    def weigh(self, name: str, heads: Heads, scores: str, *values: Piece) -> str:
+    def weigh(
+        self, name: str, heads: Heads, scores: str, *values: Piece, sees: Causal | None = None
+    ) -> str:
         """Add ``NAME.softmax`` of scores and ``NAME.context``, its product with values."""
         m = self.shape(scores)[1]
         length, pieces = self._length(heads, values)
-        shares = self.append(softmax(f"{name}.softmax", length, m, heads.count), scores)
+        vectors = softmax(f"{name}.softmax", length, m, heads.count)
+        shares = self.append(replace(vectors, mask=_mask("k", heads, sees)), scores)
         layer = matmul(f"{name}.context", heads.count, m, length, heads.features, second=pieces)
-        context = self.append(layer, shares, *values)
+        context = self.append(replace(layer, mask=_mask("c", heads, sees)), shares, *values)
         features = heads.count * heads.sharing * heads.features
         return self.read_as(context, features, m // heads.sharing)
 
     def cached_attention(
-        self, name: str, heads: Heads, source: Source, cached: int = 0, *, key_bias: bool = True
+        self,
+        name: str,
+        heads: Heads,
+        source: Source,
+        cached: int = 0,
+        *,
+        key_bias: bool = True,
+        sees: Causal | None = None,
     ) -> str:
         """Add projections of one map, and its attention to itself and to ``cached`` old rows.
 
@@ -189,8 +214,8 @@ class SequenceBuilder(Builder):
             (self.input(f"{name}.{part}", features, cached),) if cached else ()
             for part in ("keys", "values")
         )
-        scores = self.scores(f"{name}.scores", heads, query, *old_keys, key)
-        return self.weigh(name, heads, scores, *old_values, value)
+        scores = self.scores(f"{name}.scores", heads, query, *old_keys, key, sees=sees)
+        return self.weigh(name, heads, scores, *old_values, value, sees=sees)
 
     def _length(self, heads: Heads, pieces: tuple[Piece, ...]) -> tuple[int, tuple[int, ...]]:
         """Positions of keys or values, and the words of each piece if there are several."""

@@ -182,6 +182,7 @@ def _totals(net: "Network", word_bits: int) -> list[tuple[str, str]]:
         ("layers", f"{len(net.layers)} in {max(ranks(net))} ranks"),
         ("on the MAC array", f"{on_array} layers, {problems} distinct mapping problems"),
         ("MACs", f"{net.macs:,}"),
+        *([("MACs that masks leave", f"{net.seen_macs:,}")] if net.seen_macs < net.macs else ()),
         ("params", f"{net.params:,}"),
         ("weights", size(sum(bytes_.weights for bytes_ in everything))),
         ("layer by layer", f"{size(traffic)} moved, {net.macs / traffic:,.4g} MAC/byte"),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from archloom.studies.analysis import STREAMS, WHOLE_GROUP, Details
-from archloom.studies.rendering.text import loop_text, only_text, operand_texts
+from archloom.studies.rendering.text import loop_lines, only_text, operand_texts
 
 from .scene import Areas, Lines, Scene, Texts, box
 from .style import INK
@@ -55,7 +55,7 @@ def _chain(nest: Details) -> list[_Box]:
     stays = [WHOLE_GROUP, *(loop["rank"] for loop in nest["loops"])]
     for depth, stay in enumerate(stays):
         if depth:
-            found.append(([loop_text(nest["loops"][depth - 1])], _LOOP))
+            found.append((loop_lines(nest, depth - 1), _LOOP))
         if lying := operand_texts(nest, stay):
             found.append((lying, _KEPT))
     return found

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
         window_text as window_text,
     )
     from .nest import (
-        loop_text as loop_text,
+        loop_lines as loop_lines,
         loops_text as loops_text,
         nest_lines as nest_lines,
         nests_of as nests_of,

@@ -50,7 +50,8 @@ def operator_text(layer: Layer) -> str:
 
 
 def window_text(layer: Layer) -> str:
-    """Return kernel, stride, dilation and groups where they are not 1: ``3x3 /2, 4 groups``."""
+    """Return kernel, stride, dilation and groups where they are not 1, and the mask if there is
+    one: ``3x3 /2, 4 groups``, ``12 heads, causal``."""
     parts = []
     if (layer.r, layer.s) != (1, 1) or layer.operator == "conv":
         parts.append(f"{layer.r}x{layer.s}")
@@ -62,7 +63,7 @@ def window_text(layer: Layer) -> str:
     if layer.uses_macs and layer.g > 1 and not layer.depthwise:
         groups = f"{layer.g} {'heads' if layer.multiplies_maps else 'groups'}"
         text = f"{text}, {groups}" if text else groups
-    return text
+    return ", ".join(filter(None, (text, str(layer.mask or ""))))
 
 
 def shape_text(shape: Shape) -> str:

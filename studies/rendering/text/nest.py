@@ -31,7 +31,7 @@ def loop_tree(nest: Details) -> Iterator[tuple[int, str]]:
     stays = [WHOLE_GROUP, *(loop["rank"] for loop in nest["loops"])]
     for depth, stay in enumerate(stays):
         if depth:
-            yield depth - 1, loop_text(nest["loops"][depth - 1])
+            yield from ((depth - 1, line) for line in loop_lines(nest, depth - 1))
         if lying := operand_texts(nest, stay):
             yield depth, f"in the buffer: {', '.join(lying)}"
     for only, layers in groupby(nest["layers"], key=lambda layer: layer["only"]):
@@ -42,9 +42,15 @@ def loop_tree(nest: Details) -> Iterator[tuple[int, str]]:
         yield len(nest["loops"]), f"through the buffer: {', '.join(passing)}"
 
 
-def loop_text(loop: Details) -> str:
-    """Return a loop in a line."""
-    return f"for {loop['rank']}: {loop['tile']} of {loop['size']} ({loop['iterations']} times)"
+def loop_lines(nest: Details, place: int) -> list[str]:
+    """Return a loop in a line; of the inner one of two of which a mask drops iterations another
+    line says how many of them run."""
+    loop, masked = nest["loops"][place], nest.get("masked")
+    line = f"for {loop['rank']}: {loop['tile']} of {loop['size']} ({loop['iterations']} times)"
+    if not masked or loop["rank"] != masked["ranks"][-1]:
+        return [line]
+    tiles = f"{masked['tiles']:,} of {masked['all_tiles']:,} tiles"
+    return [line, f"{masked['mask']}: {tiles} of {' x '.join(masked['ranks'])} run"]
 
 
 def operand_texts(nest: Details, stay: str) -> list[str]:
@@ -96,4 +102,4 @@ def _shape(nest: Details) -> str:
     layers = [
         [(place[rank], which) for rank, which in layer["only"].items()] for layer in nest["layers"]
     ]
-    return repr((loops, operands, layers))
+    return repr((loops, operands, layers, nest.get("masked", {}).get("tiles")))

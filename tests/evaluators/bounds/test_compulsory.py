@@ -16,11 +16,15 @@ from archloom.evaluators.fusion.group_graph import group_shape
 from archloom.evaluators.fusion.plan import NetworkCost, network_cost
 from archloom.evaluators.hardware import access_costs, edp_js
 from archloom.evaluators.loopnest.layer_cost import mapped_cost
+from archloom.search.fusion.nest import NestFacts, best_nests
+from archloom.search.mapping.mapper import Mapper
+from archloom.search.registry import MAPPING_SEARCHES
 from archloom.space.fusion.plan import FusionGroup, FusionPlan, layer_by_layer, plan_violations
 from archloom.space.hardware.effects import Effects
 from archloom.space.hardware.hardware import packed
 from archloom.space.mapping.mapping import LevelMapping, Mapping
 from archloom.space.networks.registry import network
+from archloom.space.networks.transformers.transformer import Causal, Heads, SequenceBuilder
 from archloom.space.workload.layer import Layer
 from archloom.space.workload.network import Network
 
@@ -29,6 +33,7 @@ from ...cases.groups import POLICIES, any_tile, random_group
 from ...cases.mappers import BufferMapper
 from ...cases.pinned_plans import pinned_plan
 from ...cases.random_plans import priced, random_plan
+from ...cases.small_designs import three_levels
 from ...cases.sweeps import sweep
 
 NETWORKS = ["tiny_cnn", "tiny_mobile", "tiny_mlp"]
@@ -186,6 +191,35 @@ def test_no_plan_with_pins_is_below_the_bounds(seed, kind):
         check(cost, net, hardware)
     else:
         assert cost.reason == "pinned_in_part"
+
+
+@pytest.mark.parametrize("sees", [Causal(), Causal(5)], ids=["causal", "window"])
+def test_no_nest_that_leaves_out_what_masks_drop_is_below_the_bounds(sees):
+    hardware = three_levels(4096, (8, 8, 8))
+    levels = list(hardware.levels)
+    levels[-1] = replace(levels[-1], bandwidth_words=64.0)
+    hardware, heads, nets = replace(hardware, levels=tuple(levels)), Heads(2, 8), []
+    for what in (sees, None):
+        builder = SequenceBuilder()
+        query, key, value = (builder.input(name, 16, 16) for name in "qkv")
+        scores = builder.scores("scores", heads, query, key, sees=what)
+        builder.weigh("weigh", heads, scores, value, sees=what)
+        nets.append(builder.network("attention"))
+    masked, dense = nets
+    mapper, costs = Mapper(MAPPING_SEARCHES["auto"](), 4000, seed=1), []
+    for choice in best_nests(NestFacts(masked, (0, 1, 2), hardware)):
+        plan = FusionPlan((FusionGroup((0, 1, 2), nest=choice.nest),))
+        cost = network_cost(
+            masked, plan, hardware, lambda g, r: group_cost(masked, g, hardware, mapper, r)
+        )
+        assert isinstance(cost, NetworkCost), cost
+        check(cost, masked, hardware)
+        costs.append(cost)
+    # what holds for all pairs does not hold here, layer by layer it does
+    bound = any_plan_bound(dense, hardware)
+    assert min(cost.latency_cycles for cost in costs) < bound.latency_cycles
+    assert min(cost.energy_pj for cost in costs) < bound.energy_pj
+    assert layer_by_layer_bound(masked, hardware) == layer_by_layer_bound(dense, hardware)
 
 
 def test_steady_weights_go_below_what_other_plans_must_fetch():

@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import fields, replace
+from itertools import combinations
 
 import pytest
 from hypothesis import given, strategies as st
@@ -15,7 +16,7 @@ from archloom.space.workload.isomorphism import explain_difference, fingerprint,
 from archloom.space.workload.layer import Layer
 from archloom.space.workload.layer_builders import add, conv2d, linear, matmul, mul
 from archloom.space.workload.network import INPUT, Network, is_input
-from archloom.space.workload.slice import Slice
+from archloom.space.workload.slice import Mask, Slice
 
 from ...cases.graphs import graph, graphs
 
@@ -137,7 +138,15 @@ def test_every_field_of_a_layer_counts(field: str) -> None:
 def test_no_field_of_a_layer_is_forgotten() -> None:
     edges = {"name", "operands", "parts", "broadcast", "interleave", "slices", "whole_parts"}
     # what hardware makes of the weights is no part of the network
-    assert {f.name for f in fields(Layer)} == {*OTHER, *edges, "weights_of", "packed_words"}
+    found = {f.name for f in fields(Layer)}
+    assert found == {*OTHER, *edges, "weights_of", "packed_words", "mask"}
+
+
+def test_masks_count() -> None:
+    scores = matmul("one", 1, 4, 4, 4)
+    masks = (None, Mask("k"), Mask("k", 2), Mask("k", 1, 3))
+    nets = [Network("net", (replace(scores, mask=m),), (("input:q", "input:k"),)) for m in masks]
+    assert not any(same_structure(a, b) for a, b in combinations(nets, 2))
 
 
 def two(first: Layer, second: Layer, *reads: tuple[str, ...], outputs: tuple[str, ...] = ()):

@@ -22,7 +22,7 @@ from archloom.space.workload.network_json import (
     to_text,
     write_network,
 )
-from archloom.space.workload.slice import Slice
+from archloom.space.workload.slice import Mask, Slice
 
 from ...cases.every_operator import every_operator
 from ...cases.mapped_layers import KINDS
@@ -63,6 +63,7 @@ def test_every_field_of_a_layer_comes_back() -> None:
     layers = [
         Layer("product", "matmul", k=2, c=4, operands=3, whole_parts=(3, 5)),
         Layer("again", "gemm", k=4, c=3, operands=2, parts=(1, 2), weights_of="product"),
+        Layer("scores", "matmul", k=4, p=8, input_size=(8, 1), operands=2, mask=Mask("k", 2, 3)),
         Layer("scale", "mul", g=4, operands=2, broadcast=True),
         Layer("box", "relu", g=4, slices=(Slice((1, 0, 0), (4, 1, 1), (9, 1, 1)),)),
         Layer("spread", "conv", k=4, interleave=Interleave(2, 2, (1, 0), (0, 1), 3, 1)),

@@ -103,6 +103,33 @@ def test_tables_and_pictures_show_the_loops(source: str, tmp_path: Path) -> None
     assert "block.key" in memory.read_text()
 
 
+def test_a_nest_says_which_tiles_a_mask_leaves(tmp_path: Path) -> None:
+    source, plan = tmp_path / "attention.yaml", tmp_path / "plan.json"
+    source.write_text("""
+        ranks: {h: 4, q: 48, k: q, d: 8}
+        causal: {queries: q, keys: k}
+        einsums:
+          - S[h,q,k] = Q[h,q,d] * K[h,k,d]
+          - P[h,q,k] = softmax(S[h,q,k], k)
+          - O[h,q,d] = P[h,q,k] * V[h,k,d]
+        """)
+    keys = {"rank": "keys", "tile": 8}
+    group = {"layers": ["S", "P", "O"], "nest": {"loops": [HEADS, QUERIES, keys], "operands": []}}
+    group["nest"]["operands"] = [{"name": "O", "stays": "queries"}]
+    plan.write_text(json.dumps([group]))
+    found = json.loads(shown(str(source), "--plan", str(plan), "--json"))["groups"][0]
+    # queries 0 to 19, to 39, to 47 see three tiles of keys, five, six
+    assert found["tiles"] == 4 * 14
+    assert found["nest"]["masked"] == {
+        "mask": "causal",
+        "ranks": ["queries", "keys"],
+        "tiles": 14,
+        "all_tiles": 18,
+    }
+    text = " ".join(shown(str(source), "--plan", str(plan)).split())
+    assert "(6 times) causal: 14 of 18 tiles of queries x keys run" in text
+
+
 @pytest.mark.parametrize(
     ("loops", "stays", "message"),
     [

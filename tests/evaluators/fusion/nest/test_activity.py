@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from archloom.evaluators.fusion import group_cost
+from archloom.evaluators.fusion.nest import NestWalk
 from archloom.evaluators.fusion.plan import NetworkCost, network_cost
 from archloom.evaluators.fusion.timeline import buffer_timeline
 from archloom.evaluators.loopnest.layer_cost import mapped_cost
@@ -14,7 +15,7 @@ from archloom.space.fusion import FusionGroup, FusionPlan, group_order
 
 from ....cases.designs import edge
 from ....cases.mappers import BufferMapper, word_by_word
-from ....cases.random_nests import random_case
+from ....cases.random_nests import masked_case, random_case
 from ....cases.sweeps import sweep
 from ....oracles.nest_simulator import simulate
 from ..test_decoupled import agrees
@@ -35,9 +36,9 @@ class TightMapper(BufferMapper):
 MAPPER = TightMapper()
 
 
-def nested(seed: int) -> tuple[NetworkCost, int, object]:
+def nested(seed: int, cases) -> tuple[NetworkCost, int, object]:
     """Return a plan with a random nest in a buffer that is large or just fits, and its place."""
-    case = random_case(np.random.default_rng(seed))
+    case = cases(np.random.default_rng(seed))
     net, mine = case.network, FusionGroup(case.members, nest=case.nest)
     rest = [FusionGroup((i,)) for i in range(len(net.layers)) if i not in case.members]
     groups = [mine, *rest]
@@ -58,12 +59,19 @@ def nested(seed: int) -> tuple[NetworkCost, int, object]:
     return found, order.index(0), case
 
 
-@pytest.mark.parametrize("seed", sweep(range(400), sample=16))
-def test_the_buffer_over_time_and_rounds_agree_with_cost_and_simulation(seed):
-    cost, g, case = nested(seed)
+@pytest.mark.parametrize(
+    ("cases", "seed"),
+    [
+        *sweep([(random_case, seed) for seed in range(400)], sample=12),
+        *sweep([(masked_case, seed) for seed in range(200)], sample=6),
+    ],
+)
+def test_the_buffer_over_time_and_rounds_agree_with_cost_and_simulation(cases, seed):
+    cost, g, case = nested(seed, cases)
     group = cost.groups[g]
     exact = [s for s in buffer_timeline(cost, 10**9) if s.group == g]
-    check_steps(exact, group, simulate(case.group, case.nest, set()), cost)
+    skips = NestWalk(case.group, case.nest).masked is not None
+    check_steps(exact, group, simulate(case.group, case.nest, set(), skips), cost)
     for most in (1, 7, 60):
         few = [s for s in buffer_timeline(cost, most) if s.group == g]
         assert max(map(planned_words, few)) == group.peak_words

@@ -1,5 +1,6 @@
 """Costs of nests against an account that goes through all iterations one by one."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from archloom.evaluators.fusion.buffer.words import buffer_words
 from archloom.evaluators.fusion.group import group_cost
 from archloom.evaluators.fusion.group_share import GroupCost
+from archloom.evaluators.fusion.nest import NestWalk
 from archloom.evaluators.loopnest.layer_cost import LayerCost, mapped_cost
 from archloom.evaluators.loopnest.problem import MappingProblem
 from archloom.space.errors import Infeasible
@@ -16,10 +18,12 @@ from archloom.space.fusion.residency import ALONE, Residents
 from archloom.space.hardware.hardware import Hardware
 
 from ....cases.mappers import word_by_word
-from ....cases.random_nests import NestCase, random_case
+from ....cases.random_nests import NestCase, masked_case, random_case
 from ....cases.small_designs import three_levels
 from ....cases.sweeps import sweep
-from ....oracles.nest_account import Account, account
+from ....oracles.nest_account import Account, account, recorded
+
+Cases = Callable[[np.random.Generator, int], NestCase]
 
 
 class WordMapper:
@@ -74,13 +78,14 @@ def random_residents(rng: np.random.Generator, case: NestCase) -> tuple[Resident
     return Residents(held, (), (), int(rng.integers(0, 9))), steady
 
 
-def compare(seed: int, most: int = 9) -> str:
+def compare(seed: int, most: int = 9, cases: Cases = random_case) -> str:
     """Compare a random nest on a random design; returns what came of it.
 
     Features and positions are up to ``most``.
     """
     rng = np.random.default_rng(seed)
-    case = random_case(rng, most)
+    case = cases(rng, most)
+    skips = NestWalk(case.group, case.nest).masked is not None
     residents, steady = random_residents(rng, case)
     group = FusionGroup(case.members, nest=case.nest, steady=steady)
     held = {
@@ -90,10 +95,12 @@ def compare(seed: int, most: int = 9) -> str:
         or (o.kind == "weights" and case.members[o.maker] in steady)
     }
 
+    walked = recorded(case.group, case.nest, held, skips)
+
     def costs(capacity: int) -> tuple[GroupCost | Infeasible, Account | Infeasible]:
         chip = with_capacity(hardware, capacity)
         words = buffer_words(chip) - residents.words
-        told = account(case.group, case.nest, chip, MAPPER, words, held)
+        told = account(walked, chip, MAPPER, words)
         return group_cost(case.network, group, chip, MAPPER, residents), told
 
     hardware = random_hardware(rng, 10_000)
@@ -133,3 +140,10 @@ def test_a_nest_costs_what_its_iterations_cost_one_by_one(seed: int) -> None:
 @pytest.mark.parametrize("seed", sweep([394, *range(200)], sample=12))
 def test_loops_of_many_iterations(seed: int) -> None:
     compare(seed, most=40)
+
+
+@pytest.mark.parametrize(
+    ("seed", "most"), sweep([(i, 9 + i % 2 * 10) for i in range(400)], sample=16)
+)
+def test_tiles_that_a_mask_drops_cost_nothing(seed: int, most: int) -> None:
+    compare(seed, most, masked_case)

@@ -19,10 +19,11 @@ from archloom.search.registry import MAPPING_SEARCHES
 from archloom.space.errors import Infeasible
 from archloom.space.fusion.loop_nest import STREAMED, LoopNest
 from archloom.space.fusion.plan import FusionGroup
+from archloom.space.networks.transformers.transformer import Causal, Heads, SequenceBuilder
 
 from ....cases.cut_products import cut_network
 from ....cases.small_designs import three_levels
-from ....cases.small_nests import SmallCase, small_case
+from ....cases.small_nests import SmallCase, masked_network, small_case
 from ....cases.sweeps import sweep
 from ....oracles.enumerated_nests import nests_below
 
@@ -60,6 +61,35 @@ def test_what_is_proposed_runs_and_costs_no_less_than_is_estimated(seed: int) ->
     case, mappings = small_case(np.random.default_rng(seed)), mapper()
     for choice in best_nests(NestFacts(case.network, case.layers, case.hardware)):
         check(case, choice, mappings)
+
+
+@pytest.mark.parametrize("seed", sweep(range(100), sample=4))
+def test_what_masks_drop_is_in_no_estimate(seed: int) -> None:
+    case, mappings = small_case(np.random.default_rng(seed), masked_network), mapper()
+    for choice in best_nests(NestFacts(case.network, case.layers, case.hardware)):
+        check(case, choice, mappings)
+
+
+def test_loops_over_queries_and_keys_stand_inside_of_two_others() -> None:
+    """With all images and heads at once no tiles of queries and keys pay, and neither loop pays
+    without the other one."""
+    spad, buffer, dram = three_levels(2500, (8, 8, 8)).levels
+    chip = replace(three_levels(), levels=(spad, buffer, replace(dram, bandwidth_words=16.0)))
+    found = []
+    for sees in (Causal(), None):
+        builder, heads = SequenceBuilder(), Heads(4, 8)
+        query, key, value = (builder.input(name, 32, 32) for name in "qkv")
+        scores = builder.scores("scores", heads, query, key, sees=sees)
+        builder.weigh("weigh", heads, scores, value, sees=sees)
+        network = builder.network("attention").with_batch(4)
+        best = best_nests(NestFacts(network, (0, 1, 2), chip))[0]
+        cost = exact_cost(SmallCase(network, chip), best.nest, mapper())
+        assert not isinstance(cost, Infeasible)
+        found.append((len(best.nest.loops), cost.dynamic_pj * cost.latency_cycles))
+    (loops, causal), (_, dense) = found
+    assert loops == 4
+    # tiles of 4 x 4 cost 36 of 64 in time, and words of DRAM as many as all
+    assert causal < 0.65 * dense
 
 
 def gap(seed: int) -> float:

@@ -156,3 +156,34 @@ def test_an_unknown_size_that_was_chosen(tmp_path: Path) -> None:
     path.write_text(einsum_text("Y[q] = relu(X[q])", RANKS))
     with pytest.raises(ImportProblem, match=r"'qq' is no rank; did you mean q\?"):
         read_einsums(path, {"qq": 3})
+
+
+@pytest.mark.parametrize(
+    ("causal", "message"),
+    [
+        ("[q, k]", "['q', 'k'] must say which ranks are queries and keys"),
+        ("{queries: q}", "must say which ranks are queries and keys"),
+        ("{queries: q, keys: kk}", "keys is 'kk', which is no rank; did you mean k?"),
+        ("{queries: q, keys: k, windows: 3}", "'windows' is unknown; did you mean window?"),
+        ("{queries: q, keys: k, window: 0}", "window is 0, it must be a whole number"),
+        ("{queries: q, keys: k, window: 2}", "no query sees the first key; least: 3"),
+        ("{queries: k, keys: q}", "6 queries see 4 keys"),
+        ("{queries: q, keys: d}", "4 queries see 3 keys"),
+        ("{queries: d, keys: q}", "no product of a feature map of rank d with one of rank q"),
+    ],
+)
+def test_a_mask_that_is_none(causal: str, message: str) -> None:
+    sizes = {"h": 2, "q": 4, "k": 6, "d": 3}
+    with pytest.raises(ImportProblem) as caught:
+        einsums("S[h,q,k] = Q[h,q,d] * K[h,k,d]", sizes, causal=causal)
+    assert [message in text for text in caught.value.problems] == [True], caught.value.problems
+    assert "line 2: causal: " in caught.value.problems[0]
+
+
+@pytest.mark.parametrize(
+    "line", ["S[h,k,q] = Q[h,q,d] * K[h,k,d]", "S[h,q,k,j] = Q[h,q] * K[h,k,j]"]
+)
+def test_a_product_that_no_mask_fits(line: str) -> None:
+    sizes = {"h": 2, "q": 4, "k": 6, "d": 3, "j": 2}
+    with pytest.raises(ImportProblem, match="a causal mask needs rank q along the rows"):
+        einsums(line, sizes, causal="{queries: q, keys: k}")

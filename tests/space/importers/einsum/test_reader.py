@@ -10,8 +10,8 @@ from hypothesis import given, settings, strategies as some
 
 from archloom.space.importers.einsum import read_einsums
 from archloom.space.networks.transformers.llama import Decoder, prefill
-from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
-from archloom.space.workload import INPUT, Builder, Network, explain_difference
+from archloom.space.networks.transformers.transformer import Causal, Heads, SequenceBuilder
+from archloom.space.workload import INPUT, Builder, Mask, Network, explain_difference
 from archloom.space.workload.layer_builders import conv1d, conv2d
 
 from ....cases.einsum_files import einsums
@@ -46,6 +46,33 @@ def test_attention_is_that_of_the_catalogue() -> None:
         einsums("S[h,q,k] = K[h,k,d] * Q[h,q,d]", ranks),
         einsums("S[h,q,k] = Q[h,q,d] * K[h,k,d]", ranks),
     )
+
+
+@pytest.mark.parametrize("window", [0, 100])
+@pytest.mark.parametrize("cached", [0, 60])
+def test_causal_attention_is_that_of_the_catalogue(window: int, cached: int) -> None:
+    net, heads, sees = SequenceBuilder(), Heads(2, 16, sharing=3), Causal(window)
+    query = net.input("Q", 96, 256)
+    key, value = (net.input(name, 32, 256 + cached) for name in "KV")
+    scores = net.scores("S", heads, query, key, sees=sees)
+    net.weigh("O", heads, scores, value, sees=sees)
+    ranks = {"g": 2, "s": 3, "q": 256, "k": f"q+{cached}", "d": 16, "e": "d"}
+    causal = "{queries: q, keys: k}" if not window else "{queries: q, keys: k, window: 100}"
+    lines = """
+        S[g,s,q,k] = Q[q,g,s,d] * K[k,g,d]
+        P[g,s,q,k] = softmax(S[g,s,q,k], k)
+        O[q,g,s,e] = P[g,s,q,k] * V[k,g,e]
+        """
+    found = einsums(lines, ranks, causal=causal)
+    same(found, net.network("S"))
+    assert [layer.mask for layer in found.layers] == [
+        Mask("k", 3, window),
+        Mask("k", 3, window),
+        Mask("c", 3, window),
+    ]
+    # in one line, and as a batch of images
+    line = "O[b,q,g,s,e] = softmax(Q[b,q,g,s,d] * K[b,k,g,d], k) * V[b,k,g,e]"
+    same(einsums(line, {"b": 4, **ranks}, causal=causal, batch="b"), found.with_batch(4))
 
 
 @pytest.mark.parametrize("batch", [1, 3])

@@ -1,5 +1,6 @@
 """GPT-3, Mistral, Mixtral, DeepSeek-V2-Lite and Whisper: published parameters, work by algebra."""
 
+from dataclasses import replace
 from math import prod
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from archloom.space.networks.registry import network
 from archloom.space.networks.transformers.experts import Experts, routed
 from archloom.space.networks.transformers.transformer import SequenceBuilder
-from archloom.space.workload.slice import Slice
+from archloom.space.workload.slice import Mask, Slice
 
 
 def layer_of(net, name):
@@ -89,6 +90,49 @@ def test_a_chunk_reads_no_more_than_its_first_token_sees():
     assert layer_of(net, "layer0.scores").k == 4095 + 1024
     with pytest.raises(ValueError, match="sequence_length is 4097, it must be from 1 to 4096"):
         network("mistral_7b_prefill", sequence_length=4097)
+
+
+# heads of keys, queries that share one, features of a head; the window of Mistral
+MASKED = {
+    "gpt3_6_7b": (32, 1, 128, 0),
+    "llama3_8b": (8, 4, 128, 0),
+    "mistral_7b": (8, 4, 128, 4096),
+    "mixtral_8x7b": (8, 4, 128, 0),
+}
+
+
+@pytest.mark.parametrize("cached", [0, 30])
+@pytest.mark.parametrize("model", MASKED)
+def test_causal_prompts_are_the_same_but_for_masks_of_attention(model, cached):
+    heads, sharing, features, window = MASKED[model]
+    sizes = {"sequence_length": 100, "cached": cached}
+    plain, causal = (network(f"{model}_prefill", **sizes, causal=c) for c in (False, True))
+    bare = tuple(replace(layer, mask=None) for layer in causal.layers)
+    assert replace(causal, layers=bare) == plain
+    masks = {layer.name: layer.mask for layer in causal.layers if layer.mask}
+    assert len(masks) == 3 * 32
+    assert masks["layer9.scores"] == masks["layer9.softmax"] == Mask("k", sharing, window)
+    assert masks["layer9.context"] == Mask("c", sharing, window)
+    dropped = 100 * 99 // 2 * heads * sharing * 2 * features * 32
+    assert causal.macs - causal.seen_macs == dropped
+    assert plain.seen_macs == plain.macs == causal.macs
+
+
+def test_a_causal_prompt_with_latents():
+    plain, causal = (
+        network("deepseek_v2_lite_prefill", sequence_length=50, causal=c) for c in (False, True)
+    )
+    bare = tuple(replace(layer, mask=None) for layer in causal.layers)
+    assert replace(causal, layers=bare) == plain
+    assert plain.macs - causal.seen_macs == 27 * 16 * (2 * 128 + 64) * 50 * 49 // 2
+
+
+def test_a_causal_prompt_may_be_longer_than_a_window():
+    net = network("mistral_7b_prefill", sequence_length=5000, causal=True)
+    seen = sum(min(i + 1, 4096) for i in range(5000))
+    assert layer_of(net, "layer3.scores").seen_macs == seen * 32 * 128
+    with pytest.raises(ValueError, match="causal is 1, it must be true or false"):
+        network("mistral_7b_prefill", causal=1)
 
 
 @pytest.mark.parametrize(

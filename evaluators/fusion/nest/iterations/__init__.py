@@ -1,0 +1,26 @@
+"""Iterations of the loops of a nest: those that are looked at, and tiles that a mask drops.
+
+``loops.py`` has the iterations of one loop, ``masked.py`` the tiles of two loops over queries and
+keys of which a mask leaves something, ``cells.py`` those that are looked at where it drops others.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .cells import (
+        MaskedCells as MaskedCells,
+        masked_cells as masked_cells,
+        shown_tiles as shown_tiles,
+        unfolded_cells as unfolded_cells,
+    )
+    from .loops import every as every, shown as shown
+    from .masked import (
+        KEYS as KEYS,
+        QUERIES as QUERIES,
+        TileGrid as TileGrid,
+        seen_tiles as seen_tiles,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
