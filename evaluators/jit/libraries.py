@@ -118,13 +118,20 @@ def making_parts(typing: Any, target: Any) -> Iterator[None]:
     target._internal_codegen = PartCodegen(before)
     # for each size numba writes, and reads, a module of LLVM's code: it asks thousands of times
     target.get_abi_sizeof = cache(target.get_abi_sizeof)
+    # nobody calls parts from C; numba's own functions would get what C calls them by
+    target.create_cfunc_wrapper = _nothing_for_c
     typing.resolve_function_type = _remembering(typing.resolve_function_type)
     target.refresh = _if_grown(target.refresh, typing, target)
     try:
         yield
     finally:
         target._internal_codegen = before
-        del target.get_abi_sizeof, typing.resolve_function_type, target.refresh
+        del target.get_abi_sizeof, target.create_cfunc_wrapper, target.refresh
+        del typing.resolve_function_type
+
+
+def _nothing_for_c(*_: object, **__: object) -> None:
+    """Stand in for numba's ``create_cfunc_wrapper``."""
 
 
 def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 from .libraries import KernelLibrary, PartLibrary, making_parts
 from .lowering import PartLowering, looking_less
 from .references import copied
+from .unboxing import got
 
 
 class _Flags(Flags):  # type: ignore[misc]
@@ -33,7 +34,7 @@ class KernelCompiler(Compiler):  # type: ignore[misc]
     ) -> None:
         library = KernelLibrary(target.codegen(), "kernel")
         library.enable_object_caching()
-        super().__init__(typing, target, library, args, result, _Flags(flags), kinds)
+        super().__init__(typing, target, library, got(args), result, _Flags(flags), kinds)
         self._contexts = typing, target
 
     def compile_extra(self, func: Any) -> Any:

@@ -76,16 +76,22 @@ def _words(kind: Any) -> int:
     return 1
 
 
+def unseen(builder: Any, address: Any) -> Any:
+    """Return an address of which LLVM does not know that it is the same.
+
+    It would move loads of what never changes to where nothing has been stored yet, or across the
+    store of the next call in a loop.
+    """
+    same = ir.FunctionType(address.type, [address.type])
+    return builder.asm(same, "", "=r,0,~{memory}", [address], side_effect=True)
+
+
 @lower_cast(types.BaseNamedTuple, Reference)
 def _refer(context: Any, builder: Any, kind: Any, _to: Any, value: Any) -> Any:
     """Store a record on the stack of the caller; return its address."""
     place = cgutils.alloca_once(builder, context.get_value_type(kind))
     builder.store(value, place)
-    address = builder.bitcast(place, cgutils.voidptr_t)
-    # LLVM must not see that it is the same place: it would move loads of what never changes to
-    # where nothing has been stored yet, or across the store of the next call in a loop
-    same = ir.FunctionType(address.type, [address.type])
-    return builder.asm(same, "", "=r,0,~{memory}", [address], side_effect=True)
+    return unseen(builder, builder.bitcast(place, cgutils.voidptr_t))
 
 
 @lower_cast(Reference, types.BaseNamedTuple)
