@@ -84,7 +84,9 @@ def _letting_go(context: Any, module: Any, record: Any) -> Any:
                 builder.call(_letting_go(context, module, field), [to])
             else:
                 counter = cgutils.gep_inbounds(builder, to, 0, 0)
-                context.nrt.decref(builder, types.MemInfoPointer(field.dtype), builder.load(counter))
+                context.nrt.decref(
+                    builder, types.MemInfoPointer(field.dtype), builder.load(counter)
+                )
     builder.ret_void()
     return function
 
