@@ -117,7 +117,7 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         return is_plain(self.typeof(array.name), self.typeof(index.name))
 
     def _remember_field(self, name: str, expr: Any) -> None:
-        """Keep the address of a field of a record, for the block or in the place of a variable."""
+        """Keep the address of a field of a record."""
         record, kind = self.typeof(expr.value.name), self.typeof(name)
         value = self.loadvar(expr.value.name)
         if isinstance(kind, types.NestedArray):
@@ -125,10 +125,7 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
             place = cgutils.get_record_member(self.builder, value, record.offset(expr.attr), data)
         else:
             place = place_of_field(self.context, self.builder, record, value, expr.attr)
-        if name in self._singly_assigned_vars:
-            self._known[name] = place
-        else:
-            self.builder.store(place, self._slot(name, place.type))
+        self._known[name] = place
 
     def _slot(self, name: str, kind: Any) -> Any:
         """Return a place that a variable has in all of the function."""
@@ -228,10 +225,7 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         if name not in self._forms.fields:
             value = self.loadvar(name)
             return lambda *at: self.builder.extract_value(value, at)
-        place = self._known[name]
-        if name not in self._singly_assigned_vars:
-            place = self.builder.load(place)
-        kind = self.typeof(name)
+        place, kind = self._known[name], self.typeof(name)
         if isinstance(kind, types.NestedArray):
             sizes = [self.context.get_constant(types.intp, size) for size in kind.shape]
             return lambda part, axis=0: place if part == _DATA else sizes[axis]

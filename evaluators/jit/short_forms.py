@@ -31,7 +31,8 @@ class ShortForms:
     """Names of variables that never become values.
 
     Attributes:
-        fields: arrays that are fields of records, and of which only items are read and written.
+        fields: arrays that are fields of records, of which only items are read and written, in the
+            block that names them. What is named before a loop is better loaded there.
         indices: tuples of integers that are only indices, in the block that makes them.
         ranges: ``range`` objects of step 1 or -1 that only a loop goes through.
         loops: what goes through them, each with the name of the first variable for it.
@@ -86,7 +87,7 @@ def short_forms(blocks: Mapping[int, Any], typed: TypeOf, local: set[str]) -> Sh
     fields = {
         name
         for name, value in once.items()
-        if becomes[name] == {"items"} and _is_field(value, typed, name)
+        if becomes[name] == {"items"} and name in local and _is_field(value, typed, name)
     }
     indices = {
         name
