@@ -10,6 +10,7 @@ from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
 from .libraries import KernelLibrary, PartLibrary, making_parts
 from .lowering import PartLowering, looking_less
+from .passes import INSTEAD
 from .references import copied
 from .unboxing import got
 
@@ -57,8 +58,8 @@ class PartCompiler(Compiler):  # type: ignore[misc]
         """Return numba's passes; results are copies, and references are known to be readable."""
         (manager,) = super().define_pipelines()
         manager.add_pass_after(CopyResults, NopythonTypeInference)
-        at = [one for one, _ in manager.passes].index(NativeLowering)
-        manager.passes[at] = (PartLowering, "lower a part")
+        ours = INSTEAD | {NativeLowering: PartLowering}
+        manager.passes = [(ours.get(one, one), about) for one, about in manager.passes]
         manager.finalize()
         return [manager]
 
