@@ -26,6 +26,10 @@ SHRINKING: Final = ("sroa", "simplify_cfg", "loop_rotate", "instruction_combine"
 _COPIED: Final = "linkonce_odr"
 
 
+#: numba's name for the code that takes arguments out of Python's objects
+_FOR_PYTHON: Final = "wrapper"
+
+
 class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A part: neither optimised with others nor turned into machine code."""
 
@@ -64,6 +68,8 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     def add_llvm_module(self, ll_module: Any) -> None:
         """Add code, shrunk."""
+        if ll_module.name == _FOR_PYTHON:
+            _leave_alone(ll_module)
         self._final_module.link_in(_shrunk(ll_module, self._codegen))
 
     def finalize(self) -> None:
@@ -179,6 +185,15 @@ def _shrunk(module: Any, codegen: Any) -> Any:
     manager.add_refprune_pass()
     manager.run(module, codegen._pass_builder())
     return module
+
+
+def _leave_alone(module: Any) -> None:
+    """Let no pass optimise a module: what runs once a call, straight on, has little to gain."""
+    for function in module.functions:
+        if not function.is_declaration:
+            # the first is what the second asks for
+            for attribute in ("noinline", "optnone"):
+                function.add_function_attribute(attribute)
 
 
 def _take_in(module: Any, library: Any) -> list[Any]:
