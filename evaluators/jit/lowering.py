@@ -33,7 +33,7 @@ _MEMINFO, _DATA, _SHAPE = 0, 4, 5
 _PAIR: Final = {"pair_first": 0, "pair_second": 1}
 
 #: by function of Python's, whether a number is chosen rather than another
-_CHOICES: Final = {max: operator.gt, min: operator.lt}
+_CHOICES: Final[dict[Any, Any]] = {max: operator.gt, min: operator.lt}
 
 
 class _Lower(lowering.Lower):  # type: ignore[misc]
@@ -79,7 +79,7 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         elif name in forms.ranges:
             self._known[name] = self._bounds(value)
         elif name in forms.steps:
-            self._known[name] = self._next_step(forms.loops[value.value.name], name)
+            self._known[name] = self._next_step(forms.loops[value.value.name])
         elif isinstance(value, ir.Expr):
             self._begin_loop(name, *self._known[value.value.name])
         return None
@@ -160,7 +160,7 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
         builder.store(builder.select(some, many, none), left)
         self._known[loop] = step
 
-    def _next_step(self, loop: str, _: str) -> tuple[Any, Any]:
+    def _next_step(self, loop: str) -> tuple[Any, Any]:
         """Return the next number of a loop, which counts only if there is one, and whether."""
         builder, (following, left) = self.builder, self._counters(loop)
         value, many = builder.load(following), builder.load(left)

@@ -9,7 +9,7 @@ them in all of the part, so that lowering writes what is needed where it is need
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from numba.core import ir, types
@@ -43,14 +43,14 @@ class ShortForms:
     fields: frozenset[str] = frozenset()
     indices: frozenset[str] = frozenset()
     ranges: frozenset[str] = frozenset()
-    loops: Mapping[str, str] | None = None
+    loops: Mapping[str, str] = field(default_factory=dict)
     steps: frozenset[str] = frozenset()
     counted: frozenset[str] = frozenset()
 
     @property
     def names(self) -> frozenset[str]:
         """Names of all of them."""
-        return self.fields | self.indices | self.ranges | self.steps | frozenset(self.loops or ())
+        return self.fields | self.indices | self.ranges | self.steps | frozenset(self.loops)
 
 
 def index_of(value: Any) -> Any:
@@ -192,7 +192,9 @@ def _loops(
         alike = name in once and all(word[0] in kind.split() for word in words)
         return [word[1] for word in words] if alike else None
 
-    ranges, loops, steps = set(), {}, set()
+    ranges: set[str] = set()
+    loops: dict[str, str] = {}
+    steps: set[str] = set()
     for name, value in once.items():
         wanted = types.range_state64_type
         if name not in local or typed(name) != wanted or step_of(value, typed) is None:
