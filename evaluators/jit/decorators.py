@@ -20,6 +20,7 @@ from numba.core.typing import make_concrete_template
 from .cache import cache_folder, load_alone, once_among_processes
 from .pipelines import KernelCompiler, PartCompiler
 from .references import passed
+from .unboxing import given
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -87,6 +88,13 @@ def _add(part: Any, found: Any) -> None:
     part.overloads[tuple(found.signature.args)] = found
 
 
+def _add_kernel(kernel: Any, found: Any) -> None:
+    """Stand in for numba's ``add_overload``: a kernel is known by the types that Python passes."""
+    kinds = tuple(given(kind) for kind in found.signature.args)
+    kernel._insert([kind._code for kind in kinds], found.entry_point, found.objectmode)
+    kernel.overloads[kinds] = found
+
+
 def _in_python(part: Any, *_: object) -> Any:
     """Stand in for numba's ``_compile_for_args``: called from Python, a part runs as Python."""
     return part.py_func
@@ -114,6 +122,7 @@ def _kernel(function: Function, counts: bool) -> Function:
         config.CACHE_DIR = before
     if isinstance(kernel, Dispatcher):
         kernel.get_call_template, kernel.get_overload = part.get_call_template, part.get_overload
+        kernel.add_overload = MethodType(_add_kernel, kernel)
         if folder:
             once_among_processes(kernel, folder, function.__qualname__)
             load_alone(kernel)

@@ -26,6 +26,10 @@ SHRINKING: Final = ("sroa", "simplify_cfg", "loop_rotate", "instruction_combine"
 _COPIED: Final = "linkonce_odr"
 
 
+#: numba's name for the code that takes arguments out of Python's objects
+_FOR_PYTHON: Final = "wrapper"
+
+
 class PartLibrary(JITCodeLibrary):  # type: ignore[misc]
     """A part: neither optimised with others nor turned into machine code."""
 
@@ -64,6 +68,8 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
 
     def add_llvm_module(self, ll_module: Any) -> None:
         """Add code, shrunk."""
+        if ll_module.name == _FOR_PYTHON:
+            _leave_alone(ll_module)
         self._final_module.link_in(_shrunk(ll_module, self._codegen))
 
     def finalize(self) -> None:
@@ -118,13 +124,20 @@ def making_parts(typing: Any, target: Any) -> Iterator[None]:
     target._internal_codegen = PartCodegen(before)
     # for each size numba writes, and reads, a module of LLVM's code: it asks thousands of times
     target.get_abi_sizeof = cache(target.get_abi_sizeof)
+    # nobody calls parts from C; numba's own functions would get what C calls them by
+    target.create_cfunc_wrapper = _nothing_for_c
     typing.resolve_function_type = _remembering(typing.resolve_function_type)
     target.refresh = _if_grown(target.refresh, typing, target)
     try:
         yield
     finally:
         target._internal_codegen = before
-        del target.get_abi_sizeof, typing.resolve_function_type, target.refresh
+        del target.get_abi_sizeof, target.create_cfunc_wrapper, target.refresh
+        del typing.resolve_function_type
+
+
+def _nothing_for_c(*_: object, **__: object) -> None:
+    """Stand in for numba's ``create_cfunc_wrapper``."""
 
 
 def _remembering(resolve: Callable[..., Any]) -> Callable[..., Any]:
@@ -172,6 +185,15 @@ def _shrunk(module: Any, codegen: Any) -> Any:
     manager.add_refprune_pass()
     manager.run(module, codegen._pass_builder())
     return module
+
+
+def _leave_alone(module: Any) -> None:
+    """Let no pass optimise a module: what runs once a call, straight on, has little to gain."""
+    for function in module.functions:
+        if not function.is_declaration:
+            # the first is what the second asks for
+            for attribute in ("noinline", "optnone"):
+                function.add_function_attribute(attribute)
 
 
 def _take_in(module: Any, library: Any) -> list[Any]:

@@ -5,26 +5,35 @@ passes. numba takes an array apart in memory for each item that is read or writt
 instructions, of which LLVM leaves five. It looks for references to count in each word of a record.
 """
 
-from collections.abc import Iterator
+import operator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partialmethod
 from typing import Any, Final
 
-from numba.core import ir, lowering, types
+from numba.core import cgutils, ir, lowering, types
 from numba.core.compiler_machinery import register_pass
 from numba.core.postproc import PostProcessor
 from numba.core.runtime.context import NRTContext
 from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering
+from numba.cpython.builtins import do_minmax
 from numba.cpython.slicing import fix_index
 
-from .references import Reference
+from .references import Reference, load_word, place_of_field
+from .short_forms import ShortForms, is_plain, short_forms, step_of
 
 #: records begin at a word
 _WORD_BYTES: Final = 8
 
 #: places in the structure of an array
 _MEMINFO, _DATA, _SHAPE = 0, 4, 5
+
+#: parts of a step of a loop
+_PAIR: Final = {"pair_first": 0, "pair_second": 1}
+
+#: by function of Python's, whether a number is chosen rather than another
+_CHOICES: Final[dict[Any, Any]] = {max: operator.gt, min: operator.lt}
 
 
 class _Lower(lowering.Lower):  # type: ignore[misc]
@@ -38,6 +47,126 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
                 value.attributes.align = _WORD_BYTES
                 value.add_attribute("nonnull")
         return found
+
+    def init(self) -> None:
+        """Find variables that need no values."""
+        super().init()
+        plain = not self.func_ir.func_id.is_generator
+        self._forms = (
+            short_forms(self.blocks, self.typeof, self._singly_assigned_vars)
+            if plain
+            else ShortForms()
+        )
+        self._known: dict[str, Any] = {}
+        self._counted_axes: dict[str, set[int]] = {}
+        self._names = self._forms.names
+
+    def lower_inst(self, inst: Any) -> Any:
+        """Write a statement, unless it makes what needs no value."""
+        name = inst.target.name if isinstance(inst, ir.Assign) else ""
+        if isinstance(inst, ir.StaticSetItem) and self._is_plain(inst.target, inst.index_var):
+            signature = self.fndesc.calltypes[inst]
+            return self.lower_setitem(inst.target, inst.index_var, inst.value, signature)
+        if name not in self._names:
+            return super().lower_inst(inst)
+        forms, value = self._forms, inst.value
+        if name in forms.fields:
+            self._remember_field(name, value)
+        elif name in forms.indices:
+            self._known[name] = [self.loadvar(item.name) for item in value.items]
+            axes = enumerate(value.items)
+            self._counted_axes[name] = {axis for axis, one in axes if one.name in forms.counted}
+        elif name in forms.ranges:
+            self._known[name] = self._bounds(value)
+        elif name in forms.steps:
+            self._known[name] = self._next_step(forms.loops[value.value.name])
+        elif isinstance(value, ir.Expr):
+            self._begin_loop(name, *self._known[value.value.name])
+        return None
+
+    def lower_expr(self, resty: Any, expr: Any) -> Any:
+        """Write an expression; what a step of a loop holds is there."""
+        at = _PAIR.get(expr.op)
+        if at is not None and expr.value.name in self._forms.steps:
+            kind = (types.int64, types.boolean)[at]
+            value = self._known[expr.value.name][at]
+            return self.context.cast(self.builder, value, kind, resty)
+        if expr.op == "static_getitem" and self._is_plain(expr.value, expr.index_var):
+            signature = self.fndesc.calltypes[expr]
+            return self.lower_getitem(resty, expr, expr.value, expr.index_var, signature)
+        if expr.op == "call" and len(expr.args) > 1:
+            is_first = _CHOICES.get(getattr(self.typeof(expr.func.name), "typing_key", None))
+            if is_first is not None and not (expr.kws or expr.vararg):
+                return self._chosen(resty, expr, is_first)
+        return super().lower_expr(resty, expr)
+
+    def _chosen(self, resty: Any, expr: Any, is_first: Any) -> Any:
+        """Write ``max`` or ``min`` of some numbers, which numba makes a tuple of for a call."""
+        kinds = [types.unliteral(self.typeof(one.name)) for one in expr.args]
+        values = [
+            self.context.cast(self.builder, self.loadvar(one.name), self.typeof(one.name), kind)
+            for one, kind in zip(expr.args, kinds, strict=True)
+        ]
+        value = do_minmax(self.context, self.builder, kinds, values, is_first)
+        of = self.context.typing_context.unify_types(*kinds)
+        return self.context.cast(self.builder, value, of, resty)
+
+    def _is_plain(self, array: Any, index: Any) -> bool:
+        if index is None:
+            return False
+        return is_plain(self.typeof(array.name), self.typeof(index.name))
+
+    def _remember_field(self, name: str, expr: Any) -> None:
+        """Keep the address of a field of a record."""
+        record, kind = self.typeof(expr.value.name), self.typeof(name)
+        value = self.loadvar(expr.value.name)
+        if isinstance(kind, types.NestedArray):
+            data = self.context.get_data_type(kind.dtype)
+            place = cgutils.get_record_member(self.builder, value, record.offset(expr.attr), data)
+        else:
+            place = place_of_field(self.context, self.builder, record, value, expr.attr)
+        self._known[name] = place
+
+    def _slot(self, name: str, kind: Any) -> Any:
+        """Return a place that a variable has in all of the function."""
+        if name not in self._known:
+            self._known[name] = cgutils.alloca_once(self.builder, kind)
+        return self._known[name]
+
+    def _bounds(self, call: Any) -> tuple[Any, Any, int]:
+        """Return where a range begins and ends, and its step."""
+        given = self.fndesc.calltypes[call].args
+        values = [
+            self.context.cast(self.builder, self.loadvar(one.name), self.typeof(one.name), kind)
+            for one, kind in zip(call.args, given, strict=True)
+        ]
+        step = step_of(call, self.typeof)
+        if step is None:
+            raise ValueError(f"{call} is no range of step 1 or -1")
+        first = values[0] if len(values) > 1 else values[0].type(0)
+        return first, values[min(len(values) - 1, 1)], step
+
+    def _counters(self, loop: str) -> tuple[Any, Any]:
+        """Return the places of the next number of a loop, and of how many are left."""
+        word = self.context.get_value_type(types.int64)
+        return self._slot(f"{loop} next", word), self._slot(f"{loop} left", word)
+
+    def _begin_loop(self, loop: str, first: Any, end: Any, step: int) -> None:
+        builder, (following, left) = self.builder, self._counters(loop)
+        many = builder.sub(end, first) if step > 0 else builder.sub(first, end)
+        none = many.type(0)
+        some = builder.icmp_signed(">", many, none)
+        builder.store(first, following)
+        builder.store(builder.select(some, many, none), left)
+        self._known[loop] = step
+
+    def _next_step(self, loop: str) -> tuple[Any, Any]:
+        """Return the next number of a loop, which counts only if there is one, and whether."""
+        builder, (following, left) = self.builder, self._counters(loop)
+        value, many = builder.load(following), builder.load(left)
+        builder.store(builder.sub(many, many.type(1), flags=["nsw"]), left)
+        builder.store(builder.add(value, value.type(self._known[loop])), following)
+        return value, builder.icmp_signed(">", many, many.type(0))
 
     def lower_getitem(self, result: Any, expr: Any, of: Any, index: Any, signature: Any) -> Any:
         """Load an item of an array."""
@@ -63,30 +192,44 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
     def _place(self, array: Any, index: Any) -> Any:
         """Return the address of an item of an array in C's order; None for anything else."""
         kind, at = self.typeof(array.name), self.typeof(index.name)
-        kinds = at.types if isinstance(at, types.BaseTuple) else (at,)
-        plain = isinstance(kind, types.Array) and kind.layout == "C" and kind.ndim == len(kinds)
-        plain = plain and isinstance(kind.dtype, types.Number | types.Boolean)
-        if not plain or not kinds or not all(isinstance(one, types.Integer) for one in kinds):
+        if not is_plain(kind, at):
             return None
-        builder, value = self.builder, self.loadvar(array.name)
-        given = self.loadvar(index.name)
+        builder, word = self.builder, self._words_of(array.name)
+        if index.name in self._forms.indices:
+            given = self._known[index.name]
+        elif isinstance(at, types.BaseTuple):
+            value = self.loadvar(index.name)
+            given = [builder.extract_value(value, axis) for axis in range(kind.ndim)]
+        else:
+            given = [self.loadvar(index.name)]
+        kinds = at.types if isinstance(at, types.BaseTuple) else (at,)
         offset = None
-        for axis, one in enumerate(kinds):
-            here = builder.extract_value(given, axis) if at is not one else given
-            here = self._counted_from_zero(one, here, value, axis)
-            if offset is not None:
-                size = builder.extract_value(value, (_SHAPE, axis))
-                here = builder.add(builder.mul(offset, size), here)
-            offset = here
-        return builder.gep(builder.extract_value(value, _DATA), [offset])
+        for axis, (one, here) in enumerate(zip(kinds, given, strict=True)):
+            may_be_negative = one.signed and getattr(one, "literal_value", -1) < 0
+            may_be_negative = may_be_negative and axis not in self._counted(index.name)
+            size = word(_SHAPE, axis) if may_be_negative or offset is not None else None
+            here = self.context.cast(builder, here, one, types.intp)
+            if may_be_negative:
+                here = fix_index(builder, here, size)
+            offset = here if offset is None else builder.add(builder.mul(offset, size), here)
+        return builder.gep(word(_DATA), [offset])
 
-    def _counted_from_zero(self, kind: Any, index: Any, array: Any, axis: int) -> Any:
-        """Return an index as a word, not counted from the end."""
-        word = self.context.cast(self.builder, index, kind, types.intp)
-        known = getattr(kind, "literal_value", -1)
-        if not kind.signed or known >= 0:
-            return word
-        return fix_index(self.builder, word, self.builder.extract_value(array, (_SHAPE, axis)))
+    def _counted(self, index: str) -> set[int]:
+        """Return the axes on which an index is known not to be negative."""
+        if index in self._forms.counted:
+            return {0}
+        return self._counted_axes.get(index, set())
+
+    def _words_of(self, name: str) -> Callable[..., Any]:
+        """Return what gives a word of an array by its place in it."""
+        if name not in self._forms.fields:
+            value = self.loadvar(name)
+            return lambda *at: self.builder.extract_value(value, at)
+        place, kind = self._known[name], self.typeof(name)
+        if isinstance(kind, types.NestedArray):
+            sizes = [self.context.get_constant(types.intp, size) for size in kind.shape]
+            return lambda part, axis=0: place if part == _DATA else sizes[axis]
+        return lambda *at: load_word(self.builder, place, *at)
 
     def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
         """Store a variable; what it held needs no look where no references are counted."""
@@ -100,6 +243,8 @@ class _Lower(lowering.Lower):  # type: ignore[misc]
 
     def delvar(self, name: str) -> None:
         """End a variable, which is no work where no references are counted."""
+        if name in self._names:
+            return
         if self._is_counted(self.typeof(name)):
             super().delvar(name)
         elif name not in self._blk_local_varmap:

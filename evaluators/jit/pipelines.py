@@ -10,7 +10,9 @@ from numba.core.typed_passes import NativeLowering, NopythonTypeInference
 
 from .libraries import KernelLibrary, PartLibrary, making_parts
 from .lowering import PartLowering, looking_less
+from .passes import INSTEAD
 from .references import copied
+from .unboxing import got
 
 
 class _Flags(Flags):  # type: ignore[misc]
@@ -33,7 +35,7 @@ class KernelCompiler(Compiler):  # type: ignore[misc]
     ) -> None:
         library = KernelLibrary(target.codegen(), "kernel")
         library.enable_object_caching()
-        super().__init__(typing, target, library, args, result, _Flags(flags), kinds)
+        super().__init__(typing, target, library, got(args), result, _Flags(flags), kinds)
         self._contexts = typing, target
 
     def compile_extra(self, func: Any) -> Any:
@@ -56,8 +58,8 @@ class PartCompiler(Compiler):  # type: ignore[misc]
         """Return numba's passes; results are copies, and references are known to be readable."""
         (manager,) = super().define_pipelines()
         manager.add_pass_after(CopyResults, NopythonTypeInference)
-        at = [one for one, _ in manager.passes].index(NativeLowering)
-        manager.passes[at] = (PartLowering, "lower a part")
+        ours = INSTEAD | {NativeLowering: PartLowering}
+        manager.passes = [(ours.get(one, one), about) for one, about in manager.passes]
         manager.finalize()
         return [manager]
 

@@ -76,16 +76,22 @@ def _words(kind: Any) -> int:
     return 1
 
 
+def unseen(builder: Any, address: Any) -> Any:
+    """Return an address of which LLVM does not know that it is the same.
+
+    It would move loads of what never changes to where nothing has been stored yet, or across the
+    store of the next call in a loop.
+    """
+    same = ir.FunctionType(address.type, [address.type])
+    return builder.asm(same, "", "=r,0,~{memory}", [address], side_effect=True)
+
+
 @lower_cast(types.BaseNamedTuple, Reference)
 def _refer(context: Any, builder: Any, kind: Any, _to: Any, value: Any) -> Any:
     """Store a record on the stack of the caller; return its address."""
     place = cgutils.alloca_once(builder, context.get_value_type(kind))
     builder.store(value, place)
-    address = builder.bitcast(place, cgutils.voidptr_t)
-    # LLVM must not see that it is the same place: it would move loads of what never changes to
-    # where nothing has been stored yet, or across the store of the next call in a loop
-    same = ir.FunctionType(address.type, [address.type])
-    return builder.asm(same, "", "=r,0,~{memory}", [address], side_effect=True)
+    return unseen(builder, builder.bitcast(place, cgutils.voidptr_t))
 
 
 @lower_cast(Reference, types.BaseNamedTuple)
@@ -116,13 +122,18 @@ class _Fields(AttributeTemplate):  # type: ignore[misc]
 
 @lower_getattr_generic(Reference)
 def _field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
-    at = kind.record.fields.index(name)
-    field = kind.record.types[at]
-    place = cgutils.gep_inbounds(builder, _record(context, builder, kind, value), 0, at)
+    field = kind.record.types[kind.record.fields.index(name)]
+    place = place_of_field(context, builder, kind, value, name)
     if passed(field) != field:
         return builder.bitcast(place, cgutils.voidptr_t)
     load = _load_array if isinstance(field, types.Array) else _load
     return impl_ret_borrowed(context, builder, field, load(context, builder, field, place))
+
+
+def place_of_field(context: Any, builder: Any, kind: Any, value: Any, name: str) -> Any:
+    """Return the address of a field of a record."""
+    at = kind.record.fields.index(name)
+    return cgutils.gep_inbounds(builder, _record(context, builder, kind, value), 0, at)
 
 
 def _record(context: Any, builder: Any, kind: Any, value: Any) -> Any:
@@ -135,6 +146,11 @@ def _load(_context: Any, builder: Any, _kind: Any, place: Any) -> Any:
     return found
 
 
+def load_word(builder: Any, place: Any, *at: int) -> Any:
+    """Load a word of an array that is the field of a record."""
+    return _load(None, builder, None, cgutils.gep_inbounds(builder, place, 0, *at))
+
+
 def _load_array(context: Any, builder: Any, kind: Any, place: Any) -> Any:
     """Load an array word by word; nobody pays for words that nobody reads."""
     size = context.get_constant(
@@ -143,20 +159,17 @@ def _load_array(context: Any, builder: Any, kind: Any, place: Any) -> Any:
     kinds = context.get_value_type(kind)
     found = ir.Constant(kinds, ir.Undefined)
 
-    def word(*at: int) -> Any:
-        return _load(context, builder, None, cgutils.gep_inbounds(builder, place, 0, *at))
-
     for at, name in enumerate(_MEMBERS[:_SHAPE]):
         if name == "itemsize":
             value = size
         elif name == "parent" or (name == "meminfo" and not context.enable_nrt):
             value = kinds.elements[at](None)
         else:
-            value = word(at)
+            value = load_word(builder, place, at)
         found = builder.insert_value(found, value, at)
     for axis in range(kind.ndim):
         last = axis == kind.ndim - 1 and kind.layout == "C"
-        found = builder.insert_value(found, word(_SHAPE, axis), (_SHAPE, axis))
-        stride = size if last else word(_SHAPE + 1, axis)
+        found = builder.insert_value(found, load_word(builder, place, _SHAPE, axis), (_SHAPE, axis))
+        stride = size if last else load_word(builder, place, _SHAPE + 1, axis)
         found = builder.insert_value(found, stride, (_SHAPE + 1, axis))
     return found

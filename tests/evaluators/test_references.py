@@ -1,5 +1,6 @@
 """Records reach parts of kernels by reference, and mean what they mean in Python."""
 
+import sys
 from typing import NamedTuple
 
 import numpy as np
@@ -124,6 +125,17 @@ def test_arrays_of_records_are_freed() -> None:
     after = rtsys.get_allocation_stats()
     made, freed = after.alloc - before.alloc, after.free - before.free
     assert made == freed >= 50
+
+
+def test_arrays_that_python_passes_are_let_go() -> None:
+    outer = example()
+    arrays = outer.table, outer.rest, outer.inner.sizes
+    of_copies(outer, 1)
+    before = [sys.getrefcount(array) for array in arrays]
+    for _ in range(5):
+        of_copies(outer, 1)
+        of_table(outer, 1)
+    assert [sys.getrefcount(array) for array in arrays] == before
 
 
 def test_a_record_comes_back_to_python() -> None:
