@@ -1,8 +1,9 @@
 """Loop nests around groups: which may be good, estimated many at once.
 
 ``facts.py`` has what is known of a group on a design, ``estimates.py`` the estimates, for which
-``placement.py`` says what stays; ``nests.py`` has which nests are looked at, and ``streams.py``
-what comes more than once to those that are left.
+``stays.py`` and ``placement.py`` say what stays; ``nests.py`` has which nests are looked at,
+``streams.py`` what comes more than once to those that are left, and ``waits.py`` for how long their
+layers wait.
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,7 @@
 """Estimated energy and latency of nests with the same loops, for all sizes of tiles at once.
 
-For each size of tiles it is decided which operands stay: at first all that gain by it; while that
-is too much for the buffer, the one goes (or streams) that frees most words for each word that then
-moves besides.
+For each size of tiles it is decided which operands stay and which stream: at first the best of all
+choices (``stays.py``), then one in which all stream that move no more by it (``placement.py``).
 """
 
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ from archloom.space.fusion import STREAMED, LoopNest, NestLoop
 
 from .facts import NestFacts
 from .placement import OperandChoice, Placement, rows_of
-from .stays import StayOptions, StayPrices, best_stays
+from .stays import StayPrices, best_stays
 
 #: share of the buffer that is left for what streams, so that mappings have a choice (ours)
 FOR_STREAMS: Final = 1 / 128
@@ -55,8 +54,9 @@ def estimated(
 ) -> Iterator[Estimate]:
     """Estimate nests with loops over some ranks, outermost first.
 
-    First what comes for one layer alone and stays for no other iteration streams only where the
-    buffer has no space for all of it; then it always streams. Nothing if no sizes of tiles fit.
+    First with the stays that are estimated best for each size of tiles, then, if anything may
+    stream, with all streaming that move no more by it, while others go for want of space. Nothing
+    if no sizes of tiles fit.
 
     Args:
         facts: of the group.
@@ -105,7 +105,8 @@ class _Estimator:
             return
         choices = [self._choices(t) for t in range(len(self._group.operands))]
         taken = Placement(choices, self._members, self._shape)
-        if not taken.may_fit(float(self._facts.capacity)):
+        capacity = float(self._facts.capacity)
+        if not taken.may_fit(capacity):
             return
         pairs = [self._layer(m) for m in range(self._members)]
         layers = [
@@ -113,51 +114,29 @@ class _Estimator:
             for part in zip(*pairs, strict=True)
         ]
         sums = self._partial_sums()
-        yield from self._mixed(choices, layers, sums)
-        if not taken.stream():
-            return
-        taken.shrink(float(self._facts.capacity))
-        words = taken.words / self._facts.rate
-        yield Estimate(taken.depth, layers[0], layers[1], taken.energy + sums, words, taken.peak)
+        edp = self._take_best(taken, layers, sums)
+        yield self._estimate(taken, layers, sums, np.where(np.isfinite(edp), taken.peak, np.inf))
+        if taken.stream():
+            taken.shrink(capacity)
+            yield self._estimate(taken, layers, sums, taken.peak)
 
-    def _mixed(
-        self, choices: list[list[OperandChoice]], layers: list[Floats], sums: Floats
-    ) -> Iterator[Estimate]:
-        """Estimate the best stays of all operands together, for each size of tiles."""
-        every = [choice for some in choices for choice in some]
-        users = [self._user(t) for t, some in enumerate(choices) for _ in some]
-        words, energy, held, piece = (
-            rows_of([choice[k] for choice in every], self._shape) for k in (2, 1, 3, 5)
-        )
-        facts, flat = self._facts, (self._members, -1)
-        options = StayOptions(
-            np.cumsum([0, *map(len, choices)]),
-            np.array([[m in c.steps for m in range(self._members)] for c in every], np.uint8),
-            np.array([m if c.depth == STREAMED else -1 for m, c in zip(users, every, strict=True)]),
-            energy,
-            words,
-            held,
-            piece,
-            np.ascontiguousarray(layers[1].reshape(flat)),
-            np.ascontiguousarray((layers[0].sum(axis=0) + sums).ravel()),
-        )
+    def _take_best(self, taken: Placement, layers: list[Floats], sums: Floats) -> Floats:
+        """Choose the best stays of all operands together; returns about their energy x latency for
+        each size of tiles, infinite where nothing fits."""
+        facts, users = self._facts, [self._user(t) for t in range(len(self._group.operands))]
+        cycles = np.ascontiguousarray(layers[1].reshape(self._members, -1))
+        base_pj = np.ascontiguousarray((layers[0].sum(axis=0) + sums).ravel())
         capacity = float(facts.capacity)
-        prices = StayPrices(
-            capacity, capacity * FOR_STREAMS, facts.rate, facts.leakage_pj, 1e-6, np.inf
-        )
-        edp, found = best_stays(options, prices)
-        cells = np.arange(found.shape[1])
-        steps = np.einsum("tnm,tn->mn", options.there[found].astype(np.float64), held[found, cells])
-        peak = np.where(np.isfinite(edp), steps.max(axis=0), np.inf).reshape(self._shape)
-        depth = np.array([choice.depth for choice in every], np.int64)[found]
-        yield Estimate(
-            depth.reshape(-1, *self._shape),
-            layers[0],
-            layers[1],
-            energy[found, cells].sum(axis=0).reshape(self._shape) + sums,
-            words[found, cells].sum(axis=0).reshape(self._shape) / facts.rate,
-            peak,
-        )
+        prices = StayPrices(capacity, capacity * FOR_STREAMS, facts.rate, facts.leakage_pj)
+        edp, found = best_stays(taken.options(users, cycles, base_pj), prices)
+        taken.take(found)
+        return edp.reshape(self._shape)
+
+    def _estimate(
+        self, taken: Placement, layers: list[Floats], sums: Floats, peak: Floats
+    ) -> Estimate:
+        words = taken.words / self._facts.rate
+        return Estimate(taken.depth, layers[0], layers[1], taken.energy + sums, words, peak)
 
     def _user(self, t: int) -> int:
         operand = self._group.operands[t]
