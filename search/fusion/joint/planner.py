@@ -20,8 +20,7 @@ from archloom.evaluators.bounds import any_plan_bound
 from archloom.evaluators.fusion.buffer import streams
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionPlan, layer_by_layer
-from archloom.space.hardware import Cores, Hardware, fusion_cores
-from archloom.space.workload import Network
+from archloom.space.hardware import Cores, fusion_cores
 
 from ..plan_evaluator import MemoizedPlanEvaluator, ln_edp
 from ..protocol import Abilities, FusionState
@@ -125,7 +124,7 @@ class _LazyPathSearch:
     def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
         network, hardware = evaluator.network, evaluator.hardware
         self._evaluator = evaluator
-        self._options = group_options(network, hardware)
+        self._options = group_options(evaluator)
         self._kinds = self._options.edges()
         leakage_pj = access_costs(hardware).leakage_pj_per_cycle
         self._table = OptionTable(OptionColumns(network), leakage_pj)
@@ -315,9 +314,10 @@ class _LazyPathSearch:
         return True
 
 
-def group_options(network: Network, hardware: Hardware) -> GroupOptions:
+def group_options(evaluator: MemoizedPlanEvaluator) -> GroupOptions:
     """Return the options of a network's edges, in one buffer or on several cores."""
+    hardware = evaluator.hardware
     cores = fusion_cores(hardware)
     if isinstance(cores, Cores) and cores.count > 1:
-        return MulticoreOptions(network, hardware, cores)
-    return SingleBufferOptions(network, hardware)
+        return MulticoreOptions(evaluator.network, hardware, cores)
+    return SingleBufferOptions(evaluator)

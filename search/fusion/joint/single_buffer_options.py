@@ -16,10 +16,9 @@ from archloom.evaluators import Floats, Ints
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.search.fusion.tiling import even_sides
 from archloom.space.fusion import FusionGroup, Pin
-from archloom.space.hardware import Hardware
-from archloom.space.workload import Network
 
 from ..group_equivalence import resident_members
+from ..plan_evaluator import MemoizedPlanEvaluator
 from .buffer_tilings import PlacedTiling
 from .cuts import CutEdge
 from .group_options import GroupOptions
@@ -34,15 +33,16 @@ class SingleBufferOptions(GroupOptions):
     """Lists the options of edges on a chip with one shared buffer.
 
     Args:
-        network, hardware: what runs where.
+        evaluator: of plans of the network on the design.
     """
 
-    def __init__(self, network: Network, hardware: Hardware) -> None:
-        super().__init__(network, hardware, hardware)
+    def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
+        hardware = evaluator.hardware
+        super().__init__(evaluator.network, hardware, hardware)
         self._sides = tuple(even_sides(hardware))
         keeps = hardware.fusion_level is not None and "weights" in hardware.levels[-2].keeps
         self._placed = self._known.in_buffer(buffer_words(hardware), keeps)
-        self._nests = NestOptions(network, hardware, self._placed.kinds, self._known.columns)
+        self._nests = NestOptions(evaluator, self._placed.kinds, self._known.columns)
         self._alone_cycles: tuple[list[float], list[float]] | None = None
 
     @property

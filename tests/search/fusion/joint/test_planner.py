@@ -67,7 +67,7 @@ def least_edp(price: MemoizedPlanEvaluator) -> float:
     net, hardware = price.network, price.hardware
     words = buffer_words(hardware)
     cuts = cut_graph(net, words)
-    options, leak = group_options(net, hardware), access_costs(hardware).leakage_pj_per_cycle
+    options, leak = group_options(price), access_costs(hardware).leakage_pj_per_cycle
     labels: list[set[tuple[float, float]]] = [set() for _ in range(cuts.cuts)]
     labels[0].add((0.0, 0.0))
     kinds = dict(zip(options.edges().edges, options.edges().kinds.tolist(), strict=True))
