@@ -146,6 +146,11 @@ class SingleBufferOptions(GroupOptions):
         batch = joined([batch, self._nests.of(kind)])
         return batch.taken(best_options(batch.energies, batch.latencies))
 
+    def every_tiling(self, kind: int) -> OptionBatch:
+        """Return all tilings of a kind, with energy and latency that no mapping is below."""
+        placed = [*self._placed.first(kind), *self._placed.all(kind), *self._even(kind)]
+        return self._priced(placed, least=True)
+
     def _even(self, kind: int) -> tuple[PlacedTiling, ...]:
         """Return tiles that fill the meshes, if layers gain by them."""
         layers = self._placed.kinds.firsts.layers(kind)
@@ -163,8 +168,9 @@ class SingleBufferOptions(GroupOptions):
         exact, least = self._alone_cycles
         return sum(exact[i] for i in layers) > _UNEVEN_RATIO * sum(least[i] for i in layers)
 
-    def _priced(self, placed: Sequence[PlacedTiling]) -> OptionBatch:
-        """Add up the tiles of each kind of layer, and what moves."""
+    def _priced(self, placed: Sequence[PlacedTiling], least: bool = False) -> OptionBatch:
+        """Add up the tiles of each kind of layer, and what moves; at the least that any mapping
+        takes, or cycles as of exact factors."""
         if not placed:
             return listed(())
         parts = [tiling.running.parts for tiling in placed]
@@ -175,7 +181,8 @@ class SingleBufferOptions(GroupOptions):
         places = 2 * sizes + stays[members + (np.cumsum(count) - count)[owners]]
         starts = _beginnings(owners, columns)
         times = times * self._network.batch
-        energy, cycles = np.add.reduceat(self._costs.at(places) * times, starts, axis=1)
+        costs = self._costs.least(places) if least else self._costs.at(places)
+        energy, cycles = np.add.reduceat(costs * times, starts, axis=1)
         firsts = np.searchsorted(owners[starts], np.arange(len(placed) + 1))
         weights, loaded, streamed, fetched, stored, runs, prefetch = np.array(
             [tiling.moved for tiling in placed], np.int64

@@ -3,7 +3,7 @@
 ``facts.py`` has what is known of a group on a design, ``estimates.py`` the estimates, for which
 ``stays.py`` and ``placement.py`` say what stays; ``nests.py`` has which nests are looked at,
 ``streams.py`` what comes more than once to those that are left, and ``waits.py`` for how long their
-layers wait.
+layers wait. ``every.py`` has all that may be better than what is known, for small groups.
 """
 
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .every import NestLimit as NestLimit, nests_below as nests_below
     from .facts import NestFacts as NestFacts
     from .nests import (
         MOST_MEMBERS as MOST_MEMBERS,

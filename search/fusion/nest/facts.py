@@ -64,6 +64,12 @@ class NestFacts:
     @cached_property
     def least_edp(self) -> float:
         """Energy x latency (pJ and cycles) with tiles of whole layers and each word moved once."""
+        energy, latency = self.least
+        return energy * latency
+
+    @cached_property
+    def least(self) -> tuple[float, float]:
+        """Energy with leakage and latency (pJ and cycles) of these."""
         layers = [self.costs(m, ()) for m in range(len(self.group.layers))]
         energy, cycles = (float(figure) for figure in np.sum(layers, axis=0))
         words = {"weights": 0, "read": 0, "made": 0}
@@ -72,7 +78,7 @@ class NestFacts:
         energy += words["weights"] * self.weight_pj + words["read"] * self.fetch_pj
         energy += words["made"] * self.store_pj
         latency = max(cycles, sum(words.values()) / self.rate)
-        return (energy + self.leakage_pj * latency) * latency
+        return energy + self.leakage_pj * latency, latency
 
     @cached_property
     def ranks(self) -> tuple[int, ...]:
