@@ -14,7 +14,8 @@ from archloom.space.fusion import ALONE, FusionGroup, Residents
 
 from ..plan_evaluator import MemoizedPlanEvaluator
 from .cuts import EdgeKinds
-from .option_batch import GroupOption, OptionBatch, OptionColumns, listed
+from .option_batch import GroupOption, OptionBatch, listed
+from .tilings import OptionColumns
 
 #: nests of a group, with the same layers in parts, that are looked at before others (ours)
 _FIRST: Final = 8

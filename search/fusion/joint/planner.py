@@ -27,11 +27,11 @@ from ..protocol import Abilities, FusionState
 from .group_options import GroupOptions
 from .multicore_options import MulticoreOptions
 from .neighbours import better_neighbours
-from .option_batch import OptionColumns
 from .option_table import OptionTable
 from .proof import prove_best
 from .shortest_path import LeastProductPaths, Path
 from .single_buffer_options import SingleBufferOptions
+from .tilings import OptionColumns
 
 #: how near to the least possible layers are taken to be, once the path before is evaluated
 _OPTIMISM: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -143,10 +143,9 @@ def candidate_plans(
             seen.add(plan)
             yield plan
     yield from better_neighbours(evaluator, costs)
-    best = min(costs, key=costs.__getitem__)
     if not isinstance(search.options, SingleBufferOptions):
         return False
-    return (yield from prove_best(evaluator, search.options, best))
+    return (yield from prove_best(evaluator, search.options, min(costs.values())))
 
 
 class _LazyPathSearch:

@@ -6,6 +6,7 @@ priced, until no bound is below the best price.
 """
 
 from collections.abc import Generator
+from math import exp, inf
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -41,20 +42,25 @@ class _Step(NamedTuple):
 
 
 def prove_best(
-    evaluator: MemoizedPlanEvaluator, options: SingleBufferOptions, best: FusionPlan
+    evaluator: MemoizedPlanEvaluator, options: SingleBufferOptions, best: float
 ) -> Generator[FusionPlan, None, bool]:
     """Yield a better plan if there is one; return whether nothing in its space is better still.
 
     The space is that of all paths through the cuts of the network, each step in any tiling or in
     any nest of up to two loops. Networks that are not small are left alone.
+
+    Args:
+        evaluator, options: of the plans.
+        best: ln EDP (J s) of the best plan that is known.
     """
-    cost, kinds = evaluator.plan(best), options.edges()
-    optional = evaluator.hardware.levels[-2].optional
+    kinds, hardware = options.edges(), evaluator.hardware
+    optional = hardware.fusion_level is None or hardware.levels[-2].optional
     small = len(evaluator.network.layers) <= _MOST_LAYERS and len(kinds.members) <= _MOST_KINDS
     # what passes an optional buffer by takes less than what is known of it
-    if isinstance(cost, Infeasible) or optional or not small or not kinds.complete:
+    if best == inf or optional or not small or not kinds.complete:
         return False
-    search = _EveryStep(evaluator, options, cost.energy_pj * cost.latency_cycles * (1 - _EQUAL))
+    product = exp(best) * 1e12 * hardware.frequency_mhz * 1e6
+    search = _EveryStep(evaluator, options, product * (1 - _EQUAL))
     if not search.list_all():
         return False
     proven = search.price()

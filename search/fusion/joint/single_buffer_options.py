@@ -2,7 +2,7 @@
 
 An option is a tiling: rows and columns of a tile, a halo policy, and the layers with resident
 weights; pinned feature maps take part of the buffer. Which tilings fit follows from the buffer
-(:mod:`.buffer_tilings`); here they are priced for one design, many at once.
+(:mod:`.tilings`); here they are priced for one design, many at once.
 """
 
 from collections.abc import Mapping as Dict, Sequence
@@ -19,11 +19,11 @@ from archloom.space.fusion import FusionGroup, Pin
 
 from ..group_equivalence import resident_members
 from ..plan_evaluator import MemoizedPlanEvaluator
-from .buffer_tilings import PlacedTiling
 from .cuts import CutEdge
 from .group_options import GroupOptions
 from .nest_options import NestOptions
 from .option_batch import GroupWay, OptionBatch, RoughOptions, best_options, joined, listed
+from .tilings import PlacedTiling
 
 #: cycles of whole maps with exact factors, over the least, from which even tiles are looked at
 _UNEVEN_RATIO: Final = 1.03
