@@ -28,10 +28,14 @@ from .single_buffer_options import SingleBufferOptions
 _MOST_LAYERS: Final = 8
 _MOST_KINDS: Final = 512
 _MOST_OPTIONS: Final = 2**13
-_MOST_PRICED: Final = 2**10
+_MOST_PRICED: Final = 2**9
 
 #: relative difference of energy x latency that is none: the order of sums makes as much
 _EQUAL: Final = 1e-9
+
+#: share by which energies of tiles may be less than worked out, since they are rounded (ours): tiles
+#: take some 20 pJ and more
+_ROUNDED: Final = 1e-3
 
 
 class _Step(NamedTuple):
@@ -61,9 +65,10 @@ def prove_best(
         return False
     product = exp(best) * 1e12 * hardware.frequency_mhz * 1e6
     search = _EveryStep(evaluator, options, product * (1 - _EQUAL))
-    if not search.list_all():
+    if not search.list_tilings():
         return False
-    proven = search.price()
+    complete = search.list_nests()
+    proven = search.price() and complete
     better = search.best()
     if better is not None:
         yield better
@@ -85,30 +90,35 @@ class _EveryStep:
         self._kinds = options.edges()
         self._leakage_pj = access_costs(evaluator.hardware).leakage_pj_per_cycle
         self._steps: list[_Step] = []
+        # energy and cycles that each kind of step takes at the least
+        self._least = np.full((len(self._kinds.members), 2), np.inf)
         # energy with leakage and cycles of steps; whether they are what they cost
         self._figures, self._exact = np.zeros((0, 2)), np.zeros(0, np.bool_)
 
-    def list_all(self) -> bool:
-        """List all options that a better plan may have; False if they are too many."""
-        least = np.full((len(self._kinds.members), 2), np.inf)
-        for kind in range(len(least)):
+    def list_tilings(self) -> bool:
+        """List the tilings of all steps; False if they are too many."""
+        for kind in range(len(self._least)):
             figures = self._list_tilings(kind)
             if len(self._steps) > _MOST_OPTIONS:
                 return False
-            least[kind] = figures.min(axis=0, initial=np.inf)
+            self._least[kind] = figures.min(axis=0, initial=np.inf)
+        return True
+
+    def list_nests(self) -> bool:
+        """List the nests that a better plan may have; whether it is all of them."""
         facts = {
             kind: self._facts(kind) for kind in np.flatnonzero(self._options.nestable).tolist()
         }
         for kind, some in facts.items():
             for each in some:
-                least[kind] = np.minimum(least[kind], each.least)
-        rest = self._rest(least)
+                least = np.array(each.least) * (1 - _ROUNDED)
+                self._least[kind] = np.minimum(self._least[kind], least)
+        rest, complete = self._rest(), True
         for kind, some in facts.items():
             limit = NestLimit(self._most, *rest[kind].tolist())
             for each in some:
-                if not self._list_nests(kind, each, limit):
-                    return False
-        return True
+                complete &= self._list_nests(kind, each, limit)
+        return complete
 
     def _facts(self, kind: int) -> list[NestFacts]:
         network, layers = self._evaluator.network, self._kinds.firsts.layers(kind)
@@ -138,9 +148,9 @@ class _EveryStep:
         self._steps += [_Step(kind, way) for way in ways]
         self._figures = np.concatenate([self._figures, figures])
 
-    def _rest(self, least: Floats) -> Floats:
+    def _rest(self) -> Floats:
         """float64[K, 2], what the rest of any plan takes at the least beside a kind of step."""
-        kinds, cuts = self._kinds, self._kinds.cuts
+        least, kinds, cuts = self._least, self._kinds, self._kinds.cuts
         edges = list(zip(kinds.edges.starts, kinds.edges.ends, kinds.kinds, strict=True))
         there, back = np.full((cuts, 2), np.inf), np.full((cuts, 2), np.inf)
         there[0] = back[-1] = 0.0

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.fusion.buffer import buffer_words
+from archloom.search.fusion.nest import HALF_GRAIN_PJ
 from archloom.search.fusion.tiling import even_sides
 from archloom.space.fusion import FusionGroup, Pin
 
@@ -188,6 +189,11 @@ class SingleBufferOptions(GroupOptions):
             [tiling.moved for tiling in placed], np.int64
         ).T
         maps = (fetched + stored) / self._rate
+        if least:
+            # rounding may take as much off each energy, and neighbours' idle time all waiting
+            per_tile = 3 * len(self._hardware.levels) + 1
+            energy -= (np.add.reduceat(times, starts) + 2.0) * per_tile * HALF_GRAIN_PJ
+            loaded, prefetch = np.zeros_like(loaded), np.ones_like(prefetch)
         late = np.maximum(0.0, loaded / self._rate - np.add.reduceat(cycles, firsts[:-1]) / runs)
         moved = np.empty((len(placed), 3))
         moved[:, 0] = (weights + fetched) * self._fetch_pj + stored * self._store_pj

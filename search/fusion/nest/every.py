@@ -27,11 +27,11 @@ MOST_LOOPS: Final = 2
 
 #: stays of one order of loops that are told apart, at the most; and ways in which results of
 #: members stay for others (ours): small groups have fewer
-_MOST_STAYS: Final = 2**15
+_MOST_STAYS: Final = 2**16
 _MOST_RESULTS: Final = 64
 
 #: half of the grain that energies are rounded to (``evaluators/loopnest/layer_cost.py``)
-_ROUNDED_PJ: Final = 2.0**-9
+HALF_GRAIN_PJ: Final = 2.0**-9
 
 
 Bools: TypeAlias = NDArray[np.bool_]
@@ -129,7 +129,7 @@ def _of_loops(
 def _rounding(figures: LoopFigures) -> Floats:
     """Energy that rounding may take off a cost: of each level and operand, for each tile."""
     entries = 3 * len(figures.facts.hardware.levels) + 1
-    return (figures.runs() + 2.0) * entries * _ROUNDED_PJ
+    return (figures.runs() + 2.0) * entries * HALF_GRAIN_PJ
 
 
 class _Chosen(NamedTuple):
