@@ -3,10 +3,10 @@
     python benchmarks/agreement/plan_by_enumeration.py [--cases 300] [--first 0] [--json FILE]
 
 Networks of up to five layers with ranks of up to 8 are drawn (chains of products, gates, attention
-with projections), and designs whose buffer holds a part of what they use. All paths through the cuts
-of each are listed, every step in all of its tilings, which are priced, and in all nests of up to two
-loops that may be better than the plan that was found. Prints how often a plan is better than the
-planner's, and how often the planner says that none is. Exits with 1 where it says so wrongly.
+with projections), and designs whose buffer holds a part of what they use. All paths through the
+cuts of each are listed, every step in all of its tilings, which are priced, and in all nests of up
+to two loops that may be better than the plan that was found. Prints how often a plan is better than
+the planner's, and how often the planner says that none is. Exits with 1 where it says so wrongly.
 """
 
 import argparse

@@ -7,6 +7,7 @@ Independent of: which loops, sizes of tiles and stays a search of nests looks at
 it lets operands go.
 """
 
+from copy import copy
 from itertools import permutations, product
 
 import numpy as np
@@ -67,6 +68,7 @@ def _below(facts, group, loops, made, others, may):
         return NestWalk(group, LoopNest(loops, depth))
 
     plain = walk_of({})
+    stays = plain.nest.depth
     energy, cycles = (part.sum() for part in layers_least(facts, group, plain))
     words = 0
     for t in group.made:
@@ -92,7 +94,9 @@ def _below(facts, group, loops, made, others, may):
         price = facts.weight_pj if operand.kind == "weights" else facts.fetch_pj
         figures, places = [], []
         for depth in others[t]:
-            walk = walk_of({t: depth})
+            # who runs when is the same
+            walk = copy(plain)
+            walk.nest = LoopNest(loops, (*stays[:t], depth, *stays[t + 1 :]))
             streamed = int((walk.tile_words(t) * walk.times * walk.runs(operand.readers[0])).sum())
             comes = int((walk.tile_words(t) * walk.times * walk.comes(t)).sum())
             figures.append(streamed if depth == STREAMED else comes)
@@ -112,8 +116,8 @@ def _below(facts, group, loops, made, others, may):
     numbers[:, axes] = chosen
     # waits as fits.py has them, which is held against nests one by one
     users = [o.maker if o.kind == "made" else o.readers[0] for o in group.operands]
-    stays = StaysOfCell(facts, group, loops, depths, users.__getitem__)
-    waits = stays.cycles(numbers, layers_least(facts, group, plain)[1])
+    at_once = StaysOfCell(facts, group, loops, depths, users.__getitem__)
+    waits = at_once.cycles(numbers, layers_least(facts, group, plain)[1])
     energies = (energy + moved_pj)[tuple(chosen.T)]
     for some, figure, cycles in zip(numbers.tolist(), energies, waits, strict=True):
         if may(figure + facts.leakage_pj * cycles, cycles):

@@ -6,6 +6,7 @@ stay alone. Sums over operands are what ``evaluators/fusion/nest`` works out nes
 """
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from functools import reduce
 from typing import Final, NamedTuple, TypeAlias
 
@@ -78,8 +79,9 @@ class StaysOfCell:
         moved = np.zeros((2, len(depths), size), np.int64)
         passing = np.zeros((len(depths), size))
         for o, depth in enumerate(depths):
-            stays = (*self._plain[:t], depth, *self._plain[t + 1 :])
-            walk = NestWalk(self._group, LoopNest(self._loops, stays))
+            # who runs when follows from the loops, and from what members pass on
+            walk, stays = copy(self._walk), (*self._plain[:t], depth, *self._plain[t + 1 :])
+            walk.nest = LoopNest(self._loops, stays)
             words = walk.tile_words(t)
             for m, some in walk.taken(t):
                 taken[o, m] += some.ravel()

@@ -1,0 +1,64 @@
+"""Small networks: no plan is better than one that is proven, and bounds of steps hold."""
+
+import numpy as np
+import pytest
+
+from archloom.evaluators.fusion.plan import NetworkCost
+from archloom.evaluators.hardware import access_costs
+from archloom.search.fusion.joint.planner import PROVEN, JointPlanner, group_options
+from archloom.search.fusion.joint.single_buffer_options import SingleBufferOptions
+from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
+from archloom.search.mapping.mapper import Mapper
+from archloom.search.registry import MAPPING_SEARCHES
+from archloom.space.errors import Infeasible
+
+from ....cases.small_designs import chain, cheap_evaluator, three_levels
+from ....cases.small_nests import longer_case
+from ....cases.sweeps import sweep
+from ....oracles.enumerated_steps import least_product
+
+
+def evaluator(seed: int) -> MemoizedPlanEvaluator:
+    case = longer_case(np.random.default_rng(seed))
+    mapper = Mapper(MAPPING_SEARCHES["auto"](), 4000, seed=1)
+    return MemoizedPlanEvaluator(case.network, case.hardware, mapper)
+
+
+# all 300 with benchmarks/agreement/plan_by_enumeration.py
+@pytest.mark.parametrize("seed", sweep([12, 8, 1, *range(13, 40)], sample=3))
+def test_no_plan_is_better_than_one_that_is_proven(seed: int) -> None:
+    price = evaluator(seed)
+    planner = JointPlanner(price)
+    state = planner.advance(planner.start(0), 10**6)
+    cost = price.plan(state.best)
+    assert isinstance(cost, NetworkCost)
+    leakage_pj = access_costs(price.hardware).leakage_pj_per_cycle * cost.latency_cycles
+    product = (sum(x.dynamic_pj for x in cost.groups) + leakage_pj) * cost.latency_cycles
+    if state.notes:
+        assert state.notes == (PROVEN,)
+        assert least_product(price, product) >= product * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("seed", sweep(range(1, 30), sample=2))
+def test_tilings_cost_no_less_than_their_bounds(seed: int) -> None:
+    price = evaluator(seed)
+    options = group_options(price)
+    assert isinstance(options, SingleBufferOptions)
+    few = 0
+    for kind in range(len(options.edges().members)):
+        batch = options.every_tiling(kind)
+        for way, energy, cycles in zip(batch.ways, batch.energies, batch.latencies, strict=True):
+            cost = price.group(way.group, way.residents)
+            if not isinstance(cost, Infeasible):
+                assert energy <= cost.dynamic_pj
+                assert cycles <= cost.latency_cycles
+                few += 1
+    assert few > 50
+
+
+def test_what_is_not_small_is_left_alone() -> None:
+    price = cheap_evaluator(chain(2, size=64, channels=32), three_levels(4096, (16, 16, 16)))
+    planner = JointPlanner(price)
+    state = planner.advance(planner.start(0), 10**6)
+    assert state.evaluations < 10**6
+    assert state.notes == ()
