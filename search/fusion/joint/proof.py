@@ -23,10 +23,9 @@ from .option_batch import GroupWay
 from .shortest_path import LeastProductPaths
 from .single_buffer_options import SingleBufferOptions
 
-#: layers, multiply-accumulates, kinds of steps, options of all of them, and options that are
-#: priced, up to which a network is small (ours)
+#: layers, kinds of steps, options of all of them, and options that are priced, up to which a
+#: network is small (ours)
 _MOST_LAYERS: Final = 8
-_MOST_MACS: Final = 2**19
 _MOST_KINDS: Final = 512
 _MOST_OPTIONS: Final = 2**13
 _MOST_PRICED: Final = 2**9
@@ -60,9 +59,7 @@ def prove_best(
     """
     kinds, hardware = options.edges(), evaluator.hardware
     optional = hardware.fusion_level is None or hardware.levels[-2].optional
-    layers, count = evaluator.network.layers, len(kinds.members)
-    small = len(layers) <= _MOST_LAYERS and sum(layer.macs for layer in layers) <= _MOST_MACS
-    small &= count <= _MOST_KINDS
+    small = len(evaluator.network.layers) <= _MOST_LAYERS and len(kinds.members) <= _MOST_KINDS
     # what passes an optional buffer by takes less than what is known of it
     if best == inf or optional or not small or not kinds.complete:
         return False

@@ -5,6 +5,7 @@ import pytest
 
 from archloom.evaluators.fusion.plan import NetworkCost
 from archloom.evaluators.hardware import access_costs
+from archloom.search.fusion.joint import proof
 from archloom.search.fusion.joint.planner import PROVEN, JointPlanner, group_options
 from archloom.search.fusion.joint.single_buffer_options import SingleBufferOptions
 from archloom.search.fusion.plan_evaluator import MemoizedPlanEvaluator
@@ -56,9 +57,30 @@ def test_tilings_cost_no_less_than_their_bounds(seed: int) -> None:
     assert few > 50
 
 
-def test_what_is_not_small_is_left_alone() -> None:
-    price = cheap_evaluator(chain(2, size=64, channels=32), three_levels(4096, (16, 16, 16)))
-    planner = JointPlanner(price)
-    state = planner.advance(planner.start(0), 10**6)
-    assert state.evaluations < 10**6
-    assert state.notes == ()
+def test_nothing_is_said_where_bounds_would_not_hold() -> None:
+    """What passes a buffer by takes less than what goes through it."""
+    net, spads = chain(2, size=8, channels=4), (16, 16, 16)
+    notes = []
+    for optional in (False, True):
+        planner = JointPlanner(cheap_evaluator(net, three_levels(256, spads, optional)))
+        notes.append(planner.advance(planner.start(0), 10**6).notes)
+    assert notes == [(PROVEN,), ()]
+
+
+def test_large_networks_are_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(proof, "_MOST_LAYERS", 2)
+    hardware = three_levels(256, (16, 16, 16))
+    for layers, said in ((2, (PROVEN,)), (3, ())):
+        planner = JointPlanner(cheap_evaluator(chain(layers, size=8, channels=4), hardware))
+        assert planner.advance(planner.start(0), 10**6).notes == said
+
+
+def test_what_is_not_all_priced_is_not_called_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its plan is none the worse than before."""
+    ends = []
+    for most in (512, 1):
+        monkeypatch.setattr(proof, "_MOST_PRICED", most)
+        planner = JointPlanner(evaluator(12))
+        ends.append(planner.advance(planner.start(0), 10**6))
+    assert [state.notes for state in ends] == [(PROVEN,), ()]
+    assert ends[0].history[-1] <= ends[1].history[-1]
