@@ -26,7 +26,7 @@ def evaluator(seed: int) -> MemoizedPlanEvaluator:
 
 
 # all 300 with benchmarks/agreement/plan_by_enumeration.py
-@pytest.mark.parametrize("seed", sweep([12, 8, 1, *range(13, 40)], sample=3))
+@pytest.mark.parametrize("seed", sweep([12, 8, 1, *range(13, 40)], sample=2))
 def test_no_plan_is_better_than_one_that_is_proven(seed: int) -> None:
     price = evaluator(seed)
     planner = JointPlanner(price)
@@ -40,7 +40,7 @@ def test_no_plan_is_better_than_one_that_is_proven(seed: int) -> None:
         assert least_product(price, product) >= product * (1 - 1e-9)
 
 
-@pytest.mark.parametrize("seed", sweep(range(1, 30), sample=2))
+@pytest.mark.parametrize("seed", sweep(range(1, 30), sample=1))
 def test_tilings_cost_no_less_than_their_bounds(seed: int) -> None:
     price = evaluator(seed)
     options = group_options(price)

@@ -17,7 +17,7 @@ from .test_nests import exact_cost, mapper
 WORSE = 1.02
 
 
-@pytest.mark.parametrize("seed", sweep([41, 8, *range(8), *range(9, 41)], sample=2))
+@pytest.mark.parametrize("seed", sweep([8, 41, *range(8), *range(9, 41)], sample=1))
 def test_all_nests_that_cost_little_are_found_with_less(seed: int) -> None:
     case, mappings = small_case(np.random.default_rng(seed)), mapper()
     facts = NestFacts(case.network, case.layers, case.hardware)
