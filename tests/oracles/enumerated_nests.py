@@ -70,16 +70,8 @@ def _below(facts, group, loops, made, others, may):
     plain = walk_of({})
     stays = plain.nest.depth
     energy, cycles = (part.sum() for part in layers_least(facts, group, plain))
-    words = 0
-    for t in group.made:
-        streamed = made[t] == STREAMED
-        piece = plain.tile_words(t) * plain.times
-        out = group.operands[t].words * group.operands[t].exported
-        back = 0
-        if not streamed:
-            out, back = int((piece * plain.leaves(t)).sum()), int((piece * plain.comes(t)).sum())
-        energy += out * facts.store_pj + back * facts.fetch_pj
-        words += out + back
+    made_pj, words = _results_moved(facts, plain)
+    energy += made_pj
     latency = max(cycles, words / facts.rate)
     if not may(energy + facts.leakage_pj * latency, latency):
         return
@@ -114,13 +106,31 @@ def _below(facts, group, loops, made, others, may):
     depths = [[made[t]] if t in made else others[t] for t in range(count)]
     numbers = np.zeros((len(chosen), count), np.int64)
     numbers[:, axes] = chosen
-    # waits as fits.py has them, which is held against nests one by one
+    yield from _waiting(facts, plain, depths, numbers, (energy + moved_pj)[tuple(chosen.T)], may)
+
+
+def _results_moved(facts, walk):
+    """Energy and words of what members make, as far as it leaves or comes back."""
+    energy = words = 0
+    for t in walk.group.made:
+        operand, piece = walk.group.operands[t], walk.tile_words(t) * walk.times
+        out, back = operand.words * operand.exported, 0
+        if walk.nest.depth[t] != STREAMED:
+            out, back = int((piece * walk.leaves(t)).sum()), int((piece * walk.comes(t)).sum())
+        energy += out * facts.store_pj + back * facts.fetch_pj
+        words += out + back
+    return energy, words
+
+
+def _waiting(facts, walk, depths, numbers, energies, may):
+    """Yield the nests that may be good enough with waits, as fits.py has these, which is held
+    against nests one by one."""
+    group, loops = walk.group, walk.nest.loops
     users = [o.maker if o.kind == "made" else o.readers[0] for o in group.operands]
     at_once = StaysOfCell(facts, group, loops, depths, users.__getitem__)
-    waits = at_once.cycles(numbers, layers_least(facts, group, plain)[1])
-    energies = (energy + moved_pj)[tuple(chosen.T)]
-    for some, figure, cycles in zip(numbers.tolist(), energies, waits, strict=True):
-        if may(figure + facts.leakage_pj * cycles, cycles):
+    waits = at_once.cycles(numbers, layers_least(facts, group, walk)[1])
+    for some, energy, cycles in zip(numbers.tolist(), energies, waits, strict=True):
+        if may(energy + facts.leakage_pj * cycles, cycles):
             yield LoopNest(loops, tuple(depths[t][k] for t, k in enumerate(some)))
 
 
