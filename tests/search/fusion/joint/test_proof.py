@@ -37,7 +37,8 @@ def test_no_plan_is_better_than_one_that_is_proven(seed: int) -> None:
     product = (sum(x.dynamic_pj for x in cost.groups) + leakage_pj) * cost.latency_cycles
     if state.notes:
         assert state.notes == (PROVEN,)
-        assert least_product(price, product) >= product * (1 - 1e-9)
+        # the leakage of a plan is rounded
+        assert least_product(price, product) >= product * (1 - 1e-6)
 
 
 @pytest.mark.parametrize("seed", sweep(range(1, 30), sample=1))
