@@ -31,8 +31,8 @@ from archloom.search.registry import MAPPING_SEARCHES
 from tests.cases.small_nests import longer_case
 from tests.oracles.enumerated_steps import least_product
 
-#: relative difference of energy x latency that is none: the leakage of a plan is rounded to 2^-8 pJ,
-#: and small plans take some 1,000 pJ
+#: relative difference of energy x latency that is none: the leakage of a plan is rounded to
+#: 2^-8 pJ, and small plans take some 1,000 pJ
 EQUAL = 1e-6
 
 Row = dict[str, Any]
