@@ -39,6 +39,7 @@ from .group_equivalence import (
     residents_kind,
     tiling_for_group,
 )
+from .nest import NestChoice, NestFacts, best_nests
 from .partition import Group, Partition, halves, normalise
 from .protocol import PlanEvaluator
 from .tiling import tile_group
@@ -81,6 +82,7 @@ class MemoizedPlanEvaluator:
         self._kind_costs: dict[Hashable, _KindCost] = {}
         self._buffer_uses: dict[Hashable, BufferUseOf] = {}
         self._kind_tilings: dict[Hashable, FusionGroup | Infeasible] = {}
+        self._kind_nests: dict[Hashable, list[NestChoice]] = {}
 
     @property
     def mapper(self) -> ProblemMapper:
@@ -127,6 +129,7 @@ class MemoizedPlanEvaluator:
         other = MemoizedPlanEvaluator(self.network, self.hardware, mapper, self._kind_of)
         other._tilings, other._cuts = self._tilings, self._cuts
         other._buffer_uses, other._kind_tilings = self._buffer_uses, self._kind_tilings
+        other._kind_nests = self._kind_nests
         other._kind_costs = {
             kind: known
             for kind, known in self._kind_costs.items()
@@ -192,6 +195,15 @@ class MemoizedPlanEvaluator:
         if kind not in self._kind_tilings:
             self._kind_tilings[kind] = tile_group(self.network, layers, self.hardware)
         return self._kind_tilings[kind]
+
+    def nests(self, layers: Group, split: tuple[int, ...] = ()) -> list[NestChoice]:
+        """Return the nests around a group that are estimated best; ``split`` as of
+        :class:`NestFacts`."""
+        kind = self._kind_of(self.network, layers), split
+        if kind not in self._kind_nests:
+            facts = NestFacts(self.network, layers, self.hardware, split)
+            self._kind_nests[kind] = best_nests(facts)
+        return self._kind_nests[kind]
 
     def __call__(self, partition: Partition) -> tuple[Partition, float]:
         """Return the partition with groups that do not fit cut, and ln EDP (J s); inf if none."""

@@ -74,11 +74,44 @@ def masked_network(rng: np.random.Generator) -> Network:
     return builder.network("masked").with_batch(size(1, 2))
 
 
+def longer_network(rng: np.random.Generator) -> Network:
+    """Return a network of up to five layers with ranks of up to 8."""
+    kind, size = int(rng.integers(4)), _Sizes(rng)
+    if kind == 0:
+        return small_network(rng)
+    builder, width = SequenceBuilder(), lambda: size(2, 4)
+    x = builder.input("x", width(), size())
+    if kind == 1:
+        for i in range(size(4, 5)):
+            x = builder.linear(f"layer{i}", x, width(), bias=False)
+    elif kind == 2:
+        x, hidden = builder.linear("first", x, width(), bias=False), size()
+        up, gate = (builder.linear(name, x, hidden, bias=False) for name in ("up", "gate"))
+        builder.linear("down", builder.sum("join", up, gate), width(), bias=False)
+    else:
+        count, features, wide, length = size(1, 2), size(2, 3), size(2, 3), size(2, 5)
+        queries = builder.linear("made", x, count * features, bias=False)
+        keys = builder.input("k", count * features, length)
+        scores = builder.scores("scores", Heads(count, features), queries, keys)
+        values = builder.input("v", count * wide, length)
+        out = builder.weigh("weigh", Heads(count, wide), scores, values)
+        builder.linear("out", out, width(), bias=False)
+    return builder.network("longer")
+
+
 def small_case(
     rng: np.random.Generator, networks: Callable[[np.random.Generator], Network] = small_network
 ) -> SmallCase:
     """Return a network and a design whose buffer holds between a seventh and four fifths of all."""
-    network = networks(rng)
+    return _on_small_design(networks(rng), rng)
+
+
+def longer_case(rng: np.random.Generator) -> SmallCase:
+    """Return a network of up to five layers, and such a design."""
+    return _on_small_design(longer_network(rng), rng)
+
+
+def _on_small_design(network: Network, rng: np.random.Generator) -> SmallCase:
     group = nest_group(network, tuple(range(len(network.layers))), frozenset())
     assert group is not None
     words = sum(operand.words for operand in group.operands)

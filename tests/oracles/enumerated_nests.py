@@ -7,6 +7,7 @@ Independent of: which loops, sizes of tiles and stays a search of nests looks at
 it lets operands go.
 """
 
+from copy import copy
 from itertools import permutations, product
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from archloom.evaluators.fusion.nest.operands import nest_group
 from archloom.evaluators.fusion.nest.rules import depths, nest_faults
 from archloom.evaluators.fusion.nest.walk import NestWalk
+from archloom.search.fusion.nest.fits import StaysOfCell
 from archloom.space.fusion.loop_nest import STREAMED, LoopNest, NestLoop
 
 
@@ -43,16 +45,21 @@ def all_loops(facts, most):
                 yield tuple(NestLoop(*pair) for pair in zip(ranks, tiles, strict=True))
 
 
-def nests_below(facts, network, layers, edp, most):
-    """Yield (least, nest) for all legal nests of up to ``most`` loops whose energy x latency
-    may be below ``edp()``, which may fall meanwhile."""
+def nests_below(facts, network, layers, may, most):
+    """Yield all legal nests of up to ``most`` loops of whose energy with leakage and latency
+    ``may(energy, latency)`` says that they may be good enough, as arrays."""
+    legal = {}
     for loops in all_loops(facts, most):
-        group = nest_group(network, layers, frozenset(loop.rank for loop in loops))
-        for made, others in legal_stays(group, loops):
-            yield from _below(facts, group, loops, made, others, edp)
+        ranks = tuple(loop.rank for loop in loops)
+        group = nest_group(network, layers, frozenset(ranks))
+        if ranks not in legal:
+            # no rule looks at sizes of tiles
+            legal[ranks] = list(legal_stays(group, loops))
+        for made, others in legal[ranks]:
+            yield from _below(facts, group, loops, made, others, may)
 
 
-def _below(facts, group, loops, made, others, edp):
+def _below(facts, group, loops, made, others, may):
     count = len(group.operands)
 
     def walk_of(changes):
@@ -61,44 +68,83 @@ def _below(facts, group, loops, made, others, edp):
         return NestWalk(group, LoopNest(loops, depth))
 
     plain = walk_of({})
-    energy, cycles, words = layers_least(facts, group, plain)
-    for t in group.made:
-        streamed = made[t] == STREAMED
-        piece = plain.tile_words(t) * plain.times
-        out = group.operands[t].words * group.operands[t].exported
-        back = 0
-        if not streamed:
-            out, back = int((piece * plain.leaves(t)).sum()), int((piece * plain.comes(t)).sum())
-        energy += out * facts.store_pj + back * facts.fetch_pj
-        words += out + back
-    # energy and words of each other operand, by depth
+    stays = plain.nest.depth
+    energy, cycles = (part.sum() for part in layers_least(facts, group, plain))
+    made_pj, words = _results_moved(facts, plain)
+    energy += made_pj
+    latency = max(cycles, words / facts.rate)
+    if not may(energy + facts.leakage_pj * latency, latency):
+        return
+    # energy, words and place of each other operand, by depth
     axes = list(others)
-    moved_pj, moved = np.zeros([1] * len(axes)), np.zeros([1] * len(axes))
+    ones = [1] * len(axes)
+    moved_pj, moved = np.zeros(ones), np.zeros(ones)
+    runs = np.stack([plain.runs(m).ravel() for m in range(len(group.layers))])
+    taken = np.zeros([*ones, *runs.shape]) + sum((_taken(plain, t, runs) for t in group.made), 0)
     for axis, t in enumerate(axes):
         operand = group.operands[t]
         price = facts.weight_pj if operand.kind == "weights" else facts.fetch_pj
-        figures = []
+        figures, places = [], []
         for depth in others[t]:
-            if depth == STREAMED:
-                figures.append(operand.words)
-                continue
-            walk = walk_of({t: depth})
-            figures.append(int((walk.tile_words(t) * walk.times * walk.comes(t)).sum()))
+            # who runs when is the same
+            walk = copy(plain)
+            walk.nest = LoopNest(loops, (*stays[:t], depth, *stays[t + 1 :]))
+            streamed = int((walk.tile_words(t) * walk.times * walk.runs(operand.readers[0])).sum())
+            comes = int((walk.tile_words(t) * walk.times * walk.comes(t)).sum())
+            figures.append(streamed if depth == STREAMED else comes)
+            places.append(_taken(walk, t, runs))
         shape = [-1 if k == axis else 1 for k in range(len(axes))]
         moved = moved + np.array(figures).reshape(shape)
         moved_pj = moved_pj + np.array(figures).reshape(shape) * price
+        taken = taken + np.array(places).reshape([*shape, *runs.shape])
     latency = np.maximum(cycles, (words + moved) / facts.rate)
-    least = (energy + moved_pj + facts.leakage_pj * latency) * latency
-    for at in np.argwhere(least < edp()).tolist():
-        if least[tuple(at)] < edp():
-            chosen = {**made, **{t: others[t][k] for t, k in zip(axes, at, strict=True)}}
-            depth = tuple(chosen[t] for t in range(count))
-            yield float(least[tuple(at)]), LoopNest(loops, depth)
+    least = energy + moved_pj + facts.leakage_pj * latency
+    fits = np.where(runs, taken, 0).max(axis=(-1, -2), initial=0) <= facts.capacity
+    chosen = np.argwhere(fits & may(least, latency))
+    if not len(chosen):
+        return
+    depths = [[made[t]] if t in made else others[t] for t in range(count)]
+    numbers = np.zeros((len(chosen), count), np.int64)
+    numbers[:, axes] = chosen
+    yield from _waiting(facts, plain, depths, numbers, (energy + moved_pj)[tuple(chosen.T)], may)
+
+
+def _results_moved(facts, walk):
+    """Energy and words of what members make, as far as it leaves or comes back."""
+    energy = words = 0
+    for t in walk.group.made:
+        operand, piece = walk.group.operands[t], walk.tile_words(t) * walk.times
+        out, back = operand.words * operand.exported, 0
+        if walk.nest.depth[t] != STREAMED:
+            out, back = int((piece * walk.leaves(t)).sum()), int((piece * walk.comes(t)).sum())
+        energy += out * facts.store_pj + back * facts.fetch_pj
+        words += out + back
+    return energy, words
+
+
+def _waiting(facts, walk, depths, numbers, energies, may):
+    """Yield the nests that may be good enough with waits, as fits.py has these, which is held
+    against nests one by one."""
+    group, loops = walk.group, walk.nest.loops
+    users = [o.maker if o.kind == "made" else o.readers[0] for o in group.operands]
+    at_once = StaysOfCell(facts, group, loops, depths, users.__getitem__)
+    waits = at_once.cycles(numbers, layers_least(facts, group, walk)[1])
+    for some, energy, cycles in zip(numbers.tolist(), energies, waits, strict=True):
+        if may(energy + facts.leakage_pj * cycles, cycles):
+            yield LoopNest(loops, tuple(depths[t][k] for t, k in enumerate(some)))
+
+
+def _taken(walk, t, runs):
+    """Words of the buffer that an operand takes while each member runs, in each iteration."""
+    found = np.zeros(runs.shape)
+    for m, words in walk.taken(t):
+        found[m] += words.ravel()
+    return found
 
 
 def layers_least(facts, group, walk):
-    """Least energy and cycles of all layers, with no words of DRAM."""
-    energy = cycles = 0.0
+    """Least energy and cycles of each layer."""
+    energy, cycles = np.zeros((2, len(group.layers)))
     for m in range(len(group.layers)):
         looped = [(at, x) for at, x in enumerate(walk.nest.loops) if x.rank in group.own[m]]
         table = facts.costs(m, tuple(x.rank for _, x in looped))
@@ -108,6 +154,6 @@ def layers_least(facts, group, walk):
         part = 1.0
         for at, x in looped:
             part *= walk.loops[at].count * x.tile / group.ranks.sizes[x.rank]
-        energy += float(table[(0, *place)]) * runs / part
-        cycles += float(table[(1, *place)]) * runs / part
-    return energy, cycles, 0
+        energy[m] = float(table[(0, *place)]) * runs / part
+        cycles[m] = float(table[(1, *place)]) * runs / part
+    return energy, cycles

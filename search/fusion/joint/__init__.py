@@ -1,9 +1,10 @@
 """The joint planner: groups, tiles, halos, resident weights and pinned maps at once.
 
 ``planner.py`` first; a plan is a path (``shortest_path.py``) through cuts of the network
-(``cuts``), whose steps are chosen among the options of ``options.py`` and, on chips of
-several cores, ``multicore_options.py``; ``option_table.py`` estimates and costs them.
-``neighbours.py`` goes on from the best of them.
+(``cuts``), whose steps are chosen among the options of ``single_buffer_options.py`` or, on chips
+of several cores, ``multicore_options.py`` (their ``tilings``); ``option_table.py`` estimates and
+costs them. ``neighbours.py`` goes on from the best of them, and ``proof.py`` proves the best of a
+small network.
 """
 
 from typing import TYPE_CHECKING

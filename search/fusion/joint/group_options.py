@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from archloom.evaluators import Floats, Ints, access_costs
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.search.fusion.tiling import TileEstimates, least_weights
-from archloom.space.fusion import FusionGroup
+from archloom.space.fusion import FusionGroup, FusionPlan
 from archloom.space.hardware import Hardware
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network
 
@@ -66,6 +66,12 @@ class GroupOptions(ABC):
 
         ``turns`` says which group of the plan runs each layer: pins last to the last reader.
         """
+
+    def plan(self, ways: Sequence[GroupWay], edges: Sequence[CutEdge]) -> FusionPlan:
+        """Return the plan of a path: its edges, and an option of each."""
+        turns = {i: turn for turn, edge in enumerate(edges) for i in edge.layers}
+        pairs = zip(ways, edges, strict=True)
+        return FusionPlan(tuple(self.group_for(way, edge, turns) for way, edge in pairs))
 
     @abstractmethod
     def rough(self) -> RoughOptions:

@@ -12,10 +12,8 @@ from archloom.search.fusion.tiling import SizeNumbers
 from archloom.space.workload import Network, remembered
 
 from ..partition import Group
-from .buffer_tilings import BufferFacts, BufferTilings
 from .cuts import EdgeKinds, GroupAmongPins, KindsOfGroups, WholeGroups, WholeGroupsOf
-from .group_tiles import GroupTiling
-from .option_batch import OptionColumns
+from .tilings import BufferFacts, BufferTilings, GroupTiling, OptionColumns
 
 #: tilings of one network that are remembered (assumption: some 2 KiB each)
 _MOST_TILINGS: Final = 2**16

@@ -11,7 +11,7 @@ from itertools import product
 from math import inf
 from typing import Final
 
-from archloom.search.fusion.nest import NestFacts, best_nests, nestable
+from archloom.search.fusion.nest import nestable
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionGroup, FusionPlan, Pin, group_order, plan_violations
 from archloom.space.workload import Network, connected
@@ -148,7 +148,7 @@ def _ways_of(evaluator: MemoizedPlanEvaluator, layers: tuple[int, ...]) -> Itera
     if not isinstance(tiled, Infeasible):
         yield tiled
     if hardware.fusion_level is not None and nestable(network, layers) is not None:
-        for choice in best_nests(NestFacts(network, layers, hardware))[:1]:
+        for choice in evaluator.nests(layers)[:1]:
             yield FusionGroup(layers, nest=choice.nest)
 
 

@@ -7,14 +7,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from archloom.evaluators.fusion.nest import splittable, windowless
-from archloom.search.fusion.nest import MOST_MEMBERS, NestChoice, NestFacts, best_nests, nestable
+from archloom.evaluators import Ints
+from archloom.evaluators.fusion.nest import nest_group, splittable, windowless
+from archloom.search.fusion.nest import MOST_MEMBERS, NestChoice, nestable
 from archloom.space.fusion import ALONE, FusionGroup, Residents
-from archloom.space.hardware import Hardware
-from archloom.space.workload import Network
 
+from ..plan_evaluator import MemoizedPlanEvaluator
 from .cuts import EdgeKinds
-from .option_batch import GroupOption, OptionBatch, OptionColumns, listed
+from .option_batch import GroupOption, OptionBatch, listed
+from .tilings import OptionColumns
 
 #: nests of a group, with the same layers in parts, that are looked at before others (ours)
 _FIRST: Final = 8
@@ -32,15 +33,16 @@ class NestOptions:
     """Lists nests around the groups of edges, where nothing is pinned beside them.
 
     Args:
-        network, hardware: what runs where.
+        evaluator: of plans, which knows the nests of kinds of groups.
         kinds: of edges.
         columns: of the table of options.
     """
 
     def __init__(
-        self, network: Network, hardware: Hardware, kinds: EdgeKinds, columns: OptionColumns
+        self, evaluator: MemoizedPlanEvaluator, kinds: EdgeKinds, columns: OptionColumns
     ) -> None:
-        self._network, self._hardware, self._kinds = network, hardware, kinds
+        self._evaluator, self._kinds = evaluator, kinds
+        self._network = evaluator.network
         self._columns = columns
         self._found: dict[int, OptionBatch] = {}
 
@@ -49,7 +51,7 @@ class NestOptions:
         """bool[K], kinds of edges that may have nests: several products and no windows, one result
         that all others lead to, and a shared buffer."""
         layers = self._network.layers
-        if self._hardware.fusion_level is None:
+        if self._evaluator.hardware.fusion_level is None:
             return np.zeros(len(self._kinds.members), np.bool_)
         windows = np.array([not windowless(layer) for layer in layers])
         products = np.array([layer.uses_macs for layer in layers])
@@ -85,23 +87,25 @@ class NestOptions:
         parts = splittable(self._network, layers)
         found = []
         for split in ((), parts) if parts else ((),):
-            facts = NestFacts(self._network, layers, self._hardware, split)
-            found += [self._option(layers, facts, choice) for choice in best_nests(facts)]
+            group = nest_group(self._network, layers, frozenset(), split)
+            assert group is not None, "whole or in parts, it has ranks"
+            columns = self._columns.at(np.array(group.positions, np.int64), np.int64(1))
+            found += [_option(layers, columns, x) for x in self._evaluator.nests(layers, split)]
         return found
 
-    def _option(self, layers: tuple[int, ...], facts: NestFacts, choice: NestChoice) -> GroupOption:
-        positions = np.array(facts.group.positions, np.int64)
-        columns, of = np.unique(self._columns.at(positions, np.int64(1)), return_inverse=True)
-        way = NestWay(FusionGroup(layers, nest=choice.nest))
-        ahead = choice.moved_cycles - choice.late_cycles
-        busy = max(float(choice.layer_cycles.sum()), ahead)
-        return GroupOption(
-            way.group,
-            way.residents,
-            columns,
-            np.bincount(of.ravel(), choice.layer_pj).astype(np.float64),
-            np.bincount(of.ravel(), choice.layer_cycles).astype(np.float64),
-            choice.moved_pj,
-            ahead,
-            choice.latency_cycles - busy,
-        )
+
+def _option(layers: tuple[int, ...], of_members: Ints, choice: NestChoice) -> GroupOption:
+    columns, of = np.unique(of_members, return_inverse=True)
+    way = NestWay(FusionGroup(layers, nest=choice.nest))
+    ahead = choice.moved_cycles - choice.late_cycles
+    busy = max(float(choice.layer_cycles.sum()), ahead)
+    return GroupOption(
+        way.group,
+        way.residents,
+        columns,
+        np.bincount(of.ravel(), choice.layer_pj).astype(np.float64),
+        np.bincount(of.ravel(), choice.layer_cycles).astype(np.float64),
+        choice.moved_pj,
+        ahead,
+        choice.latency_cycles - busy,
+    )

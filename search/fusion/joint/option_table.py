@@ -15,7 +15,8 @@ from archloom.evaluators import Floats, Ints
 from archloom.evaluators.fusion import GroupCost, LayerShare
 from archloom.evaluators.fusion.buffer import streams
 
-from .option_batch import GroupWay, OptionBatch, OptionColumns, RoughOptions
+from .option_batch import GroupWay, OptionBatch, RoughOptions
+from .tilings import OptionColumns
 
 #: weight of the last observation in the ratio of a kind of layer (exponential smoothing)
 _SMOOTHING: Final = 0.5

@@ -8,7 +8,7 @@ best path is evaluated, until no other path seems better even if every layer cos
 can.
 """
 
-from collections.abc import Iterator, Mapping as Dict
+from collections.abc import Generator, Iterator, Mapping as Dict
 from itertools import islice
 from math import log
 from typing import ClassVar, Final
@@ -20,18 +20,18 @@ from archloom.evaluators.bounds import any_plan_bound
 from archloom.evaluators.fusion.buffer import streams
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionPlan, layer_by_layer
-from archloom.space.hardware import Cores, Hardware, fusion_cores
-from archloom.space.workload import Network
+from archloom.space.hardware import Cores, fusion_cores
 
 from ..plan_evaluator import MemoizedPlanEvaluator, ln_edp
 from ..protocol import Abilities, FusionState
 from .group_options import GroupOptions
 from .multicore_options import MulticoreOptions
 from .neighbours import better_neighbours
-from .option_batch import OptionColumns
 from .option_table import OptionTable
+from .proof import prove_best
 from .shortest_path import LeastProductPaths, Path
 from .single_buffer_options import SingleBufferOptions
+from .tilings import OptionColumns
 
 #: how near to the least possible layers are taken to be, once the path before is evaluated
 _OPTIMISM: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -52,6 +52,9 @@ _AHEAD: Final = 1 / 32
 #: apart
 _TIE: Final = 1e-12
 
+#: what the state of a search says of a plan that is proven
+PROVEN: Final = "proven: with these mappings no plan of its space has less EDP (docs/joint.md)"
+
 
 class JointPlanner:
     """Fusion search over plans of all kinds, the best estimated one evaluated first.
@@ -66,7 +69,7 @@ class JointPlanner:
     def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
         self._evaluator = evaluator
         # where the last call stopped, the plans that come then, and ln EDP of those before
-        self._last: tuple[FusionState, Iterator[FusionPlan], dict[FusionPlan, float]] | None = None
+        self._last: tuple[FusionState, _Coming, dict[FusionPlan, float]] | None = None
 
     def start(self, seed: int) -> FusionState:
         """Return the state before anything was evaluated; nothing is drawn at random."""
@@ -80,7 +83,7 @@ class JointPlanner:
         best, history = state.best, list(state.history)
         if self._last is None or self._last[0] != state:
             costs = dict[FusionPlan, float]()
-            coming = candidate_plans(self._evaluator, costs)
+            coming = _Coming(candidate_plans(self._evaluator, costs))
             for plan in islice(coming, len(history)):
                 costs[plan] = ln_edp(self._evaluator, plan)
         else:
@@ -91,7 +94,9 @@ class JointPlanner:
                 best = plan
             history.append(min(cost, history[-1]) if history else cost)
         bound = self._bound() if history else None
-        now = FusionState(state.seed, best=best, history=tuple(history), bound=bound)
+        now = FusionState(
+            state.seed, best=best, history=tuple(history), bound=bound, notes=coming.notes
+        )
         self._last = now, coming, costs
         return now
 
@@ -99,17 +104,38 @@ class JointPlanner:
         return log(any_plan_bound(self._evaluator.network, self._evaluator.hardware).edp_js)
 
 
+class _Coming:
+    """Plans that come, and what is known of the best of them when there are no more."""
+
+    def __init__(self, plans: Generator[FusionPlan, None, bool]) -> None:
+        self._plans = plans
+        #: of the search
+        self.notes: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[FusionPlan]:
+        return self
+
+    def __next__(self) -> FusionPlan:
+        try:
+            return next(self._plans)
+        except StopIteration as end:
+            if end.value:
+                self.notes = (PROVEN,)
+            raise
+
+
 def candidate_plans(
     evaluator: MemoizedPlanEvaluator, costs: Dict[FusionPlan, float]
-) -> Iterator[FusionPlan]:
-    """Yield layer by layer, then plans that may be better, those that seem the best first.
+) -> Generator[FusionPlan, None, bool]:
+    """Yield layer by layer, then plans that may be better, those that seem the best first; return
+    whether the best of them is proven to be the best of its space.
 
     ``costs`` has the ln EDP of each plan before the next one is asked for.
     """
     known = layer_by_layer(evaluator.network)
     yield known
     if isinstance(fusion_cores(evaluator.hardware), Infeasible):
-        return
+        return False
     search = _LazyPathSearch(evaluator)
     seen = {known}
     for optimism in _OPTIMISM:
@@ -117,6 +143,9 @@ def candidate_plans(
             seen.add(plan)
             yield plan
     yield from better_neighbours(evaluator, costs)
+    if not isinstance(search.options, SingleBufferOptions):
+        return False
+    return (yield from prove_best(evaluator, search.options, min(costs.values())))
 
 
 class _LazyPathSearch:
@@ -125,12 +154,13 @@ class _LazyPathSearch:
     def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
         network, hardware = evaluator.network, evaluator.hardware
         self._evaluator = evaluator
-        self._options = group_options(network, hardware)
-        self._kinds = self._options.edges()
+        #: of the steps
+        self.options = group_options(evaluator)
+        self._kinds = self.options.edges()
         leakage_pj = access_costs(hardware).leakage_pj_per_cycle
         self._table = OptionTable(OptionColumns(network), leakage_pj)
         # rows that stand for all tilings of a kind of edge, until they are listed, come first
-        self._table.add_rough(self._options.rough())
+        self._table.add_rough(self.options.rough())
         kinds = self._kinds
         self._unlisted = np.ones(len(kinds.firsts), np.bool_)
         # of groups of several layers what moves is estimated more nearly first
@@ -204,12 +234,7 @@ class _LazyPathSearch:
     def _plan(self, path: Path) -> FusionPlan:
         """Return the plan of a path."""
         edges = [self._kinds.edges[e] for e in path.edges]
-        turns = {i: turn for turn, edge in enumerate(edges) for i in edge.layers}
-        ways = map(self._table.way, path.rows)
-        groups = (
-            self._options.group_for(way, edge, turns) for way, edge in zip(ways, edges, strict=True)
-        )
-        return FusionPlan(tuple(groups))
+        return self.options.plan([self._table.way(row) for row in path.rows], edges)
 
     def _list_first_options(self, rows: list[int], path: Path | None = None) -> bool:
         """Put some options in the place of what stands for all; whether there was such a row.
@@ -260,7 +285,7 @@ class _LazyPathSearch:
         kinds += self._likely_next(kinds, path)
         self._rough[kinds] = False
         self._nearer += len(kinds)
-        moved = self._options.moved(kinds)
+        moved = self.options.moved(kinds)
         if self._table.set_moved(kinds, moved):
             self._paths.reconsider()
         for kind in np.array(kinds)[np.isinf(moved[:, 0])].tolist():
@@ -272,7 +297,7 @@ class _LazyPathSearch:
     def _add_first_rows(self, kinds: list[int]) -> None:
         """Add the first options of kinds to the table, where no path takes them yet."""
         unknown = [kind for kind in dict.fromkeys(kinds) if kind not in self._first_rows]
-        options, counts = self._options.first_options(unknown)
+        options, counts = self.options.first_options(unknown)
         several = (self._kinds.members[unknown] > 1).tolist()
         rough = [s for s, count in zip(several, counts, strict=True) for _ in range(count)]
         new = iter(self._table.add(options, rough))
@@ -281,7 +306,7 @@ class _LazyPathSearch:
 
     def _drop_larger(self, small: int) -> None:
         """Leave out groups that contain one that fits nowhere: they hold its maps too, and more."""
-        larger = self._kinds.containing(small) & self._unlisted & ~self._options.nestable
+        larger = self._kinds.containing(small) & self._unlisted & ~self.options.nestable
         self._unlisted[larger] = False
         for row in np.flatnonzero(larger).tolist():
             self._table.drop(row)
@@ -294,7 +319,7 @@ class _LazyPathSearch:
                 continue
             kind, others = self._partly_listed[row]
             known = {self._table.way(r).group for r in others}
-            options = self._options.all_options(kind)
+            options = self.options.all_options(kind)
             unknown = [n for n, way in enumerate(options.ways) if way.group not in known]
             new = self._table.add(options.taken(unknown), [False] * len(unknown))
             self._paths.insert(row, new)
@@ -315,9 +340,10 @@ class _LazyPathSearch:
         return True
 
 
-def group_options(network: Network, hardware: Hardware) -> GroupOptions:
+def group_options(evaluator: MemoizedPlanEvaluator) -> GroupOptions:
     """Return the options of a network's edges, in one buffer or on several cores."""
+    hardware = evaluator.hardware
     cores = fusion_cores(hardware)
     if isinstance(cores, Cores) and cores.count > 1:
-        return MulticoreOptions(network, hardware, cores)
-    return SingleBufferOptions(network, hardware)
+        return MulticoreOptions(evaluator.network, hardware, cores)
+    return SingleBufferOptions(evaluator)

@@ -2,7 +2,7 @@
 
 An option is a tiling: rows and columns of a tile, a halo policy, and the layers with resident
 weights; pinned feature maps take part of the buffer. Which tilings fit follows from the buffer
-(:mod:`.buffer_tilings`); here they are priced for one design, many at once.
+(:mod:`.tilings`); here they are priced for one design, many at once.
 """
 
 from collections.abc import Mapping as Dict, Sequence
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.fusion.buffer import buffer_words
+from archloom.search.fusion.nest import HALF_GRAIN_PJ
 from archloom.search.fusion.tiling import even_sides
 from archloom.space.fusion import FusionGroup, Pin
-from archloom.space.hardware import Hardware
-from archloom.space.workload import Network
 
 from ..group_equivalence import resident_members
-from .buffer_tilings import PlacedTiling
+from ..plan_evaluator import MemoizedPlanEvaluator
 from .cuts import CutEdge
 from .group_options import GroupOptions
 from .nest_options import NestOptions
 from .option_batch import GroupWay, OptionBatch, RoughOptions, best_options, joined, listed
+from .tilings import PlacedTiling
 
 #: cycles of whole maps with exact factors, over the least, from which even tiles are looked at
 _UNEVEN_RATIO: Final = 1.03
@@ -34,15 +34,16 @@ class SingleBufferOptions(GroupOptions):
     """Lists the options of edges on a chip with one shared buffer.
 
     Args:
-        network, hardware: what runs where.
+        evaluator: of plans of the network on the design.
     """
 
-    def __init__(self, network: Network, hardware: Hardware) -> None:
-        super().__init__(network, hardware, hardware)
+    def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
+        hardware = evaluator.hardware
+        super().__init__(evaluator.network, hardware, hardware)
         self._sides = tuple(even_sides(hardware))
         keeps = hardware.fusion_level is not None and "weights" in hardware.levels[-2].keeps
         self._placed = self._known.in_buffer(buffer_words(hardware), keeps)
-        self._nests = NestOptions(network, hardware, self._placed.kinds, self._known.columns)
+        self._nests = NestOptions(evaluator, self._placed.kinds, self._known.columns)
         self._alone_cycles: tuple[list[float], list[float]] | None = None
 
     @property
@@ -146,6 +147,11 @@ class SingleBufferOptions(GroupOptions):
         batch = joined([batch, self._nests.of(kind)])
         return batch.taken(best_options(batch.energies, batch.latencies))
 
+    def every_tiling(self, kind: int) -> OptionBatch:
+        """Return all tilings of a kind, with energy and latency that no mapping is below."""
+        placed = [*self._placed.first(kind), *self._placed.all(kind), *self._even(kind)]
+        return self._priced(placed, least=True)
+
     def _even(self, kind: int) -> tuple[PlacedTiling, ...]:
         """Return tiles that fill the meshes, if layers gain by them."""
         layers = self._placed.kinds.firsts.layers(kind)
@@ -163,8 +169,9 @@ class SingleBufferOptions(GroupOptions):
         exact, least = self._alone_cycles
         return sum(exact[i] for i in layers) > _UNEVEN_RATIO * sum(least[i] for i in layers)
 
-    def _priced(self, placed: Sequence[PlacedTiling]) -> OptionBatch:
-        """Add up the tiles of each kind of layer, and what moves."""
+    def _priced(self, placed: Sequence[PlacedTiling], least: bool = False) -> OptionBatch:
+        """Add up the tiles of each kind of layer, and what moves; at the least that any mapping
+        takes, or cycles as of exact factors."""
         if not placed:
             return listed(())
         parts = [tiling.running.parts for tiling in placed]
@@ -175,12 +182,18 @@ class SingleBufferOptions(GroupOptions):
         places = 2 * sizes + stays[members + (np.cumsum(count) - count)[owners]]
         starts = _beginnings(owners, columns)
         times = times * self._network.batch
-        energy, cycles = np.add.reduceat(self._costs.at(places) * times, starts, axis=1)
+        costs = self._costs.least(places) if least else self._costs.at(places)
+        energy, cycles = np.add.reduceat(costs * times, starts, axis=1)
         firsts = np.searchsorted(owners[starts], np.arange(len(placed) + 1))
         weights, loaded, streamed, fetched, stored, runs, prefetch = np.array(
             [tiling.moved for tiling in placed], np.int64
         ).T
         maps = (fetched + stored) / self._rate
+        if least:
+            # rounding may take as much off each energy, and neighbours' idle time all waiting
+            per_tile = 3 * len(self._hardware.levels) + 1
+            energy -= (np.add.reduceat(times, starts) + 2.0) * per_tile * HALF_GRAIN_PJ
+            loaded, prefetch = np.zeros_like(loaded), np.ones_like(prefetch)
         late = np.maximum(0.0, loaded / self._rate - np.add.reduceat(cycles, firsts[:-1]) / runs)
         moved = np.empty((len(placed), 3))
         moved[:, 0] = (weights + fetched) * self._fetch_pj + stored * self._store_pj

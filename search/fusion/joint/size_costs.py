@@ -42,6 +42,10 @@ class SizeCosts:
         """
         return self._at(places)[: _EXACT + 1]
 
+    def least(self, places: Ints) -> Floats:
+        """Return the same, with cycles that no mapping is below."""
+        return self._at(places)[[_ENERGY, _LEAST]]
+
     def _at(self, places: Ints) -> Floats:
         if self._costs.shape[1] < 2 * len(self._sizes):
             more = 4 * len(self._sizes) - self._costs.shape[1]

@@ -1,8 +1,9 @@
 """Loop nests around groups: which may be good, estimated many at once.
 
 ``facts.py`` has what is known of a group on a design, ``estimates.py`` the estimates, for which
-``placement.py`` says what stays; ``nests.py`` has which nests are looked at, and ``streams.py``
-what comes more than once to those that are left.
+``stays.py`` and ``placement.py`` say what stays; ``nests.py`` has which nests are looked at,
+``streams.py`` what comes more than once to those that are left, and ``waits.py`` for how long their
+layers wait. ``every.py`` has all that may be better than what is known, for small groups.
 """
 
 from typing import TYPE_CHECKING
@@ -10,6 +11,11 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .every import (
+        HALF_GRAIN_PJ as HALF_GRAIN_PJ,
+        NestLimit as NestLimit,
+        nests_below as nests_below,
+    )
     from .facts import NestFacts as NestFacts
     from .nests import (
         MOST_MEMBERS as MOST_MEMBERS,

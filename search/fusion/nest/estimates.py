@@ -1,8 +1,7 @@
 """Estimated energy and latency of nests with the same loops, for all sizes of tiles at once.
 
-For each size of tiles it is decided which operands stay: at first all that gain by it; while that
-is too much for the buffer, the one goes (or streams) that frees most words for each word that then
-moves besides.
+For each size of tiles it is decided which operands stay and which stream: at first the best of all
+choices (``stays.py``), then one in which all stream that move no more by it (``placement.py``).
 """
 
 from collections.abc import Collection, Iterator
@@ -24,7 +23,7 @@ from archloom.space.fusion import STREAMED, LoopNest, NestLoop
 
 from .facts import NestFacts
 from .placement import OperandChoice, Placement, rows_of
-from .stays import StayOptions, StayPrices, best_stays
+from .stays import StayPrices, best_stays
 
 #: share of the buffer that is left for what streams, so that mappings have a choice (ours)
 FOR_STREAMS: Final = 1 / 128
@@ -62,45 +61,49 @@ def estimated(
 ) -> Iterator[Estimate]:
     """Estimate nests with loops over some ranks, outermost first.
 
-    First what comes for one layer alone and stays for no other iteration streams only where the
-    buffer has no space for all of it; then it always streams. Nothing if no sizes of tiles fit.
+    First with the stays that are estimated best for each size of tiles, then, if anything may
+    stream, with all streaming that move no more by it, while others go for want of space. Nothing
+    if no sizes of tiles fit.
 
     Args:
         facts: of the group.
         ranks: of the loops.
         made: the depth of what each member makes and others read.
     """
-    return _Estimator(facts, ranks, made).results()
+    return LoopFigures(facts, ranks, made).results()
 
 
-class _Estimator:
+class LoopFigures:
+    """What nests with loops over some ranks cost, for all sizes of tiles; arguments as of
+    :func:`estimated`."""
+
     def __init__(self, facts: NestFacts, ranks: tuple[int, ...], made: tuple[int, ...]) -> None:
-        self._facts, self._group = facts, facts.around(ranks)
-        self._ranks = ranks
-        self._members = len(self._group.layers)
-        depth = [0] * len(self._group.operands)
-        for t, d in zip(self._group.made, made, strict=True):
+        self.facts, self.group = facts, facts.around(ranks)
+        self.ranks = ranks
+        self._members = len(self.group.layers)
+        depth = [0] * len(self.group.operands)
+        for t, d in zip(self.group.made, made, strict=True):
             depth[t] = d
         self._made = tuple(depth)
         # who runs when follows from loops and from how long results stay, whatever the tiles are
         nest = LoopNest(tuple(NestLoop(rank, 1) for rank in ranks), self._made)
-        self._walk = NestWalk(self._group, nest, whole=True)
-        self._uses = self._walk.uses
-        self._shape = tuple(len(facts.tiles[rank]) for rank in ranks)
+        self.walk = NestWalk(self.group, nest, whole=True)
+        self._uses = self.walk.uses
+        self.shape = tuple(len(facts.tiles[rank]) for rank in ranks)
         self._tiles = [self._spread(at, facts.tiles[rank]) for at, rank in enumerate(ranks)]
         sizes = facts.group.ranks.sizes
-        self._masked = masked_ranks(self._group, frozenset(ranks))
+        self._masked = masked_ranks(self.group, frozenset(ranks))
         self._counts = [
             np.ceil(sizes[rank] / tile) for rank, tile in zip(ranks, self._tiles, strict=True)
         ]
 
     def _spread(self, at: int, values: Floats | Ints) -> Floats:
-        shape = [1] * len(self._ranks)
+        shape = [1] * len(self.ranks)
         shape[at] = -1
         return values.astype(np.float64).reshape(shape)
 
     def _full(self, values: Floats | float) -> Floats:
-        return np.broadcast_to(np.asarray(values, np.float64), self._shape)
+        return np.broadcast_to(np.asarray(values, np.float64), self.shape)
 
     def _number(self, at: int, use: int, along: Collection[int]) -> Floats | float:
         """Iterations of a loop in a use of it, of what lies along some ranks."""
@@ -110,10 +113,10 @@ class _Estimator:
 
     def _tiles_across(self, at: int, along: Collection[int]) -> Floats:
         """Iterations of a loop, on average over what lies along some ranks: a mask drops some."""
-        masked, rank = self._masked, self._ranks[at]
+        masked, rank = self._masked, self.ranks[at]
         if masked is None:
             return self._counts[at]
-        shares = self._facts.seen_shares(masked)
+        shares = self.facts.seen_shares(masked)
         if rank == masked.keys and masked.queries in along:
             return self._spread_pair(masked, shares.queries)
         if rank == masked.queries and masked.keys in along:
@@ -125,82 +128,69 @@ class _Estimator:
         masked = self._masked
         if masked is None or not {masked.queries, masked.keys} <= set(along):
             return 1.0
-        return self._spread_pair(masked, self._facts.seen_shares(masked).pairs)
+        return self._spread_pair(masked, self.facts.seen_shares(masked).pairs)
 
     def _spread_pair(self, masked: MaskedRanks, figures: Floats) -> Floats:
         """Return figures with an axis for tiles of queries and one of keys, one for each loop."""
-        one, other = self._ranks.index(masked.queries), self._ranks.index(masked.keys)
-        shape = [1] * len(self._ranks)
+        one, other = self.ranks.index(masked.queries), self.ranks.index(masked.keys)
+        shape = [1] * len(self.ranks)
         shape[one], shape[other] = figures.shape
         return (figures if one < other else figures.T).reshape(shape)
 
     def results(self) -> Iterator[Estimate]:
-        if self._least_held() > self._facts.capacity:
+        """Return the estimates of :func:`estimated`."""
+        if self._least_held() > self.facts.capacity:
             return
-        choices = [self._choices(t) for t in range(len(self._group.operands))]
-        taken = Placement(choices, self._members, self._shape)
-        if not taken.may_fit(float(self._facts.capacity)):
+        choices = [self.choices(t) for t in range(len(self.group.operands))]
+        taken = Placement(choices, self._members, self.shape)
+        capacity = float(self.facts.capacity)
+        if not taken.may_fit(capacity):
             return
-        pairs = [self._layer(m) for m in range(self._members)]
-        layers = [
-            rows_of(part, self._shape).reshape(-1, *self._shape)
-            for part in zip(*pairs, strict=True)
-        ]
-        sums = self._partial_sums()
-        yield from self._mixed(choices, layers, sums)
-        if not taken.stream():
-            return
-        taken.shrink(float(self._facts.capacity))
-        words = taken.words / self._facts.rate
-        yield Estimate(taken.depth, layers[0], layers[1], taken.energy + sums, words, taken.peak)
+        layers, sums = self.layers(), self.partial_sums()
+        edp = self._take_best(taken, layers, sums)
+        yield self._estimate(taken, layers, sums, np.where(np.isfinite(edp), taken.peak, np.inf))
+        if taken.stream():
+            taken.shrink(capacity)
+            yield self._estimate(taken, layers, sums, taken.peak)
 
-    def _mixed(
-        self, choices: list[list[OperandChoice]], layers: list[Floats], sums: Floats
-    ) -> Iterator[Estimate]:
-        """Estimate the best stays of all operands together, for each size of tiles."""
-        every = [choice for some in choices for choice in some]
-        users = [self._user(t) for t, some in enumerate(choices) for _ in some]
-        words, energy, held, piece = (
-            rows_of([choice[k] for choice in every], self._shape) for k in (2, 1, 3, 5)
-        )
-        facts, flat = self._facts, (self._members, -1)
-        options = StayOptions(
-            np.cumsum([0, *map(len, choices)]),
-            np.array([[m in c.steps for m in range(self._members)] for c in every], np.uint8),
-            np.array([m if c.depth == STREAMED else -1 for m, c in zip(users, every, strict=True)]),
-            energy,
-            words,
-            held,
-            piece,
-            np.ascontiguousarray(layers[1].reshape(flat)),
-            np.ascontiguousarray((layers[0].sum(axis=0) + sums).ravel()),
-        )
+    def _take_best(self, taken: Placement, layers: list[Floats], sums: Floats) -> Floats:
+        """Choose the best stays of all operands together; returns about their energy x latency for
+        each size of tiles, infinite where nothing fits."""
+        facts, users = self.facts, [self.user(t) for t in range(len(self.group.operands))]
+        cycles = np.ascontiguousarray(layers[1].reshape(self._members, -1))
+        base_pj = np.ascontiguousarray((layers[0].sum(axis=0) + sums).ravel())
         capacity = float(facts.capacity)
-        prices = StayPrices(
-            capacity, capacity * FOR_STREAMS, facts.rate, facts.leakage_pj, 1e-6, np.inf
-        )
-        edp, found = best_stays(options, prices)
-        cells = np.arange(found.shape[1])
-        steps = np.einsum("tnm,tn->mn", options.there[found].astype(np.float64), held[found, cells])
-        peak = np.where(np.isfinite(edp), steps.max(axis=0), np.inf).reshape(self._shape)
-        depth = np.array([choice.depth for choice in every], np.int64)[found]
-        yield Estimate(
-            depth.reshape(-1, *self._shape),
-            layers[0],
-            layers[1],
-            energy[found, cells].sum(axis=0).reshape(self._shape) + sums,
-            words[found, cells].sum(axis=0).reshape(self._shape) / facts.rate,
-            peak,
-        )
+        prices = StayPrices(capacity, capacity * FOR_STREAMS, facts.rate, facts.leakage_pj)
+        edp, found = best_stays(taken.options(users, cycles, base_pj), prices)
+        taken.take(found)
+        return edp.reshape(self.shape)
 
-    def _user(self, t: int) -> int:
-        operand = self._group.operands[t]
+    def _estimate(
+        self, taken: Placement, layers: list[Floats], sums: Floats, peak: Floats
+    ) -> Estimate:
+        words = taken.words / self.facts.rate
+        return Estimate(taken.depth, layers[0], layers[1], taken.energy + sums, words, peak)
+
+    def runs(self) -> Floats:
+        """Return how often members run, all together."""
+        total: Floats | float = 0.0
+        for m, own in enumerate(self.group.own):
+            times: Floats | float = 1.0
+            for at, rank in enumerate(self.ranks):
+                use = ALL if rank in own else self._uses.members[m][at]
+                times = times * self._number(at, use, ())
+            total = total + times
+        return self._full(total)
+
+    def user(self, t: int) -> int:
+        """Return the member that waits for an operand if it streams."""
+        operand = self.group.operands[t]
         return operand.maker if operand.kind == "made" else operand.readers[0]
 
     def _least_held(self) -> float:
         """Words that the smallest tiles take at the fullest step, whatever goes."""
-        sizes, group = self._facts.group.ranks.sizes, self._group
-        share = {rank: float(self._facts.tiles[rank][-1]) / sizes[rank] for rank in self._ranks}
+        sizes, group = self.facts.group.ranks.sizes, self.group
+        share = {rank: float(self.facts.tiles[rank][-1]) / sizes[rank] for rank in self.ranks}
         steps = [0.0] * self._members
         for t, operand in enumerate(group.operands):
             made, alone = operand.kind == "made", len(operand.readers) == 1
@@ -209,10 +199,10 @@ class _Estimator:
             if made and not operand.readers and group.layers[operand.maker].uses_macs:
                 continue
             stays = made and bool(operand.readers)
-            depth = self._made[t] if stays else len(self._ranks)
-            lasts = stays and self._walk.lasts(t, depth)
+            depth = self._made[t] if stays else len(self.ranks)
+            lasts = stays and self.walk.lasts(t, depth)
             words = float(operand.words)
-            for rank in self._ranks[: depth if lasts else len(self._ranks)]:
+            for rank in self.ranks[: depth if lasts else len(self.ranks)]:
                 words *= share[rank] if rank in operand.ranks else 1.0
             end = self._members - 1 if operand.exported else max(operand.readers, default=0)
             begin = operand.maker if made else 0
@@ -220,66 +210,73 @@ class _Estimator:
                 steps[m] += words
         return max(steps)
 
+    def layers(self) -> list[Floats]:
+        """Return least energy and cycles of members, float64[m, ...]."""
+        pairs = [self._layer(m) for m in range(self._members)]
+        return [
+            rows_of(part, self.shape).reshape(-1, *self.shape) for part in zip(*pairs, strict=True)
+        ]
+
     def _layer(self, m: int) -> tuple[Floats, Floats]:
-        own = [at for at, rank in enumerate(self._ranks) if rank in self._group.own[m]]
-        table = self._facts.costs(m, tuple(self._ranks[at] for at in own))
-        shape = [2, *(size if at in own else 1 for at, size in enumerate(self._shape))]
+        own = [at for at, rank in enumerate(self.ranks) if rank in self.group.own[m]]
+        table = self.facts.costs(m, tuple(self.ranks[at] for at in own))
+        shape = [2, *(size if at in own else 1 for at, size in enumerate(self.shape))]
         times: Floats | float = 1.0
-        sizes = self._facts.group.ranks.sizes
-        for at, rank in enumerate(self._ranks):
+        sizes = self.facts.group.ranks.sizes
+        for at, rank in enumerate(self.ranks):
             # a last tile that covers less is a part of one
             part = sizes[rank] / self._tiles[at] if at in own else None
-            use, own_ranks = self._uses.members[m][at], self._group.own[m]
+            use, own_ranks = self._uses.members[m][at], self.group.own[m]
             times = times * (self._number(at, use, own_ranks) if part is None else part)
-        energy, cycles = table.reshape(shape) * (times * self._seen(self._group.own[m]))
+        energy, cycles = table.reshape(shape) * (times * self._seen(self.group.own[m]))
         return energy, cycles
 
-    def _partial_sums(self) -> Floats:
+    def partial_sums(self) -> Floats:
         """Energy of partial sums that are read again; if rescaled, read and written besides."""
         energy: Floats | float = 0.0
         for m in range(self._members):
-            reduced = self._walk.reducing(m)
+            reduced = self.walk.reducing(m)
             if not reduced:
                 continue
-            made = self._group.operands[self._group.made[m]]
+            made = self.group.operands[self.group.made[m]]
             words: Floats | float = made.words * self._seen(made.ranks)
-            for at, rank in enumerate(self._ranks):
-                if rank not in self._group.own[m]:
+            for at, rank in enumerate(self.ranks):
+                if rank not in self.group.own[m]:
                     use = self._uses.members[m][at]
-                    words = words * self._number(at, use, self._group.own[m])
+                    words = words * self._number(at, use, self.group.own[m])
             sums = words
             for at in reduced:
-                sums = sums * self._tiles_across(at, self._group.own[m])
-            more = 3.0 if self._walk.online(m) else 1.0
-            energy = energy + (sums - words) * (more * self._facts.again_pj)
+                sums = sums * self._tiles_across(at, self.group.own[m])
+            more = 3.0 if self.walk.online(m) else 1.0
+            energy = energy + (sums - words) * (more * self.facts.again_pj)
         return self._full(energy)
 
-    def _choices(self, t: int) -> list[OperandChoice]:
+    def choices(self, t: int) -> list[OperandChoice]:
         """Return the depths of an operand, the one that moves least first."""
-        operand, group = self._group.operands[t], self._group
+        operand, group = self.group.operands[t], self.group
         if operand.kind == "made" and operand.readers:
             return [self._choice(t, self._made[t])]
-        some = depths(group, self._ranks, t)
+        some = depths(group, self.ranks, t)
         if operand.kind == "made":
             over = [
-                at for at, rank in enumerate(self._ranks) if rank in group.reduced[operand.maker]
+                at for at, rank in enumerate(self.ranks) if rank in group.reduced[operand.maker]
             ]
-            if self._walk.online(operand.maker):
+            if self.walk.online(operand.maker):
                 some = tuple(depth for depth in some if depth <= min(over))
         users = (operand.maker,) if operand.kind == "made" else operand.readers
         array = group.layers[users[0]].uses_macs
         alone = len(users) == 1 and (array or operand.kind == "weights")
-        if not self._facts.keeps_weights and any(t in second for second in group.weights):
+        if not self.facts.keeps_weights and any(t in second for second in group.weights):
             return [self._choice(t, STREAMED)]
         found = [self._choice(t, depth) for depth in some]
-        if (alone and not self._walk.online(users[0])) or (operand.kind != "made" and alone):
+        if (alone and not self.walk.online(users[0])) or (operand.kind != "made" and alone):
             found.append(self._choice(t, STREAMED))
         return found
 
     def _choice(self, t: int, depth: int) -> OperandChoice:
-        operand, facts = self._group.operands[t], self._facts
-        until = len(self._ranks) if depth == STREAMED else depth
-        across = [at for at, rank in enumerate(self._ranks) if rank not in operand.ranks]
+        operand, facts = self.group.operands[t], self.facts
+        until = len(self.ranks) if depth == STREAMED else depth
+        across = [at for at, rank in enumerate(self.ranks) if rank not in operand.ranks]
         if operand.kind == "made":
             energy, words = self._left(t, until)
         else:
@@ -292,8 +289,8 @@ class _Estimator:
         held: Floats | float = 0.0
         steps = range(0)
         if depth != STREAMED:
-            stays = self._walk.lasts(t, depth)
-            held = self._words(t, depth if stays else len(self._ranks))
+            stays = self.walk.lasts(t, depth)
+            held = self._words(t, depth if stays else len(self.ranks))
             end = self._members - 1 if operand.exported else max(operand.readers, default=0)
             begin = operand.maker if operand.kind == "made" else 0
             steps = range(self._members) if stays else range(begin, end + 1)
@@ -303,26 +300,26 @@ class _Estimator:
         """Words of an operand that come or leave at once; 0 of what does only once, or streams."""
         if depth == STREAMED:
             return 0.0
-        piece = self._words(t, len(self._ranks))
+        piece = self._words(t, len(self.ranks))
         return np.where(np.asarray(words) > piece, piece, 0.0)
 
     def _left(self, t: int, until: int) -> tuple[Floats | float, Floats | float]:
         """Energy and words of a result that leaves, partial sums with it."""
-        operand = self._group.operands[t]
+        operand = self.group.operands[t]
         if not operand.exported:
             return 0.0, 0.0
         spilled: Floats | float = 1.0
-        for at in self._walk.reducing(operand.maker):
+        for at in self.walk.reducing(operand.maker):
             if at < until:
                 spilled = spilled * self._tiles_across(at, operand.ranks)
         out, back = operand.words * spilled, operand.words * (spilled - 1.0)
-        return out * self._facts.store_pj + back * self._facts.fetch_pj, out + back
+        return out * self.facts.store_pj + back * self.facts.fetch_pj, out + back
 
     def _words(self, t: int, depth: int) -> Floats | float:
         """Words of an operand of which loops up to a depth cut a tile."""
-        operand, sizes = self._group.operands[t], self._group.ranks.sizes
+        operand, sizes = self.group.operands[t], self.group.ranks.sizes
         words: Floats | float = float(operand.words)
-        for at, rank in enumerate(self._ranks[:depth]):
+        for at, rank in enumerate(self.ranks[:depth]):
             if rank in operand.ranks:
                 words = words / sizes[rank] * self._tiles[at]
         return words

@@ -87,6 +87,12 @@ class NestFacts:
     def least_edp(self) -> float:
         """Energy x latency (pJ and cycles) with tiles of whole layers, what masks drop left out
         element by element, and each word moved once."""
+        energy, latency = self.least
+        return energy * latency
+
+    @cached_property
+    def least(self) -> tuple[float, float]:
+        """Energy with leakage and latency (pJ and cycles) of these."""
         seen = [layer.pairs for layer in self.group.layers]
         layers = [self.costs(m, ()) * (some / every) for m, (some, every) in enumerate(seen)]
         energy, cycles = (float(figure) for figure in np.sum(layers, axis=0))
@@ -96,7 +102,7 @@ class NestFacts:
         energy += words["weights"] * self.weight_pj + words["read"] * self.fetch_pj
         energy += words["made"] * self.store_pj
         latency = max(cycles, sum(words.values()) / self.rate)
-        return (energy + self.leakage_pj * latency) * latency
+        return energy + self.leakage_pj * latency, latency
 
     @cached_property
     def ranks(self) -> tuple[int, ...]:

@@ -10,6 +10,8 @@ import numpy as np
 from archloom.evaluators import Floats, Ints
 from archloom.space.fusion import STREAMED
 
+from .stays import StayOptions
+
 
 class OperandChoice(NamedTuple):
     """One depth of an operand.
@@ -46,8 +48,8 @@ class Placement:
         every = [choice for some in choices for choice in some]
         self._begin = np.cumsum([0, *map(len, choices)])
         self._depth = np.array([choice.depth for choice in every], np.int64)
-        self._words, self._held, self._energy = (
-            rows_of([choice[k] for choice in every], shape) for k in (2, 3, 1)
+        self._energy, self._words, self._held, self._piece = (
+            rows_of([choice[k] for choice in every], shape) for k in (1, 2, 3, 5)
         )
         # float64[options, members], 1 where an option takes words
         self._there = np.array([[m in c.steps for m in range(members)] for c in every], np.float64)
@@ -86,6 +88,23 @@ class Placement:
         at = self._at[:, cells]
         found: Floats = np.einsum("tnm,tn->mn", self._there[at], self._held[at, cells])
         return found
+
+    def options(self, users: Sequence[int], layer_cycles: Floats, base_pj: Floats) -> StayOptions:
+        """Return what :func:`best_stays` chooses from.
+
+        Args:
+            users: of each operand, the member that waits for it where it streams.
+            layer_cycles, base_pj: as of :class:`StayOptions`.
+        """
+        waiting = np.repeat(np.array(users, np.int64), np.diff(self._begin))
+        streams = np.where(self._depth == STREAMED, waiting, -1)
+        there = self._there.astype(np.uint8)
+        moves = self._energy, self._words, self._held, self._piece
+        return StayOptions(self._begin, there, streams, *moves, layer_cycles, base_pj)
+
+    def take(self, options: Ints) -> None:
+        """Choose int64[t, n], an option of each operand for each size of tiles."""
+        self._at = options
 
     def may_fit(self, capacity: float) -> bool:
         """Whether any sizes of tiles fit, whatever goes."""

@@ -18,6 +18,10 @@ from archloom.evaluators.jit import compiled, helper
 #: operands in small buffers have more
 _MOST_NODES: Final = 400
 
+#: share of energy x latency that each operand that streams is taken to cost besides, so that of
+#: equal choices the one is taken in which fewer do (ours)
+_OF_STREAM: Final = 1e-6
+
 
 class StayOptions(NamedTuple):
     """Depths that operands may have, those of one operand beside each other; n sizes of tiles.
@@ -51,17 +55,12 @@ class StayPrices(NamedTuple):
         capacity: words of the buffer; ``aside`` of them are left where anything streams.
         rate: words of DRAM a cycle.
         leakage_pj: of the chip, in a cycle.
-        toward: share of energy x latency that each operand that streams is taken to cost besides;
-            below 0 streams are preferred.
-        most: energy x latency from which on a choice is of no use.
     """
 
     capacity: float
     aside: float
     rate: float
     leakage_pj: float
-    toward: float
-    most: float
 
 
 class _Search(NamedTuple):
@@ -150,13 +149,12 @@ def _worth(options: StayOptions, cell: int, t: int) -> float:
 def _searched(options: StayOptions, prices: StayPrices, cell: int, search: _Search) -> float:
     """Go through all choices that may be best; return the energy x latency of that."""
     operands = len(search.order)
-    best, nodes, at = prices.most, 0, 0
-    found = inf
+    best, nodes, at = inf, 0, 0
     search.chosen[0] = options.begin[search.order[0]]
     while at >= 0:
         t = search.order[at]
         option = search.chosen[at]
-        if option >= options.begin[t + 1] or (nodes >= _MOST_NODES and found < inf):
+        if option >= options.begin[t + 1] or (nodes >= _MOST_NODES and best < inf):
             at -= 1
             if at >= 0:
                 search.chosen[at] += 1
@@ -169,7 +167,7 @@ def _searched(options: StayOptions, prices: StayPrices, cell: int, search: _Sear
         if better and at == operands - 1:
             value = _estimate(options, prices, cell, search)
             if value < best:
-                best = found = value
+                best = value
                 for n in range(operands):
                     search.best[search.order[n]] = search.chosen[n]
         if better and at < operands - 1:
@@ -179,7 +177,7 @@ def _searched(options: StayOptions, prices: StayPrices, cell: int, search: _Sear
             search.chosen[at] += 1
         if nodes >= 16 * _MOST_NODES:
             break
-    return found
+    return best
 
 
 @helper
@@ -222,7 +220,7 @@ def _product(
     options: StayOptions, prices: StayPrices, cell: int, search: _Search, at: int, cycles: float
 ) -> float:
     energy = options.base_pj[cell] + search.spent[at, 0] + search.least[at, 0]
-    streams = 1.0 + prices.toward * search.spent[at, 2]
+    streams = 1.0 + _OF_STREAM * search.spent[at, 2]
     product: float = (energy + prices.leakage_pj * cycles) * cycles * streams
     return product
 

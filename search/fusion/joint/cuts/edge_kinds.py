@@ -35,6 +35,7 @@ class EdgeKinds:
         firsts: the first edge of each kind.
         groups: how each kind runs, but for words that are pinned.
         words: int64[K], that pinned maps take.
+        complete: as of :class:`.cut_graph.CutGraph`.
     """
 
     network: Network
@@ -44,6 +45,7 @@ class EdgeKinds:
     firsts: CutEdges
     groups: tuple[GroupAmongPins, ...]
     words: Ints
+    complete: bool
 
     @cached_property
     def burdens(self) -> Floats:
@@ -117,6 +119,7 @@ class KindsOfGroups:
             edges.taken(np.array(firsts, np.int64)),
             tuple(key for key, _ in known),
             np.array([words for _, words in known], np.int64),
+            graph.complete,
         )
 
     def _words(self, held: Maps, kept: Maps) -> int:

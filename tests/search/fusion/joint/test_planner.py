@@ -22,17 +22,17 @@ from archloom.space.fusion.plan import FusionPlan, layer_by_layer, plan_violatio
 from archloom.space.hardware.effects import AccessEnergy
 from archloom.space.networks.registry import network
 from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
-from archloom.space.workload.network import INPUT, Network
+from archloom.space.workload.network import INPUT
 
 from ....cases.designs import several
 from ....cases.small_designs import (
     casco_edge,
     chain,
     cheap_evaluator,
-    graph,
     three_levels,
     two_levels,
 )
+from ....cases.small_graphs import SMALL
 from ....cases.sweeps import sweep
 from ....contracts.fusion_search import FusionSearchContract
 
@@ -42,32 +42,12 @@ class TestJoint(FusionSearchContract):
         return JointPlanner(price)
 
 
-def classified() -> Network:
-    """Linear layers over 64 positions, of which the classifier reads one."""
-    net = SequenceBuilder((32, 64, 1))
-    x = net.linear("mixed", INPUT, 64)
-    x = net.linear("expanded", x, 128)
-    x = net.linear("contracted", x, 64)
-    net.linear("classes", net.position(x, 0), 10)
-    return net.network("classified")
-
-
-SMALL = {
-    "chain": chain(5),
-    "wide chain": chain(4, size=32, channels=16),
-    "residual": network("tiny_cnn"),
-    "diamond": graph([(-1,), (0,), (0,), (1, 2)], size=16),
-    "two heads": graph([(-1,), (0,), (1,), (0,), (-1, 3)], size=16),
-    "one position": classified(),
-}
-
-
 def least_edp(price: MemoizedPlanEvaluator) -> float:
     """The least energy x cycles over all paths with all options priced, by labels."""
     net, hardware = price.network, price.hardware
     words = buffer_words(hardware)
     cuts = cut_graph(net, words)
-    options, leak = group_options(net, hardware), access_costs(hardware).leakage_pj_per_cycle
+    options, leak = group_options(price), access_costs(hardware).leakage_pj_per_cycle
     labels: list[set[tuple[float, float]]] = [set() for _ in range(cuts.cuts)]
     labels[0].add((0.0, 0.0))
     kinds = dict(zip(options.edges().edges, options.edges().kinds.tolist(), strict=True))

@@ -107,7 +107,8 @@ def gap(seed: int) -> float:
 
     best = min((edp(choice.nest) for choice in best_nests(facts)), default=inf)
     least = [best]
-    for _, nest in nests_below(facts, case.network, case.layers, lambda: least[-1], 2):
+    better = nests_below(facts, case.network, case.layers, lambda e, t: e * t < least[-1], 2)
+    for nest in better:
         least.append(min(least[-1], edp(nest)))
     return best / least[-1] if least[-1] < inf else 1.0
 

@@ -17,13 +17,13 @@ from archloom.evaluators.fusion.tiling import (
     least_weight_words,
     tile_sizes,
 )
+from archloom.search.fusion.joint.cuts import GroupAmongPins
 from archloom.search.fusion.tiling import GroupTilings, SizeNumbers, Tile
 from archloom.space.fusion import HaloPolicy
 from archloom.space.workload import Network
 
-from ..partition import Group
-from .cuts import GroupAmongPins
-from .option_batch import OptionColumns
+from ...partition import Group
+from .columns import OptionColumns
 
 
 class TiledLayers(NamedTuple):

@@ -13,14 +13,14 @@ import numpy as np
 from archloom.evaluators import Ints
 from archloom.evaluators.fusion.buffer import without_second_map
 from archloom.evaluators.fusion.tiling import WeightPlaces
+from archloom.search.fusion.joint.cuts import EdgeKinds, WholeGroups
 from archloom.search.fusion.tiling import Tile, WeightUsers, staying_weights, weight_users
 from archloom.space.fusion import FusionGroup, HaloPolicy, Pin, Residents
 from archloom.space.workload import Network
 
-from ..partition import Group
-from .cuts import EdgeKinds, WholeGroups
+from ...partition import Group
+from .columns import OptionColumns
 from .group_tiles import GroupTiling, TiledLayers
-from .option_batch import OptionColumns
 
 #: bands of a group that are looked at first
 _FIRST_BANDS: Final = 3

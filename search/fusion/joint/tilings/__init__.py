@@ -1,0 +1,21 @@
+"""Tilings of groups in a shared buffer, whatever else the design is.
+
+``group_tiles.py`` has what tiles of a group hold and move and what runs in them, and
+``buffer_tilings.py`` which of them fit a buffer; ``columns.py`` says where the costs of their
+layers stand in arrays.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .buffer_tilings import (
+        BufferFacts as BufferFacts,
+        BufferTilings as BufferTilings,
+        PlacedTiling as PlacedTiling,
+    )
+    from .columns import OptionColumns as OptionColumns
+    from .group_tiles import GroupTiling as GroupTiling
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
