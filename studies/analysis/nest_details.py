@@ -25,14 +25,15 @@ def nest_details(
     runs in some iterations only. ``in_parts`` names layers of the network that run as a layer for
     each part of their result, if there are any.
     """
-    from archloom.evaluators.fusion.nest import nest_walk, operand_names, rank_names
+    from archloom.evaluators.fusion.nest import nest_on, operand_names, rank_names
     from archloom.space import Infeasible
     from archloom.space.fusion import STREAMED
 
-    walk, nest = nest_walk(network, group, hardware, residents), group.nest
-    assert not isinstance(walk, Infeasible), "the group was evaluated there"
+    cores, nest = nest_on(network, group, hardware, residents), group.nest
+    assert not isinstance(cores, Infeasible), "the group was evaluated there"
     assert nest is not None, "the group is in a nest"
-    names, sizes = rank_names(network, group.layers, nest.split), walk.group.ranks.sizes
+    walk = cores.first
+    names, sizes = rank_names(network, group.layers, nest.split), cores.group.ranks.sizes
     looped = [names[loop.rank] for loop in nest.loops]
     stays = {STREAMED: STREAMS, 0: WHOLE_GROUP, **dict(enumerate(looped, 1))}
     split = [network.layers[group.layers[place]].name for place in nest.split]

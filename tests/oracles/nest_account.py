@@ -41,11 +41,11 @@ class LayerRun:
     rows: int
 
 
-class _Recorder(Simulator):
+class Recorder(Simulator):
     """A simulator that keeps the runs of each iteration and the words of each piece that moved."""
 
-    def __init__(self, group, nest, held):
-        super().__init__(group, nest, held)
+    def __init__(self, group, nest, held, outermost=None):
+        super().__init__(group, nest, held, outermost)
         self.layer_runs = []
 
     def fetch(self, index):
@@ -84,9 +84,9 @@ def account(group, nest, hardware, mapper, capacity, held=()):
     An account with ``least_words`` above the capacity has nothing else; an Infeasible says which
     tile has no mapping.
     """
-    simulator = _Recorder(group, nest, held)
+    simulator = Recorder(group, nest, held)
     iterations = simulator.simulate().iterations
-    books = _Books(simulator, iterations, hardware, mapper, capacity)
+    books = Books(simulator, iterations, hardware, mapper, capacity)
     if books.result.least_words > capacity:
         return books.result
     failed = books.layers()
@@ -97,7 +97,7 @@ def account(group, nest, hardware, mapper, capacity, held=()):
     return books.result
 
 
-class _Books:
+class Books:
     def __init__(self, simulator, iterations, hardware, mapper, capacity):
         self.simulator, self.iterations = simulator, iterations
         self.group, self.nest = simulator.group, simulator.nest

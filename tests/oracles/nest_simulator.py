@@ -72,10 +72,13 @@ class Run:
 
 
 class Simulator(NestPieces):
-    """A walk through a nest; ``held`` are operands that lie in the buffer from the start."""
+    """A walk through a nest; ``held`` are operands that lie in the buffer from the start.
 
-    def __init__(self, group, nest, held=()):
-        super().__init__(group, nest)
+    ``outermost`` are the iterations of the outermost loop, if not all are run.
+    """
+
+    def __init__(self, group, nest, held=(), outermost=None):
+        super().__init__(group, nest, outermost)
         self.held = set(held)
         self.run = Run(work=[Work() for _ in self.members])
         shapes = [self.shape(o.ranks) for o in group.operands]
@@ -104,7 +107,7 @@ class Simulator(NestPieces):
     # the walk
 
     def simulate(self):
-        everywhere = list(product(*map(range, self.counts)))
+        everywhere = list(product(*self.turns))
         for number, index in enumerate(everywhere):
             self.now = Iteration(index)
             self.run.iterations.append(self.now)
@@ -332,14 +335,21 @@ class Simulator(NestPieces):
     # the end
 
     def ends_well(self):
+        loop, first, last = self.nest.loops[0], self.turns[0][0], self.turns[0][-1]
+        share = slice(first * loop.tile, (last + 1) * loop.tile)
         for m in self.members:
             name, t = self.group.layers[m].name, self.made[m]
-            assert (self.done[m] > 0).all(), f"{name}: products are never made"
+            mine = tuple(share if r == loop.rank else slice(None) for r in self.axes(m))
+            done = self.done[m][mine]
+            assert done.sum() == self.done[m].sum(), f"{name}: makes what others have to make"
+            assert (done > 0).all(), f"{name}: products are never made"
             outer = [at for at, x in enumerate(self.nest.loops) if x.rank not in self.group.own[m]]
             again = prod(len(self.uses[m, at]) for at in outer)
-            assert (self.done[m] == again).all(), f"{name}: products are not made {again} times"
+            assert (done == again).all(), f"{name}: products are not made {again} times"
             if self.group.operands[t].exported:
-                assert (self.gone[t] == 1).all(), f"{name}: its result did not leave once"
+                gone = self.gone[t][mine[: self.gone[t].ndim]]
+                assert gone.sum() == self.gone[t].sum(), f"{name}: more than its part leaves"
+                assert (gone == 1).all(), f"{name}: its result did not leave once"
 
 
 def simulate(group, nest, held=()) -> Run:

@@ -7,12 +7,10 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .activity import Unfolded as Unfolded, nest_activity as nest_activity
     from .contents import NestContents as NestContents
-    from .cost import (
-        nest_blocked as nest_blocked,
-        nest_cost as nest_cost,
-        nest_walk as nest_walk,
-    )
+    from .cores import alone as alone
+    from .cost import nest_cost as nest_cost, nest_on as nest_on
     from .fit import NestFit as NestFit, nest_fit as nest_fit, nest_use as nest_use
+    from .iterations import ALL as ALL, BOTH as BOTH
     from .latency import nest_cycles as nest_cycles
     from .members import splittable as splittable
     from .names import operand_names as operand_names, rank_names as rank_names
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
         windowless as windowless,
     )
     from .rules import depths as depths, nest_faults as nest_faults
-    from .uses import ALL as ALL, BOTH as BOTH
     from .walk import NestWalk as NestWalk
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

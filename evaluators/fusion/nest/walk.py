@@ -17,9 +17,8 @@ from numpy.typing import NDArray
 from archloom.space.fusion import STREAMED, LoopNest
 
 from ...arrays import Ints
-from .iterations import shown
+from .iterations import ALL, BOTH, FIRST, LAST, LoopIterations, shown, uses
 from .operands import NestGroup
-from .uses import ALL, BOTH, FIRST, LAST, uses
 
 Bools = NDArray[np.bool_]
 _Value = TypeVar("_Value", bound=np.generic)
@@ -35,6 +34,8 @@ class NestWalk:
         group: what runs.
         nest: that obeys :func:`nest_faults`.
         held: operands that lie in the buffer whatever the nest does.
+        outermost: iterations of the outermost loop, if others than usual are to be looked at; some
+            may be after the last one.
     """
 
     def __init__(
@@ -42,10 +43,13 @@ class NestWalk:
         group: NestGroup,
         nest: LoopNest,
         held: frozenset[int] = frozenset(),
+        outermost: LoopIterations | None = None,
     ) -> None:
         self.group, self.nest = group, nest
         self._held = held
         self.loops = [shown(group.ranks.sizes[loop.rank], loop.tile) for loop in nest.loops]
+        if outermost is not None:
+            self.loops[0] = outermost
         self._place = {loop.rank: at for at, loop in enumerate(nest.loops)}
         self.shape = tuple(len(loop.index) for loop in self.loops)
         self.uses = uses(group, nest)
@@ -75,8 +79,13 @@ class NestWalk:
         """Which iteration of a loop is the first in a use of it."""
         return self._in(at, LAST if use == LAST else FIRST)
 
+    @cached_property
+    def there(self) -> Bools:
+        """bool[..., 1], iterations up to the last one."""
+        return self._spread(0, self.loops[0].index < self.loops[0].count)
+
     def _all(self, conditions: Iterator[Bools]) -> Bools:
-        found = reduce(np.logical_and, conditions, np.ones([1] * len(self.loops), np.bool_))
+        found = reduce(np.logical_and, conditions, self.there)
         return np.broadcast_to(found, self.shape)
 
     def _across(self, ranks: tuple[int, ...] | frozenset[int]) -> Iterator[int]:
@@ -235,7 +244,7 @@ class NestWalk:
             return
         made = operand.kind == "made"
         if self.lasts(t, self.nest.depth[t]):
-            words: Ints = np.broadcast_to(np.int64(self.box_words(t)), self.shape)
+            words: Ints = np.broadcast_to(self.there * np.int64(self.box_words(t)), self.shape)
             steps = range(members)
         else:
             comes, tile = self.comes(t), self.tile_words(t)
@@ -247,7 +256,7 @@ class NestWalk:
             end = members - 1 if operand.exported else max(operand.readers)
             steps = range(operand.maker if made else 0, end + 1)
         if made and self.online(operand.maker):
-            words = words + self._statistics(operand.maker)
+            words = words + self.there * self._statistics(operand.maker)
         for m in steps:
             yield m, words
 

@@ -7,7 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from archloom.evaluators import Floats
-from archloom.evaluators.fusion.nest import NestFit, NestGroup, NestWalk, depths, nest_cycles
+from archloom.evaluators.fusion.nest import (
+    NestFit,
+    NestGroup,
+    NestWalk,
+    alone,
+    depths,
+    nest_cycles,
+)
 from archloom.space.fusion import STREAMED, LoopNest
 from archloom.space.hardware import Hardware
 
@@ -39,7 +46,8 @@ def estimated_cycles(
                 dram += np.where(walk.runs(m), walk.tile_words(t), 0).ravel() / rate
         body += np.maximum(chip, dram)
         streamed += dram
-    return float(nest_cycles(walk, hardware, fit, body, streamed, np.zeros(times.size)))
+    one = alone(walk, hardware)
+    return float(nest_cycles(one, [fit], body, streamed, [np.zeros(times.size)]))
 
 
 class OtherStay(NamedTuple):
