@@ -7,20 +7,25 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .activity import Unfolded as Unfolded, nest_activity as nest_activity
     from .contents import NestContents as NestContents
-    from .cores import alone as alone
+    from .cores import NestCores as NestCores, nest_cores as nest_cores
     from .cost import nest_cost as nest_cost, nest_on as nest_on
-    from .fit import NestFit as NestFit, nest_fit as nest_fit, nest_use as nest_use
+    from .fit import NestFit as NestFit, core_fits as core_fits, nest_use as nest_use
     from .iterations import ALL as ALL, BOTH as BOTH
     from .latency import nest_cycles as nest_cycles
     from .members import splittable as splittable
     from .names import operand_names as operand_names, rank_names as rank_names
-    from .operands import NestGroup as NestGroup, nest_group as nest_group
+    from .operands import (
+        NestGroup as NestGroup,
+        Operand as Operand,
+        nest_group as nest_group,
+        part_of as part_of,
+    )
     from .ranks import (
         GroupRanks as GroupRanks,
         group_ranks as group_ranks,
         windowless as windowless,
     )
-    from .rules import depths as depths, nest_faults as nest_faults
+    from .rules import dealable as dealable, depths as depths, nest_faults as nest_faults
     from .walk import NestWalk as NestWalk
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -30,6 +30,11 @@ def nest_faults(group: NestGroup, nest: LoopNest) -> Iterator[str]:
             yield from _wrong_depth(group, nest, t)
 
 
+def dealable(group: NestGroup, rank: int) -> bool:
+    """Whether cores may share out a loop over a rank."""
+    return not any(_wrong_deal(group, rank))
+
+
 def _wrong_deal(group: NestGroup, rank: int) -> Iterator[str]:
     """Yield why cores cannot share out a rank: none has what another one makes."""
     size = group.ranks.sizes[rank]

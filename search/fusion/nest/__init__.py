@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .facts import NestFacts as NestFacts
+    from .facts import NestFacts as NestFacts, shared_out as shared_out
     from .nests import (
         MOST_MEMBERS as MOST_MEMBERS,
         NestChoice as NestChoice,

@@ -198,7 +198,7 @@ class _Estimator:
             more = self._number(at, self._uses.members[m][at]) if part is None else part
             times = times * more
         energy, cycles = table.reshape(shape) * times
-        return energy, cycles
+        return energy * self._facts.times(self._group.own[m]), cycles
 
     def _partial_sums(self) -> Floats:
         """Energy of partial sums that are read again; if rescaled, read and written besides."""
@@ -215,7 +215,8 @@ class _Estimator:
             for at in reduced:
                 sums = sums * self._counts[at]
             more = 3.0 if self._walk.online(m) else 1.0
-            energy = energy + (sums - words) * (more * self._facts.again_pj)
+            again = (sums - words) * self._facts.times(self._group.own[m])
+            energy = energy + again * (more * self._facts.again_pj)
         return self._full(energy)
 
     def _choices(self, t: int) -> list[OperandChoice]:
@@ -251,8 +252,8 @@ class _Estimator:
             for at in across:
                 if at < until:
                     again = again * self._number(at, self._uses.operands[t][at])
-            words = operand.words * again
-            energy = words * (facts.weight_pj if operand.kind == "weights" else facts.fetch_pj)
+            energy = operand.words * again * facts.price_pj(operand)
+            words = operand.words * again * facts.sent(operand)
         held: Floats | float = 0.0
         steps = range(0)
         if depth != STREAMED:
@@ -268,7 +269,8 @@ class _Estimator:
         if depth == STREAMED:
             return 0.0
         piece = self._words(t, len(self._ranks))
-        return np.where(np.asarray(words) > piece, piece, 0.0)
+        once = piece * self._facts.sent(self._group.operands[t])
+        return np.where(np.asarray(words) > once, piece, 0.0)
 
     def _left(self, t: int, until: int) -> tuple[Floats | float, Floats | float]:
         """Energy and words of a result that leaves, partial sums with it."""
@@ -279,7 +281,8 @@ class _Estimator:
         for at in self._walk.reducing(operand.maker):
             if at < until:
                 spilled = spilled * self._counts[at]
-        out, back = operand.words * spilled, operand.words * (spilled - 1.0)
+        every = operand.words * self._facts.times(operand.ranks)
+        out, back = every * spilled, every * (spilled - 1.0)
         return out * self._facts.store_pj + back * self._facts.fetch_pj, out + back
 
     def _words(self, t: int, depth: int) -> Floats | float:
