@@ -6,7 +6,7 @@ around a smaller group: no core needs what another one makes.
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from math import prod
 
 import numpy as np
@@ -62,8 +62,8 @@ class NestCores:
 
     def total(self, figures: Iterable[Ints]) -> Ints:
         """Add up figures of each walk over all cores."""
-        found: Ints = np.tensordot(self.counts, np.stack(list(figures)), 1)
-        return found
+        first, *others = (n * some for n, some in zip(self.counts, figures, strict=True))
+        return reduce(np.add, others, first)
 
     @cached_property
     def common(self) -> tuple[Ints, ...]:

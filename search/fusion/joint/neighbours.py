@@ -11,9 +11,10 @@ from itertools import product
 from math import inf
 from typing import Final
 
-from archloom.search.fusion.nest import NestFacts, best_nests, nestable
+from archloom.search.fusion.nest import NestFacts, best_nests, nestable, shared_out
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionGroup, FusionPlan, Pin, group_order, plan_violations
+from archloom.space.hardware import fusion_cores
 from archloom.space.workload import Network, connected
 
 from ..plan_evaluator import MemoizedPlanEvaluator
@@ -147,9 +148,11 @@ def _ways_of(evaluator: MemoizedPlanEvaluator, layers: tuple[int, ...]) -> Itera
     tiled = evaluator.tiling(layers)
     if not isinstance(tiled, Infeasible):
         yield tiled
-    if hardware.fusion_level is not None and nestable(network, layers) is not None:
-        for choice in best_nests(NestFacts(network, layers, hardware))[:1]:
-            yield FusionGroup(layers, nest=choice.nest)
+    cores = not isinstance(fusion_cores(hardware), Infeasible)
+    if cores and nestable(network, layers) is not None:
+        for facts in shared_out(NestFacts(network, layers, hardware))[:1]:
+            for choice in best_nests(facts)[:1]:
+                yield FusionGroup(layers, nest=choice.nest)
 
 
 def regrouped(

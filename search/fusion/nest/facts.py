@@ -19,7 +19,7 @@ from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network, Sparsity
 _MOST_TILES: Final = 8
 
 #: ranks that cores share out that are looked at (ours)
-_MOST_DEALT: Final = 2
+_MOST_DEALT: Final = 1
 
 _K, _C, _P, _Q = 2, 3, 4, 5
 
