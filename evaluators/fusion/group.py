@@ -29,7 +29,7 @@ from .buffer import (
 from .core_rounds import Rounds, rounds_of
 from .group_share import GroupCost, LayerShare
 from .latency import group_cycles, no_work, round_cycles
-from .nest import nest_blocked, nest_cost, nest_use, nest_walk
+from .nest import nest_cost, nest_on, nest_use
 from .tile import ProblemMapper, tiled_layer, transfers, weight_load
 from .tiling import Tiles
 from .unfused_layer import naming, streamed_buffer_use, streamed_layer
@@ -57,8 +57,7 @@ def group_cost(
         return _single(network, group, hardware, mapper, residents)
     cores = fusion_cores(hardware)
     if group.nest is not None:
-        blocked = nest_blocked(network, group, hardware)
-        return blocked or nest_cost(network, group, hardware, mapper, residents)
+        return nest_cost(network, group, hardware, mapper, residents)
     tiles = tiles_of(network, group, hardware, residents)
     if isinstance(tiles, Infeasible):
         return tiles
@@ -89,10 +88,10 @@ def buffer_use_of(
         streamed = streamed_buffer_use(network, position, steady, hardware, residents)
         return lambda words: streamed(capacity - words)
     if group.nest is not None:
-        walk = nest_walk(network, group, hardware, residents)
-        if isinstance(walk, Infeasible):
+        on = nest_on(network, group, hardware, residents)
+        if isinstance(on, Infeasible):
             return lambda _: None
-        return lambda words: nest_use(walk, capacity - words)
+        return lambda words: nest_use(on.first, capacity - words)
     tiles = tiles_of(network, group, hardware, residents)
     if isinstance(tiles, Infeasible):
         return lambda _: None

@@ -39,7 +39,7 @@ from .group_equivalence import (
     residents_kind,
     tiling_for_group,
 )
-from .nest import NestChoice, NestFacts, best_nests
+from .nest import NestChoice, NestFacts, best_nests, shared_out
 from .partition import Group, Partition, halves, normalise
 from .protocol import PlanEvaluator
 from .tiling import tile_group
@@ -202,7 +202,7 @@ class MemoizedPlanEvaluator:
         kind = self._kind_of(self.network, layers), split
         if kind not in self._kind_nests:
             facts = NestFacts(self.network, layers, self.hardware, split)
-            self._kind_nests[kind] = best_nests(facts)
+            self._kind_nests[kind] = [x for some in shared_out(facts) for x in best_nests(some)]
         return self._kind_nests[kind]
 
     def __call__(self, partition: Partition) -> tuple[Partition, float]:

@@ -32,6 +32,8 @@ class LoopNest:
             buffer; 0 for what stays for the whole group; :data:`STREAMED` for what streams.
         split: layers that run in parts, one for each box of channels that others read of their
             results, as places in the group, ascending. Ranks and operands are those of the parts.
+        dealt: whether cores share out the iterations of the outermost loop, where a chip has
+            several. Each runs some that follow one another, all as many but the last one.
 
     Raises:
         ValueError: no loop, a rank twice, a tile below 1, a depth beyond the loops, or places that
@@ -41,6 +43,7 @@ class LoopNest:
     loops: tuple[NestLoop, ...]
     depth: tuple[int, ...]
     split: tuple[int, ...] = ()
+    dealt: bool = False
 
     def __post_init__(self) -> None:
         ranks = [loop.rank for loop in self.loops]
@@ -55,13 +58,18 @@ class LoopNest:
             raise ValueError(f"places of layers in parts must ascend from 0 on, got {self.split}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain JSON values; :meth:`from_dict` is the inverse."""
+        """Return plain JSON values; :meth:`from_dict` is the inverse.
+
+        Layers in parts, and that the nest is dealt, are named only where it is so.
+        """
         loops = [[loop.rank, loop.tile] for loop in self.loops]
         split = {"split": list(self.split)} if self.split else {}
-        return {"loops": loops, "depth": list(self.depth), **split}
+        dealt = {"dealt": True} if self.dealt else {}
+        return {"loops": loops, "depth": list(self.depth), **split, **dealt}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "LoopNest":
         """Build a nest from :meth:`to_dict`."""
         loops = tuple(NestLoop(rank, tile) for rank, tile in data["loops"])
-        return cls(loops, tuple(data["depth"]), tuple(data.get("split", ())))
+        split, dealt = tuple(data.get("split", ())), bool(data.get("dealt", False))
+        return cls(loops, tuple(data["depth"]), split, dealt)

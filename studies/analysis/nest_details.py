@@ -19,33 +19,38 @@ def nest_details(
     """Return the nest of a group as plain JSON values, with the names that a plan file has.
 
     ``loops``, outermost first, each with its rank and that one's size, how much of it one iteration
-    covers, and the number of iterations. ``operands``, each with how long it stays: for the whole
-    ``group``, for one iteration of a loop, which its rank names, or not at all (``streams``); and
-    with the bytes of the buffer that it takes at most. ``layers``, each with the loops of which it
-    runs in some iterations only. ``in_parts`` names layers of the network that run as a layer for
-    each part of their result, if there are any. ``masked`` says how many ``tiles`` of ``all_tiles``
-    along two ranks (that of the outer loop first) run, if a ``mask`` drops others.
+    covers, and the number of iterations; where the nest is ``dealt``, the outermost one with the
+    number of ``cores`` that share these out. ``operands``, each with how long it stays: for the
+    whole ``group``, for one iteration of a loop, which its rank names, or not at all (``streams``);
+    and with the bytes of a core's buffer that it takes at most. ``layers``, each with the loops of
+    which it runs in some iterations only. ``in_parts`` names layers of the network that run as a
+    layer for each part of their result, if there are any. ``masked`` says how many ``tiles`` of
+    ``all_tiles`` along two ranks (that of the outer loop first) run, if a ``mask`` drops others.
     """
-    from archloom.evaluators.fusion.nest import nest_walk, operand_names, rank_names
+    from archloom.evaluators.fusion.nest import nest_on, operand_names, rank_names
     from archloom.space import Infeasible
     from archloom.space.fusion import STREAMED
 
-    walk, nest = nest_walk(network, group, hardware, residents), group.nest
-    assert not isinstance(walk, Infeasible), "the group was evaluated there"
+    cores, nest = nest_on(network, group, hardware, residents), group.nest
+    assert not isinstance(cores, Infeasible), "the group was evaluated there"
     assert nest is not None, "the group is in a nest"
-    names, sizes = rank_names(network, group.layers, nest.split), walk.group.ranks.sizes
+    walk = cores.first
+    names, sizes = rank_names(network, group.layers, nest.split), cores.group.ranks.sizes
     looped = [names[loop.rank] for loop in nest.loops]
     stays = {STREAMED: STREAMS, 0: WHOLE_GROUP, **dict(enumerate(looped, 1))}
     split = [network.layers[group.layers[place]].name for place in nest.split]
     called = operand_names(network, walk.group)
+    shared = {"cores": cores.working} if nest.dealt else {}
     return {
+        **({"dealt": True} if nest.dealt else {}),
         **({"in_parts": split} if split else {}),
         "loops": [
             {
                 "rank": names[loop.rank],
                 "size": sizes[loop.rank],
                 "tile": loop.tile,
-                "iterations": walk.loops[at].count,
+                "iterations": -(-sizes[loop.rank] // loop.tile),
+                **(shared if not at else {}),
             }
             for at, loop in enumerate(nest.loops)
         ],

@@ -188,7 +188,12 @@ def random_loops(rng: np.random.Generator, ranks: GroupRanks) -> tuple[NestLoop,
 
 
 def random_nest(
-    rng: np.random.Generator, network: Network, members: tuple[int, ...], tries: int = 20
+    rng: np.random.Generator,
+    network: Network,
+    members: tuple[int, ...],
+    tries: int = 20,
+    *,
+    dealt: bool = False,
 ) -> tuple[NestGroup, LoopNest] | None:
     """Return a nest that obeys the rules and the group as it sees it; None if none was found."""
     ranks = group_ranks(network, members)
@@ -198,21 +203,26 @@ def random_nest(
         group = nest_group(network, members, frozenset(looped))
         if not loops or group is None:
             return None
-        nest = random_depths(rng, group, loops)
+        nest = random_depths(rng, group, loops, dealt=dealt)
         if nest is not None:
             return group, nest
     return None
 
 
 def random_depths(
-    rng: np.random.Generator, group: NestGroup, loops: tuple[NestLoop, ...]
+    rng: np.random.Generator,
+    group: NestGroup,
+    loops: tuple[NestLoop, ...],
+    *,
+    dealt: bool = False,
 ) -> LoopNest | None:
     """Return a nest of some loops whose operands stay for random times, if the rules let them."""
     ranks, numbers = tuple(loop.rank for loop in loops), range(len(group.operands))
-    nest = LoopNest(loops, tuple(int(rng.choice(depths(group, ranks, t))) for t in numbers))
+    depth = tuple(int(rng.choice(depths(group, ranks, t))) for t in numbers)
+    nest = LoopNest(loops, depth, dealt=dealt)
     for t in numbers:
         depth = tuple(STREAMED if t == other else nest.depth[other] for other in numbers)
-        streams = LoopNest(loops, depth)
+        streams = LoopNest(loops, depth, dealt=dealt)
         if rng.random() < 0.15 and not list(nest_faults(group, streams)):
             nest = streams
     return None if list(nest_faults(group, nest)) else nest
@@ -278,11 +288,12 @@ def masked_case(rng: np.random.Generator, most: int = 9) -> NestCase:
                 return NestCase(network, members, group, nest)
 
 
-def random_case(rng: np.random.Generator, most: int = 9) -> NestCase:
-    """Return a group of a random network and a nest around it that obeys the rules."""
+def random_case(rng: np.random.Generator, most: int = 9, *, dealt: bool = False) -> NestCase:
+    """Return a group of a random network and a nest around it that obeys the rules; one that cores
+    share out if it is ``dealt``."""
     while True:
         network = random_network(rng, most)
         members = random_members(rng, network)
-        case = random_nest(rng, network, members)
+        case = random_nest(rng, network, members, dealt=dealt)
         if case is not None:
             return NestCase(network, members, *case)

@@ -41,11 +41,11 @@ class LayerRun:
     rows: int
 
 
-class _Recorder(Simulator):
+class Recorder(Simulator):
     """A simulator that keeps the runs of each iteration and the words of each piece that moved."""
 
-    def __init__(self, group, nest, held, skips):
-        super().__init__(group, nest, held, skips)
+    def __init__(self, group, nest, held, skips=False, outermost=None):
+        super().__init__(group, nest, held, skips, outermost)
         self.layer_runs = []
 
     def fetch(self, index):
@@ -81,7 +81,7 @@ class Account:
 def recorded(group, nest, held=(), skips=False):
     """Return a simulator that has walked through a nest, past tiles of which masks leave nothing if
     it ``skips`` them."""
-    simulator = _Recorder(group, nest, held, skips)
+    simulator = Recorder(group, nest, held, skips)
     simulator.simulate()
     return simulator
 
@@ -93,7 +93,7 @@ def account(simulator, hardware, mapper, capacity):
     An account with ``least_words`` above the capacity has nothing else; an Infeasible says which
     tile has no mapping.
     """
-    books = _Books(simulator, simulator.run.iterations, hardware, mapper, capacity)
+    books = Books(simulator, simulator.run.iterations, hardware, mapper, capacity)
     if books.result.least_words > capacity:
         return books.result
     failed = books.layers()
@@ -104,7 +104,7 @@ def account(simulator, hardware, mapper, capacity):
     return books.result
 
 
-class _Books:
+class Books:
     def __init__(self, simulator, iterations, hardware, mapper, capacity):
         self.simulator, self.iterations = simulator, iterations
         self.group, self.nest = simulator.group, simulator.nest

@@ -15,13 +15,20 @@ from archloom.space.fusion.loop_nest import STREAMED
 
 
 class NestPieces:
-    """One group in one nest: when its layers run, and on what; ``skips`` tiles of queries and keys
-    of which masks leave nothing."""
+    """One group in one nest: when its layers run, and on what.
 
-    def __init__(self, group, nest, skips=False):
+    It ``skips`` tiles of queries and keys of which masks leave nothing, if that is so.
+    ``outermost`` are the iterations of the outermost loop that are run, one after another: all
+    unless said.
+    """
+
+    def __init__(self, group, nest, skips=False, outermost=None):
         self.group, self.nest = group, nest
         self.sizes = group.ranks.sizes
         self.counts = [ceil(self.sizes[loop.rank] / loop.tile) for loop in nest.loops]
+        self.turns = [range(count) for count in self.counts]
+        if outermost is not None:
+            self.turns[0] = outermost
         self.members = range(len(group.layers))
         self.inputs = [
             sorted({*some, *maps}) for some, maps in zip(group.weights, group.maps, strict=True)
@@ -71,16 +78,16 @@ class NestPieces:
         for m in reversed(self.members):
             t = self.made[m]
             for at, loop in enumerate(self.nest.loops):
-                count, readers = self.counts[at], self.readers(t)
+                turns, readers = self.turns[at], self.readers(t)
                 if loop.rank in self.group.own[m]:
-                    uses[m, at] = set(range(count))
+                    uses[m, at] = set(turns)
                 elif any(loop.rank in self.group.reduced[a] for a in self.ancestors(m)):
-                    uses[m, at] = {count - 1}
+                    uses[m, at] = {turns[-1]}
                 elif readers and at < self.nest.depth[t]:
                     uses[m, at] = set().union(*(uses[r, at] for r in readers))
-                    uses[m, at] |= {0} if self.group.operands[t].exported else set()
+                    uses[m, at] |= {turns[0]} if self.group.operands[t].exported else set()
                 else:
-                    uses[m, at] = {0}
+                    uses[m, at] = {turns[0]}
         return uses
 
     # tiles of queries and keys
@@ -249,8 +256,16 @@ class NestPieces:
         operand, depth = self.group.operands[t], self.nest.depth[t]
         tiles = {loop.rank: loop.tile for loop in self.nest.loops[:depth]}
         along = operand.ranks if ranks is None else ranks
-        count = prod(tiles.get(r, self.sizes[r]) for r in along)
+        count = prod(tiles.get(r, self.covered(r)) for r in along)
         return count * (self.words[t] if ranks is None else 1)
+
+    def covered(self, rank):
+        """Indices of a rank that all iterations that are run cover."""
+        loop = self.nest.loops[0]
+        if rank != loop.rank:
+            return self.sizes[rank]
+        first, last = self.turns[0][0], self.turns[0][-1]
+        return min((last + 1) * loop.tile, self.sizes[rank]) - first * loop.tile
 
 
 def words_of_element(operand, shape):

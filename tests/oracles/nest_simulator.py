@@ -72,10 +72,13 @@ class Run:
 
 
 class Simulator(NestPieces):
-    """A walk through a nest; ``held`` are operands that lie in the buffer from the start."""
+    """A walk through a nest; ``held`` are operands that lie in the buffer from the start.
 
-    def __init__(self, group, nest, held=(), skips=False):
-        super().__init__(group, nest, skips)
+    ``outermost`` are the iterations of the outermost loop, if not all are run.
+    """
+
+    def __init__(self, group, nest, held=(), skips=False, outermost=None):
+        super().__init__(group, nest, skips, outermost)
         self.held = set(held)
         self.run = Run(work=[Work() for _ in self.members])
         shapes = [self.shape(o.ranks) for o in group.operands]
@@ -108,7 +111,7 @@ class Simulator(NestPieces):
     def simulate(self):
         everywhere = [
             index
-            for index in product(*map(range, self.counts))
+            for index in product(*self.turns)
             if self.live is None or self.tile_at(index) in self.live
         ]
         for number, index in enumerate(everywhere):
@@ -340,19 +343,26 @@ class Simulator(NestPieces):
     # the end
 
     def ends_well(self):
+        loop, first, last = self.nest.loops[0], self.turns[0][0], self.turns[0][-1]
+        share = slice(first * loop.tile, (last + 1) * loop.tile)
         for m in self.members:
             name, t = self.group.layers[m].name, self.made[m]
-            done = self.done[m] > 0
-            assert done[self.needed(m)].all(), f"{name}: products are never made"
-            assert (done | self.dropped[m]).all(), f"{name}: products of tiles are never made"
+            mine = tuple(share if r == loop.rank else slice(None) for r in self.axes(m))
+            times = self.done[m][mine]
+            done = times > 0
+            assert times.sum() == self.done[m].sum(), f"{name}: makes what others have to make"
+            assert done[self.needed(m)[mine]].all(), f"{name}: products are never made"
+            assert (done | self.dropped[m][mine]).all(), f"{name}: products of tiles are never made"
             outer = [at for at, x in enumerate(self.nest.loops) if x.rank not in self.group.own[m]]
             again = prod(len(self.uses[m, at]) for at in outer if at not in (self.pair or ()))
             stays = [at not in outer or at >= self.nest.depth[t] for at in self.pair or ()]
             if all(stays):
-                right = (self.done[m] == again) | ~done
+                right = (times == again) | ~done
                 assert right.all(), f"{name}: products are not made {again} times"
             if self.group.operands[t].exported:
-                assert (self.gone[t] == 1).all(), f"{name}: its result did not leave once"
+                gone = self.gone[t][mine[: self.gone[t].ndim]]
+                assert gone.sum() == self.gone[t].sum(), f"{name}: more than its part leaves"
+                assert (gone == 1).all(), f"{name}: its result did not leave once"
 
 
 def simulate(group, nest, held=(), skips=False) -> Run:

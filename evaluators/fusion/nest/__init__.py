@@ -7,23 +7,10 @@ from archloom.space.exports import lazy_exports
 if TYPE_CHECKING:
     from .activity import Unfolded as Unfolded, nest_activity as nest_activity
     from .contents import NestContents as NestContents
-    from .cost import (
-        nest_blocked as nest_blocked,
-        nest_cost as nest_cost,
-        nest_walk as nest_walk,
-    )
-    from .fit import NestFit as NestFit, nest_fit as nest_fit, nest_use as nest_use
-    from .latency import nest_cycles as nest_cycles
-    from .members import splittable as splittable
-    from .names import operand_names as operand_names, rank_names as rank_names
-    from .operands import NestGroup as NestGroup, nest_group as nest_group
-    from .ranks import (
-        GroupRanks as GroupRanks,
-        group_ranks as group_ranks,
-        windowless as windowless,
-    )
-    from .rules import depths as depths, nest_faults as nest_faults
-    from .uses import (
+    from .cores import NestCores as NestCores, nest_cores as nest_cores
+    from .cost import nest_cost as nest_cost, nest_on as nest_on
+    from .fit import NestFit as NestFit, core_fits as core_fits, nest_use as nest_use
+    from .iterations.when_used import (
         ALL as ALL,
         BOTH as BOTH,
         MOST_TILES as MOST_TILES,
@@ -31,6 +18,21 @@ if TYPE_CHECKING:
         masked_pair as masked_pair,
         masked_ranks as masked_ranks,
     )
+    from .latency import nest_cycles as nest_cycles
+    from .members import splittable as splittable
+    from .names import operand_names as operand_names, rank_names as rank_names
+    from .operands import (
+        NestGroup as NestGroup,
+        Operand as Operand,
+        nest_group as nest_group,
+        part_of as part_of,
+    )
+    from .ranks import (
+        GroupRanks as GroupRanks,
+        group_ranks as group_ranks,
+        windowless as windowless,
+    )
+    from .rules import dealable as dealable, depths as depths, nest_faults as nest_faults
     from .walk import NestWalk as NestWalk
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -10,15 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators.fusion.buffer import buffer_words
-from archloom.evaluators.loopnest import Counts, Energies, LayerCost
+from archloom.evaluators.loopnest import LayerCost
 from archloom.space import Infeasible
 from archloom.space.hardware import Hardware
-from archloom.space.workload import Network
+from archloom.space.workload import WEIGHTS, Network
 
 from ...arrays import Ints
 from ..group_share import GroupCost, LayerShare
-from .cost import NestTotals, nest_walk
-from .fit import NestFit, nest_fit
+from .cores import NestCores, streams_sent
+from .cost import NestTotals, nest_on
+from .fit import NestFit, core_fits
 from .iterations import unfolded_cells
 from .tile import TileRuns, tile_kinds
 from .walk import NestWalk
@@ -32,20 +33,25 @@ class NestActivity:
     """What the layers of a group do in the n iterations of its nest that are looked at.
 
     Attributes:
-        walk: all that happens in these iterations.
-        fit: how that fits the buffer.
+        cores: all that happens in these iterations.
+        fit: how that fits the buffer of a core of which none does more.
         runs: of each of the m members its tiles.
         cycles: float64[n], time of each iteration.
         busy: float64[m, n], cycles for which each layer keeps the array.
         dram: int64[m, 3, n], words of each tensor between DRAM and the chip for each layer.
     """
 
-    walk: NestWalk
+    cores: NestCores
     fit: NestFit
     runs: tuple[tuple[TileRuns, ...], ...]
     cycles: Grid
     busy: Grid
     dram: Ints
+
+    @property
+    def walk(self) -> NestWalk:
+        """What a core does of which none does more."""
+        return self.cores.first
 
 
 def nest_activity(
@@ -59,43 +65,42 @@ def nest_activity(
         cost: of the group.
         costs: of each layer's tiles, in the place of those in ``cost``.
     """
-    walk = nest_walk(network, cost.group, hardware, cost.residents)
-    assert not isinstance(walk, Infeasible), "the group was evaluated there"
-    fit = nest_fit(walk, buffer_words(hardware) - cost.residents.words)
-    assert fit is not None, "the group was evaluated there"
+    cores = nest_on(network, cost.group, hardware, cost.residents)
+    assert not isinstance(cores, Infeasible), "the group was evaluated there"
+    fits = core_fits(cores, buffer_words(cores.one) - cost.residents.words)
+    assert fits is not None, "the group was evaluated there"
     known = costs or [[tile for _, tile in share.evaluations] for share in cost.layers]
     # of a layer in parts the tiles of one part come after those of another
     tiles = {share.layer: iter(some) for share, some in zip(cost.layers, known, strict=True)}
-    total, found = _Iterations(walk, hardware), list[tuple[TileRuns, ...]]()
-    for m, position in enumerate(walk.group.positions):
-        kinds = tile_kinds(walk, m)
-        runs = [TileRuns(kind.at, kind.times, next(tiles[position])) for kind in kinds]
+    total, found = _Iterations(cores), list[tuple[TileRuns, ...]]()
+    for m, position in enumerate(cores.group.positions):
+        runs = [TileRuns(kind, next(tiles[position])) for kind in tile_kinds(cores, m)]
         total.add(m, position, runs)
         found.append(tuple(runs))
-    cycles, dram = total.iterations(fit), np.stack(total.dram)
-    return NestActivity(walk, fit, tuple(found), cycles, np.stack(total.busy), dram)
+    cycles, dram = total.iterations(fits), np.stack(total.dram)
+    return NestActivity(cores, fits[0], tuple(found), cycles, np.stack(total.busy), dram)
 
 
 class _Iterations(NestTotals):
     """Sums over layers, and words of DRAM apart."""
 
-    def __init__(self, walk: NestWalk, hardware: Hardware) -> None:
-        super().__init__(walk, hardware)
+    def __init__(self, cores: NestCores) -> None:
+        super().__init__(cores)
         self.dram: list[Ints] = []
 
     def add(self, m: int, position: int, runs: list[TileRuns]) -> LayerShare:
         self.dram.append(np.zeros((3, self._times.size), np.int64))
+        once = streams_sent(self._cores, m)
         for run in runs:
-            self.dram[-1][:, run.at] += run.cost.words[-1].astype(np.int64)[:, None]
+            copies = np.stack([run.kind.cores] * 3)
+            copies[WEIGHTS] = 1 if once else copies[WEIGHTS]
+            self.dram[-1][:, run.kind.at] += copies * run.cost.words[-1].astype(np.int64)[:, None]
         return super().add(m, position, runs)
 
-    def _access(
-        self, words: Counts, energy: Energies, place: tuple[int, int], per: Ints, *, write: bool
-    ) -> None:
-        super()._access(words, energy, place, per, write=write)
+    def _count(self, place: tuple[int, int], every: Ints) -> None:
         level, tensor = place
         if level == -1:
-            self.dram[-1][tensor] += per
+            self.dram[-1][tensor] += every
 
 
 class Unfolded:

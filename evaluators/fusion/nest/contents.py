@@ -113,7 +113,7 @@ class NestContents:
     def streamed(self, moment: Moment) -> Iterator[tuple[str, int]]:
         """Yield the tiles of operands that pass through at the fullest step of a moment."""
         walk, m = self._activity.walk, moment.member
-        run = next((r for r in self._activity.runs[m] if moment.cell in r.at), None)
+        run = next((r for r in self._activity.runs[m] if moment.cell in r.kind.at), None)
         if run is None or run.cost.mapping is None:
             return
         group = walk.group

@@ -1,18 +1,23 @@
 """How a nest fits the buffer: what is left for what streams, and for transfers ahead of time."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.space.fusion import STREAMED
 
 from ...arrays import Ints
+from .cores import NestCores
 from .walk import NestWalk
 
 #: share of what operands leave that streams get at least, and a word of it, where transfers ahead
 #: would take more
 _LEAST_SHARE: Final = 8
+
+_NO_LIMIT: Final = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,39 +53,112 @@ class NestFit:
 
 
 def nest_fit(walk: NestWalk, capacity: int) -> NestFit | None:
-    """Return how a nest fits ``capacity`` words; None if they are too few."""
-    members = range(len(walk.group.layers))
-    runs = np.stack([walk.runs(m).ravel() for m in members])
-    used = np.where(walk.steps, walk.occupancy.reshape(runs.shape), 0)
-    idle = ~runs.any(axis=0)
-    flying = np.where(runs, used + walk.in_flight.ravel(), 0)
-    left = list[int | None]()
-    for m in members:
-        free, spare = capacity - int(used[m, runs[m]].max()), capacity - int(flying[m].max())
-        if not streams(walk, m):
-            left.append(None)
-            if free < 0:
-                return None
-            continue
-        words = max(spare, free // _LEAST_SHARE, min(free, 1))
-        if words < 1:
-            return None
-        # a power of two lets nests share their mappings
-        left.append(1 << (words.bit_length() - 1))
-    passing = np.where(runs, np.array([words or 0 for words in left])[:, None], 0)
-    space = capacity - (used + passing).max(axis=0)
-    if (space[idle] < 0).any():
+    """Return how a nest fits ``capacity`` words of one buffer; None if they are too few."""
+    held = _held(walk)
+    left = held.left(capacity)
+    return None if left is None else held.fit(capacity, left)
+
+
+def core_fits(cores: NestCores, capacity: int) -> tuple[NestFit, ...] | None:
+    """Return how each walk of cores fits ``capacity`` words of a core's buffer; None if they are
+    too few for any.
+
+    Cores map tiles alike, so that what streams has as much of the buffer in all. Weights that all
+    of them want come ahead as far as each has space for them.
+    """
+    held = [_held(walk) for walk in cores.walks]
+    lefts = [left for one in held if (left := one.left(capacity)) is not None]
+    if len(lefts) < len(held):
         return None
-    stored, fetched = walk.stored.ravel(), walk.fetched.ravel()
-    behind, ahead = np.zeros_like(space), np.zeros_like(space)
-    behind[1:] = np.minimum(stored[:-1], space[1:])
-    ahead[:-1] = np.minimum(fetched[1:], space[:-1] - behind[:-1])
-    room = space - behind - ahead
-    late = np.zeros_like(space)
-    late[1:] += fetched[1:] - ahead[:-1]
-    late[:-1] += stored[:-1] - behind[1:]
-    peak = int((used.max(axis=0) + behind + ahead).max())
-    return NestFit(tuple(left), peak, ahead, behind, room, int((late * walk.times.ravel()).sum()))
+    least = tuple(
+        None if words[0] is None else min(n for n in words if n is not None)
+        for words in zip(*lefts, strict=True)
+    )
+    fits = tuple(one.fit(capacity, least) for one in held)
+    if len(fits) == 1:
+        return fits
+    # of what comes for the next iteration
+    common, ahead = [some[1:] for some in cores.common], [fit.ahead[:-1] for fit in fits]
+    shared = first_of(common, ahead)
+    most = [
+        np.where(some > 0, shared + walk.fetched.ravel()[1:] - some, walk.fetched.ravel()[1:])
+        for some, walk in zip(common, cores.walks, strict=True)
+    ]
+    return tuple(one.fit(capacity, least, some) for one, some in zip(held, most, strict=True))
+
+
+def first_of(common: Sequence[Ints], words: Sequence[Ints]) -> Ints:
+    """int64[n], words of weights for all cores among the first that come for each of them.
+
+    Args:
+        common: int64[n] for each walk, of such weights; 0 where a core wants none.
+        words: int64[n] for each walk, that come.
+    """
+    some = zip(common, words, strict=True)
+    first = np.min([np.where(w > 0, np.minimum(w, n), _NO_LIMIT) for w, n in some], axis=0)
+    found: Ints = np.where(first == _NO_LIMIT, 0, first)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class _Held:
+    """What operands hold of the buffer.
+
+    Attributes:
+        walk: of a nest.
+        runs: bool[m, n], which members run.
+        used: int64[m, n], words in use meanwhile; where none does, the first one stands for what
+            lies in the buffer.
+    """
+
+    walk: NestWalk
+    runs: NDArray[np.bool_]
+    used: Ints
+
+    def left(self, capacity: int) -> tuple[int | None, ...] | None:
+        """Return the words for what streams, as of :class:`NestFit`; None if all are too few."""
+        flying = np.where(self.runs, self.used + self.walk.in_flight.ravel(), 0)
+        found = list[int | None]()
+        for m, runs in enumerate(self.runs):
+            free, spare = capacity - int(self.used[m, runs].max()), capacity - int(flying[m].max())
+            if not streams(self.walk, m):
+                found.append(None)
+                if free < 0:
+                    return None
+                continue
+            words = max(spare, free // _LEAST_SHARE, min(free, 1))
+            if words < 1:
+                return None
+            # a power of two lets nests share their mappings
+            found.append(1 << (words.bit_length() - 1))
+        idle = ~self.runs.any(axis=0)
+        return None if (self.used[:, idle] > capacity).any() else tuple(found)
+
+    def fit(
+        self, capacity: int, left: tuple[int | None, ...], most_ahead: Ints | None = None
+    ) -> NestFit:
+        """Return how all fits, given what is left for what streams, and int64[n - 1], the words
+        for each next iteration that may come meanwhile."""
+        walk, used = self.walk, self.used
+        passing = np.where(self.runs, np.array([words or 0 for words in left])[:, None], 0)
+        space = capacity - (used + passing).max(axis=0)
+        stored, fetched = walk.stored.ravel(), walk.fetched.ravel()
+        behind, ahead = np.zeros_like(space), np.zeros_like(space)
+        behind[1:] = np.minimum(stored[:-1], space[1:])
+        ahead[:-1] = np.minimum(fetched[1:], space[:-1] - behind[:-1])
+        if most_ahead is not None:
+            ahead[:-1] = np.minimum(ahead[:-1], most_ahead)
+        room = space - behind - ahead
+        late = np.zeros_like(space)
+        late[1:] += fetched[1:] - ahead[:-1]
+        late[:-1] += stored[:-1] - behind[1:]
+        peak = int((used.max(axis=0) + behind + ahead).max())
+        return NestFit(left, peak, ahead, behind, room, int((late * walk.times.ravel()).sum()))
+
+
+def _held(walk: NestWalk) -> _Held:
+    runs = np.stack([walk.runs(m).ravel() for m in range(len(walk.group.layers))])
+    return _Held(walk, runs, np.where(walk.steps, walk.occupancy.reshape(runs.shape), 0))
 
 
 def nest_use(walk: NestWalk, capacity: int) -> tuple[object, ...] | None:

@@ -1,7 +1,7 @@
 """Operands of a group of layers in a loop nest: weights, maps from outside, and maps it makes."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from math import prod
 from typing import Literal
@@ -151,6 +151,17 @@ def nest_group(
         tuple(maps),
         online,
     )
+
+
+def part_of(group: NestGroup, rank: int, size: int) -> NestGroup:
+    """Return a group of which so many indices of a rank are there."""
+    whole = group.ranks.sizes
+    sizes = (*whole[:rank], size, *whole[rank + 1 :])
+    operands = tuple(
+        replace(x, words=x.words // whole[rank] * size) if rank in x.ranks else x
+        for x in group.operands
+    )
+    return replace(group, ranks=replace(group.ranks, sizes=sizes), operands=operands)
 
 
 def _with_reader(operand: Operand, m: int) -> Operand:

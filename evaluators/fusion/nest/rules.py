@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from archloom.space.fusion import STREAMED, LoopNest
 
+from .iterations import uses
 from .operands import NestGroup
-from .uses import uses
 
 
 def nest_faults(group: NestGroup, nest: LoopNest) -> Iterator[str]:
@@ -20,12 +20,31 @@ def nest_faults(group: NestGroup, nest: LoopNest) -> Iterator[str]:
             return
         if not loop.tile < sizes[loop.rank]:
             yield f"a loop covers {loop.tile} of {sizes[loop.rank]} at a time: it must cover less"
+    if nest.dealt:
+        yield from _wrong_deal(group, nest.loops[0].rank)
     yield from _wrong_sums(group, nest)
     for t in range(len(group.operands)):
         if nest.depth[t] == STREAMED:
             yield from _wrong_stream(group, t)
         else:
             yield from _wrong_depth(group, nest, t)
+
+
+def dealable(group: NestGroup, rank: int) -> bool:
+    """Whether cores may share out a loop over a rank."""
+    return not any(_wrong_deal(group, rank))
+
+
+def _wrong_deal(group: NestGroup, rank: int) -> Iterator[str]:
+    """Yield why cores cannot share out a rank: none has what another one makes."""
+    size = group.ranks.sizes[rank]
+    for m, layer in enumerate(group.layers):
+        if rank in group.reduced[m]:
+            yield f"{layer.name} adds up all {size} of what cores share out"
+        elif rank in group.online.get(m, ()):
+            yield f"{layer.name} needs all {size} of what cores share out for each of its vectors"
+        elif rank not in group.own[m] and group.operands[group.made[m]].exported:
+            yield f"{layer.name} leaves the group, and every core would make and store all of it"
 
 
 def _wrong_sums(group: NestGroup, nest: LoopNest) -> Iterator[str]:

@@ -13,6 +13,7 @@ from archloom.space.hardware import Hardware
 
 from ...arrays import Ints
 from ..tile import ProblemMapper
+from .cores import NestCores
 from .walk import NestWalk
 
 _N, _G, _K, _C, _P, _Q = range(6)
@@ -23,54 +24,73 @@ class TileRuns:
     """A layer on one size of tile.
 
     Attributes:
-        at: int64[n], in which iterations, of those looked at one after another.
-        times: how often over all iterations.
+        kind: the size, and where it runs.
         cost: of one.
     """
 
-    at: Ints
-    times: int
+    kind: "TileKind"
     cost: LayerCost
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class TileKind:
     """A size of tile that a layer runs on.
 
     Attributes:
         tile: how much of each looped rank of the layer.
-        at, times: as of :class:`TileRuns`.
+        at: int64[n], in which iterations, of those looked at one after another, any core runs it.
+        cores: int64[n], how many do.
+        walks: int64[...] for each walk of cores, in which iterations these do.
+        times: how often it runs, over all iterations and cores.
+        rounds: in how many iterations it runs.
     """
 
     tile: dict[int, int]
     at: Ints
+    cores: Ints
+    walks: tuple[Ints, ...]
     times: int
+    rounds: int
 
 
-def tile_kinds(walk: NestWalk, m: int) -> Iterator[TileKind]:
+def tile_kinds(cores: NestCores, m: int) -> Iterator[TileKind]:
     """Yield the sizes of a member's tiles, larger ones first."""
-    runs, times = np.flatnonzero(walk.runs(m)), walk.times.ravel()
-    looped = [loop.rank for loop in walk.nest.loops if loop.rank in walk.group.own[m]]
-    tiles = [np.broadcast_to(walk.tile(rank), walk.shape).ravel()[runs] for rank in looped]
-    kinds = np.stack(tiles, axis=1) if tiles else np.zeros((len(runs), 0), np.int64)
+    times, nest = cores.times, cores.first.nest
+    looped = [loop.rank for loop in nest.loops if loop.rank in cores.group.own[m]]
+    runs = [np.flatnonzero(walk.runs(m)) for walk in cores.walks]
+    kinds = np.concatenate(
+        [_sizes(walk, looped, at) for walk, at in zip(cores.walks, runs, strict=True)]
+    )
     sizes, of = np.unique(kinds, axis=0, return_inverse=True)
-    of = of.ravel()
+    parts = np.split(of.ravel(), np.cumsum([len(at) for at in runs])[:-1])
     for kind in reversed(range(len(sizes))):
         tile = dict(zip(looped, sizes[kind].tolist(), strict=True))
-        at = runs[of == kind]
-        yield TileKind(tile, at, int(times[at].sum()))
+        walks = tuple(at[part == kind] for at, part in zip(runs, parts, strict=True))
+        working = np.zeros(times.size, np.int64)
+        for at, count in zip(walks, cores.counts, strict=True):
+            working[at] += count
+        at = np.flatnonzero(working)
+        busy = working[at]
+        every = int((times[at] * busy).sum()), int(times[at].sum())
+        yield TileKind(tile, at, busy, walks, *every)
+
+
+def _sizes(walk: NestWalk, looped: list[int], at: Ints) -> Ints:
+    """int64[n, k], how much of each looped rank some iterations cover."""
+    tiles = [np.broadcast_to(walk.tile(rank), walk.shape).ravel()[at] for rank in looped]
+    return np.stack(tiles, axis=1) if tiles else np.zeros((len(at), 0), np.int64)
 
 
 def tile_runs(
-    walk: NestWalk, m: int, hardware: Hardware, left: int | None, mapper: ProblemMapper
+    cores: NestCores, m: int, left: int | None, mapper: ProblemMapper
 ) -> list[TileRuns] | Infeasible:
     """Evaluate a member on each of its tiles; ``left`` words of the buffer are for what streams."""
     found = list[TileRuns]()
-    for kind in tile_kinds(walk, m):
-        cost = tile_cost(walk, m, kind.tile, hardware, left, mapper)
+    for kind in tile_kinds(cores, m):
+        cost = tile_cost(cores.first, m, kind.tile, cores.one, left, mapper)
         if isinstance(cost, Infeasible):
             return cost
-        found.append(TileRuns(kind.at, kind.times, cost))
+        found.append(TileRuns(kind, cost))
     return found
 
 

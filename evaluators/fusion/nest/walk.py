@@ -20,9 +20,23 @@ from numpy.typing import NDArray
 from archloom.space.fusion import STREAMED, LoopNest
 
 from ...arrays import Ints
-from .iterations import KEYS, MaskedCells, every, masked_cells, shown, shown_tiles
+from .iterations import (
+    ALL,
+    BOTH,
+    FIRST,
+    KEYS,
+    LAST,
+    LoopIterations,
+    MaskedCells,
+    MaskedUses,
+    every,
+    masked_cells,
+    masked_uses,
+    shown,
+    shown_tiles,
+    uses,
+)
 from .operands import NestGroup
-from .uses import ALL, BOTH, FIRST, LAST, MaskedUses, masked_uses, uses
 
 Bools = NDArray[np.bool_]
 _Value = TypeVar("_Value", bound=np.generic)
@@ -40,7 +54,9 @@ class NestWalk:
         group: what runs.
         nest: that obeys :func:`nest_faults`.
         held: operands that lie in the buffer whatever the nest does.
-        whole: tiles that a mask drops run, too.
+        whole: tiles that a mask drops run, too; so they do where cores share out a loop.
+        outermost: iterations of the outermost loop, if others than usual are to be looked at; some
+            may be after the last one.
     """
 
     def __init__(
@@ -49,18 +65,21 @@ class NestWalk:
         nest: LoopNest,
         held: frozenset[int] = frozenset(),
         whole: bool = False,
+        outermost: LoopIterations | None = None,
     ) -> None:
         self.group, self.nest = group, nest
         self._held = held
         self._place = {loop.rank: at for at, loop in enumerate(nest.loops)}
         self.uses = uses(group, nest)
         #: where a mask drops iterations, in which of the others things are used
-        self.masked = None if whole else masked_uses(group, nest)
+        self.masked = None if whole or nest.dealt else masked_uses(group, nest)
         tiled = self.masked.places if self.masked else ()
         self.loops = [
             (every if at in tiled else shown)(group.ranks.sizes[loop.rank], loop.tile)
             for at, loop in enumerate(nest.loops)
         ]
+        if outermost is not None:
+            self.loops[0] = outermost
         self.shape: tuple[int, ...] = tuple(len(loop.index) for loop in self.loops)
         self._runs: dict[int, Bools] = {}
         if self.masked:
@@ -132,8 +151,13 @@ class NestWalk:
         """Which iteration of a loop is the first in a use of it."""
         return self._in(at, LAST if use == LAST else FIRST)
 
+    @cached_property
+    def there(self) -> Bools:
+        """bool[..., 1], iterations up to the last one."""
+        return self._spread(0, self.loops[0].index < self.loops[0].count)
+
     def _all(self, conditions: Iterator[Bools]) -> Bools:
-        found = reduce(np.logical_and, conditions, np.ones([1] * len(self.shape), np.bool_))
+        found = reduce(np.logical_and, conditions, self.there)
         return np.broadcast_to(found, self.shape)
 
     def _across(self, ranks: tuple[int, ...] | frozenset[int]) -> Iterator[int]:
@@ -144,8 +168,7 @@ class NestWalk:
 
     def _ends(self, use: int, loops: Iterable[int]) -> Bools:
         """Whether iterations are the first or the last of some loops, of queries none of them."""
-        some = list(loops)
-        tiled = self.masked.places[KEYS] if self.masked else -1
+        some, tiled = list(loops), self.masked.places[KEYS] if self.masked else -1
         found = self._all(self._in(at, use) for at in some if at != tiled)
         if tiled not in some:
             return found
@@ -251,26 +274,18 @@ class NestWalk:
     def rescales(self, m: int) -> Bools:
         """bool[...], whether a member rescales partial sums, since a softmax that it reads has met
         more of each vector."""
-        over = {
-            self._place[rank]
-            for t in self.group.maps[m]
-            for rank in self.group.online.get(self.group.operands[t].maker, ())
-            if rank in self._place
-        }
-        if not over:
-            return np.zeros(self.shape, np.bool_)
-        return self.runs(m) & ~self._ends(FIRST, sorted(over))
+        over = self._pieces(m)
+        return self.runs(m) & ~self._ends(FIRST, over) if over else np.zeros(self.shape, np.bool_)
 
     def online(self, m: int) -> bool:
         """Whether a member reads a softmax whose vectors come piece by piece."""
-        return bool(
-            self._place.keys()
-            & {
-                rank
-                for t in self.group.maps[m]
-                for rank in self.group.online.get(self.group.operands[t].maker, ())
-            }
-        )
+        return bool(self._pieces(m))
+
+    def _pieces(self, m: int) -> list[int]:
+        """Loops over the vectors of softmaxes that a member reads."""
+        makers = (self.group.operands[t].maker for t in self.group.maps[m])
+        ranks = {rank for maker in makers for rank in self.group.online.get(maker, ())}
+        return sorted(self._place[rank] for rank in ranks if rank in self._place)
 
     def lasts(self, t: int, depth: int) -> bool:
         """Whether an operand of some depth stays from one iteration to another."""
@@ -326,7 +341,7 @@ class NestWalk:
             return
         made = operand.kind == "made"
         if self.lasts(t, self.nest.depth[t]):
-            words: Ints = np.broadcast_to(np.int64(self.box_words(t)), self.shape)
+            words: Ints = np.broadcast_to(self.there * np.int64(self.box_words(t)), self.shape)
             steps = range(members)
         else:
             comes, tile = self.comes(t), self.tile_words(t)
@@ -338,7 +353,7 @@ class NestWalk:
             end = members - 1 if operand.exported else max(operand.readers)
             steps = range(operand.maker if made else 0, end + 1)
         if made and self.online(operand.maker):
-            words = words + self._statistics(operand.maker)
+            words = words + self.there * self._statistics(operand.maker)
         for m in steps:
             yield m, words
 

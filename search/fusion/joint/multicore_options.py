@@ -1,12 +1,14 @@
 """Ways to run one group on a chip of several cores, each with an estimate of its cost.
 
-An option is a tiling whose tiles run side by side, round by round. Nothing is pinned, and a layer
-by itself runs on the whole chip.
+An option is a tiling whose tiles run side by side, round by round, or a nest of which cores share
+out the outermost loop. Nothing is pinned, and a layer by itself runs on the whole chip.
 """
 
 from collections.abc import Iterator, Mapping as Dict, Sequence
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.bounds import layer_bound
@@ -22,20 +24,23 @@ from archloom.search.fusion.tiling import (
 )
 from archloom.space import Infeasible
 from archloom.space.fusion import ALONE, FusionGroup, HaloPolicy
-from archloom.space.hardware import Cores, Hardware
-from archloom.space.workload import Network
+from archloom.space.hardware import Cores
 
 from ..group_equivalence import resident_members
 from ..partition import Group
+from ..plan_evaluator import MemoizedPlanEvaluator
 from .cuts import CutEdge, WholeGroups
 from .group_options import GroupOptions
+from .nest_options import NestOptions
 from .option_batch import (
     GroupOption,
     GroupWay,
     OptionBatch,
     RoughOptions,
     best_options,
+    joined,
     listed,
+    with_others,
 )
 
 
@@ -43,14 +48,20 @@ class MulticoreOptions(GroupOptions):
     """Lists the options of edges on a chip of several cores.
 
     Args:
-        network, hardware: what runs where.
+        evaluator: of plans: what runs where.
         cores: of the hardware; more than one.
     """
 
-    def __init__(self, network: Network, hardware: Hardware, cores: Cores) -> None:
-        super().__init__(network, hardware, cores.one)
+    def __init__(self, evaluator: MemoizedPlanEvaluator, cores: Cores) -> None:
+        super().__init__(evaluator.network, evaluator.hardware, cores.one)
         self._cores = cores
         self._columns = self._known.columns
+        self._nests = NestOptions(evaluator, self.edges(), self._columns)
+
+    @property
+    def nestable(self) -> NDArray[np.bool_]:
+        """bool[K], kinds of edges whose groups may run in nests."""
+        return self._nests.maybe
 
     def group_for(
         self,
@@ -60,7 +71,7 @@ class MulticoreOptions(GroupOptions):
     ) -> FusionGroup:
         """Return the group of an option as another edge of the same kind runs it."""
         resident = tuple(edge.layers[m] for m in resident_members(way.group))
-        return FusionGroup(edge.layers, way.group.tile, way.group.halo, resident)
+        return replace(way.group, layers=edge.layers, resident=resident)
 
     def rough(self) -> RoughOptions:
         """Return rough estimates for all tilings of every kind of edge."""
@@ -97,19 +108,26 @@ class MulticoreOptions(GroupOptions):
         even = batch % count == 0
         images, share = (batch // count, 1) if even else (batch, count)
         sent = self._banded_weights(whole, images, share)
-        return sent if self._cores.shared_weights else sent * count
+        sent = sent if self._cores.shared_weights else sent * count
+        # in a nest each core may get some of them
+        return np.where((whole.members > 1) & self._nests.maybe, whole.weights, sent)
 
     def first_options(self, kinds: Sequence[int]) -> tuple[OptionBatch, list[int]]:
-        """Return the tiling of each kind that is best by geometry alone, if any fits."""
+        """Return the tiling of each kind that is best by geometry alone, if any fits, and nests."""
         layers = [self.edges().firsts.layers(kind) for kind in kinds]
         found = [self._alone(some) if len(some) == 1 else self._first(some) for some in layers]
-        return listed([option for some in found for option in some]), list(map(len, found))
+        nests = [self._nests.first(kind) for kind in kinds]
+        tiled = listed([option for some in found for option in some])
+        return with_others(tiled, list(map(len, found)), nests)
 
     def all_options(self, kind: int) -> OptionBatch:
         """Return the options of a kind, those of the least estimated energy x latency first."""
         layers = self.edges().firsts.layers(kind)
         batch = listed(self._alone(layers) if len(layers) == 1 else self._all(layers))
-        return batch.taken(best_options(batch.energies, batch.latencies))
+        batch = batch.taken(best_options(batch.energies, batch.latencies))
+        batch = joined([batch, self._nests.of(kind)])
+        order = np.argsort(batch.energies * batch.latencies, kind="stable").tolist()
+        return batch.taken(order)
 
     def _alone(self, layers: Group) -> list[GroupOption]:
         """Return the option of a layer by itself, on the whole chip."""

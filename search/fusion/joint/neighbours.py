@@ -14,6 +14,7 @@ from typing import Final
 from archloom.search.fusion.nest import nestable
 from archloom.space import Infeasible
 from archloom.space.fusion import FusionGroup, FusionPlan, Pin, group_order, plan_violations
+from archloom.space.hardware import fusion_cores
 from archloom.space.workload import Network, connected
 
 from ..plan_evaluator import MemoizedPlanEvaluator
@@ -147,7 +148,8 @@ def _ways_of(evaluator: MemoizedPlanEvaluator, layers: tuple[int, ...]) -> Itera
     tiled = evaluator.tiling(layers)
     if not isinstance(tiled, Infeasible):
         yield tiled
-    if hardware.fusion_level is not None and nestable(network, layers) is not None:
+    cores = not isinstance(fusion_cores(hardware), Infeasible)
+    if cores and nestable(network, layers) is not None:
         for choice in evaluator.nests(layers)[:1]:
             yield FusionGroup(layers, nest=choice.nest)
 

@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 from archloom.evaluators import Ints
 from archloom.evaluators.fusion.nest import nest_group, splittable, windowless
 from archloom.search.fusion.nest import MOST_MEMBERS, NestChoice, nestable
+from archloom.space import Infeasible
 from archloom.space.fusion import ALONE, FusionGroup, Residents
+from archloom.space.hardware import fusion_cores
 
 from ..plan_evaluator import MemoizedPlanEvaluator
 from .cuts import EdgeKinds
@@ -49,9 +51,9 @@ class NestOptions:
     @cached_property
     def maybe(self) -> NDArray[np.bool_]:
         """bool[K], kinds of edges that may have nests: several products and no windows, one result
-        that all others lead to, and a shared buffer."""
+        that all others lead to, and a shared buffer or one for each core."""
         layers = self._network.layers
-        if self._evaluator.hardware.fusion_level is None:
+        if isinstance(fusion_cores(self._evaluator.hardware), Infeasible):
             return np.zeros(len(self._kinds.members), np.bool_)
         windows = np.array([not windowless(layer) for layer in layers])
         products = np.array([layer.uses_macs for layer in layers])
@@ -75,9 +77,10 @@ class NestOptions:
     def first(self, kind: int) -> OptionBatch:
         """Return the few of :meth:`of` to look at first."""
         every, few = self.of(kind), list[int]()
-        splits = [way.group.nest.split for way in every.ways if way.group.nest is not None]
-        for split in dict.fromkeys(splits):
-            few += [n for n, other in enumerate(splits) if other == split][:_FIRST]
+        nests = [way.group.nest for way in every.ways if way.group.nest is not None]
+        sorts = [(nest.split, nest.loops[0].rank if nest.dealt else -1) for nest in nests]
+        for sort in dict.fromkeys(sorts):
+            few += [n for n, other in enumerate(sorts) if other == sort][:_FIRST]
         return every.taken(few)
 
     def _options(self, kind: int) -> list[GroupOption]:

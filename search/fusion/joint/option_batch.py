@@ -130,6 +130,26 @@ def joined(batches: Sequence[OptionBatch]) -> OptionBatch:
     )
 
 
+def with_others(
+    tiled: OptionBatch, counts: Sequence[int], others: Sequence[OptionBatch]
+) -> tuple[OptionBatch, list[int]]:
+    """Return the tilings of some kinds of edges, each kind's before its other options, and how many
+    each then has.
+
+    Args:
+        tiled: tilings of all kinds.
+        counts: how many of them each kind has.
+        others: other options of each kind.
+    """
+    if not any(map(len, others)):
+        return tiled, list(counts)
+    batch, order, at, after = joined([tiled, *others]), list[int](), 0, len(tiled)
+    for count, some in zip(counts, others, strict=True):
+        order += [*range(at, at + count), *range(after, after + len(some))]
+        at, after = at + count, after + len(some)
+    return batch.taken(order), [n + len(some) for n, some in zip(counts, others, strict=True)]
+
+
 def listed(options: Sequence[GroupOption]) -> OptionBatch:
     """Return options one by one as arrays."""
     columns = [option.columns for option in options]

@@ -345,5 +345,5 @@ def group_options(evaluator: MemoizedPlanEvaluator) -> GroupOptions:
     hardware = evaluator.hardware
     cores = fusion_cores(hardware)
     if isinstance(cores, Cores) and cores.count > 1:
-        return MulticoreOptions(evaluator.network, hardware, cores)
+        return MulticoreOptions(evaluator, cores)
     return SingleBufferOptions(evaluator)

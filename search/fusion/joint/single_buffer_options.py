@@ -23,7 +23,15 @@ from ..plan_evaluator import MemoizedPlanEvaluator
 from .cuts import CutEdge
 from .group_options import GroupOptions
 from .nest_options import NestOptions
-from .option_batch import GroupWay, OptionBatch, RoughOptions, best_options, joined, listed
+from .option_batch import (
+    GroupWay,
+    OptionBatch,
+    RoughOptions,
+    best_options,
+    joined,
+    listed,
+    with_others,
+)
 from .tilings import PlacedTiling
 
 #: cycles of whole maps with exact factors, over the least, from which even tiles are looked at
@@ -126,20 +134,7 @@ class SingleBufferOptions(GroupOptions):
                 counts[n] = len(some)
             chosen += [begin + k for k in some]
             begin = end
-        return self._with_nests(kinds, batch.taken(chosen), counts)
-
-    def _with_nests(
-        self, kinds: Sequence[int], tiled: OptionBatch, counts: list[int]
-    ) -> tuple[OptionBatch, list[int]]:
-        """Add the nests of each kind to its tilings, of which there are ``counts``."""
-        nests = [self._nests.first(kind) for kind in kinds]
-        if not any(map(len, nests)):
-            return tiled, counts
-        batch, order, at, after = joined([tiled, *nests]), list[int](), 0, len(tiled)
-        for count, some in zip(counts, nests, strict=True):
-            order += [*range(at, at + count), *range(after, after + len(some))]
-            at, after = at + count, after + len(some)
-        return batch.taken(order), [n + len(some) for n, some in zip(counts, nests, strict=True)]
+        return with_others(batch.taken(chosen), counts, [self._nests.first(kind) for kind in kinds])
 
     def all_options(self, kind: int) -> OptionBatch:
         """Return the options of a kind, those of the least estimated energy x latency first."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         NestLimit as NestLimit,
         nests_below as nests_below,
     )
-    from .facts import NestFacts as NestFacts
+    from .facts import NestFacts as NestFacts, shared_out as shared_out
     from .nests import (
         MOST_MEMBERS as MOST_MEMBERS,
         NestChoice as NestChoice,

@@ -92,7 +92,8 @@ class LoopFigures:
         self.shape = tuple(len(facts.tiles[rank]) for rank in ranks)
         self._tiles = [self._spread(at, facts.tiles[rank]) for at, rank in enumerate(ranks)]
         sizes = facts.group.ranks.sizes
-        self._masked = masked_ranks(self.group, frozenset(ranks))
+        dealt = facts.dealt is not None
+        self._masked = None if dealt else masked_ranks(self.group, frozenset(ranks))
         self._counts = [
             np.ceil(sizes[rank] / tile) for rank, tile in zip(ranks, self._tiles, strict=True)
         ]
@@ -229,7 +230,7 @@ class LoopFigures:
             use, own_ranks = self._uses.members[m][at], self.group.own[m]
             times = times * (self._number(at, use, own_ranks) if part is None else part)
         energy, cycles = table.reshape(shape) * (times * self._seen(self.group.own[m]))
-        return energy, cycles
+        return energy * self.facts.times(self.group.own[m]), cycles
 
     def partial_sums(self) -> Floats:
         """Energy of partial sums that are read again; if rescaled, read and written besides."""
@@ -248,7 +249,8 @@ class LoopFigures:
             for at in reduced:
                 sums = sums * self._tiles_across(at, self.group.own[m])
             more = 3.0 if self.walk.online(m) else 1.0
-            energy = energy + (sums - words) * (more * self.facts.again_pj)
+            again = (sums - words) * self.facts.times(self.group.own[m])
+            energy = energy + again * (more * self.facts.again_pj)
         return self._full(energy)
 
     def choices(self, t: int) -> list[OperandChoice]:
@@ -284,8 +286,8 @@ class LoopFigures:
             for at in across:
                 if at < until:
                     again = again * self._number(at, self._uses.operands[t][at], operand.ranks)
-            words = operand.words * again * self._seen(operand.ranks)
-            energy = words * (facts.weight_pj if operand.kind == "weights" else facts.fetch_pj)
+            every = operand.words * again * self._seen(operand.ranks)
+            energy, words = every * facts.price_pj(operand), every * facts.sent(operand)
         held: Floats | float = 0.0
         steps = range(0)
         if depth != STREAMED:
@@ -301,7 +303,8 @@ class LoopFigures:
         if depth == STREAMED:
             return 0.0
         piece = self._words(t, len(self.ranks))
-        return np.where(np.asarray(words) > piece, piece, 0.0)
+        once = piece * self.facts.sent(self.group.operands[t])
+        return np.where(np.asarray(words) > once, piece, 0.0)
 
     def _left(self, t: int, until: int) -> tuple[Floats | float, Floats | float]:
         """Energy and words of a result that leaves, partial sums with it."""
@@ -312,7 +315,8 @@ class LoopFigures:
         for at in self.walk.reducing(operand.maker):
             if at < until:
                 spilled = spilled * self._tiles_across(at, operand.ranks)
-        out, back = operand.words * spilled, operand.words * (spilled - 1.0)
+        every = operand.words * self.facts.times(operand.ranks)
+        out, back = every * spilled, every * (spilled - 1.0)
         return out * self.facts.store_pj + back * self.facts.fetch_pj, out + back
 
     def _words(self, t: int, depth: int) -> Floats | float:

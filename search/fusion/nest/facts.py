@@ -1,5 +1,6 @@
 """What estimates of nests around one group must know of it and of the design."""
 
+from collections.abc import Collection
 from functools import cached_property, lru_cache
 from math import ceil, prod
 from typing import Final, NamedTuple
@@ -13,15 +14,21 @@ from archloom.evaluators.fusion.nest import (
     MOST_TILES,
     MaskedRanks,
     NestGroup,
+    Operand,
+    dealable,
     masked_pair,
     nest_group,
+    part_of,
 )
 from archloom.evaluators.loopnest import vector_cost
-from archloom.space.hardware import Hardware
+from archloom.space.hardware import Cores, Hardware, fusion_cores
 from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network, Sparsity
 
 #: sizes of tiles that are looked at for each rank (ours)
 _MOST_TILES: Final = 8
+
+#: ranks that cores share out that are looked at (ours)
+_MOST_DEALT: Final = 1
 
 _K, _C, _P, _Q = 2, 3, 4, 5
 
@@ -46,8 +53,10 @@ class NestFacts:
 
     Args:
         network, layers: what runs.
-        hardware: with one shared buffer.
+        hardware: with a shared buffer, or cores with a buffer each.
         split: layers that run in parts, as places among ``layers``.
+        dealt: the rank that the cores share out, if they are several. Layers, ranks and operands
+            are then those of the largest share.
     """
 
     def __init__(
@@ -56,14 +65,22 @@ class NestFacts:
         layers: tuple[int, ...],
         hardware: Hardware,
         split: tuple[int, ...] = (),
+        dealt: int | None = None,
     ) -> None:
-        self.split = split
-        self.group = _known(network, layers, frozenset(), split)
-        self._network, self._layers, self.hardware = network, layers, hardware
-        self.capacity = buffer_words(hardware)
+        cores = fusion_cores(hardware)
+        assert isinstance(cores, Cores), "its groups run in loops"
+        self.split, self.dealt, self.cores = split, dealt, cores
+        self._network, self._layers, self._hardware = network, layers, hardware
+        self.hardware = cores.one
+        self._around: dict[frozenset[int], NestGroup] = {}
+        #: of the whole group, and of a core
+        self.size = 1 if dealt is None else self.whole(()).ranks.sizes[dealt]
+        self.share = -(-self.size // cores.count)
+        self.group = self.around(())
+        self.capacity = buffer_words(cores.one)
         costs, dram, buffer = access_costs(hardware), hardware.levels[-1], hardware.levels[-2]
         self.rate = dram.bandwidth_words
-        fill = float(costs.write_pj[-2, INPUTS]) / buffer.width_words
+        self.fill_pj = fill = float(costs.write_pj[-2, INPUTS]) / buffer.width_words
         self.fetch_pj = float(costs.read_pj[-1, INPUTS]) / dram.width_words + fill
         #: whether the buffer keeps weights and what stands in their place
         self.keeps_weights = "weights" in buffer.keeps
@@ -72,16 +89,49 @@ class NestFacts:
         self.store_pj = float(costs.write_pj[-1, OUTPUTS]) / dram.width_words
         self.again_pj = float(costs.read_pj[-2, OUTPUTS]) / buffer.width_words
         self.leakage_pj = costs.leakage_pj_per_cycle
-        self._around: dict[frozenset[int], NestGroup] = {}
         self._tables: dict[tuple[int, tuple[int, ...]], Floats] = {}
         self._seen: dict[MaskedRanks, SeenShares] = {}
 
-    def around(self, ranks: tuple[int, ...]) -> NestGroup:
+    def dealing(self, rank: int) -> "NestFacts":
+        """Return the same if cores share out a rank."""
+        return NestFacts(self._network, self._layers, self._hardware, self.split, rank)
+
+    def whole(self, ranks: tuple[int, ...]) -> NestGroup:
         """Return the group as loops over some ranks see it."""
+        return _known(self._network, self._layers, frozenset(ranks), self.split)
+
+    def around(self, ranks: tuple[int, ...]) -> NestGroup:
+        """Return what a core has of the group as loops over some ranks see it."""
         looped = frozenset(ranks)
         if looped not in self._around:
-            self._around[looped] = _known(self._network, self._layers, looped, self.split)
+            group = self.whole(ranks)
+            if self.dealt is not None:
+                group = part_of(group, self.dealt, self.share)
+            self._around[looped] = group
         return self._around[looped]
+
+    @property
+    def working(self) -> int:
+        """Cores that have a share."""
+        return -(-self.size // self.share)
+
+    def times(self, ranks: Collection[int]) -> float:
+        """What all cores have of something along some ranks, over the share of the first."""
+        if self.dealt is None:
+            return 1.0
+        return self.size / self.share if self.dealt in ranks else float(self.working)
+
+    def sent(self, operand: Operand) -> float:
+        """Words that cross DRAM's pins for a word that a core gets or sends of an operand."""
+        common = self.dealt not in operand.ranks and self.cores.shared_weights
+        return 1.0 if common and operand.kind == "weights" else self.times(operand.ranks)
+
+    def price_pj(self, operand: Operand) -> float:
+        """Energy for each word that a core gets of an operand."""
+        kind = self.weight_pj if operand.kind == "weights" else self.fetch_pj
+        copies, every = self.sent(operand), self.times(operand.ranks)
+        filled = self.fill_pj if operand.kind != "weights" or self.keeps_weights else 0.0
+        return kind * copies + filled * (every - copies)
 
     @cached_property
     def least_edp(self) -> float:
@@ -93,12 +143,16 @@ class NestFacts:
     @cached_property
     def least(self) -> tuple[float, float]:
         """Energy with leakage and latency (pJ and cycles) of these."""
-        seen = [layer.pairs for layer in self.group.layers]
-        layers = [self.costs(m, ()) * (some / every) for m, (some, every) in enumerate(seen)]
+        seen = [some / every for some, every in (layer.pairs for layer in self.group.layers)]
+        layers = [
+            self.costs(m, ()) * (seen[m] * np.array([self.times(own), 1.0]))
+            for m, own in enumerate(self.group.own)
+        ]
         energy, cycles = (float(figure) for figure in np.sum(layers, axis=0))
-        words = {"weights": 0, "read": 0, "made": 0}
+        words = {"weights": 0.0, "read": 0.0, "made": 0.0}
         for operand in self.group.operands:
-            words[operand.kind] += operand.words * (operand.kind != "made" or operand.exported)
+            some = operand.words * (operand.kind != "made" or operand.exported)
+            words[operand.kind] += some * self.sent(operand)
         energy += words["weights"] * self.weight_pj + words["read"] * self.fetch_pj
         energy += words["made"] * self.store_pj
         latency = max(cycles, sum(words.values()) / self.rate)
@@ -121,12 +175,21 @@ class NestFacts:
     @cached_property
     def tiles(self) -> dict[int, Ints]:
         """Sizes of tiles of each rank, descending: halves, and what fills a side of the mesh."""
-        return {rank: _sides(self.group.ranks.sizes[rank], self._children) for rank in self.ranks}
+        sizes = self.group.ranks.sizes
+        found = {rank: _sides(sizes[rank], self._children) for rank in self.ranks}
+        if self.dealt is not None:
+            # a core may run its share at once
+            some = found[self.dealt] if self.share > 1 else found[self.dealt][:0]
+            found[self.dealt] = np.append(np.int64(self.share), some)
+        return found
 
     @cached_property
     def masked_pair(self) -> tuple[int, int] | None:
-        """Ranks of queries and keys, if loops may run over both and a mask drops tiles of them."""
-        pair = masked_pair(self.group)
+        """Ranks of queries and keys, if loops may run over both and a mask drops tiles of them.
+
+        Where cores share out a loop, all tiles run.
+        """
+        pair = masked_pair(self.group) if self.dealt is None else None
         return pair if pair is not None and set(pair) <= set(self.ranks) else None
 
     def seen_shares(self, masked: MaskedRanks) -> SeenShares:
@@ -231,6 +294,14 @@ def _tile_costs(
     sizes, window = (np.frombuffer(part, np.int64).copy() for part in (bounds, windows))
     found: Floats = layer_costs(design, prices, sizes.reshape(-1, 8), window.reshape(-1, 2, 4)).T
     return found
+
+
+def shared_out(facts: NestFacts) -> tuple[NestFacts, ...]:
+    """Return facts of the ranks that are best shared out to cores; the same for one buffer."""
+    if facts.cores.count == 1:
+        return (facts,)
+    ranks = [rank for rank in facts.ranks if dealable(facts.group, rank)]
+    return tuple(sorted(map(facts.dealing, ranks), key=lambda some: some.least_edp)[:_MOST_DEALT])
 
 
 def _known(

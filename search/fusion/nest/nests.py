@@ -17,9 +17,9 @@ import numpy as np
 from archloom.evaluators import Floats
 from archloom.evaluators.fusion.nest import (
     NestGroup,
-    NestWalk,
+    core_fits,
+    nest_cores,
     nest_faults,
-    nest_fit,
     nest_group,
 )
 from archloom.space.fusion import STREAMED, LoopNest, NestLoop
@@ -131,24 +131,27 @@ def _orders(
     Where loops over both queries and keys may leave out tiles, these two with a third one around
     them come besides, and inside of the best two others.
     """
+    # what cores share out is the outermost loop
+    first = () if facts.dealt is None else (facts.dealt,)
+    others = [rank for rank in facts.ranks if rank not in first]
     if count < _LONG:
-        yield from permutations(facts.ranks, count)
+        yield from ((*first, *ranks) for ranks in permutations(others, count - len(first)))
         return
     pair = facts.masked_pair
     if pair is not None:
-        others = [rank for rank in facts.ranks if rank not in pair]
+        apart = [rank for rank in facts.ranks if rank not in pair]
         around = [ranks for ranks in known if len(ranks) == count - 1 and not {*ranks} & {*pair}]
         around = sorted(around, key=lambda ranks: (known[ranks], ranks))[:_KEPT_ORDERS]
-        for outer in [*((rank,) for rank in others), *around]:
+        for outer in [*((rank,) for rank in apart), *around]:
             yield from ((*outer, *inner) for inner in (pair, pair[::-1]))
     two = sorted((edp, ranks) for ranks, edp in known.items() if len(ranks) == count - 1)
     yield from dict.fromkeys(
         (*ranks[:at], rank, *ranks[at:])
         for edp, ranks in two[:_KEPT_ORDERS]
         if edp < np.inf
-        for rank in facts.ranks
+        for rank in others
         if rank not in ranks
-        for at in range(len(ranks) + 1)
+        for at in range(len(first), len(ranks) + 1)
     )
 
 
@@ -192,7 +195,7 @@ def _found(
     )
     return _Found(
         edp,
-        LoopNest(loops, tuple(depth), facts.split),
+        LoopNest(loops, tuple(depth), facts.split, facts.dealt is not None),
         layer_pj,
         layer_cycles,
         float(estimate.moved_pj[at]),
@@ -251,17 +254,18 @@ def _changed(facts: NestFacts, some: _Found, edp: float) -> Iterator[NestChoice]
 def _placed(facts: NestFacts, some: _Found) -> NestChoice | None:
     """Return a nest as it fits the buffer; None if it does not."""
     nest = some.nest
-    group = facts.around(tuple(loop.rank for loop in nest.loops))
+    group = facts.whole(tuple(loop.rank for loop in nest.loops))
     if any(nest_faults(group, nest)):
         return None
-    walk = NestWalk(group, nest)
-    fit = nest_fit(walk, facts.capacity)
-    if fit is None or not words_for_streams(walk, fit.left):
+    cores = nest_cores(group, nest, frozenset(), facts.cores)
+    fits = core_fits(cores, facts.capacity)
+    if fits is None or not words_for_streams(cores.first, fits[0].left):
         return None
     # a buffer that need not keep what streams passes it on
     optional = facts.hardware.levels[-2].optional
-    again = 0.0 if optional else words_again(walk, fit.left)
-    moved, late = some.moved_cycles + again / facts.rate, fit.late / facts.rate
+    again = 0.0 if optional else words_again(cores.first, fits[0].left) * cores.working
+    late = sum(fit.late * count for fit, count in zip(fits, cores.counts, strict=True)) / facts.rate
+    moved = some.moved_cycles + again / facts.rate
     latency = max(float(some.layer_cycles.sum()), moved - late) + late
     return NestChoice(
         nest,
@@ -270,5 +274,5 @@ def _placed(facts: NestFacts, some: _Found) -> NestChoice | None:
         some.moved_pj + again * facts.fetch_pj,
         moved,
         late,
-        max(latency, estimated_cycles(walk, facts.hardware, fit, some.layer_cycles)),
+        max(latency, estimated_cycles(facts, cores, fits, some.layer_cycles)),
     )

@@ -1,21 +1,27 @@
 """Estimated latency of a nest, iteration by iteration, and nests of which layers may wait less."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
 
 from archloom.evaluators import Floats
-from archloom.evaluators.fusion.nest import NestFit, NestGroup, NestWalk, depths, nest_cycles
+from archloom.evaluators.fusion.nest import (
+    NestCores,
+    NestFit,
+    NestGroup,
+    NestWalk,
+    depths,
+    nest_cycles,
+)
 from archloom.space.fusion import STREAMED, LoopNest
-from archloom.space.hardware import Hardware
 
 from .facts import NestFacts
 
 
 def estimated_cycles(
-    walk: NestWalk, hardware: Hardware, fit: NestFit, layer_cycles: Floats
+    facts: NestFacts, cores: NestCores, fits: Sequence[NestFit], layer_cycles: Floats
 ) -> float:
     """Return about the latency of a nest: fill, drain and waits as its cost has them.
 
@@ -23,10 +29,11 @@ def estimated_cycles(
     least those in which DRAM sends once what streams.
 
     Args:
-        walk, hardware, fit: of the nest.
+        facts: of the group.
+        cores, fits: of the nest.
         layer_cycles: float64[m], least cycles of each member over all its tiles.
     """
-    rate, times = hardware.levels[-1].bandwidth_words, walk.times.ravel()
+    walk, times = cores.first, cores.times
     body, streamed = np.zeros(times.size), np.zeros(times.size)
     group, depth = walk.group, walk.nest.depth
     for m, cycles in enumerate(layer_cycles.tolist()):
@@ -36,10 +43,12 @@ def estimated_cycles(
         dram = np.zeros(times.size)
         for t in {*group.weights[m], *group.maps[m], group.made[m]}:
             if depth[t] == STREAMED:
-                dram += np.where(walk.runs(m), walk.tile_words(t), 0).ravel() / rate
+                words = walk.tile_words(t) * facts.sent(group.operands[t])
+                dram += np.where(walk.runs(m), words, 0).ravel() / facts.rate
         body += np.maximum(chip, dram)
         streamed += dram
-    return float(nest_cycles(walk, hardware, fit, body, streamed, np.zeros(times.size)))
+    none = [np.zeros(times.size) for _ in cores.walks]
+    return float(nest_cycles(cores, fits, body, streamed, none))
 
 
 class OtherStay(NamedTuple):
@@ -52,7 +61,7 @@ class OtherStay(NamedTuple):
 
     nest: LoopNest
     moved_pj: float
-    moved_words: int
+    moved_words: float
 
 
 def other_stays(facts: NestFacts, group: NestGroup, nest: LoopNest) -> Iterator[OtherStay]:
@@ -67,15 +76,15 @@ def other_stays(facts: NestFacts, group: NestGroup, nest: LoopNest) -> Iterator[
         if second and not facts.keeps_weights:
             continue
         came, left = _moved(walk, t)
-        price = facts.weight_pj if operand.kind == "weights" else facts.fetch_pj
+        price, copies = facts.price_pj(operand), facts.sent(operand)
         for depth in some:
             if depth == nest.depth[t]:
                 continue
             stays = (*nest.depth[:t], depth, *nest.depth[t + 1 :])
-            other = LoopNest(nest.loops, stays, nest.split)
+            other = LoopNest(nest.loops, stays, nest.split, nest.dealt)
             comes, leaves = _moved(NestWalk(group, other), t)
-            more_pj = (comes - came) * price + (leaves - left) * facts.store_pj
-            yield OtherStay(other, more_pj, comes - came + leaves - left)
+            more_pj = (comes - came) * price + (leaves - left) * copies * facts.store_pj
+            yield OtherStay(other, more_pj, (comes - came + leaves - left) * copies)
 
 
 def _moved(walk: NestWalk, t: int) -> tuple[int, int]:

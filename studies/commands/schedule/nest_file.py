@@ -34,7 +34,8 @@ class Operand(BaseModel):
 class Nest(BaseModel):
     """Loops, outermost first; operands that are not named stay as short as can be.
 
-    Layers ``in_parts`` run as one for each part of their results that others read.
+    Layers ``in_parts`` run as one for each part of their results that others read. Where it is
+    ``dealt``, several cores share out the iterations of the outermost loop.
     """
 
     model_config = ConfigDict(extra="ignore")
@@ -42,6 +43,7 @@ class Nest(BaseModel):
     loops: Annotated[list[Loop], Field(min_length=1)]
     operands: list[Operand] = []
     in_parts: list[str] = []
+    dealt: bool = False
 
 
 def loop_nest_of(nest: Nest, network: Network, layers: tuple[int, ...], place: str) -> LoopNest:
@@ -70,7 +72,7 @@ def loop_nest_of(nest: Nest, network: Network, layers: tuple[int, ...], place: s
             hint = did_you_mean(operand.stays, list(stays))
             raise ValueError(f"{here}: {operand.name} cannot stay for {operand.stays!r}; {hint}")
         depth[called.index(operand.name)] = stays[operand.stays]
-    found = LoopNest(loops, tuple(depth), split)
+    found = LoopNest(loops, tuple(depth), split, nest.dealt)
     if faults := list(nest_faults(group, found)):
         raise ValueError(f"{place}: {'; '.join(faults)}")
     return found

@@ -10,8 +10,16 @@ _KIB: Final = 1024
 
 
 def loops_text(nest: Details) -> str:
-    """Return the loops of a nest, outermost first: rank, and how much of it at a time."""
-    return ", ".join(f"{loop['rank']} {loop['tile']}" for loop in nest["loops"])
+    """Return the loops of a nest, outermost first: rank, how much of it at a time, and cores."""
+    return ", ".join(
+        f"{loop['rank']} {loop['tile']}{_on_cores(loop, ' on {}')}" for loop in nest["loops"]
+    )
+
+
+def _on_cores(loop: Details, text: str) -> str:
+    """Say how many cores share out a loop; nothing if none do."""
+    count = loop.get("cores", 0)
+    return text.format(f"{count} core{'s' * (count > 1)}") if count else ""
 
 
 def resident_weights(nest: Details) -> list[str]:
@@ -46,7 +54,8 @@ def loop_lines(nest: Details, place: int) -> list[str]:
     """Return a loop in a line; of the inner one of two of which a mask drops iterations another
     line says how many of them run."""
     loop, masked = nest["loops"][place], nest.get("masked")
-    line = f"for {loop['rank']}: {loop['tile']} of {loop['size']} ({loop['iterations']} times)"
+    times = f"{loop['iterations']} times{_on_cores(loop, ', shared out to {}')}"
+    line = f"for {loop['rank']}: {loop['tile']} of {loop['size']} ({times})"
     if not masked or loop["rank"] != masked["ranks"][-1]:
         return [line]
     tiles = f"{masked['tiles']:,} of {masked['all_tiles']:,} tiles"
@@ -94,7 +103,9 @@ def nest_lines(groups: Sequence[Details]) -> Iterator[str]:
 
 def _shape(nest: Details) -> str:
     """Return all of a nest but names, as a key."""
-    loops = [[loop[k] for k in ("size", "tile", "iterations")] for loop in nest["loops"]]
+    loops = [
+        [loop.get(k) for k in ("size", "tile", "iterations", "cores")] for loop in nest["loops"]
+    ]
     place = {loop["rank"]: at for at, loop in enumerate(nest["loops"])}
     operands: list[Any] = [
         (x["kind"], place.get(x["stays"], x["stays"]), x["bytes"]) for x in nest["operands"]

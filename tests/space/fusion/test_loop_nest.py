@@ -40,7 +40,8 @@ def test_nests_come_back_from_json(data: st.DataObject) -> None:
     ranks = data.draw(st.lists(st.integers(0, 9), min_size=1, max_size=4, unique=True))
     loops = tuple(NestLoop(rank, data.draw(st.integers(1, 99))) for rank in ranks)
     depth = data.draw(st.lists(st.integers(STREAMED, len(loops)), max_size=9).map(tuple))
-    nest = LoopNest(loops, depth)
+    nest = LoopNest(loops, depth, dealt=data.draw(st.booleans()))
     assert LoopNest.from_dict(nest.to_dict()) == nest
+    assert ("dealt" in nest.to_dict()) == nest.dealt
     plan = FusionPlan((FusionGroup((0, 1), nest=nest), FusionGroup((2,))))
     assert FusionPlan.from_list(plan.to_list()) == plan

@@ -35,22 +35,23 @@ def source(tmp_path: Path) -> str:
     return str(path)
 
 
-def plan_of(tmp_path: Path, loops: object, stays: dict[str, str]) -> str:
+def plan_of(tmp_path: Path, loops: object, stays: dict[str, str], *, dealt: bool = False) -> str:
     path = tmp_path / "plan.json"
     operands = [{"name": name, "stays": stay} for name, stay in stays.items()]
-    group = {"layers": ATTENTION, "nest": {"loops": loops, "operands": operands}}
+    nest = {"loops": loops, "operands": operands, **({"dealt": True} if dealt else {})}
+    group = {"layers": ATTENTION, "nest": nest}
     path.write_text(json.dumps([group]))
     return str(path)
 
 
-def shown(*arguments: str) -> str:
-    done = CliRunner().invoke(app, ["schedule", *arguments, *QUICK], catch_exceptions=False)
+def shown(*arguments: str, effort: tuple[str, ...] = QUICK) -> str:
+    done = CliRunner().invoke(app, ["schedule", *arguments, *effort], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
 
 
-def said(*arguments: str) -> str:
-    done = CliRunner().invoke(app, ["schedule", *arguments, *QUICK])
+def said(*arguments: str, effort: tuple[str, ...] = QUICK) -> str:
+    done = CliRunner().invoke(app, ["schedule", *arguments, *effort])
     assert isinstance(done.exception, UserError), done.output
     return str(done.exception)
 
@@ -128,6 +129,46 @@ def test_a_nest_says_which_tiles_a_mask_leaves(tmp_path: Path) -> None:
     }
     text = " ".join(shown(str(source), "--plan", str(plan)).split())
     assert "(6 times) causal: 14 of 18 tiles of queries x keys run" in text
+
+
+ON_TWO_CORES = ("--hardware", "tpu_v3", *QUICK[2:])
+
+
+def test_cores_share_out_the_outermost_loop(source: str, tmp_path: Path) -> None:
+    plan = plan_of(tmp_path, [QUERIES, HEADS], STAYS, dealt=True)
+    plot, text_of = tmp_path / "plot.svg", shown(source, "--plan", plan, effort=ON_TWO_CORES)
+    for part in (
+        "queries 20 on 2 cores, heads 1 (12)",
+        "for queries: 20 of 48 (3 times, shared out to 2 cores)",
+        "for heads: 1 of 4 (4 times)",
+    ):
+        assert part in " ".join(text_of.split())
+    found = json.loads(
+        shown(source, "--plan", plan, "--json", "--plot", str(plot), effort=ON_TWO_CORES)
+    )
+    assert "for queries: 20 of 48 (3 times, shared out to 2 cores)" in plot.read_text()
+    (group,) = [g for g in found["groups"] if "nest" in g]
+    assert (group["cores"], group["tiles"], group["nest"]["dealt"]) == (2, 12, True)
+    assert [loop.get("cores") for loop in group["nest"]["loops"]] == [2, None]
+    again = tmp_path / "again.json"
+    again.write_text(json.dumps(found))
+    repeated = json.loads(shown(source, "--plan", str(again), "--json", effort=ON_TWO_CORES))
+    assert {**repeated, "cpu_s": 0} == {**found, "cpu_s": 0}
+
+
+def test_what_cores_cannot_share_out_is_refused_by_name(source: str, tmp_path: Path) -> None:
+    whole = plan_of(tmp_path, [QUERIES, HEADS], STAYS)
+    done = CliRunner().invoke(app, ["schedule", source, "--plan", whole, *ON_TWO_CORES])
+    assert done.exit_code == 1
+    assert "vmem has 2 instances: let cores share out its outermost loop" in " ".join(
+        done.output.split()
+    )
+    stays = {**STAYS, "block.project": "group", "block.key": "heads", "block.value": "heads"}
+    heads = plan_of(
+        tmp_path, [HEADS, QUERIES], {**stays, "weights of block.project": "heads"}, dealt=True
+    )
+    text = said(source, "--plan", heads, effort=ON_TWO_CORES)
+    assert "block.project adds up all 4 of what cores share out" in text
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
 """Iterations of the loops of a nest: those that are looked at, and tiles that a mask drops.
 
 ``loops.py`` has the iterations of one loop, ``masked.py`` the tiles of two loops over queries and
-keys of which a mask leaves something, ``cells.py`` those that are looked at where it drops others.
+keys of which a mask leaves something, ``cells.py`` those that are looked at where it drops others,
+and ``when_used.py`` those in which members run and operands are read.
 """
 
 from typing import TYPE_CHECKING
@@ -15,12 +16,26 @@ if TYPE_CHECKING:
         shown_tiles as shown_tiles,
         unfolded_cells as unfolded_cells,
     )
-    from .loops import every as every, shown as shown
+    from .loops import (
+        LoopIterations as LoopIterations,
+        every as every,
+        shown as shown,
+        turns as turns,
+    )
     from .masked import (
         KEYS as KEYS,
         QUERIES as QUERIES,
         TileGrid as TileGrid,
         seen_tiles as seen_tiles,
+    )
+    from .when_used import (
+        ALL as ALL,
+        BOTH as BOTH,
+        FIRST as FIRST,
+        LAST as LAST,
+        MaskedUses as MaskedUses,
+        masked_uses as masked_uses,
+        uses as uses,
     )
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

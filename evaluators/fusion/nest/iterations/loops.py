@@ -1,6 +1,6 @@
-"""Iterations of one loop that are looked at."""
+"""Iterations of one loop of a nest: which are looked at, and on which core."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -21,7 +21,7 @@ class LoopIterations:
     """Iterations of one loop that are looked at.
 
     Attributes:
-        count: all of them.
+        count: all of them; those after them, if any are looked at, are of other cores alone.
         index, times: int64[k], which these are, and for how many each stands.
         tile: int64[k], indices of the rank that each covers.
     """
@@ -59,3 +59,51 @@ def shown_of(count: Ints, place: Ints) -> tuple[Bools, Ints]:
     kept: Bools = ~long | (place <= _FIRST) | (place >= count - _LAST)
     times: Ints = np.where(long & (place == _FIRST), count - _FIRST - _LAST, 1)
     return kept, times
+
+
+@dataclass(frozen=True)
+class Turns:
+    """What some cores do of a loop that is shared out.
+
+    Attributes:
+        cores: how many do the same.
+        size: indices of the rank that each covers.
+        loop: its iterations; all cores look at the same ones.
+    """
+
+    cores: int
+    size: int
+    loop: LoopIterations
+
+
+def turns(size: int, tile: int, cores: int) -> tuple[Turns, ...]:
+    """Share out the iterations of a loop over a rank of ``size`` in tiles.
+
+    Each core runs as many, one after another; the last one runs what is left. There are no more
+    cores than that takes: others would finish no sooner, and make again what all make.
+    """
+    count = -(-size // tile)
+    most = -(-count // cores)
+    working = -(-count // most)
+    left = count - most * (working - 1)
+    whole = shown(most * tile, tile)
+    if left < most:
+        # both parts begin and end something: the last core stops at the end of the first one
+        whole = _beside(shown(left * tile, tile), shown((most - left) * tile, tile))
+    rest = size - (count - 1) * tile
+    tiles = np.where(whole.index == left - 1, rest, tile)
+    last = Turns(1, size - most * tile * (working - 1), replace(whole, count=left, tile=tiles))
+    if rest == tile and left == most:
+        return (replace(last, cores=working),)
+    all_but_last = Turns(working - 1, most * tile, whole)
+    return (all_but_last, last) if working > 1 else (last,)
+
+
+def _beside(first: LoopIterations, other: LoopIterations) -> LoopIterations:
+    """Return iterations with others after them."""
+    return LoopIterations(
+        first.count + other.count,
+        np.concatenate([first.index, first.count + other.index]),
+        np.concatenate([first.times, other.times]),
+        np.concatenate([first.tile, other.tile]),
+    )

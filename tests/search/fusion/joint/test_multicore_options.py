@@ -35,7 +35,7 @@ def kind_of(options: MulticoreOptions, layers: tuple[int, ...]) -> int:
 @pytest.mark.parametrize("chip", CHIPS)
 def test_estimates_are_the_least_that_a_tiling_costs(chip: str, batch: int) -> None:
     net, hardware = network("tiny_mobile").with_batch(batch), CHIPS[chip]
-    options = MulticoreOptions(net, hardware, cores_of(hardware))
+    options = MulticoreOptions(cheap_evaluator(net, hardware, 300), cores_of(hardware))
     price = cheap_evaluator(net, hardware, 300)
     seen = 0
     for layers in STEPS:
@@ -58,7 +58,7 @@ def test_what_crosses_the_pins_is_known_exactly(shared: bool, batch: int) -> Non
     if not shared:
         dram = replace(hardware.levels[-1], multicast=("inputs", "outputs"))
         hardware = replace(hardware, levels=(*hardware.levels[:-1], dram))
-    options, rate = MulticoreOptions(net, hardware, cores_of(hardware)), 8.0
+    options, rate = MulticoreOptions(cheap_evaluator(net, hardware, 300), cores_of(hardware)), 8.0
     for layers in STEPS:
         found = options.all_options(kind_of(options, layers))
         assert len(found) >= 4
@@ -70,7 +70,7 @@ def test_what_crosses_the_pins_is_known_exactly(shared: bool, batch: int) -> Non
 
 def test_a_rough_estimate_is_below_all_tilings() -> None:
     net, hardware = network("tiny_mobile"), preset("edgetpu")
-    options = MulticoreOptions(net, hardware, cores_of(hardware))
+    options = MulticoreOptions(cheap_evaluator(net, hardware, 300), cores_of(hardware))
     rough = options.rough()
     for layers in STEPS:
         kind = kind_of(options, layers)

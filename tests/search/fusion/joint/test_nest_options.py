@@ -1,6 +1,7 @@
 """Plans with groups in loop nests: found where they are better, whole, and never worse."""
 
 import json
+from dataclasses import replace
 from itertools import islice
 from math import exp, inf
 
@@ -124,6 +125,29 @@ def test_plans_with_nests_are_whole_and_none_the_worse(
         assert ln_edp(price, again) == cost < inf
     other, _ = least(found_without(evaluator(network, words), monkeypatch))
     assert least(plans)[0] <= other + 1e-12
+
+
+def on_cores(network: Network, buffer_bytes: int) -> MemoizedPlanEvaluator:
+    """Two cores, each with a buffer of its own."""
+    spad, buffer, dram = three_levels(buffer_bytes, (16, 16, 16)).levels
+    levels = (replace(spad, mesh=(4, 2)), replace(buffer, mesh=(2, 1)), dram)
+    plain = three_levels(buffer_bytes, (16, 16, 16))
+    hardware = replace(plain, pe_mesh=(4, 2), levels=levels, vector_lanes=4)
+    mapper = Mapper(MAPPING_SEARCHES["auto"](), 2000, seed=1)
+    return MemoizedPlanEvaluator(network, hardware, mapper)
+
+
+def test_cores_share_out_attention(monkeypatch: pytest.MonkeyPatch) -> None:
+    network = attention()
+    plans = found(on_cores(network, 1024))
+    cost, plan = least(plans)
+    (nested,) = [group for group in plan.groups if group.nest]
+    assert nested.layers == (0, 1, 2)
+    assert nested.nest is not None
+    assert nested.nest.dealt
+    other, _ = least(found_without(on_cores(network, 1024), monkeypatch))
+    assert exp(other - cost) > 1.3
+    assert all(plan_violations(network, plan) == [] for _, plan in plans)
 
 
 class CountingMapper:

@@ -5,6 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from archloom.evaluators.fusion.nest.cores import alone
 from archloom.evaluators.fusion.nest.fit import nest_fit
 from archloom.evaluators.fusion.nest.operands import nest_group
 from archloom.evaluators.fusion.nest.rules import depths, nest_faults
@@ -51,7 +52,7 @@ def test_nests_at_once_are_those_one_by_one(seed: int) -> None:
         if fit is None:
             assert latency == np.inf
             continue
-        one = estimated_cycles(walk, case.hardware, fit, cycles)
+        one = estimated_cycles(facts, alone(walk, facts.hardware), (fit,), cycles)
         if any(walk.passes(m).any() for m in range(len(group.layers))):
             # partial sums that come back keep DRAM busy besides
             assert latency > one - 1

@@ -12,7 +12,7 @@ from archloom.evaluators.fusion.group_share import GroupCost
 from archloom.evaluators.fusion.nest.members import splittable
 from archloom.evaluators.fusion.nest.operands import nest_group
 from archloom.evaluators.fusion.nest.rules import nest_faults
-from archloom.search.fusion.nest.facts import NestFacts
+from archloom.search.fusion.nest.facts import NestFacts, shared_out
 from archloom.search.fusion.nest.nests import NestChoice, best_nests
 from archloom.search.mapping.mapper import Mapper
 from archloom.search.registry import MAPPING_SEARCHES
@@ -90,6 +90,31 @@ def test_loops_over_queries_and_keys_stand_inside_of_two_others() -> None:
     assert loops == 4
     # tiles of 4 x 4 cost 36 of 64 in time, and words of DRAM as many as all
     assert causal < 0.65 * dense
+
+
+def cores_case(seed: int) -> SmallCase:
+    """Return a network on a design whose 2 to 4 cores hold a part each of what it uses."""
+    case, mesh = small_case(np.random.default_rng(seed)), ((2, 1), (1, 3), (2, 2), (1, 4))[seed % 4]
+    spad, buffer, dram = case.hardware.levels
+    pes = mesh[0] * 2, mesh[1] * 2
+    sent = ("weights", "inputs", "outputs") if seed % 3 else ("inputs", "outputs")
+    levels = replace(spad, mesh=pes), replace(buffer, mesh=mesh), replace(dram, multicast=sent)
+    lanes = 2 * mesh[0] * mesh[1]
+    chip = replace(case.hardware, pe_mesh=pes, levels=levels, vector_lanes=lanes)
+    return SmallCase(case.network, chip)
+
+
+@pytest.mark.parametrize("seed", sweep(range(60), sample=4))
+def test_what_is_proposed_for_cores_runs_and_costs_no_less_than_is_estimated(seed: int) -> None:
+    case, mappings = cores_case(seed), mapper()
+    for facts in shared_out(NestFacts(case.network, case.layers, case.hardware)):
+        for choice in best_nests(facts):
+            assert choice.nest.dealt
+            # estimates are those of shares that come out even in tiles
+            if facts.share % choice.nest.loops[0].tile == 0:
+                check(case, choice, mappings)
+            else:
+                assert isinstance(exact_cost(case, choice.nest, mappings), GroupCost)
 
 
 def gap(seed: int) -> float:

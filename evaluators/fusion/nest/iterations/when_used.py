@@ -15,9 +15,9 @@ import numpy as np
 from archloom.space.fusion import LoopNest
 from archloom.space.workload import Mask
 
-from ...arrays import Bools, Ints
-from .iterations import KEYS, QUERIES, TileGrid, seen_tiles
-from .operands import NestGroup
+from ....arrays import Bools, Ints
+from ..operands import NestGroup
+from .masked import KEYS, QUERIES, TileGrid, seen_tiles
 
 _K, _C, _P = 2, 3, 4
 
@@ -75,12 +75,19 @@ def uses(group: NestGroup, nest: LoopNest) -> Uses:
     )
     two = [[BOTH, ALL][count == 2] for count in counts]
     return Uses(
-        tuple(found),
+        tuple(tuple(map(_of_few, some, counts)) for some in found),
         tuple(
-            tuple(two[at] if use == BOTH else use for at, use in enumerate(some))
+            tuple(
+                _of_few(two[at] if use == BOTH else use, counts[at]) for at, use in enumerate(some)
+            )
             for some in operands
         ),
     )
+
+
+def _of_few(use: int, count: int) -> int:
+    """Return a use of a loop of which a core may have one iteration alone."""
+    return FIRST if count == 1 else use
 
 
 def _use(
