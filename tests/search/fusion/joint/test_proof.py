@@ -26,7 +26,7 @@ def evaluator(seed: int) -> MemoizedPlanEvaluator:
 
 
 # all 300 with benchmarks/agreement/plan_by_enumeration.py
-@pytest.mark.parametrize("seed", sweep([12, 8, 1, *range(13, 40)], sample=2))
+@pytest.mark.parametrize("seed", sweep([8, 12, 1, *range(13, 40)], sample=1))
 def test_no_plan_is_better_than_one_that_is_proven(seed: int) -> None:
     price = evaluator(seed)
     planner = JointPlanner(price)
