@@ -15,6 +15,9 @@ from archloom.evaluators import Floats
 #: Share by which a history has to grow until what costs much and changes little is done anew.
 GROWTH: Final = 0.2
 
+#: Distances that are worked out at once: a fraction of a cache, whatever the number of results.
+_MOST_DISTANCES: Final = 2**14
+
 #: Results that a process is conditioned on; the cost of a posterior grows with their square.
 MOST_ROWS: Final = 768
 
@@ -64,7 +67,10 @@ def farthest_points(inputs: Floats, n: int, chosen: list[int]) -> NDArray[np.int
     depend on ``n``.
     """
     order = list(chosen)
-    distance = cdist(inputs, inputs[order], "sqeuclidean").min(axis=1)
+    parts = np.array_split(inputs, -(-len(inputs) * len(order) // _MOST_DISTANCES))
+    distance = np.concatenate(
+        [cdist(part, inputs[order], "sqeuclidean").min(axis=1) for part in parts]
+    )
     distance[order] = -1.0
     while len(order) < min(n, len(inputs)):
         order.append(int(np.argmax(distance)))
