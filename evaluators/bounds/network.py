@@ -23,7 +23,6 @@ from .compulsory import (
     energy_bound_pj,
     latency_bound_cycles,
     least_dram_bits,
-    least_weight_words,
     operands_pj,
 )
 from .layer import design_and_prices, layer_bound, word_bytes
@@ -93,8 +92,6 @@ class _Nests(NamedTuple):
         times: int64[B], how often each runs.
         whole: float64[B], how often each runs and every result is read, as much as masks leave of
             it.
-        owned: int64[B], how often it then brings weights of its own.
-        weights: int64[B], words of its weights.
         works: of the layers.
         shares: what meshes leave to them, by meshes.
         fills: of levels, by :func:`fill_keys`.
@@ -104,8 +101,6 @@ class _Nests(NamedTuple):
     windows: Ints
     times: Ints
     whole: Floats
-    owned: Ints
-    weights: Ints
     works: Works
     shares: dict[bytes, Shares]
     fills: dict[bytes, _Fills]
@@ -172,29 +167,26 @@ class _Work(NamedTuple):
 def network_work(network: Network) -> _Work:
     """Return the work of one pass."""
     read = needed(network).outputs
-    # what makes a nest, as often as it runs, as all of it is read, and as it has its own weights; a
-    # mask leaves the same part of all that are equal
+    # what makes a nest, as often as it runs, and as all of it is read; a mask leaves the same part
+    # of all that are equal
     counts: dict[Sparsity, dict[tuple[Any, ...], list[int]]] = {}
     partly = []
     for layer, outputs in zip(network.layers, read, strict=True):
         if layer.uses_macs:
             window = zip(layer.stride, layer.dilation, layer.padding, layer.input_size, strict=True)
             count = counts.setdefault(_zeros(layer), {}).setdefault(
-                (layer.bounds, tuple(window), least_weight_words(layer), layer.pairs), [0, 0, 0]
+                (layer.bounds, tuple(window), layer.pairs), [0, 0]
             )
             partly.append(outputs < layer.p * layer.q)
             count[0] += 1
             count[1] += int(not partly[-1])
-            count[2] += int(not partly[-1] and not layer.weights_of)
     nests = {}
     for zeros, found in counts.items():
-        bounds, windows, weights, pairs = (
-            np.array(part, np.int64) for part in zip(*found, strict=True)
-        )
-        times, runs_whole, owned = np.array(list(found.values()), np.int64).T
+        bounds, windows, pairs = (np.array(part, np.int64) for part in zip(*found, strict=True))
+        times, runs_whole = np.array(list(found.values()), np.int64).T
         whole = runs_whole * (pairs[:, 0] / pairs[:, 1])
         works = works_of(bounds, windows)
-        nests[zeros] = _Nests(bounds, windows, times, whole, owned, weights, works, {}, {})
+        nests[zeros] = _Nests(bounds, windows, times, whole, works, {}, {})
     vector = _operators(network, read)
     streamed = StreamedVectors([layer for layer, _, _ in vector])
     runs = np.array([float(times) for _, times, _ in vector])
@@ -289,17 +281,11 @@ def any_plan_bound(network: Network, hardware: Hardware, steady: bool = False) -
     network = packed(network, hardware)
     work, costs = network_work(network), access_costs(hardware)
     need = demanded(network, hardware, steady)
-    narrow = min(1.0, hardware.bits(-1, "weights") / hardware.word_bits)
-    weight_cycles = narrow / hardware.levels[-1].bandwidth_words
     energy_pj = cycles = 0.0
     for zeros, nests in work.nests.items():
         inside = inside_costs(hardware, cores, zeros, nests)
         energy_pj += float(nests.whole @ inside[:, ENERGY_PJ])
         cycles += float(nests.whole @ inside[:, CYCLES])
-        if not steady:
-            # a layer waits for its own weights (docs/bounds.md, networks)
-            waits = np.maximum(0.0, nests.weights * weight_cycles - inside[:, CYCLES])
-            cycles += float(nests.owned @ waits)
     for layer, _, whole in work.vector:
         # the unit works from the buffer, whose ports may take longer than it does
         access_pj, port_cycles = vector_least(layer, hardware)

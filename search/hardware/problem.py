@@ -51,7 +51,7 @@ Found = TypeVar("Found")
 ENUMERATE_LIMIT: Final = 20_000
 
 #: Assessments that are remembered, some kB each, and as many tight bounds: the latest ones.
-_MOST_REMEMBERED: Final = 2**12
+_MOST_REMEMBERED: Final = 2**11
 
 #: The same where the front is to be proven, which takes many times as long as that: about 2
 #: CPU-minutes and a gigabyte.

@@ -1,0 +1,83 @@
+"""No loop nest costs less than what is said of all plans."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from archloom.evaluators.bounds.network import any_plan_bound
+from archloom.evaluators.fusion.group import group_cost
+from archloom.evaluators.fusion.nest.operands import nest_group
+from archloom.evaluators.fusion.nest.ranks import group_ranks
+from archloom.evaluators.fusion.nest.rules import depths
+from archloom.evaluators.fusion.plan import NetworkCost, network_cost
+from archloom.search.mapping.mapper import Mapper
+from archloom.search.registry import MAPPING_SEARCHES
+from archloom.space.errors import Infeasible
+from archloom.space.fusion.loop_nest import LoopNest, NestLoop
+from archloom.space.fusion.plan import FusionGroup, FusionPlan, group_order
+from archloom.space.hardware.hardware import Hardware
+from archloom.space.networks.transformers.transformer import Heads, SequenceBuilder
+from archloom.space.workload.network import Network
+
+from ...cases.random_nests import random_case
+from ...cases.small_designs import three_levels
+from ...cases.sweeps import sweep
+
+
+def design(words: int, rate: float) -> Hardware:
+    spad, buffer, dram = three_levels(words, (64, 64, 64)).levels
+    return replace(three_levels(), levels=(spad, buffer, replace(dram, bandwidth_words=rate)))
+
+
+def check(network: Network, groups: list[FusionGroup], chip: Hardware) -> bool:
+    """Hold a plan against the bound; returns whether it runs."""
+    mapper = Mapper(MAPPING_SEARCHES["auto"](), 3000, seed=1)
+    cost = network_cost(
+        network,
+        FusionPlan(tuple(groups)),
+        chip,
+        lambda group, residents: group_cost(network, group, chip, mapper, residents),
+    )
+    if isinstance(cost, Infeasible):
+        return False
+    assert isinstance(cost, NetworkCost)
+    least = any_plan_bound(network, chip)
+    assert least.latency_cycles <= cost.latency_cycles
+    assert least.energy_pj <= cost.energy_pj
+    assert least.edp_js <= cost.edp_js
+    return True
+
+
+@pytest.mark.parametrize("rate", [0.25, 0.5])
+def test_weights_that_come_while_other_layers_run_are_no_wait(rate: float) -> None:
+    """Those of Q come while K runs, in the first of eight parts."""
+    builder = SequenceBuilder()
+    query = builder.linear("Q", builder.input("q", 256, 1), 256, bias=False)
+    key = builder.linear("K", builder.input("k", 16, 4096), 256, bias=False)
+    builder.scores("scores", Heads(1, 256), query, key)
+    network, layers = builder.network("attention"), (0, 1, 2)
+    ranks = group_ranks(network, layers)
+    assert ranks is not None
+    (tokens,) = ranks.dims[1][4]
+    group = nest_group(network, layers, frozenset((tokens,)))
+    assert group is not None
+    depth = tuple(depths(group, (tokens,), t)[-1] for t in range(len(group.operands)))
+    nest = LoopNest((NestLoop(tokens, 512),), depth)
+    assert check(network, [FusionGroup(layers, nest=nest)], design(1 << 20, rate))
+
+
+@pytest.mark.parametrize("seed", sweep(range(200), sample=8))
+def test_random_nests_cost_no_less(seed: int) -> None:
+    """Of loops over what layers add up the cost knows too little (docs/loop_nests.md, limits)."""
+    rng = np.random.default_rng(seed)
+    case = random_case(rng)
+    reduced = frozenset[int]().union(*case.group.reduced)
+    if any(loop.rank in reduced for loop in case.nest.loops):
+        return
+    rest = [(i,) for i in range(len(case.network.layers)) if i not in case.members]
+    groups = [FusionGroup(case.members, nest=case.nest), *map(FusionGroup, rest)]
+    order = group_order(case.network, [group.layers for group in groups])
+    if order is not None:
+        chip = design(1 << 14, float(rng.choice([0.03, 0.125, 0.5, 2.0])))
+        check(case.network, [groups[i] for i in order], chip)
