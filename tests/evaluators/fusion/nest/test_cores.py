@@ -18,7 +18,7 @@ from archloom.space.hardware.hardware import Hardware
 from archloom.space.networks.transformers.transformer import SequenceBuilder
 from archloom.space.workload.network import Network
 
-from ....cases.random_nests import NestCase, random_case
+from ....cases.random_nests import NestCase, masked_case, random_case
 from ....cases.small_designs import three_levels
 from ....cases.sweeps import sweep
 from ....oracles.nest_account import Account
@@ -100,6 +100,18 @@ def compare(case: NestCase, rng: np.random.Generator, mesh: tuple[int, int]) -> 
     assert found.latency_cycles == told.latency
     agrees(case.network, found, with_capacity(chip, capacity), MAPPER)
     return "ahead" if found.prefetch else "waits"
+
+
+@pytest.mark.parametrize("seed", sweep(range(100), sample=4))
+def test_tiles_that_a_mask_drops_run_where_cores_share_out_a_loop(seed: int) -> None:
+    """The account leaves out none of them."""
+    rng = np.random.default_rng(seed)
+    while True:
+        case = masked_case(rng)
+        case = replace(case, nest=replace(case.nest, dealt=True))
+        if not list(nest_faults(case.group, case.nest)):
+            break
+    compare(case, rng, MESHES[seed % len(MESHES)])
 
 
 @pytest.mark.parametrize("seed", sweep(range(600), sample=24))
