@@ -9,7 +9,14 @@ if TYPE_CHECKING:
     from .contents import NestContents as NestContents
     from .cores import NestCores as NestCores, nest_cores as nest_cores
     from .cost import nest_cost as nest_cost, nest_on as nest_on
-    from .fit import NestFit as NestFit, core_fits as core_fits, nest_use as nest_use
+    from .fit import (
+        LEAST_SHARE as LEAST_SHARE,
+        NestFit as NestFit,
+        core_fits as core_fits,
+        meanwhile as meanwhile,
+        nest_use as nest_use,
+        rooms as rooms,
+    )
     from .iterations.when_used import (
         ALL as ALL,
         BOTH as BOTH,
@@ -18,7 +25,11 @@ if TYPE_CHECKING:
         masked_pair as masked_pair,
         masked_ranks as masked_ranks,
     )
-    from .latency import nest_cycles as nest_cycles
+    from .latency import (
+        Moves as Moves,
+        nest_cycles as nest_cycles,
+        overlapped as overlapped,
+    )
     from .members import splittable as splittable
     from .names import operand_names as operand_names, rank_names as rank_names
     from .operands import (

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from archloom.space.fusion import STREAMED
 
-from ...arrays import Ints
+from ...arrays import Bools, Ints
 from .cores import NestCores
 from .walk import NestWalk
 
 #: share of what operands leave that streams get at least, and a word of it, where transfers ahead
 #: would take more
-_LEAST_SHARE: Final = 8
+LEAST_SHARE: Final = 8
 
 _NO_LIMIT: Final = np.iinfo(np.int64).max
 
@@ -45,6 +45,11 @@ class NestFit:
     def prefetch(self) -> bool:
         """Whether all transfers overlap with iterations."""
         return not self.late
+
+    @property
+    def rooms(self) -> tuple[Bools, Bools]:
+        """Room for transfers one iteration sooner and later; see :func:`rooms`."""
+        return rooms(self.ahead, self.behind, self.room)
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -126,7 +131,7 @@ class _Held:
                 if free < 0:
                     return None
                 continue
-            words = max(spare, free // _LEAST_SHARE, min(free, 1))
+            words = max(spare, free // LEAST_SHARE, min(free, 1))
             if words < 1:
                 return None
             # a power of two lets nests share their mappings
@@ -143,9 +148,7 @@ class _Held:
         passing = np.where(self.runs, np.array([words or 0 for words in left])[:, None], 0)
         space = capacity - (used + passing).max(axis=0)
         stored, fetched = walk.stored.ravel(), walk.fetched.ravel()
-        behind, ahead = np.zeros_like(space), np.zeros_like(space)
-        behind[1:] = np.minimum(stored[:-1], space[1:])
-        ahead[:-1] = np.minimum(fetched[1:], space[:-1] - behind[:-1])
+        ahead, behind = meanwhile(space, fetched, stored)
         if most_ahead is not None:
             ahead[:-1] = np.minimum(ahead[:-1], most_ahead)
         room = space - behind - ahead
@@ -159,6 +162,26 @@ class _Held:
 def _held(walk: NestWalk) -> _Held:
     runs = np.stack([walk.runs(m).ravel() for m in range(len(walk.group.layers))])
     return _Held(walk, runs, np.where(walk.steps, walk.occupancy.reshape(runs.shape), 0))
+
+
+def meanwhile(space: Ints, fetched: Ints, stored: Ints) -> tuple[Ints, Ints]:
+    """Return int64[..., n], words for the next iteration that come meanwhile, and those of the last
+    one that leave meanwhile, which go first.
+
+    Args:
+        space: int64[..., n], words of the buffer that are free in each iteration.
+        fetched, stored: int64[..., n], words that come for each iteration and leave after it.
+    """
+    behind, ahead = np.zeros_like(space), np.zeros_like(space)
+    behind[..., 1:] = np.minimum(stored[..., :-1], space[..., 1:])
+    ahead[..., :-1] = np.minimum(fetched[..., 1:], space[..., :-1] - behind[..., :-1])
+    return ahead, behind
+
+
+def rooms(ahead: Ints, behind: Ints, room: Ints) -> tuple[Bools, Bools]:
+    """Return bool[..., n - 2], whether a buffer has room for what comes ahead in the iteration
+    before, and for what leaves behind in the next one; of all but the first and last iteration."""
+    return ahead[..., 1:-1] <= room[..., :-2], behind[..., 1:-1] <= room[..., 2:]
 
 
 def nest_use(walk: NestWalk, capacity: int) -> tuple[object, ...] | None:

@@ -2,29 +2,33 @@
 
 Who runs when is the same for all of them, and what each operand takes and moves depends on its own
 stay alone. Sums over operands are what ``evaluators/fusion/nest`` works out nest by nest
-(``fit.py``, ``latency.py``), which the tests hold this against.
+(``fit.py``, ``latency.py``); what there is for arrays of iterations serves both.
 """
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import reduce
 from typing import Final, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints
-from archloom.evaluators.fusion.nest import NestGroup, NestWalk
+from archloom.evaluators.fusion.nest import (
+    LEAST_SHARE,
+    Moves,
+    NestGroup,
+    NestWalk,
+    meanwhile,
+    overlapped,
+    rooms,
+)
 from archloom.space.fusion import STREAMED, LoopNest, NestLoop
 
 from .facts import NestFacts
+from .waits import shared_cycles
 
 #: nests that are worked out at once
 _AT_ONCE: Final = 2048
-
-#: share of what operands leave of the buffer that streams get at least (``fit.py`` there)
-_LEAST_SHARE: Final = 8
-
 
 Bools: TypeAlias = NDArray[np.bool_]
 
@@ -113,9 +117,7 @@ class StaysOfCell:
         """float64[m, n], of each member's cycles as many as an iteration has of its work."""
         chip, walk = np.zeros(self._runs.shape), self._walk
         for m, cycles in enumerate(layer_cycles.tolist()):
-            tiles = [walk.tile(x.rank) for x in self._loops if x.rank in self._group.own[m]]
-            work = reduce(np.multiply, tiles, walk.runs(m).astype(np.float64)).ravel()
-            chip[m] = cycles * work / float((work * walk.times.ravel()).sum())
+            chip[m] = shared_cycles(walk, m, cycles)
         return chip
 
     def _cycles(self, options: Ints, chip: Floats) -> Floats:
@@ -129,26 +131,14 @@ class StaysOfCell:
             taken += part.taken[chosen]
             fetched += part.fetched[chosen]
             stored += part.stored[chosen]
-        able, ahead, behind, room = self._fit(taken, streams, fetched, stored)
+        able, moves = self._fit(taken, streams, fetched, stored)
         dram = passing / self._facts.rate
         body, streamed = np.maximum(chip, dram).sum(axis=1), dram.sum(axis=1)
-        rate, port = (self._facts.hardware.levels[i].bandwidth_words for i in (-1, -2))
-        early, late = np.ceil(ahead / rate), np.ceil(behind / rate)
-        out = streamed + early + late
-        out[:, 0] += np.ceil(fetched[:, 0] / rate)
-        out[:, -1] += np.ceil(stored[:, -1] / rate)
-        busy = np.maximum(body, np.ceil((fetched + stored) / port))
-        time = np.maximum(busy, out)
-        time -= _spared(busy - out, early, late, (ahead, behind, room))
-        time[:, 1:] += np.ceil((fetched[:, 1:] - ahead[:, :-1]) / rate)
-        time[:, :-1] += np.ceil((stored[:, :-1] - behind[:, 1:]) / rate)
+        time = overlapped(self._facts.hardware, moves, body, streamed, fetched + stored)
         return np.where(able, time @ self._walk.times.ravel(), np.inf)
 
-    def _fit(
-        self, taken: Ints, streams: Bools, fetched: Ints, stored: Ints
-    ) -> tuple[Bools, Ints, Ints, Ints]:
-        """Which nests fit, and words that come ahead, leave behind, and have room, in each
-        iteration."""
+    def _fit(self, taken: Ints, streams: Bools, fetched: Ints, stored: Ints) -> tuple[Bools, Moves]:
+        """Which nests fit, and what moves in each iteration."""
         capacity, runs = self._facts.capacity, self._runs
         used = np.where(self._walk.steps, taken, 0)
         flight = np.zeros_like(fetched)
@@ -156,29 +146,13 @@ class StaysOfCell:
         flight[:, 1:] += stored[:, :-1]
         flying = np.where(runs, used + flight[:, None], 0).max(axis=2)
         free = capacity - np.where(runs, used, 0).max(axis=2)
-        words = np.maximum(np.maximum(capacity - flying, free // _LEAST_SHARE), np.minimum(free, 1))
+        words = np.maximum(np.maximum(capacity - flying, free // LEAST_SHARE), np.minimum(free, 1))
         able = np.where(streams, words >= 1, free >= 0).all(axis=1)
         # powers of two, as mappings have them
         left = np.where(streams, 2 ** (np.frexp(np.maximum(words, 1))[1].astype(np.int64) - 1), 0)
         passing = np.where(runs, left[:, :, None], 0)
         space = capacity - (used + passing).max(axis=1)
         able &= (space[:, ~runs.any(axis=0)] >= 0).all(axis=1)
-        behind, ahead = np.zeros_like(space), np.zeros_like(space)
-        behind[:, 1:] = np.minimum(stored[:, :-1], space[:, 1:])
-        ahead[:, :-1] = np.minimum(fetched[:, 1:], space[:, :-1] - behind[:, :-1])
-        return able, ahead, behind, space - behind - ahead
-
-
-def _spared(idle: Floats, fetch: Floats, store: Floats, fit: tuple[Ints, Ints, Ints]) -> Floats:
-    """float64[n, iterations], cycles that iterations need not wait for DRAM, since neighbours leave
-    it idle."""
-    ahead, behind, room = fit
-    late, free = np.maximum(-idle, 0.0), np.maximum(idle, 0.0)
-    early, after = np.zeros_like(late), np.zeros_like(late)
-    some = np.minimum(np.minimum(late[:, 1:-1], fetch[:, 1:-1]), free[:, :-2])
-    early[:, 1:-1] = np.where(ahead[:, 1:-1] <= room[:, :-2], some, 0.0)
-    free[:, :-1] -= early[:, 1:]
-    some = np.minimum(np.minimum((late - early)[:, 1:-1], store[:, 1:-1]), free[:, 2:])
-    after[:, 1:-1] = np.where(behind[:, 1:-1] <= room[:, 2:], some, 0.0)
-    spared: Floats = early + after
-    return spared
+        ahead, behind = meanwhile(space, fetched, stored)
+        room = rooms(ahead, behind, space - behind - ahead)
+        return able, Moves(fetched, stored, ahead, behind, *room)

@@ -37,9 +37,7 @@ def estimated_cycles(
     body, streamed = np.zeros(times.size), np.zeros(times.size)
     group, depth = walk.group, walk.nest.depth
     for m, cycles in enumerate(layer_cycles.tolist()):
-        tiles = [walk.tile(x.rank) for x in walk.nest.loops if x.rank in group.own[m]]
-        work = reduce(np.multiply, tiles, walk.runs(m).astype(np.float64)).ravel()
-        chip = cycles * work / float((work * times).sum())
+        chip = shared_cycles(walk, m, cycles)
         dram = np.zeros(times.size)
         for t in {*group.weights[m], *group.maps[m], group.made[m]}:
             if depth[t] == STREAMED:
@@ -49,6 +47,14 @@ def estimated_cycles(
         streamed += dram
     none = [np.zeros(times.size) for _ in cores.walks]
     return float(nest_cycles(cores, fits, body, streamed, none))
+
+
+def shared_cycles(walk: NestWalk, m: int, cycles: float) -> Floats:
+    """Return float64[n], of a member's cycles as many as each iteration has of its work."""
+    tiles = [walk.tile(x.rank) for x in walk.nest.loops if x.rank in walk.group.own[m]]
+    work = reduce(np.multiply, tiles, walk.runs(m).astype(np.float64)).ravel()
+    shares: Floats = cycles * work / float((work * walk.times.ravel()).sum())
+    return shares
 
 
 class OtherStay(NamedTuple):

@@ -35,12 +35,10 @@ class LoopIterations:
 def shown(size: int, tile: int) -> LoopIterations:
     """Return the iterations of a loop over a rank of ``size`` in tiles."""
     count = -(-size // tile)
-    index = np.arange(count)
-    times = np.ones(count, np.int64)
-    if count > MOST_SHOWN:
-        index = np.array([*range(_FIRST + 1), *range(count - _LAST, count)])
-        times = np.ones(len(index), np.int64)
-        times[_FIRST] = count - _FIRST - _LAST
+    if count <= MOST_SHOWN:
+        return every(size, tile)
+    index = np.array([*range(_FIRST + 1), *range(count - _LAST, count)])
+    _, times = shown_of(np.int64(count), index)
     return LoopIterations(count, index, times, np.minimum(tile, size - index * tile))
 
 
@@ -52,7 +50,7 @@ def every(size: int, tile: int) -> LoopIterations:
     return LoopIterations(count, index, times, np.minimum(tile, size - index * tile))
 
 
-def shown_of(count: Ints, place: Ints) -> tuple[Bools, Ints]:
+def shown_of(count: Ints | np.int64, place: Ints) -> tuple[Bools, Ints]:
     """Return which iterations of runs of ``count`` are looked at, by their places in these, and for
     how many each stands."""
     long = count > MOST_SHOWN

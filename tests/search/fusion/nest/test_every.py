@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from archloom.search.fusion.nest.every import NestLimit, nests_below
+from archloom.search.fusion.nest.every import MOST_LOOPS, NestLimit, nests_below
 from archloom.search.fusion.nest.facts import NestFacts
 from archloom.search.fusion.nest.nests import best_nests
 from archloom.space.errors import Infeasible
@@ -28,7 +28,9 @@ def test_all_nests_that_cost_little_are_found_with_less(seed: int) -> None:
         energy: float = cost.dynamic_pj  # type: ignore[attr-defined]
         return energy + facts.leakage_pj * cycles, cycles
 
-    costs = [exact_cost(case, choice.nest, mappings) for choice in best_nests(facts)]
+    proposed = [choice.nest for choice in best_nests(facts)]
+    # one of three loops may be better than all that are looked at here
+    costs = [exact_cost(case, n, mappings) for n in proposed if len(n.loops) <= MOST_LOOPS]
     points = [figures(cost) for cost in costs if not isinstance(cost, Infeasible)]
     most = WORSE * min(energy * cycles for energy, cycles in points)
     found = nests_below(facts, NestLimit(most, 0.0, 0.0))
@@ -37,7 +39,7 @@ def test_all_nests_that_cost_little_are_found_with_less(seed: int) -> None:
     known = dict(zip(found.nests, bounds, strict=True))
     assert len(known) == len(found.nests)
     few = 0
-    for nest in one_by_one(facts, case.network, case.layers, lambda e, t: e * t < most, 2):
+    for nest in one_by_one(facts, case.network, case.layers, lambda e, t: e * t < most, MOST_LOOPS):
         cost = exact_cost(case, nest, mappings)
         if isinstance(cost, Infeasible):
             continue
