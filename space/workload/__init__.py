@@ -73,7 +73,12 @@ if TYPE_CHECKING:
         to_text as to_text,
         write_network as write_network,
     )
-    from .slice import Mask as Mask, Shape as Shape, Slice as Slice
+    from .slice import (
+        Mask as Mask,
+        Shape as Shape,
+        Slice as Slice,
+        no_causal_mask as no_causal_mask,
+    )
     from .vector_layer_builders import (
         bilinear as bilinear,
         copy as copy,

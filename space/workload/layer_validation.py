@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Final
 
 from ..errors import did_you_mean, is_amount
-from .slice import Slice
+from .slice import Slice, no_causal_mask
 from .vector_ops import ACTIVATIONS
 
 if TYPE_CHECKING:
@@ -175,11 +175,8 @@ def wrong_mask(layer: "Layer", mask_class: type) -> Iterator[str]:
     queries, rest = divmod(layer.p, mask.rows)
     if rest or layer.q != 1:
         yield f"{layer.p} x {layer.q} rows must be {mask.rows} for each query of the mask"
-    elif queries > keys:
-        yield f"{queries} queries see {keys} keys: the last query's own must be the last key"
-    elif 0 < mask.window <= keys - queries:
-        least = keys - queries + 1
-        yield f"with a window of {mask.window} no query sees the first key; least: {least}"
+    elif wrong := no_causal_mask(queries, keys, mask.window):
+        yield wrong
 
 
 def too_large(layer: "Layer") -> Iterator[str]:

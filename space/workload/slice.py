@@ -53,6 +53,20 @@ class Slice:
         return f"[{', '.join(sides)}]"
 
 
+def no_causal_mask(queries: int, keys: int, window: int) -> str:
+    """Return why so many queries and keys have no causal mask with a window of so many keys (0 for
+    none): each query must see a key, and each key be seen; nothing if they have one."""
+    if queries > keys:
+        return (
+            f"{queries} queries see {keys} keys; the last query's own key is the last one, so "
+            "there must be as many keys or more"
+        )
+    if 0 < window <= keys - queries:
+        least = keys - queries + 1
+        return f"with a window of {window} no query sees the first key; least: {least}"
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Mask:
     """Causal mask of attention: a query sees its own key and those before it.

@@ -17,10 +17,12 @@ from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.search.fusion.tiling import TileEstimates, least_weights
 from archloom.space.fusion import FusionGroup, FusionPlan
 from archloom.space.hardware import Hardware
-from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS, Network
+from archloom.space.workload import INPUTS, OUTPUTS, WEIGHTS
 
+from ..plan_evaluator import MemoizedPlanEvaluator
 from .cuts import CutEdge, EdgeKinds, WholeGroups
 from .known_groups import known_groups
+from .nest_options import NestOptions
 from .option_batch import GroupWay, OptionBatch, RoughOptions
 from .size_costs import SizeCosts
 
@@ -29,11 +31,12 @@ class GroupOptions(ABC):
     """Lists the options of the edges of a cut graph.
 
     Args:
-        network, hardware: what runs where.
+        evaluator: of plans: what runs where.
         core: the hardware that runs one tile: one core of several, or the whole chip.
     """
 
-    def __init__(self, network: Network, hardware: Hardware, core: Hardware) -> None:
+    def __init__(self, evaluator: MemoizedPlanEvaluator, core: Hardware) -> None:
+        network, hardware = evaluator.network, evaluator.hardware
         self._network, self._hardware, self._core = network, hardware, core
         self._known = known_groups(network)
         self._estimates = TileEstimates(network, core)
@@ -51,6 +54,8 @@ class GroupOptions(ABC):
             self._fill_pj = float(costs.write_pj[-2, INPUTS]) / hardware.levels[-2].width_words
         self._fetch_pj = float(costs.read_pj[-1, INPUTS]) / dram.width_words + self._fill_pj
 
+        self._nests = NestOptions(evaluator, self.edges(), self._known.columns)
+
     def edges(self) -> EdgeKinds:
         """Return the edges of the network's cut graph, whose kinds share options and costs."""
         return self._known.graph(buffer_words(self._hardware))[0]
@@ -58,7 +63,7 @@ class GroupOptions(ABC):
     @property
     def nestable(self) -> NDArray[np.bool_]:
         """bool[K], kinds of edges whose groups may run in loops of which a part is no group."""
-        return np.zeros(len(self.edges().members), np.bool_)
+        return self._nests.maybe
 
     @abstractmethod
     def group_for(self, way: GroupWay, edge: CutEdge, turns: Dict[int, int]) -> FusionGroup:

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping as Dict, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.bounds import layer_bound
@@ -31,7 +30,6 @@ from ..partition import Group
 from ..plan_evaluator import MemoizedPlanEvaluator
 from .cuts import CutEdge, WholeGroups
 from .group_options import GroupOptions
-from .nest_options import NestOptions
 from .option_batch import (
     GroupOption,
     GroupWay,
@@ -53,15 +51,9 @@ class MulticoreOptions(GroupOptions):
     """
 
     def __init__(self, evaluator: MemoizedPlanEvaluator, cores: Cores) -> None:
-        super().__init__(evaluator.network, evaluator.hardware, cores.one)
+        super().__init__(evaluator, cores.one)
         self._cores = cores
         self._columns = self._known.columns
-        self._nests = NestOptions(evaluator, self.edges(), self._columns)
-
-    @property
-    def nestable(self) -> NDArray[np.bool_]:
-        """bool[K], kinds of edges whose groups may run in nests."""
-        return self._nests.maybe
 
     def group_for(
         self,

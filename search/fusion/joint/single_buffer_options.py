@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints
 from archloom.evaluators.fusion.buffer import buffer_words
@@ -22,7 +21,6 @@ from ..group_equivalence import resident_members
 from ..plan_evaluator import MemoizedPlanEvaluator
 from .cuts import CutEdge
 from .group_options import GroupOptions
-from .nest_options import NestOptions
 from .option_batch import (
     GroupWay,
     OptionBatch,
@@ -47,17 +45,11 @@ class SingleBufferOptions(GroupOptions):
 
     def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:
         hardware = evaluator.hardware
-        super().__init__(evaluator.network, hardware, hardware)
+        super().__init__(evaluator, hardware)
         self._sides = tuple(even_sides(hardware))
         keeps = hardware.fusion_level is not None and "weights" in hardware.levels[-2].keeps
         self._placed = self._known.in_buffer(buffer_words(hardware), keeps)
-        self._nests = NestOptions(evaluator, self._placed.kinds, self._known.columns)
         self._alone_cycles: tuple[list[float], list[float]] | None = None
-
-    @property
-    def nestable(self) -> NDArray[np.bool_]:
-        """bool[K], kinds of edges whose groups may run in nests."""
-        return self._nests.maybe
 
     def group_for(self, way: GroupWay, edge: CutEdge, turns: Dict[int, int]) -> FusionGroup:
         """Return the group of an option as another edge of the same kind runs it in a plan."""

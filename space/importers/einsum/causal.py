@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from archloom.space.workload import no_causal_mask
+
 from ...errors import did_you_mean
 from ...yaml_reader import Document, Faults, Place, shown
 from .ranks import Sizes
@@ -63,12 +65,5 @@ def _wrong(given: Any, sizes: Sizes) -> list[str]:
     queries, keys = sizes[given["queries"]], sizes[given["keys"]]
     if queries is None or keys is None:
         return []
-    if queries > keys:
-        wrong.append(
-            f"{queries} queries see {keys} keys; the last query's own key is the last one, so "
-            "there must be as many keys or more"
-        )
-    elif "window" in given and window <= keys - queries:
-        least = keys - queries + 1
-        wrong.append(f"with a window of {window} no query sees the first key; least: {least}")
-    return wrong
+    unseen = no_causal_mask(queries, keys, given.get("window", 0))
+    return [unseen] if unseen else []

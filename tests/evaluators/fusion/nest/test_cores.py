@@ -24,17 +24,11 @@ from ....cases.sweeps import sweep
 from ....oracles.nest_account import Account
 from ....oracles.nest_cores import core_account, simulate_cores
 from ..test_decoupled import agrees
-from .test_cost import MAPPER
+from .test_cost import MAPPER, costs_as_told, with_capacity
 from .test_rules import any_nest
 from .test_tiled import nested
 
 MESHES = ((2, 1), (1, 3), (2, 2), (1, 5), (4, 2), (16, 1))
-
-
-def with_capacity(hardware: Hardware, words: int) -> Hardware:
-    """Return a design with buffers of so many words of 8 bits."""
-    spad, buffer, dram = hardware.levels
-    return replace(hardware, levels=(spad, replace(buffer, capacity_bytes=words), dram))
 
 
 def random_chip(rng: np.random.Generator, mesh: tuple[int, int]) -> Hardware:
@@ -93,11 +87,7 @@ def compare(case: NestCase, rng: np.random.Generator, mesh: tuple[int, int]) -> 
         assert found.available == capacity
         return "too small"
     assert not isinstance(found, Infeasible), found
-    figures = (found.dram_reads, found.dram_writes, found.own_words, found.prefetch, found.tiles)
-    assert figures == (told.reads, told.writes, told.peak, told.prefetch, told.tiles)
-    # each sum of a layer, level and tensor is rounded to 2**-8 pJ, an iteration's is not
-    assert found.dynamic_pj == pytest.approx(told.energy_pj, rel=1e-9, abs=0.25)
-    assert found.latency_cycles == told.latency
+    costs_as_told(found, told)
     agrees(case.network, found, with_capacity(chip, capacity), MAPPER)
     return "ahead" if found.prefetch else "waits"
 

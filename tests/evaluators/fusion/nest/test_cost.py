@@ -78,6 +78,15 @@ def random_residents(rng: np.random.Generator, case: NestCase) -> tuple[Resident
     return Residents(held, (), (), int(rng.integers(0, 9))), steady
 
 
+def costs_as_told(found: GroupCost, told: Account) -> None:
+    """Hold the cost of a nest against an account of all its iterations."""
+    figures = (found.dram_reads, found.dram_writes, found.own_words, found.prefetch, found.tiles)
+    assert figures == (told.reads, told.writes, told.peak, told.prefetch, told.tiles)
+    # each sum of a layer, level and tensor is rounded to 2**-8 pJ, an iteration's is not
+    assert found.dynamic_pj == pytest.approx(told.energy_pj, rel=1e-9, abs=0.25)
+    assert found.latency_cycles == told.latency
+
+
 def compare(seed: int, most: int = 9, cases: Cases = random_case) -> str:
     """Compare a random nest on a random design; returns what came of it.
 
@@ -122,11 +131,7 @@ def compare(seed: int, most: int = 9, cases: Cases = random_case) -> str:
         assert not isinstance(enough, Infeasible) or enough.reason == "no_mapping"
         return "too small"
     assert not isinstance(found, Infeasible), found
-    figures = (found.dram_reads, found.dram_writes, found.own_words, found.prefetch, found.tiles)
-    assert figures == (told.reads, told.writes, told.peak, told.prefetch, told.tiles)
-    # each sum of a layer, level and tensor is rounded to 2**-8 pJ, an iteration's is not
-    assert found.dynamic_pj == pytest.approx(told.energy_pj, rel=1e-9, abs=0.25)
-    assert found.latency_cycles == told.latency
+    costs_as_told(found, told)
     return "ahead" if found.prefetch else "waits"
 
 
