@@ -5,6 +5,7 @@ A link could name any file of whoever opens the study, to be read, or written in
 
 import os
 from pathlib import Path
+from stat import S_ISDIR, S_ISLNK, S_ISREG
 
 from ...errors import UserError
 from ..journal import MOST_LINE, file_lines
@@ -20,8 +21,8 @@ def refuse_links(folder: Path) -> None:
     for above, folders, files in os.walk(folder):
         for name in (*folders, *files):
             path = Path(above, name)
-            _refuse_link(path)
-            if not (path.is_file() or path.is_dir()):
+            found = _seen(path)
+            if found and not (S_ISREG(found.st_mode) or S_ISDIR(found.st_mode)):
                 # a pipe would be waited for, a device read without an end
                 raise UserError(f"{path} is no file, and a study has nothing else; delete it")
 
@@ -33,18 +34,23 @@ def read_file(folder: Path, name: str | Path) -> bytes | None:
         UserError: it is a link or no file, or larger than any that archloom writes.
     """
     path = folder / name
-    for inner in (path, *path.parents[: len(Path(name).parts) - 1]):
-        _refuse_link(inner)
-    if not path.exists():
+    for inner in path.parents[: len(Path(name).parts) - 1]:
+        _seen(inner)
+    found = _seen(path)
+    if found is None:
         return None
-    if not path.is_file():
+    if not S_ISREG(found.st_mode):
         raise UserError(f"{path} is no file, and a study has nothing else there; delete it")
-    size = path.stat().st_size
+    size = found.st_size
     if str(name) not in GROWING and size > MOST_BYTES:
         raise UserError(f"{path} has {size} bytes, which is more than archloom writes")
-    if size > MOST_LINE:
-        _refuse_unlike_lines(path)
-    return path.read_bytes()
+    try:
+        if size > MOST_LINE:
+            _refuse_unlike_lines(path)
+        return path.read_bytes()
+    except FileNotFoundError:
+        # deleted since
+        return None
 
 
 def _refuse_unlike_lines(path: Path) -> None:
@@ -64,9 +70,20 @@ def _refuse_unlike_lines(path: Path) -> None:
             unlike = number
 
 
-def _refuse_link(path: Path) -> None:
-    if path.is_symlink():
+def _seen(path: Path) -> os.stat_result | None:
+    """Return what a path is, looked at once; None for nothing: whoever works on a study replaces
+    and deletes files of it meanwhile.
+
+    Raises:
+        UserError: it is a link.
+    """
+    try:
+        found = path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if S_ISLNK(found.st_mode):
         raise UserError(
             f"{path} is a link, and a study has none: it might lead to a file of yours; "
             "put what it names in its place, or delete it"
         )
+    return found
