@@ -120,3 +120,15 @@ def _on_small_design(network: Network, rng: np.random.Generator) -> SmallCase:
     buffer = replace(buffer, width_words=1)
     dram = replace(dram, bandwidth_words=float(rng.choice([0.25, 0.5, 1.0, 2.0])))
     return SmallCase(network, replace(plain, levels=(spad, buffer, dram)))
+
+
+def cores_case(seed: int) -> SmallCase:
+    """Return a network on a design whose 2 to 4 cores hold a part each of what it uses."""
+    case, mesh = small_case(np.random.default_rng(seed)), ((2, 1), (1, 3), (2, 2), (1, 4))[seed % 4]
+    spad, buffer, dram = case.hardware.levels
+    pes = mesh[0] * 2, mesh[1] * 2
+    sent = ("weights", "inputs", "outputs") if seed % 3 else ("inputs", "outputs")
+    levels = replace(spad, mesh=pes), replace(buffer, mesh=mesh), replace(dram, multicast=sent)
+    lanes = 2 * mesh[0] * mesh[1]
+    chip = replace(case.hardware, pe_mesh=pes, levels=levels, vector_lanes=lanes)
+    return SmallCase(case.network, chip)

@@ -1,9 +1,12 @@
 """Loop nests around groups: which may be good, estimated many at once.
 
-``facts.py`` has what is known of a group on a design, ``estimates.py`` the estimates, for which
-``stays.py`` and ``placement.py`` say what stays; ``nests.py`` has which nests are looked at,
-``streams.py`` what comes more than once to those that are left, and ``waits.py`` for how long their
-layers wait. ``every.py`` has all that may be better than what is known, for small groups.
+``facts.py`` has what is known of a group on a design, and ``nests.py`` which nests are looked at.
+Kernels estimate all sizes of tiles of some loops: ``loop_arrays.py`` has what they are given,
+``loop_uses.py`` who runs when, ``loop_figures.py`` what one size costs, ``stays.py`` which operands
+stay then, ``loop_search.py`` the best sizes, and ``loop_tables.py`` the figures of all of them.
+``found_nests.py`` has the best of all orders of loops, ``streams.py`` what comes more than once to
+those that are left, and ``waits.py`` for how long their layers wait. ``every.py`` and ``fits.py``
+have all that may be better than what is known, for small groups.
 """
 
 from typing import TYPE_CHECKING

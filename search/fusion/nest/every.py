@@ -7,6 +7,7 @@ takes.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import permutations, product
 from typing import Final, NamedTuple, TypeAlias
 
@@ -14,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints
-from archloom.evaluators.fusion.nest import depths, nest_faults
+from archloom.evaluators.fusion.nest import NestGroup, NestWalk, depths, nest_faults
 from archloom.space.fusion import STREAMED, LoopNest, NestLoop
 
-from .estimates import LoopFigures
 from .facts import NestFacts
 from .fits import StaysOfCell
-from .placement import OperandChoice, rows_of
+from .loop_arrays import LoopArrays
+from .loop_tables import LoopTable, loop_table
 
 #: loops of which all orders, sizes and stays are looked at
 MOST_LOOPS: Final = 2
@@ -106,30 +107,71 @@ def _of_loops(
     facts: NestFacts, ranks: tuple[int, ...], made: tuple[int, ...], limit: NestLimit
 ) -> list[tuple[list[LoopNest], Floats]] | None:
     """Return the nests with loops over some ranks, and their energy and cycles."""
-    figures = LoopFigures(facts, ranks, made)
-    group = figures.group
-    members = len(group.layers)
-    energy, cycles = (part.reshape(members, -1) for part in figures.layers())
-    base_pj = energy.sum(axis=0) + figures.partial_sums().ravel() - _rounding(figures).ravel()
+    figures = _Figures.of(facts, ranks, made)
+    options, group = figures.table.options, figures.group
+    cycles = options.layer_cycles
+    base_pj = options.base_pj - _rounding(facts, figures.table.runs)
     busy = cycles.sum(axis=0)
     if not limit.admits(base_pj + facts.leakage_pj * busy, busy).any():
         return []
-    choices = [figures.choices(t) for t in range(len(group.operands))]
-    plain = tuple(some[0].depth for some in choices)
+    plain = tuple(figures.table.depth[options.begin[:-1]].tolist())
     loops = tuple(NestLoop(rank, int(facts.tiles[rank][0])) for rank in ranks)
     if any(nest_faults(group, LoopNest(loops, plain))):
         return []
-    stays = _Stays(facts, figures, choices, limit)
+    stays = _Stays(facts, figures, limit)
     found = stays.below(base_pj, cycles)
     if found is None:
         return None
-    return list(_exactly(facts, figures, choices, found, cycles, limit))
+    return list(_exactly(facts, figures, found, cycles, limit))
 
 
-def _rounding(figures: LoopFigures) -> Floats:
+@dataclass(frozen=True)
+class _Figures:
+    """What nests with the same loops take, for all sizes of tiles.
+
+    Attributes:
+        group: as the loops see it.
+        ranks: of the loops, outermost first.
+        shape: how many sizes of tiles there are of each.
+        table: of all of them.
+        walk: of a nest with such loops, which says who runs when whatever the tiles are.
+    """
+
+    group: NestGroup
+    ranks: tuple[int, ...]
+    shape: tuple[int, ...]
+    table: LoopTable
+    walk: NestWalk
+
+    @staticmethod
+    def of(facts: NestFacts, ranks: tuple[int, ...], made: tuple[int, ...]) -> "_Figures":
+        """Return the figures of loops, given the depth of what each member makes."""
+        arrays = LoopArrays(facts, tuple(sorted(ranks)))
+        group = arrays.group
+        depth = [0] * len(group.operands)
+        for t, d in zip(group.made, made, strict=True):
+            depth[t] = d
+        nest = LoopNest(tuple(NestLoop(rank, 1) for rank in ranks), tuple(depth))
+        table = loop_table(*arrays.ordered(ranks), arrays.figures, np.array(made, np.int64))
+        shape = tuple(len(facts.tiles[rank]) for rank in ranks)
+        return _Figures(group, ranks, shape, table, NestWalk(group, nest, whole=True))
+
+    def user(self, t: int) -> int:
+        """Return the member that waits for an operand if it streams."""
+        operand = self.group.operands[t]
+        return operand.maker if operand.kind == "made" else operand.readers[0]
+
+    def options(self, t: int) -> slice:
+        """Return where the options of an operand stand."""
+        begin = self.table.options.begin
+        return slice(int(begin[t]), int(begin[t + 1]))
+
+
+def _rounding(facts: NestFacts, runs: Floats) -> Floats:
     """Energy that rounding may take off a cost: of each level and operand, for each tile."""
-    entries = 3 * len(figures.facts.hardware.levels) + 1
-    return (figures.runs() + 2.0) * entries * HALF_GRAIN_PJ
+    entries = 3 * len(facts.hardware.levels) + 1
+    rounded: Floats = (runs + 2.0) * entries * HALF_GRAIN_PJ
+    return rounded
 
 
 class _Chosen(NamedTuple):
@@ -174,19 +216,14 @@ def _joined(parts: list[_Chosen]) -> _Chosen:
 class _Stays:
     """Stays of the operands of nests with the same loops, and what they take at the least."""
 
-    def __init__(
-        self,
-        facts: NestFacts,
-        figures: LoopFigures,
-        choices: list[list[OperandChoice]],
-        limit: NestLimit,
-    ) -> None:
-        self._facts, self._figures, self._choices = facts, figures, choices
-        self._limit = limit
-        shape = figures.shape
+    def __init__(self, facts: NestFacts, figures: _Figures, limit: NestLimit) -> None:
+        self._facts, self._figures, self._limit = facts, figures, limit
+        options, places = figures.table.options, range(len(figures.group.operands))
+        self._depths = [figures.table.depth[figures.options(t)].tolist() for t in places]
         #: float64[o, cells] for each operand
         self._energy, self._words, self._held = (
-            [rows_of([choice[k] for choice in some], shape) for some in choices] for k in (1, 2, 3)
+            [part[figures.options(t)] for t in places]
+            for part in (options.energy, options.words, options.held)
         )
 
     def below(self, base_pj: Floats, cycles: Floats) -> _Chosen | None:
@@ -196,7 +233,7 @@ class _Stays:
             base_pj: float64[cells], energy whatever is chosen.
             cycles: float64[m, cells], least cycles of each member.
         """
-        operands, (members, cells) = len(self._choices), cycles.shape
+        operands, (members, cells) = len(self._depths), cycles.shape
         rest_pj, rest_words = (
             np.cumsum([some.min(axis=0) for some in reversed(part)], axis=0)[::-1]
             for part in (self._energy, self._words)
@@ -213,7 +250,7 @@ class _Stays:
         for t in range(operands):
             after = (rest[t + 1] if t + 1 < operands else none for rest in (rest_pj, rest_words))
             left_pj, left_words = after
-            grown = [self._with(now, t, option) for option in range(len(self._choices[t]))]
+            grown = [self._with(now, t, option) for option in range(len(self._depths[t]))]
             now = _joined([x.some(self._may_be(x, cycles, left_pj, left_words)) for x in grown])
             if len(now.cells) > _MOST_STAYS:
                 return None
@@ -221,15 +258,15 @@ class _Stays:
 
     def _with(self, now: _Chosen, t: int, option: int) -> _Chosen:
         """Return choices with an option of the next operand."""
-        choice, cells = self._choices[t][option], now.cells
+        depth, cells = self._depths[t][option], now.cells
         options = now.options.copy()
         options[:, t] = option
         used, passing = now.used, now.passing
-        if choice.depth == STREAMED:
+        if depth == STREAMED:
             passing = passing.copy()
             passing[:, self._figures.user(t)] += self._words[t][option, cells]
         else:
-            used = used + self._held[t][option, cells][:, None] * self._there(t, choice.depth)
+            used = used + self._held[t][option, cells][:, None] * self._there(t, depth)
         energy = now.energy_pj + self._energy[t][option, cells]
         return _Chosen(
             cells, options, energy, now.words + self._words[t][option, cells], used, passing
@@ -258,14 +295,14 @@ class _Stays:
 
 def _exactly(
     facts: NestFacts,
-    figures: LoopFigures,
-    choices: list[list[OperandChoice]],
+    figures: _Figures,
     found: _Chosen,
     cycles: Floats,
     limit: NestLimit,
 ) -> Iterator[tuple[list[LoopNest], Floats]]:
     """Yield the nests of each size of tiles as they fit the buffer, and what they take at least."""
-    ranks, depth = figures.ranks, [[choice.depth for choice in some] for some in choices]
+    ranks, operands = figures.ranks, range(len(figures.group.operands))
+    depth = [figures.table.depth[figures.options(t)].tolist() for t in operands]
     for cell in np.unique(found.cells).tolist():
         at = np.unravel_index(cell, figures.shape)
         tiles = [int(facts.tiles[rank][k]) for rank, k in zip(ranks, at, strict=True)]

@@ -6,10 +6,10 @@ placed in the buffer.
 """
 
 from bisect import insort
-from collections.abc import Iterator, Mapping as Dict, Sequence
+from collections.abc import Iterable, Iterator, Mapping as Dict
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import permutations
+from itertools import islice, permutations
 from typing import Final
 
 import numpy as np
@@ -22,19 +22,16 @@ from archloom.evaluators.fusion.nest import (
     nest_faults,
     nest_group,
 )
-from archloom.space.fusion import STREAMED, LoopNest, NestLoop
+from archloom.space.fusion import STREAMED, LoopNest
 from archloom.space.workload import Network
 
-from .estimates import FOR_STREAMS, Estimate, estimated, kept_results
 from .facts import NestFacts
+from .found_nests import FoundNest, FoundNests
 from .streams import words_again, words_for_streams
 from .waits import estimated_cycles, other_stays
 
 #: layers up to which a group is put in loops (ours)
 MOST_MEMBERS: Final = 10
-
-#: sizes of tiles that are kept of some loops
-_OF_ORDER: Final = 4
 
 #: orders of loops that get a third one
 _KEPT_ORDERS: Final = 2
@@ -105,19 +102,14 @@ def nestable(network: Network, layers: tuple[int, ...]) -> NestGroup | None:
 
 def best_nests(facts: NestFacts) -> list[NestChoice]:
     """Return nests of the least estimated energy x latency that fit the buffer."""
-    found = list[_Found]()
-    orders: dict[tuple[int, ...], float] = {}
+    found = FoundNests(facts)
     for count in (1, 2, 3):
-        for ranks in dict.fromkeys(_orders(facts, count, orders)):
-            some = _of_order(facts, ranks)
-            orders[ranks] = min((f.edp for f in some), default=np.inf)
-            found += some
-        found.sort(key=lambda f: f.edp)
-        if len(found) >= _PLACED and found[_HANDED].edp <= facts.least_edp * _NEAR:
+        for ranks in dict.fromkeys(_orders(facts, count, found.orders)):
+            found.look_at(ranks)
+        if len(found) >= _PLACED and found.edp(_HANDED) <= facts.least_edp * _NEAR:
             # more loops move no fewer words
             break
-    several = sorted({f.nest: f for f in found}.values(), key=lambda f: f.edp)
-    placed = _best_placed(facts, several[:_LOOKED_AT])
+    placed = _best_placed(facts, islice(found.best(), _LOOKED_AT))
     placed.sort(key=lambda choice: choice.edp(facts.leakage_pj))
     alike = {choice.kind: choice for choice in reversed(placed)}
     return [choice for choice in placed if alike[choice.kind] is choice][:_HANDED]
@@ -155,60 +147,12 @@ def _orders(
     )
 
 
-@dataclass(frozen=True)
-class _Found:
-    """A nest with its estimates, as of :class:`NestChoice`."""
-
-    edp: float
-    nest: LoopNest
-    layer_pj: Floats
-    layer_cycles: Floats
-    moved_pj: float
-    moved_cycles: float
-
-
-def _of_order(facts: NestFacts, ranks: tuple[int, ...]) -> list[_Found]:
-    """Return good nests with loops over some ranks."""
-    found = list[_Found]()
-    for made in kept_results(facts, ranks):
-        for estimate in estimated(facts, ranks, made):
-            aside = np.where((estimate.depth == STREAMED).any(axis=0), FOR_STREAMS, 0.0)
-            fits = estimate.peak + aside * facts.capacity <= facts.capacity
-            edp = np.where(fits, estimate.edp(facts.leakage_pj), np.inf)
-            for flat in np.argsort(edp, axis=None, kind="stable")[:_OF_ORDER].tolist():
-                at = tuple(int(i) for i in np.unravel_index(flat, edp.shape))
-                if edp[at] < np.inf:
-                    found.append(_found(facts, ranks, estimate, at, float(edp[at])))
-    return found
-
-
-def _found(
-    facts: NestFacts, ranks: tuple[int, ...], estimate: Estimate, at: tuple[int, ...], edp: float
-) -> _Found:
-    """Return the nest of one size of tiles."""
-    tiles = [int(facts.tiles[rank][k]) for rank, k in zip(ranks, at, strict=True)]
-    loops = tuple(NestLoop(*pair) for pair in zip(ranks, tiles, strict=True))
-    flat = np.ravel_multi_index(at, estimate.peak.shape)
-    depth: list[int] = estimate.depth.reshape(len(estimate.depth), -1)[:, flat].tolist()
-    layer_pj, layer_cycles = (
-        part.reshape(len(part), -1)[:, flat] for part in (estimate.layer_pj, estimate.layer_cycles)
-    )
-    return _Found(
-        edp,
-        LoopNest(loops, tuple(depth), facts.split, facts.dealt is not None),
-        layer_pj,
-        layer_cycles,
-        float(estimate.moved_pj[at]),
-        float(estimate.moved_cycles[at]),
-    )
-
-
-def _best_placed(facts: NestFacts, found: Sequence[_Found]) -> list[NestChoice]:
+def _best_placed(facts: NestFacts, found: Iterable[FoundNest]) -> list[NestChoice]:
     """Place nests, those of the least estimates first, until no other one can be among the best.
 
     Where layers wait in the best of them, operands may stay or stream otherwise, one by one.
     """
-    placed, ranked, best = list[NestChoice](), list[float](), list[tuple[float, int, _Found]]()
+    placed, ranked, best = list[NestChoice](), list[float](), list[tuple[float, int, FoundNest]]()
     for number, some in enumerate(found):
         enough = len(ranked) >= _HANDED and ranked[_HANDED - 1] <= some.edp
         if enough or len(placed) >= _PLACED:
@@ -225,13 +169,13 @@ def _best_placed(facts: NestFacts, found: Sequence[_Found]) -> list[NestChoice]:
     return placed
 
 
-def _changed(facts: NestFacts, some: _Found, edp: float) -> Iterator[NestChoice]:
+def _changed(facts: NestFacts, some: FoundNest, edp: float) -> Iterator[NestChoice]:
     """Yield nests with other stays of one operand, then of two and more while that is better."""
     group = facts.around(tuple(loop.rank for loop in some.nest.loops))
     while True:
         better = None
         for other in other_stays(facts, group, some.nest):
-            change = _Found(
+            change = FoundNest(
                 edp,
                 other.nest,
                 some.layer_pj,
@@ -251,7 +195,7 @@ def _changed(facts: NestFacts, some: _Found, edp: float) -> Iterator[NestChoice]
         some = better
 
 
-def _placed(facts: NestFacts, some: _Found) -> NestChoice | None:
+def _placed(facts: NestFacts, some: FoundNest) -> NestChoice | None:
     """Return a nest as it fits the buffer; None if it does not."""
     nest = some.nest
     group = facts.whole(tuple(loop.rank for loop in nest.loops))

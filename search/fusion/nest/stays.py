@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators import Flags, Floats, Ints
-from archloom.evaluators.jit import compiled, helper
+from archloom.evaluators.jit import allocating, helper
 
 #: partial choices that are looked at for a size of tiles, at the most (ours): groups with many
 #: operands in small buffers have more
@@ -63,7 +63,7 @@ class StayPrices(NamedTuple):
     leakage_pj: float
 
 
-class _Search(NamedTuple):
+class StaySearch(NamedTuple):
     """One size of tiles, and where its search stands."""
 
     order: Ints  # operands in the order in which they are decided
@@ -77,14 +77,26 @@ class _Search(NamedTuple):
     flights: Floats  # [t, 2], pieces and how often they come
 
 
-@compiled
-def best_stays(options: StayOptions, prices: StayPrices) -> tuple[Floats, Ints]:
-    """Return float64[n], the estimated energy x latency of the best choice for each size of tiles
-    (infinite where nothing is good enough), and int64[t, n], the option of each operand."""
-    operands, members = len(options.begin) - 1, options.there.shape[1]
-    cells = options.words.shape[1]
-    edp, found = np.full(cells, inf), np.zeros((operands, cells), np.int64)
-    search = _Search(
+@allocating
+def stay_options(operands: int, members: int, options: int, cells: int) -> StayOptions:
+    """Return what so many options of operands, and sizes of tiles, are written to."""
+    return StayOptions(
+        np.zeros(operands + 1, np.int64),
+        np.zeros((options, members), np.uint8),
+        np.zeros(options, np.int64),
+        np.zeros((options, cells)),
+        np.zeros((options, cells)),
+        np.zeros((options, cells)),
+        np.zeros((options, cells)),
+        np.zeros((members, cells)),
+        np.zeros(cells),
+    )
+
+
+@allocating
+def stay_search(operands: int, members: int) -> StaySearch:
+    """Return what a search of so many operands writes to."""
+    return StaySearch(
         np.zeros(operands, np.int64),
         np.zeros(operands + 1, np.int64),
         np.zeros(operands, np.int64),
@@ -95,25 +107,19 @@ def best_stays(options: StayOptions, prices: StayPrices) -> tuple[Floats, Ints]:
         np.zeros((operands + 1, 2)),
         np.zeros((operands, 2)),
     )
-    for cell in range(cells):
-        _prepare(options, cell, search)
-        edp[cell] = _searched(options, prices, cell, search)
-        if edp[cell] < inf:
-            for t in range(operands):
-                found[t, cell] = search.best[t]
-    return edp, found
 
 
 @helper
-def _prepare(options: StayOptions, cell: int, search: _Search) -> None:
-    """Put operands in order, and find what the last of them take at the least."""
+def prepare_stays(options: StayOptions, cell: int, search: StaySearch) -> None:
+    """Put operands in order, and find what the last of them take at the least, before
+    :func:`best_stays` of one size of tiles."""
     operands, members = len(search.order), search.used.shape[1]
+    worth = search.flights[:, 0]
     for t in range(operands):
-        search.order[t] = t
+        search.order[t], worth[t] = t, _worth(options, cell, t)
     for at in range(1, operands):
         t, k = search.order[at], at
-        worth = _worth(options, cell, t)
-        while k > 0 and _worth(options, cell, search.order[k - 1]) < worth:
+        while k > 0 and worth[search.order[k - 1]] < worth[t]:
             search.order[k] = search.order[k - 1]
             k -= 1
         search.order[k] = t
@@ -146,8 +152,9 @@ def _worth(options: StayOptions, cell: int, t: int) -> float:
 
 
 @helper
-def _searched(options: StayOptions, prices: StayPrices, cell: int, search: _Search) -> float:
-    """Go through all choices that may be best; return the energy x latency of that."""
+def best_stays(options: StayOptions, prices: StayPrices, cell: int, search: StaySearch) -> float:
+    """Return the estimated energy x latency of the best choice for one size of tiles, infinite if
+    nothing is good enough; ``search.best`` has the option of each operand then."""
     operands = len(search.order)
     best, nodes, at = inf, 0, 0
     search.chosen[0] = options.begin[search.order[0]]
@@ -181,7 +188,7 @@ def _searched(options: StayOptions, prices: StayPrices, cell: int, search: _Sear
 
 
 @helper
-def _take(options: StayOptions, cell: int, search: _Search, at: int, option: int) -> None:
+def _take(options: StayOptions, cell: int, search: StaySearch, at: int, option: int) -> None:
     """Choose an option of the operand that comes next."""
     to = options.streams[option]
     for m in range(search.used.shape[1]):
@@ -196,7 +203,13 @@ def _take(options: StayOptions, cell: int, search: _Search, at: int, option: int
 
 
 @helper
-def _fits(prices: StayPrices, search: _Search, at: int) -> bool:
+def least_product(options: StayOptions, prices: StayPrices, cell: int, search: StaySearch) -> float:
+    """Return energy x latency at the least, whatever stays; infinite if nothing fits."""
+    return _bound(options, prices, cell, search, 0) if _fits(prices, search, 0) else inf
+
+
+@helper
+def _fits(prices: StayPrices, search: StaySearch, at: int) -> bool:
     """Whether what is chosen fits with what the rest takes at the least."""
     left = prices.capacity - (prices.aside if search.spent[at, 2] else 0.0)
     for m in range(search.used.shape[1]):
@@ -206,7 +219,9 @@ def _fits(prices: StayPrices, search: _Search, at: int) -> bool:
 
 
 @helper
-def _bound(options: StayOptions, prices: StayPrices, cell: int, search: _Search, at: int) -> float:
+def _bound(
+    options: StayOptions, prices: StayPrices, cell: int, search: StaySearch, at: int
+) -> float:
     """Energy x latency at the least with what is chosen."""
     busy = 0.0
     for m in range(search.used.shape[1]):
@@ -217,7 +232,7 @@ def _bound(options: StayOptions, prices: StayPrices, cell: int, search: _Search,
 
 @helper
 def _product(
-    options: StayOptions, prices: StayPrices, cell: int, search: _Search, at: int, cycles: float
+    options: StayOptions, prices: StayPrices, cell: int, search: StaySearch, at: int, cycles: float
 ) -> float:
     energy = options.base_pj[cell] + search.spent[at, 0] + search.least[at, 0]
     streams = 1.0 + _OF_STREAM * search.spent[at, 2]
@@ -226,7 +241,7 @@ def _product(
 
 
 @helper
-def _estimate(options: StayOptions, prices: StayPrices, cell: int, search: _Search) -> float:
+def _estimate(options: StayOptions, prices: StayPrices, cell: int, search: StaySearch) -> float:
     """Energy x latency of a choice: what the buffer has no space for ahead of time is late.
 
     Of operands that come less often than others, each comes together with all of these.

@@ -23,7 +23,7 @@ from archloom.space.networks.transformers.transformer import Causal, Heads, Sequ
 
 from ....cases.cut_products import cut_network
 from ....cases.small_designs import three_levels
-from ....cases.small_nests import SmallCase, masked_network, small_case
+from ....cases.small_nests import SmallCase, cores_case, masked_network, small_case
 from ....cases.sweeps import sweep
 from ....oracles.enumerated_nests import nests_below
 
@@ -90,18 +90,6 @@ def test_loops_over_queries_and_keys_stand_inside_of_two_others() -> None:
     assert loops == 4
     # tiles of 4 x 4 cost 36 of 64 in time, and words of DRAM as many as all
     assert causal < 0.65 * dense
-
-
-def cores_case(seed: int) -> SmallCase:
-    """Return a network on a design whose 2 to 4 cores hold a part each of what it uses."""
-    case, mesh = small_case(np.random.default_rng(seed)), ((2, 1), (1, 3), (2, 2), (1, 4))[seed % 4]
-    spad, buffer, dram = case.hardware.levels
-    pes = mesh[0] * 2, mesh[1] * 2
-    sent = ("weights", "inputs", "outputs") if seed % 3 else ("inputs", "outputs")
-    levels = replace(spad, mesh=pes), replace(buffer, mesh=mesh), replace(dram, multicast=sent)
-    lanes = 2 * mesh[0] * mesh[1]
-    chip = replace(case.hardware, pe_mesh=pes, levels=levels, vector_lanes=lanes)
-    return SmallCase(case.network, chip)
 
 
 @pytest.mark.parametrize("seed", sweep(range(60), sample=4))

@@ -5,7 +5,14 @@ from itertools import pairwise, product
 import numpy as np
 import pytest
 
-from archloom.search.fusion.nest.stays import StayOptions, StayPrices, best_stays
+from archloom.evaluators.arrays import Ints
+from archloom.search.fusion.nest.stays import (
+    StayOptions,
+    StayPrices,
+    best_stays,
+    prepare_stays,
+    stay_search,
+)
 
 
 def random_options(rng: np.random.Generator, operands: int, cells: int) -> StayOptions:
@@ -26,6 +33,13 @@ def random_options(rng: np.random.Generator, operands: int, cells: int) -> StayO
         rng.uniform(0, 40, (members, cells)),
         rng.uniform(0, 100, cells),
     )
+
+
+def best(options: StayOptions, prices: StayPrices, cell: int) -> tuple[float, Ints]:
+    """What the search finds, run as Python."""
+    search = stay_search(len(options.begin) - 1, options.there.shape[1])
+    prepare_stays(options, cell, search)
+    return best_stays(options, prices, cell, search), search.best
 
 
 def least(options: StayOptions, prices: StayPrices, cell: int) -> float:
@@ -51,11 +65,11 @@ def test_no_other_choice_is_estimated_better(seed: int) -> None:
     rng = np.random.default_rng(seed)
     options = random_options(rng, int(rng.integers(1, 6)), 8)
     prices = StayPrices(float(rng.integers(10, 90)), 2.0, 2.0, 0.5)
-    edp, found = best_stays(options, prices)
     for cell in range(8):
-        assert edp[cell] == pytest.approx(least(options, prices, cell), rel=1e-12)
-        if np.isfinite(edp[cell]):
-            used = options.held[found[:, cell], cell][:, None] * options.there[found[:, cell]]
+        edp, found = best(options, prices, cell)
+        assert edp == pytest.approx(least(options, prices, cell), rel=1e-12)
+        if np.isfinite(edp):
+            used = options.held[found, cell][:, None] * options.there[found]
             assert used.sum(axis=0).max() <= prices.capacity
 
 
@@ -73,5 +87,5 @@ def test_what_the_buffer_has_no_space_for_ahead_of_time_is_waited_for() -> None:
         np.array([0.0]),
     )
     tight, wide = (StayPrices(float(words), 0.0, 1.0, 0.0) for words in (15, 20))
-    assert best_stays(options, tight)[1].tolist() == [[1]]
-    assert best_stays(options, wide)[1].tolist() == [[0]]
+    assert best(options, tight, 0)[1].tolist() == [1]
+    assert best(options, wide, 0)[1].tolist() == [0]

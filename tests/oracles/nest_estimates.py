@@ -1,81 +1,63 @@
-"""Estimated energy and latency of nests with the same loops, for all sizes of tiles at once.
+"""Estimates of nests for all sizes of tiles at once, in arrays over these.
 
-For each size of tiles it is decided which operands stay and which stream: at first the best of all
-choices (``stays.py``), then one in which all stream that move no more by it (``placement.py``).
+What each member takes and what each stay of an operand moves and holds, formula by formula, where
+kernels go from one size of tiles to the next. Who runs when, and what lasts from one iteration to
+another, comes from the walk of nests.
 """
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Collection, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from archloom.evaluators import Floats, Ints
-from archloom.evaluators.fusion.nest import (
+from archloom.evaluators.arrays import Floats, Ints
+from archloom.evaluators.fusion.nest.iterations.when_used import (
     ALL,
     BOTH,
     MaskedRanks,
-    NestWalk,
-    depths,
     masked_ranks,
 )
-from archloom.space.fusion import STREAMED, LoopNest, NestLoop
-
-from .facts import NestFacts
-from .placement import OperandChoice, Placement, rows_of
-from .stays import StayPrices, best_stays
-
-#: share of the buffer that is left for what streams, so that mappings have a choice (ours)
-FOR_STREAMS: Final = 1 / 128
+from archloom.evaluators.fusion.nest.rules import depths
+from archloom.evaluators.fusion.nest.walk import NestWalk
+from archloom.search.fusion.nest.facts import NestFacts
+from archloom.space.fusion.loop_nest import STREAMED, LoopNest, NestLoop
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Estimates of nests; arrays have an axis for each loop, with the tiles of its rank.
+class OperandChoice(NamedTuple):
+    """One depth of an operand.
 
     Attributes:
-        depth: int64[t, ...], of each operand.
-        layer_pj, layer_cycles: float64[m, ...], least energy and cycles of each member.
-        moved_pj: of what moves between DRAM and buffer, and of partial sums.
-        moved_cycles: of DRAM.
-        peak: words of the buffer in use at the most.
+        depth: or ``STREAMED``.
+        energy, words: of what moves, and words that cross DRAM's pins.
+        held: words of the buffer, at each of ``steps``.
+        steps: members while which run.
+        piece: words that move at once, ahead of time; 0 of what comes once.
     """
 
-    depth: Ints
-    layer_pj: Floats
-    layer_cycles: Floats
-    moved_pj: Floats
-    moved_cycles: Floats
-    peak: Floats
-
-    def edp(self, leakage_pj: float) -> Floats:
-        """Return energy x latency, in pJ and cycles."""
-        latency = np.maximum(self.layer_cycles.sum(axis=0), self.moved_cycles)
-        energy = self.layer_pj.sum(axis=0) + self.moved_pj + leakage_pj * latency
-        product: Floats = energy * latency
-        return product
+    depth: int
+    energy: Floats | float
+    words: Floats | float
+    held: Floats | float
+    steps: range
+    piece: Floats | float
 
 
-def estimated(
-    facts: NestFacts, ranks: tuple[int, ...], made: tuple[int, ...]
-) -> Iterator[Estimate]:
-    """Estimate nests with loops over some ranks, outermost first.
-
-    First with the stays that are estimated best for each size of tiles, then, if anything may
-    stream, with all streaming that move no more by it, while others go for want of space. Nothing
-    if no sizes of tiles fit.
-
-    Args:
-        facts: of the group.
-        ranks: of the loops.
-        made: the depth of what each member makes and others read.
-    """
-    return LoopFigures(facts, ranks, made).results()
+def rows_of(figures: Sequence[Any], shape: tuple[int, ...]) -> Floats:
+    """float64[n, cells], figures that need not depend on all loops."""
+    found = np.empty((len(figures), *shape))
+    for row, figure in zip(found, figures, strict=True):
+        row[...] = figure
+    return found.reshape(len(figures), -1)
 
 
 class LoopFigures:
-    """What nests with loops over some ranks cost, for all sizes of tiles; arguments as of
-    :func:`estimated`."""
+    """What nests with loops over some ranks cost.
+
+    Args:
+        facts: of the group.
+        ranks: of the loops, outermost first.
+        made: the depth of what each member makes and others read, else 0.
+    """
 
     def __init__(self, facts: NestFacts, ranks: tuple[int, ...], made: tuple[int, ...]) -> None:
         self.facts, self.group = facts, facts.around(ranks)
@@ -138,40 +120,6 @@ class LoopFigures:
         shape[one], shape[other] = figures.shape
         return (figures if one < other else figures.T).reshape(shape)
 
-    def results(self) -> Iterator[Estimate]:
-        """Return the estimates of :func:`estimated`."""
-        if self._least_held() > self.facts.capacity:
-            return
-        choices = [self.choices(t) for t in range(len(self.group.operands))]
-        taken = Placement(choices, self._members, self.shape)
-        capacity = float(self.facts.capacity)
-        if not taken.may_fit(capacity):
-            return
-        layers, sums = self.layers(), self.partial_sums()
-        edp = self._take_best(taken, layers, sums)
-        yield self._estimate(taken, layers, sums, np.where(np.isfinite(edp), taken.peak, np.inf))
-        if taken.stream():
-            taken.shrink(capacity)
-            yield self._estimate(taken, layers, sums, taken.peak)
-
-    def _take_best(self, taken: Placement, layers: list[Floats], sums: Floats) -> Floats:
-        """Choose the best stays of all operands together; returns about their energy x latency for
-        each size of tiles, infinite where nothing fits."""
-        facts, users = self.facts, [self.user(t) for t in range(len(self.group.operands))]
-        cycles = np.ascontiguousarray(layers[1].reshape(self._members, -1))
-        base_pj = np.ascontiguousarray((layers[0].sum(axis=0) + sums).ravel())
-        capacity = float(facts.capacity)
-        prices = StayPrices(capacity, capacity * FOR_STREAMS, facts.rate, facts.leakage_pj)
-        edp, found = best_stays(taken.options(users, cycles, base_pj), prices)
-        taken.take(found)
-        return edp.reshape(self.shape)
-
-    def _estimate(
-        self, taken: Placement, layers: list[Floats], sums: Floats, peak: Floats
-    ) -> Estimate:
-        words = taken.words / self.facts.rate
-        return Estimate(taken.depth, layers[0], layers[1], taken.energy + sums, words, peak)
-
     def runs(self) -> Floats:
         """Return how often members run, all together."""
         total: Floats | float = 0.0
@@ -183,40 +131,10 @@ class LoopFigures:
             total = total + times
         return self._full(total)
 
-    def user(self, t: int) -> int:
-        """Return the member that waits for an operand if it streams."""
-        operand = self.group.operands[t]
-        return operand.maker if operand.kind == "made" else operand.readers[0]
-
-    def _least_held(self) -> float:
-        """Words that the smallest tiles take at the fullest step, whatever goes."""
-        sizes, group = self.facts.group.ranks.sizes, self.group
-        share = {rank: float(self.facts.tiles[rank][-1]) / sizes[rank] for rank in self.ranks}
-        steps = [0.0] * self._members
-        for t, operand in enumerate(group.operands):
-            made, alone = operand.kind == "made", len(operand.readers) == 1
-            if not made and alone and group.layers[operand.readers[0]].uses_macs:
-                continue  # it may stream
-            if made and not operand.readers and group.layers[operand.maker].uses_macs:
-                continue
-            stays = made and bool(operand.readers)
-            depth = self._made[t] if stays else len(self.ranks)
-            lasts = stays and self.walk.lasts(t, depth)
-            words = float(operand.words)
-            for rank in self.ranks[: depth if lasts else len(self.ranks)]:
-                words *= share[rank] if rank in operand.ranks else 1.0
-            end = self._members - 1 if operand.exported else max(operand.readers, default=0)
-            begin = operand.maker if made else 0
-            for m in range(self._members) if lasts else range(begin, end + 1):
-                steps[m] += words
-        return max(steps)
-
     def layers(self) -> list[Floats]:
-        """Return least energy and cycles of members, float64[m, ...]."""
+        """Return least energy and cycles of members, float64[m, cells]."""
         pairs = [self._layer(m) for m in range(self._members)]
-        return [
-            rows_of(part, self.shape).reshape(-1, *self.shape) for part in zip(*pairs, strict=True)
-        ]
+        return [rows_of(part, self.shape) for part in zip(*pairs, strict=True)]
 
     def _layer(self, m: int) -> tuple[Floats, Floats]:
         own = [at for at, rank in enumerate(self.ranks) if rank in self.group.own[m]]

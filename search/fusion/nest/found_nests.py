@@ -1,0 +1,104 @@
+"""Nests of the least estimates that were found around a group, with all orders of loops."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from archloom.evaluators import Floats
+from archloom.space.fusion import LoopNest, NestLoop
+
+from .facts import NestFacts
+from .loop_arrays import LoopArrays, stay_prices
+from .loop_search import GoodNests, good_nests
+
+#: nests that are of interest, at least (ours): several times as many as are placed in the buffer
+_WANTED: Final = 100
+
+#: orders of loops whose best nest is known whatever the others are (ours)
+_ORDERS: Final = 2
+
+
+@dataclass(frozen=True)
+class FoundNest:
+    """A nest with its estimates, as of ``NestChoice``; ``edp`` in pJ and cycles."""
+
+    edp: float
+    nest: LoopNest
+    layer_pj: Floats
+    layer_cycles: Floats
+    moved_pj: float
+    moved_cycles: float
+
+
+class FoundNests:
+    """Nests around a group; those that are worse than enough others are left out.
+
+    Args:
+        facts: of the group.
+    """
+
+    def __init__(self, facts: NestFacts) -> None:
+        self._facts = facts
+        self._prices = stay_prices(facts)
+        self._arrays: dict[tuple[int, ...], LoopArrays] = {}
+        self._rows: dict[tuple[int, ...], GoodNests] = {}
+        self._edp = np.zeros(0)
+        #: energy x latency of the best nest of each order of loops
+        self.orders: dict[tuple[int, ...], float] = {}
+
+    def look_at(self, ranks: tuple[int, ...]) -> None:
+        """Look for nests with loops over some ranks, outermost first."""
+        ascending = tuple(sorted(ranks))
+        if ascending not in self._arrays:
+            self._arrays[ascending] = LoopArrays(self._facts, ascending)
+        arrays = self._arrays[ascending]
+        rows = good_nests(*arrays.ordered(ranks), arrays.figures, self._prices, self._limit)
+        some = rows.edp[rows.cell >= 0]
+        self.orders[ranks] = float(some.min()) if len(some) else np.inf
+        self._rows[ranks] = rows
+        self._edp = np.sort(np.concatenate([self._edp, some]))
+
+    @property
+    def _limit(self) -> float:
+        """Energy x latency from which on nests are of no interest."""
+        if len(self._edp) < _WANTED or len(self.orders) < _ORDERS:
+            return np.inf
+        return max(float(self._edp[_WANTED - 1]), sorted(self.orders.values())[_ORDERS - 1])
+
+    def __len__(self) -> int:
+        return len(self._edp)
+
+    def edp(self, place: int) -> float:
+        """Return energy x latency of a nest, of which the best one has place 0."""
+        return float(self._edp[place])
+
+    def best(self) -> Iterator[FoundNest]:
+        """Yield nests, that of the least estimate first, each once."""
+        places = [(ranks, n) for ranks, x in self._rows.items() for n in range(len(x.edp))]
+        edp = np.concatenate([np.where(x.cell >= 0, x.edp, np.inf) for x in self._rows.values()])
+        seen = set[LoopNest]()
+        for place in np.argsort(edp, kind="stable").tolist():
+            if edp[place] == np.inf:
+                return
+            ranks, row = places[place]
+            found = self._nest(ranks, self._rows[ranks], row)
+            if found.nest not in seen:
+                seen.add(found.nest)
+                yield found
+
+    def _nest(self, ranks: tuple[int, ...], rows: GoodNests, row: int) -> FoundNest:
+        facts = self._facts
+        places = np.unravel_index(rows.cell[row], [len(facts.tiles[rank]) for rank in ranks])
+        tiles = [int(facts.tiles[rank][k]) for rank, k in zip(ranks, places, strict=True)]
+        loops = tuple(NestLoop(*pair) for pair in zip(ranks, tiles, strict=True))
+        depth: list[int] = rows.depth[row].tolist()
+        return FoundNest(
+            float(rows.edp[row]),
+            LoopNest(loops, tuple(depth), facts.split, facts.dealt is not None),
+            rows.layer_pj[row],
+            rows.layer_cycles[row],
+            float(rows.moved_pj[row]),
+            float(rows.moved_cycles[row]),
+        )

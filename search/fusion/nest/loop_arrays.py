@@ -1,0 +1,217 @@
+"""A group with loops over some ranks, as arrays: what kernels estimate nests from."""
+
+from collections.abc import Collection, Iterable
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from archloom.evaluators import Flags, Floats, Ints
+from archloom.evaluators.fusion.nest import NestGroup, masked_ranks
+
+from .facts import NestFacts
+from .stays import StayPrices
+
+#: kinds of operands
+WEIGHTS: Final = 0
+READ: Final = 1
+MADE: Final = 2
+_KINDS: Final = {"weights": WEIGHTS, "read": READ, "made": MADE}
+
+#: share of the buffer that is left for what streams, so that mappings have a choice (ours)
+FOR_STREAMS: Final = 1 / 128
+
+
+class GroupArrays(NamedTuple):
+    """What the members and operands of a group are to its loops; t operands, m members, loops
+    outermost first.
+
+    Attributes:
+        along: bool[t, loops], loops over ranks along which operands lie.
+        own, reduced: bool[m, loops], loops over ranks of members, and over those that they add up.
+        late: bool[m, loops], loops over what those add up that a member depends on.
+        online: bool[m, loops], loops over the vectors of softmaxes that a member reads.
+        macs: bool[m], members that the array runs.
+        kind: int64[t], :data:`WEIGHTS`, :data:`READ` or :data:`MADE`.
+        maker: int64[t], the member that makes an operand, or uses weights.
+        made: int64[m], what each member makes.
+        reads: bool[t, m], who reads an operand.
+        exported, second: bool[t], what leaves the group; what stands where weights do.
+    """
+
+    along: Flags
+    own: Flags
+    reduced: Flags
+    late: Flags
+    online: Flags
+    macs: Flags
+    kind: Ints
+    maker: Ints
+    made: Ints
+    reads: Flags
+    exported: Flags
+    second: Flags
+
+
+class LoopSizes(NamedTuple):
+    """Sizes of tiles, and what members cost with each; loops outermost first.
+
+    Attributes:
+        sizes: int64[loops], of ranks.
+        counts: int64[loops], sizes of tiles of each.
+        tiles: int64[loops, most], these.
+        costs: float64[2, n], least energy and cycles of members' tiles, one member after another.
+        starts: int64[m], where those of a member begin.
+        strides: int64[m, loops], from one size of tiles of a loop to the next one; 0 of a loop that
+            is over none of the member's ranks.
+        masked: int64[2], the loops over queries and keys of which a mask drops tiles; -1 for none.
+        shares: float64[3, queries, keys], as of ``SeenShares``.
+    """
+
+    sizes: Ints
+    counts: Ints
+    tiles: Ints
+    costs: Floats
+    starts: Ints
+    strides: Ints
+    masked: Ints
+    shares: Floats
+
+
+class WordFigures(NamedTuple):
+    """Words of operands and what they cost.
+
+    Attributes:
+        words: float64[t], of each operand.
+        price_pj, sent: float64[t], energy and words of DRAM for each word that comes.
+        times, member_times: float64[t] and float64[m], what all cores have over what one has.
+        fetch_pj, store_pj, again_pj: energy of a word that comes, that leaves, and of a partial sum
+            that is read in the buffer.
+        keeps_weights: whether the buffer keeps what stands where weights do.
+    """
+
+    words: Floats
+    price_pj: Floats
+    sent: Floats
+    times: Floats
+    member_times: Floats
+    fetch_pj: float
+    store_pj: float
+    again_pj: float
+    keeps_weights: bool
+
+
+class LoopArrays:
+    """A group whose loops are over some ranks, in any order.
+
+    Args:
+        facts: of the group.
+        ranks: over which loops run, ascending.
+    """
+
+    def __init__(self, facts: NestFacts, ranks: tuple[int, ...]) -> None:
+        self._facts, self._ranks = facts, ranks
+        self.group = facts.around(ranks)
+
+    def ordered(self, ranks: tuple[int, ...]) -> tuple[GroupArrays, LoopSizes]:
+        """Return the same with loops in an order, outermost first."""
+        order = [self._ranks.index(rank) for rank in ranks]
+        group, sizes = self._arrays, self._sizes
+        flags = group.along, group.own, group.reduced, group.late, group.online
+        along, own, reduced, late, online = (np.ascontiguousarray(x[:, order]) for x in flags)
+        return group._replace(
+            along=along, own=own, reduced=reduced, late=late, online=online
+        ), sizes._replace(
+            sizes=sizes.sizes[order],
+            counts=sizes.counts[order],
+            tiles=sizes.tiles[order],
+            strides=np.ascontiguousarray(sizes.strides[:, order]),
+            masked=self._masked(ranks),
+        )
+
+    @cached_property
+    def figures(self) -> WordFigures:
+        """Words of operands and what they cost."""
+        facts, operands = self._facts, self.group.operands
+        rows = [(x.words, facts.price_pj(x), facts.sent(x), facts.times(x.ranks)) for x in operands]
+        words, price_pj, sent, times = np.array(rows, np.float64).T.copy()
+        members = np.array([facts.times(own) for own in self.group.own])
+        ends = facts.fetch_pj, facts.store_pj, facts.again_pj, facts.keeps_weights
+        return WordFigures(words, price_pj, sent, times, members, *ends)
+
+    @cached_property
+    def _arrays(self) -> GroupArrays:
+        group, ranks = self.group, self._ranks
+        none = frozenset[int]()
+        late = [none.union(*(group.reduced[a] for a in some)) for some in group.ancestors]
+        second = {t for some in group.weights for t in some}
+        operands, members = group.operands, range(len(group.layers))
+        return GroupArrays(
+            _flags([x.ranks for x in operands], ranks),
+            _flags(group.own, ranks),
+            _flags(group.reduced, ranks),
+            _flags(late, ranks),
+            _flags([_vectors(group, m) for m in members], ranks),
+            np.array([layer.uses_macs for layer in group.layers], np.uint8),
+            np.array([_KINDS[x.kind] for x in operands], np.int64),
+            np.array([x.maker for x in operands], np.int64),
+            np.array(group.made, np.int64),
+            _flags([x.readers for x in operands], members),
+            np.array([x.exported for x in operands], np.uint8),
+            np.array([t in second for t in range(len(operands))], np.uint8),
+        )
+
+    @cached_property
+    def _sizes(self) -> LoopSizes:
+        """With loops in ascending order of ranks; nothing masked yet."""
+        facts, ranks = self._facts, self._ranks
+        counts = [len(facts.tiles[rank]) for rank in ranks]
+        tiles = np.ones((len(ranks), max(counts)), np.int64)
+        for at, rank in enumerate(ranks):
+            tiles[at, : counts[at]] = facts.tiles[rank]
+        tables, starts, strides = list[Floats](), list[int](), list[list[int]]()
+        begin = 0
+        for m, own in enumerate(self.group.own):
+            looped = tuple(rank for rank in ranks if rank in own)
+            table = facts.costs(m, looped)
+            steps = [int(np.prod(table.shape[2 + k :])) for k in range(len(looped))]
+            of_rank = dict(zip(looped, steps, strict=True))
+            starts.append(begin)
+            strides.append([of_rank.get(rank, 0) for rank in ranks])
+            tables.append(table.reshape(2, -1))
+            begin += tables[-1].shape[1]
+        sizes = facts.group.ranks.sizes
+        found = None if facts.dealt is not None else masked_ranks(self.group, frozenset(ranks))
+        shares = np.ones((3, 1, 1)) if found is None else np.stack(facts.seen_shares(found))
+        return LoopSizes(
+            np.array([sizes[rank] for rank in ranks], np.int64),
+            np.array(counts, np.int64),
+            tiles,
+            np.concatenate(tables, axis=1),
+            np.array(starts, np.int64),
+            np.array(strides, np.int64).reshape(len(starts), len(ranks)),
+            np.array([-1, -1] if found is None else [found.queries, found.keys], np.int64),
+            shares,
+        )
+
+    def _masked(self, ranks: tuple[int, ...]) -> Ints:
+        """int64[2], places of the loops of which a mask drops tiles."""
+        found: list[int] = self._sizes.masked.tolist()
+        return np.array([-1 if rank < 0 else ranks.index(rank) for rank in found], np.int64)
+
+
+def stay_prices(facts: NestFacts) -> StayPrices:
+    """Return what stays of operands are judged by."""
+    capacity = float(facts.capacity)
+    return StayPrices(capacity, capacity * FOR_STREAMS, float(facts.rate), facts.leakage_pj)
+
+
+def _flags(of: Iterable[Collection[int]], what: Iterable[int]) -> Flags:
+    """bool[n, k], which of ``what`` are in each of n sets."""
+    return np.array([[one in some for one in what] for some in of], np.uint8)
+
+
+def _vectors(group: NestGroup, m: int) -> frozenset[int]:
+    """Ranks along which the vectors of softmaxes lie that a member reads."""
+    makers = (group.operands[t].maker for t in group.maps[m])
+    return frozenset(rank for maker in makers for rank in group.online.get(maker, ()))

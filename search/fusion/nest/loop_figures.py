@@ -1,0 +1,344 @@
+"""What nests with one size of tiles cost: each member at the least, and each stay of an operand."""
+
+from math import ceil
+from typing import Final, NamedTuple
+
+from archloom.evaluators import Flags, Floats, Ints
+from archloom.evaluators.fusion.nest import ALL, BOTH
+from archloom.evaluators.jit import helper
+from archloom.space.fusion import STREAMED
+
+from .loop_arrays import MADE, WEIGHTS, GroupArrays, LoopSizes, WordFigures
+from .loop_uses import LoopUses, first_sum, is_depth, is_online, is_read, lasts
+from .stays import StayOptions
+
+_QUERIES: Final = 0
+_KEYS: Final = 1
+_PAIRS: Final = 0
+_OF_QUERIES: Final = 1
+_OF_KEYS: Final = 2
+
+
+class TileSizes(NamedTuple):
+    """One size of tiles for each loop.
+
+    Attributes:
+        place: int64[loops], its number among those of the loop.
+        tile, times: float64[loops], indices that a tile covers, and how many tiles there are.
+    """
+
+    place: Ints
+    tile: Floats
+    times: Floats
+
+
+class Stays(NamedTuple):
+    """Stays that operands may have, those of one operand beside each other.
+
+    Attributes:
+        operand, depth: int64[options], whose each is, and how deep.
+        lasts: int64[options], whether what stays does from one iteration to another.
+    """
+
+    operand: Ints
+    depth: Ints
+    lasts: Ints
+
+
+@helper
+def set_tiles(sizes: LoopSizes, cell: int, tiles: TileSizes) -> None:
+    """Set tiles to the sizes of a number, of which the innermost loop's counts fastest."""
+    rest = cell
+    for at in range(len(sizes.sizes) - 1, -1, -1):
+        place = rest % sizes.counts[at]
+        rest //= sizes.counts[at]
+        tiles.place[at] = place
+        tiles.tile[at] = sizes.tiles[at, place]
+        tiles.times[at] = ceil(sizes.sizes[at] / tiles.tile[at])
+
+
+@helper
+def _pair_share(sizes: LoopSizes, tiles: TileSizes, which: int) -> float:
+    queries, keys = tiles.place[sizes.masked[_QUERIES]], tiles.place[sizes.masked[_KEYS]]
+    share: float = sizes.shares[which, queries, keys]
+    return share
+
+
+@helper
+def _across(sizes: LoopSizes, tiles: TileSizes, along: Flags, row: int, at: int) -> float:
+    """Iterations of a loop, on average over what lies along some loops: a mask drops some."""
+    queries, keys = sizes.masked[_QUERIES], sizes.masked[_KEYS]
+    if queries >= 0 and at == keys and along[row, queries]:
+        return _pair_share(sizes, tiles, _OF_QUERIES)
+    if queries >= 0 and at == queries and along[row, keys]:
+        return _pair_share(sizes, tiles, _OF_KEYS)
+    times: float = tiles.times[at]
+    return times
+
+
+@helper
+def _number(sizes: LoopSizes, tiles: TileSizes, use: int, along: Flags, row: int, at: int) -> float:
+    """Iterations of a loop in a use of it, of what lies along some loops."""
+    if use == ALL:
+        return _across(sizes, tiles, along, row, at)
+    return 2.0 if use == BOTH else 1.0
+
+
+@helper
+def _seen(sizes: LoopSizes, tiles: TileSizes, along: Flags, row: int) -> float:
+    """Share of what lies along some loops that is in tiles of which a mask leaves something."""
+    queries, keys = sizes.masked[_QUERIES], sizes.masked[_KEYS]
+    if queries < 0 or not along[row, queries] or not along[row, keys]:
+        return 1.0
+    return _pair_share(sizes, tiles, _PAIRS)
+
+
+@helper
+def runs(group: GroupArrays, sizes: LoopSizes, tiles: TileSizes, uses: LoopUses) -> float:
+    """Return how often members run, all together; what a mask drops counts."""
+    total = 0.0
+    for m in range(group.own.shape[0]):
+        times = 1.0
+        for at in range(len(sizes.sizes)):
+            use = ALL if group.own[m, at] else uses.members[m, at]
+            times *= tiles.times[at] if use == ALL else (2.0 if use == BOTH else 1.0)
+        total += times
+    return total
+
+
+@helper
+def layer_figures(
+    group: GroupArrays,
+    sizes: LoopSizes,
+    words: WordFigures,
+    tiles: TileSizes,
+    uses: LoopUses,
+    to: StayOptions,
+    energy: Floats,
+    cell: int,
+) -> float:
+    """Write least energy (``energy``) and cycles of members to a column, and all that is spent
+    whatever stays: layers and partial sums, whose energy is returned."""
+    base = 0.0
+    for m in range(group.own.shape[0]):
+        times, place = 1.0, sizes.starts[m]
+        for at in range(len(sizes.sizes)):
+            if group.own[m, at]:
+                # a last tile that covers less is a part of one
+                times *= sizes.sizes[at] / tiles.tile[at]
+                place += tiles.place[at] * sizes.strides[m, at]
+            else:
+                times *= _number(sizes, tiles, uses.members[m, at], group.own, m, at)
+        times *= _seen(sizes, tiles, group.own, m)
+        energy[m, cell] = sizes.costs[0, place] * times * words.member_times[m]
+        to.layer_cycles[m, cell] = sizes.costs[1, place] * times
+        base += energy[m, cell]
+    sums: float = _partial_sums(group, sizes, words, tiles, uses)
+    to.base_pj[cell] = base + sums
+    return sums
+
+
+@helper
+def _partial_sums(
+    group: GroupArrays, sizes: LoopSizes, words: WordFigures, tiles: TileSizes, uses: LoopUses
+) -> float:
+    """Energy of partial sums that are read again; if rescaled, read and written besides."""
+    energy, loops = 0.0, len(sizes.sizes)
+    for m in range(group.own.shape[0]):
+        if first_sum(group, m) == loops:
+            continue
+        t = group.made[m]
+        some = words.words[t] * _seen(sizes, tiles, group.along, t)
+        for at in range(loops):
+            if not group.own[m, at]:
+                some *= _number(sizes, tiles, uses.members[m, at], group.own, m, at)
+        sums = some
+        for at in range(loops):
+            if group.reduced[m, at]:
+                sums *= _across(sizes, tiles, group.own, m, at)
+        more = 3.0 if is_online(group, m) else 1.0
+        energy += (sums - some) * words.member_times[m] * (more * words.again_pj)
+    return energy
+
+
+@helper
+def list_stays(
+    group: GroupArrays,
+    keeps_weights: bool,
+    made: Ints,
+    uses: LoopUses,
+    stays: Stays,
+    to: StayOptions,
+) -> int:
+    """Write the stays that each operand may have, the one that moves least first, and return how
+    many there are in all.
+
+    Args:
+        group, keeps_weights: whose operands they are, and whether the buffer keeps weights.
+        made: int64[m], depth of what each member makes and others read.
+        uses: of these.
+        stays, to: where they are written: ``begin``, ``there`` and ``streams`` of ``to``.
+    """
+    count, loops = 0, group.own.shape[1]
+    for t in range(len(group.kind)):
+        to.begin[t] = count
+        result = group.kind[t] == MADE
+        maker = group.maker[t]
+        if result and is_read(group, t):
+            count = _put(group, uses, stays, to, count, t, made[maker])
+            continue
+        user = maker if result else _first_reader(group, t)
+        streams = _may_stream(group, t, user)
+        if group.second[t] and not keeps_weights:
+            count = _put(group, uses, stays, to, count, t, STREAMED)
+            continue
+        most = loops
+        if result and is_online(group, maker):
+            # what is rescaled stays in the buffer while it is added up
+            most, streams = first_sum(group, maker), False
+        for depth in range(most + 1):
+            if is_depth(group, t, depth):
+                count = _put(group, uses, stays, to, count, t, depth)
+        if streams:
+            count = _put(group, uses, stays, to, count, t, STREAMED)
+    to.begin[len(group.kind)] = count
+    return count
+
+
+@helper
+def _first_reader(group: GroupArrays, t: int) -> int:
+    for m in range(group.reads.shape[1]):
+        if group.reads[t, m]:
+            return m
+    return 0
+
+
+@helper
+def _may_stream(group: GroupArrays, t: int, user: int) -> bool:
+    """Whether an operand serves one member alone, on the array unless it is weights."""
+    users = 1 if group.kind[t] == MADE else 0
+    for m in range(group.reads.shape[1]):
+        users += group.reads[t, m]
+    able: bool = users == 1 and (group.macs[user] or group.kind[t] == WEIGHTS)
+    return able
+
+
+@helper
+def _put(
+    group: GroupArrays,
+    uses: LoopUses,
+    stays: Stays,
+    to: StayOptions,
+    count: int,
+    t: int,
+    depth: int,
+) -> int:
+    """Add a stay, and return how many there are."""
+    members = group.reads.shape[1]
+    stays.operand[count], stays.depth[count] = t, depth
+    long = depth != STREAMED and lasts(group, uses, t, depth)
+    stays.lasts[count] = long
+    result = group.kind[t] == MADE
+    to.streams[count] = -1
+    if depth == STREAMED:
+        to.streams[count] = group.maker[t] if result else _first_reader(group, t)
+    begin, end = group.maker[t] if result else 0, 0
+    for m in range(members):
+        if group.reads[t, m]:
+            end = m
+    if group.exported[t]:
+        end = members - 1
+    for m in range(members):
+        to.there[count, m] = depth != STREAMED and (long or begin <= m <= end)
+    return count + 1
+
+
+@helper
+def stay_words(
+    group: GroupArrays,
+    sizes: LoopSizes,
+    words: WordFigures,
+    tiles: TileSizes,
+    stays: Stays,
+    to: StayOptions,
+    cell: int,
+) -> None:
+    """Write the words of the buffer that each stay takes to a column."""
+    loops = len(sizes.sizes)
+    for option in range(to.begin[len(group.kind)]):
+        t, depth = stays.operand[option], stays.depth[option]
+        held = 0.0
+        if depth != STREAMED:
+            until = depth if stays.lasts[option] else loops
+            held = _cut_words(group, sizes, words, tiles, t, until)
+        to.held[option, cell] = held
+
+
+@helper
+def _cut_words(
+    group: GroupArrays, sizes: LoopSizes, words: WordFigures, tiles: TileSizes, t: int, depth: int
+) -> float:
+    """Words of an operand of which loops up to a depth cut a tile."""
+    some: float = words.words[t]
+    for at in range(depth):
+        if group.along[t, at]:
+            some = some / sizes.sizes[at] * tiles.tile[at]
+    return some
+
+
+@helper
+def stay_figures(
+    group: GroupArrays,
+    sizes: LoopSizes,
+    words: WordFigures,
+    tiles: TileSizes,
+    uses: LoopUses,
+    stays: Stays,
+    to: StayOptions,
+    cell: int,
+) -> None:
+    """Write what moves with each stay to a column: energy, words, and words that come at once."""
+    loops = len(sizes.sizes)
+    for option in range(to.begin[len(group.kind)]):
+        t, depth = stays.operand[option], stays.depth[option]
+        until = loops if depth == STREAMED else depth
+        energy, moved = 0.0, 0.0
+        if group.kind[t] == MADE:
+            if group.exported[t]:
+                every = words.words[t] * words.times[t]
+                spilled = _spilled(group, sizes, tiles, t, until)
+                out, back = every * spilled, every * (spilled - 1.0)
+                energy, moved = out * words.store_pj + back * words.fetch_pj, out + back
+        else:
+            every = words.words[t] * _again(group, sizes, tiles, uses, t, until)
+            every *= _seen(sizes, tiles, group.along, t)
+            energy, moved = every * words.price_pj[t], every * words.sent[t]
+        to.energy[option, cell], to.words[option, cell] = energy, moved
+        piece = 0.0
+        if depth != STREAMED:
+            piece = _cut_words(group, sizes, words, tiles, t, loops)
+            if moved <= piece * words.sent[t]:
+                piece = 0.0
+        to.piece[option, cell] = piece
+
+
+@helper
+def _spilled(group: GroupArrays, sizes: LoopSizes, tiles: TileSizes, t: int, until: int) -> float:
+    """How often a result leaves, partial sums with it."""
+    times = 1.0
+    for at in range(until):
+        if group.reduced[group.maker[t], at]:
+            times *= _across(sizes, tiles, group.along, t, at)
+    return times
+
+
+@helper
+def _again(
+    group: GroupArrays, sizes: LoopSizes, tiles: TileSizes, uses: LoopUses, t: int, until: int
+) -> float:
+    """How often what an iteration reads of an operand comes."""
+    times = 1.0
+    for at in range(until):
+        if not group.along[t, at]:
+            times *= _number(sizes, tiles, uses.operands[t, at], group.along, t, at)
+    return times

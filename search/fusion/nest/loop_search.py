@@ -1,0 +1,285 @@
+"""Good nests with loops over some ranks in one order: all sizes of tiles, and all that may stay.
+
+For each size of tiles operands stay or stream as is estimated best (``stays.py``); besides, all
+stream that move no more words by it, while others go for want of space.
+"""
+
+from math import inf
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from archloom.evaluators import Floats, Ints
+from archloom.evaluators.jit import allocating, compiled, helper
+from archloom.space.fusion import STREAMED
+
+from .loop_arrays import GroupArrays, LoopSizes, WordFigures
+from .loop_figures import (
+    Stays,
+    TileSizes,
+    layer_figures,
+    list_stays,
+    set_tiles,
+    stay_figures,
+    stay_words,
+)
+from .loop_uses import LoopUses, find_uses, result_depths
+from .stays import (
+    StayOptions,
+    StayPrices,
+    StaySearch,
+    best_stays,
+    least_product,
+    prepare_stays,
+    stay_options,
+    stay_search,
+)
+
+#: sizes of tiles that are kept of each way in which results stay, and of each choice of stays
+KEPT: Final = 4
+
+
+class GoodNests(NamedTuple):
+    """Nests of the least estimates, n rows.
+
+    Attributes:
+        edp: float64[n], energy x latency in pJ and cycles.
+        cell: int64[n], the size of tiles; -1 in rows that hold none.
+        depth: int64[n, t], of each operand.
+        layer_pj, layer_cycles: float64[n, m], least energy and cycles of each member.
+        moved_pj: float64[n], of what moves between DRAM and buffer, and of partial sums.
+        moved_cycles: float64[n], of DRAM.
+    """
+
+    edp: Floats
+    cell: Ints
+    depth: Ints
+    layer_pj: Floats
+    layer_cycles: Floats
+    moved_pj: Floats
+    moved_cycles: Floats
+
+
+class _OneCell(NamedTuple):
+    """Figures of one size of tiles, written over by the next one."""
+
+    tiles: TileSizes
+    uses: LoopUses
+    stays: Stays
+    options: StayOptions
+    energy: Floats  # [m, 1], of members
+    search: StaySearch
+    chosen: Ints  # [t], an option of each operand
+    used: Floats  # [m], words in use
+
+
+@compiled
+def good_nests(
+    group: GroupArrays, sizes: LoopSizes, words: WordFigures, prices: StayPrices, most: float
+) -> GoodNests:
+    """Return the nests of the least estimated energy x latency that may fit the buffer.
+
+    Args:
+        group, sizes, words: of the group, its loops outermost first.
+        prices: what a choice is judged by.
+        most: energy x latency from which on nests are of no interest.
+    """
+    members, loops = group.own.shape
+    ways = np.zeros((1 + members * (loops + 1), members), np.int64)
+    count = result_depths(group, ways)
+    found = _rows(2 * KEPT * count, len(group.kind), members, most)
+    work = _one_cell(len(group.kind), members, loops)
+    cells = 1
+    for at in range(loops):
+        cells *= sizes.counts[at]
+    for way in range(count):
+        made = ways[way]
+        find_uses(group, sizes, made, work.uses)
+        list_stays(group, words.keeps_weights, made, work.uses, work.stays, work.options)
+        # the smallest tiles take the least
+        set_tiles(sizes, cells - 1, work.tiles)
+        stay_words(group, sizes, words, work.tiles, work.stays, work.options, 0)
+        if not _may_fit(work, prices.capacity):
+            continue
+        for cell in range(cells):
+            set_tiles(sizes, cell, work.tiles)
+            _look_at(group, sizes, words, prices, work, found, cell, 2 * KEPT * way)
+    return found
+
+
+@helper
+def _look_at(
+    group: GroupArrays,
+    sizes: LoopSizes,
+    words: WordFigures,
+    prices: StayPrices,
+    work: _OneCell,
+    found: GoodNests,
+    cell: int,
+    row: int,
+) -> None:
+    """Estimate nests with one size of tiles, and keep those that are good in rows from one on."""
+    options, search, tiles = work.options, work.search, work.tiles
+    stay_words(group, sizes, words, tiles, work.stays, options, 0)
+    if not _may_fit(work, prices.capacity):
+        return
+    sums = layer_figures(group, sizes, words, tiles, work.uses, options, work.energy, 0)
+    stay_figures(group, sizes, words, tiles, work.uses, work.stays, options, 0)
+    prepare_stays(options, 0, search)
+    least = least_product(options, prices, 0, search)
+    if least <= found.edp[row + KEPT - 1] and best_stays(options, prices, 0, search) < inf:
+        for t in range(len(group.kind)):
+            work.chosen[t] = search.best[t]
+        _keep(prices, work, found, cell, row, sums)
+    row += KEPT
+    if least <= found.edp[row + KEPT - 1] and _stream(work) and _shrink(work, prices.capacity):
+        _keep(prices, work, found, cell, row, sums)
+
+
+@helper
+def _may_fit(work: _OneCell, capacity: float) -> bool:
+    """Whether operands fit the buffer, whatever goes."""
+    options = work.options
+    for m in range(options.there.shape[1]):
+        total = 0.0
+        for t in range(len(options.begin) - 1):
+            held = inf
+            for option in range(options.begin[t], options.begin[t + 1]):
+                held = min(held, options.held[option, 0] * options.there[option, m])
+            total += held
+        if total > capacity:
+            return False
+    return True
+
+
+@helper
+def _stream(work: _OneCell) -> bool:
+    """Let stream what moves no more words by it, and all else stay as long as it can; whether
+    anything streams."""
+    options, some = work.options, False
+    for t in range(len(work.chosen)):
+        begin = options.begin[t]
+        work.chosen[t] = begin
+        for option in range(begin + 1, options.begin[t + 1]):
+            same = options.words[option, 0] <= options.words[work.chosen[t], 0]
+            if work.stays.depth[option] == STREAMED and same:
+                work.chosen[t] = option
+                some = True
+    return some
+
+
+@helper
+def _peak(work: _OneCell) -> int:
+    """Write the words in use while each member runs; return the member with most."""
+    options, worst = work.options, 0
+    for m in range(len(work.used)):
+        work.used[m] = 0.0
+        for t in range(len(work.chosen)):
+            option = work.chosen[t]
+            work.used[m] += options.there[option, m] * options.held[option, 0]
+        if work.used[m] > work.used[worst]:
+            worst = m
+    return worst
+
+
+@helper
+def _shrink(work: _OneCell, capacity: float) -> bool:
+    """Let operands go until all fits, those first that free most for each word that moves besides;
+    whether it does."""
+    options = work.options
+    for _ in range(2 * options.begin[len(work.chosen)]):
+        worst = _peak(work)
+        if work.used[worst] <= capacity:
+            return True
+        most, best, owner = 0.0, -1, 0
+        for t in range(len(work.chosen)):
+            now = work.chosen[t]
+            held = options.held[now, 0] * options.there[now, worst]
+            for option in range(options.begin[t], options.begin[t + 1]):
+                freed = held - options.held[option, 0] * options.there[option, worst]
+                moved = max(options.words[option, 0] - options.words[now, 0], 0.0)
+                gain = freed / (moved + 1.0) if freed > 0 else 0.0
+                if gain > most:
+                    most, best, owner = gain, option, t
+        if best < 0:
+            return False
+        work.chosen[owner] = best
+    fits: bool = work.used[_peak(work)] <= capacity
+    return fits
+
+
+@helper
+def _keep(
+    prices: StayPrices, work: _OneCell, found: GoodNests, cell: int, first: int, sums: float
+) -> None:
+    """Put what is chosen among the best from a row on, if it fits and is one of them."""
+    options, members = work.options, len(work.used)
+    moved_pj, moved, busy, layers_pj, streams = 0.0, 0.0, 0.0, 0.0, False
+    for t in range(len(work.chosen)):
+        option = work.chosen[t]
+        moved_pj += options.energy[option, 0]
+        moved += options.words[option, 0]
+        streams |= work.stays.depth[option] == STREAMED
+    if work.used[_peak(work)] + (prices.aside if streams else 0.0) > prices.capacity:
+        return
+    for m in range(members):
+        busy += options.layer_cycles[m, 0]
+        layers_pj += work.energy[m, 0]
+    moved_pj += sums
+    latency = max(busy, moved / prices.rate)
+    edp = (layers_pj + moved_pj + prices.leakage_pj * latency) * latency
+    row = first + KEPT - 1
+    if edp >= found.edp[row]:
+        return
+    while row > first and found.edp[row - 1] > edp:
+        _copy(found, row, row - 1)
+        row -= 1
+    found.edp[row], found.cell[row] = edp, cell
+    found.moved_pj[row], found.moved_cycles[row] = moved_pj, moved / prices.rate
+    for t in range(len(work.chosen)):
+        found.depth[row, t] = work.stays.depth[work.chosen[t]]
+    for m in range(members):
+        found.layer_pj[row, m] = work.energy[m, 0]
+        found.layer_cycles[row, m] = options.layer_cycles[m, 0]
+
+
+@helper
+def _copy(found: GoodNests, to: int, of: int) -> None:
+    """Copy one row to another."""
+    found.edp[to], found.cell[to] = found.edp[of], found.cell[of]
+    found.moved_pj[to], found.moved_cycles[to] = found.moved_pj[of], found.moved_cycles[of]
+    for t in range(found.depth.shape[1]):
+        found.depth[to, t] = found.depth[of, t]
+    for m in range(found.layer_pj.shape[1]):
+        found.layer_pj[to, m] = found.layer_pj[of, m]
+        found.layer_cycles[to, m] = found.layer_cycles[of, m]
+
+
+@allocating
+def _rows(rows: int, operands: int, members: int, most: float) -> GoodNests:
+    return GoodNests(
+        np.full(rows, most),
+        np.full(rows, -1),
+        np.zeros((rows, operands), np.int64),
+        np.zeros((rows, members)),
+        np.zeros((rows, members)),
+        np.zeros(rows),
+        np.zeros(rows),
+    )
+
+
+@allocating
+def _one_cell(operands: int, members: int, loops: int) -> _OneCell:
+    options = operands * (loops + 2)
+    return _OneCell(
+        TileSizes(np.zeros(loops, np.int64), np.zeros(loops), np.zeros(loops)),
+        LoopUses(np.zeros((members, loops), np.int64), np.zeros((operands, loops), np.int64)),
+        Stays(
+            np.zeros(options, np.int64), np.zeros(options, np.int64), np.zeros(options, np.int64)
+        ),
+        stay_options(operands, members, options, 1),
+        np.zeros((members, 1)),
+        stay_search(operands, members),
+        np.zeros(operands, np.int64),
+        np.zeros(members),
+    )

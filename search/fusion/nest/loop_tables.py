@@ -1,0 +1,67 @@
+"""Figures of all sizes of tiles of loops over some ranks, with one way in which results stay."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from archloom.evaluators import Floats, Ints
+from archloom.evaluators.jit import compiled
+
+from .loop_arrays import GroupArrays, LoopSizes, WordFigures
+from .loop_figures import (
+    Stays,
+    TileSizes,
+    layer_figures,
+    list_stays,
+    runs,
+    set_tiles,
+    stay_figures,
+    stay_words,
+)
+from .loop_uses import LoopUses, find_uses
+from .stays import StayOptions, stay_options
+
+
+class LoopTable(NamedTuple):
+    """What nests with the same loops take, for all sizes of tiles.
+
+    Attributes:
+        options: of operands.
+        depth: int64[options], how deep each is.
+        layer_pj: float64[m, cells], least energy of each member.
+        runs: float64[cells], how often members run, all together.
+    """
+
+    options: StayOptions
+    depth: Ints
+    layer_pj: Floats
+    runs: Floats
+
+
+@compiled
+def loop_table(group: GroupArrays, sizes: LoopSizes, words: WordFigures, made: Ints) -> LoopTable:
+    """Return the figures of all sizes of tiles, those of the innermost loop beside each other.
+
+    Args:
+        group, sizes, words: of the group, its loops outermost first.
+        made: int64[m], depth of what each member makes and others read, else 0.
+    """
+    members, loops = group.own.shape
+    operands, cells = len(group.kind), 1
+    for at in range(loops):
+        cells *= sizes.counts[at]
+    most = operands * (loops + 2)
+    tiles = TileSizes(np.zeros(loops, np.int64), np.zeros(loops), np.zeros(loops))
+    uses = LoopUses(np.zeros((members, loops), np.int64), np.zeros((operands, loops), np.int64))
+    stays = Stays(np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64))
+    options, energy = stay_options(operands, members, most, cells), np.zeros((members, cells))
+    times = np.zeros(cells)
+    find_uses(group, sizes, made, uses)
+    list_stays(group, words.keeps_weights, made, uses, stays, options)
+    for cell in range(cells):
+        set_tiles(sizes, cell, tiles)
+        layer_figures(group, sizes, words, tiles, uses, options, energy, cell)
+        stay_words(group, sizes, words, tiles, stays, options, cell)
+        stay_figures(group, sizes, words, tiles, uses, stays, options, cell)
+        times[cell] = runs(group, sizes, tiles, uses)
+    return LoopTable(options, stays.depth, energy, times)

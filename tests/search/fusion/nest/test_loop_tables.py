@@ -1,0 +1,155 @@
+"""Figures of loops by kernels: those of formulas over arrays, and the best of them are kept."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from archloom.evaluators.arrays import Floats, Ints
+from archloom.search.fusion.nest.facts import NestFacts, shared_out
+from archloom.search.fusion.nest.loop_arrays import LoopArrays, stay_prices
+from archloom.search.fusion.nest.loop_search import KEPT, GoodNests, good_nests
+from archloom.search.fusion.nest.loop_tables import LoopTable, loop_table
+from archloom.search.fusion.nest.nests import _orders
+from archloom.search.fusion.nest.stays import best_stays, prepare_stays, stay_search
+from archloom.space.fusion.loop_nest import STREAMED
+
+from ....cases.small_nests import cores_case, masked_network, small_case
+from ....cases.sweeps import sweep
+from ....oracles.nest_estimates import LoopFigures, kept_results, rows_of
+
+
+def groups(seed: int) -> Iterator[NestFacts]:
+    """Yield a small group, one with a mask, and one that cores share out."""
+    rng = np.random.default_rng(seed)
+    for case in (small_case(rng), small_case(rng, masked_network), cores_case(seed)):
+        yield from shared_out(NestFacts(case.network, case.layers, case.hardware))
+
+
+def orders(facts: NestFacts, seed: int) -> list[tuple[int, ...]]:
+    """Return some orders of one to three loops."""
+    known = dict[tuple[int, ...], float]()
+    for count in (1, 2, 3):
+        known |= dict.fromkeys(_orders(facts, count, known), float(count))
+    every = sorted(known)
+    picked = np.random.default_rng(seed).permutation(len(every))[:6]
+    return [every[n] for n in picked.tolist()]
+
+
+def table_of(facts: NestFacts, ranks: tuple[int, ...], made: tuple[int, ...]) -> LoopTable:
+    arrays = LoopArrays(facts, tuple(sorted(ranks)))
+    return loop_table(*arrays.ordered(ranks), arrays.figures, np.array(made, np.int64))
+
+
+@pytest.mark.parametrize("seed", sweep(range(120), sample=4))
+def test_figures_are_those_of_formulas_over_arrays(seed: int) -> None:
+    for facts in groups(seed):
+        for ranks in orders(facts, seed):
+            for made in kept_results(facts, ranks):
+                agree(table_of(facts, ranks, made), LoopFigures(facts, ranks, made))
+
+
+def agree(table: LoopTable, figures: LoopFigures) -> None:
+    """Check every figure of a table."""
+    options, shape = table.options, figures.shape
+    energy, cycles = figures.layers()
+    np.testing.assert_allclose(table.layer_pj, energy, rtol=1e-12)
+    np.testing.assert_allclose(options.layer_cycles, cycles, rtol=1e-12)
+    base = energy.sum(axis=0) + figures.partial_sums().ravel()
+    np.testing.assert_allclose(options.base_pj, base, rtol=1e-12)
+    np.testing.assert_allclose(table.runs, figures.runs().ravel(), rtol=1e-12)
+    members = range(options.there.shape[1])
+    for t, (begin, end) in enumerate(pairwise(options.begin.tolist())):
+        choices = figures.choices(t)
+        assert [choice.depth for choice in choices] == table.depth[begin:end].tolist()
+        there = [[m in choice.steps for m in members] for choice in choices]
+        assert there == options.there[begin:end].astype(bool).tolist()
+        columns = zip(*((c.energy, c.words, c.held, c.piece) for c in choices), strict=True)
+        parts = options.energy, options.words, options.held, options.piece
+        for part, column in zip(parts, columns, strict=True):
+            np.testing.assert_allclose(part[begin:end], rows_of(column, shape), rtol=1e-12)
+
+
+@pytest.mark.parametrize("seed", sweep(range(60), sample=3))
+def test_the_best_sizes_of_tiles_are_kept(seed: int) -> None:
+    for facts in groups(seed):
+        for ranks in orders(facts, seed)[:2]:
+            arrays = LoopArrays(facts, tuple(sorted(ranks)))
+            parts = *arrays.ordered(ranks), arrays.figures, stay_prices(facts)
+            every = good_nests(*parts, np.inf)
+            for way, made in enumerate(kept_results(facts, ranks)):
+                first = 2 * KEPT * way
+                table = table_of(facts, ranks, made)
+                same(every, first, best_choices(facts, table), facts, table)
+                same(every, first + KEPT, streaming(facts, table), facts, table)
+            found = np.sort(every.edp[every.cell >= 0])
+            if len(found) > 2:
+                some = good_nests(*parts, float(found[2]))
+                assert np.sort(some.edp[some.cell >= 0]).tolist() == pytest.approx(
+                    found[found < found[2]].tolist()
+                )
+
+
+def same(nests: GoodNests, first: int, choices: Ints, facts: NestFacts, table: LoopTable) -> None:
+    """Check that rows from one on are the least of what is chosen for each size of tiles."""
+    edp = np.sort(estimates(facts, table, choices))[:KEPT]
+    rows = slice(first, first + KEPT)
+    there = nests.cell[rows] >= 0
+    np.testing.assert_allclose(nests.edp[rows][there], edp[np.isfinite(edp)], rtol=1e-12)
+
+
+def estimates(facts: NestFacts, table: LoopTable, choices: Ints) -> Floats:
+    """float64[cells], energy x latency with the options of each operand; infinite where none are
+    or they do not fit."""
+    options, prices, cells = table.options, stay_prices(facts), np.arange(len(table.runs))
+    at = np.maximum(choices, 0)
+    words = options.words[at, cells].sum(axis=0) / prices.rate
+    latency = np.maximum(options.layer_cycles.sum(axis=0), words)
+    energy = options.base_pj + options.energy[at, cells].sum(axis=0)
+    used = np.einsum("tnm,tn->mn", options.there[at].astype(float), options.held[at, cells])
+    aside = np.where((table.depth[at] == STREAMED).any(axis=0), prices.aside, 0.0)
+    fits = (used.max(axis=0) + aside <= prices.capacity) & (choices >= 0).all(axis=0)
+    return np.where(fits, (energy + prices.leakage_pj * latency) * latency, np.inf)
+
+
+def best_choices(facts: NestFacts, table: LoopTable) -> Ints:
+    """int64[t, cells], the best options for each size of tiles; -1 where nothing fits."""
+    options = table.options
+    search = stay_search(len(options.begin) - 1, options.there.shape[1])
+    found = np.full((len(options.begin) - 1, len(table.runs)), -1)
+    for cell in range(len(table.runs)):
+        prepare_stays(options, cell, search)
+        if best_stays(options, stay_prices(facts), cell, search) < np.inf:
+            found[:, cell] = search.best
+    return found
+
+
+def streaming(facts: NestFacts, table: LoopTable) -> Ints:
+    """int64[t, cells], options with all streaming that moves no more by it, while others go for
+    want of space; -1 where nothing streams or it does not fit."""
+    options, capacity = table.options, stay_prices(facts).capacity
+    found = np.full((len(options.begin) - 1, len(table.runs)), -1)
+    owner = np.repeat(np.arange(len(found)), np.diff(options.begin))
+    for cell in range(len(table.runs)):
+        chosen = options.begin[:-1].copy()
+        for option, t in enumerate(owner.tolist()):
+            less = options.words[option, cell] <= options.words[chosen[t], cell]
+            if table.depth[option] == STREAMED and less:
+                chosen[t] = option
+        if not (table.depth[chosen] == STREAMED).any():
+            continue
+        for _ in range(2 * len(owner)):
+            held = options.held[: len(owner), cell, None] * options.there[: len(owner)]
+            used = held[chosen].sum(axis=0)
+            if used.max() <= capacity:
+                found[:, cell] = chosen
+                break
+            now = chosen[owner]
+            freed = (held[now] - held)[:, used.argmax()]
+            moved = (options.words[: len(owner)] - options.words[now])[:, cell]
+            gain = np.where(freed > 0, freed / (np.maximum(moved, 0.0) + 1.0), 0.0)
+            if gain.max() <= 0:
+                break
+            chosen[owner[gain.argmax()]] = gain.argmax()
+    return found
