@@ -238,7 +238,9 @@ class Books:
         if problem.key not in self.walks:
             self.walks[problem.key] = going_on(problem, cost, self.prices)
         walked, begun = self.walks[problem.key]
-        assert begun == run.found, f"{layer.name}: goes on with {begun} sums, {run.found} are there"
+        # of padded loops all runs
+        right = begun == run.found or cost.operations > problem.macs
+        assert right, f"{layer.name}: goes on with {begun} sums, {run.found} are there"
         return walked
 
     def layers(self):

@@ -13,7 +13,7 @@ from archloom.space.workload.layer import Layer
 
 from ...cases.designs import edge, eyeriss_like, tpu_like
 from ...cases.mappers import ONES, word_by_word
-from ...oracles import walked_nest as oracle
+from ...oracles import imperfect_nest, walked_nest as oracle
 
 CONV = Layer("c", "conv", k=4, c=2, p=4, q=4, r=3, s=3, padding=(1, 1), input_size=(4, 4))
 
@@ -128,6 +128,20 @@ def test_sums_in_parts_cost_what_a_loop_over_all_of_them_does(hardware, parts):
     # each PE gets each sum that it adds to and reads it, and the buffer reads each sum once
     assert (later.words - first.words)[:, 2].tolist() == [2 * 4 * 6 * 2, 4 * 6, 0]
     assert later.chip_cycles >= first.chip_cycles
+
+
+def test_later_parts_of_padded_and_of_cut_rows():
+    """Of padded loops all runs, of others what lies inside the bounds."""
+    rows = Layer("p", "gemm", k=4, c=4, p=5, input_size=(5, 1))
+    problem = replace(MappingProblem.of_layer(rows, edge()), staged=(True, True, True))
+    mapping = rows_of(6, 1)
+    nest = as_nest(problem, mapping)
+    for priced, bounds in (("bounds", mapping.factors), ("loop_bounds", problem.bounds)):
+        first = mapped_cost(replace(problem, **{priced: mapping.factors}), mapping)
+        later = added_cost(problem, first)
+        totals, _ = imperfect_nest.count(nest, bounds, begun=True)
+        assert later.words.tolist() == totals.sum(axis=2).tolist()
+        assert later.operations == first.operations == np.prod(bounds)
 
 
 @pytest.mark.parametrize("percent", [0.0, 12.5, np.inf])
