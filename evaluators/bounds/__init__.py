@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .gaps import mapping_gaps as mapping_gaps
     from .layer import (
         design_and_prices as design_and_prices,
+        later_sums_pj as later_sums_pj,
         layer_bound as layer_bound,
         least_costs as least_costs,
         problem_bound as problem_bound,

@@ -19,14 +19,15 @@ from archloom.evaluators.loopnest import (
 )
 from archloom.space.hardware import BIT_PARTS, Hardware, weight_parts
 from archloom.space.mapping import UNCONSTRAINED
-from archloom.space.workload import NO_ZEROS, TENSORS, WEIGHTS, Layer, Sparsity
+from archloom.space.workload import NO_ZEROS, OUTPUTS, TENSORS, WEIGHTS, Layer, Sparsity
 
 from ..arrays import Floats
 from ..hardware import access_costs, edp_js
 from .layer_kernel import ACROSS, CYCLES, ENERGY_PJ, MOVED, dram_words, layer_costs, layer_words
 from .layer_work import work_of
 from .level_capacity import Design, design_of, limits_of
-from .word_prices import Prices, prices_of
+from .traffic import AGAIN
+from .word_prices import BY_INNER, FILLED, Prices, prices_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +77,25 @@ def design_and_prices(
     """Return what bounds need of a hardware, whatever the layer but for its zeros."""
     setup = design_inputs(hardware, staged, zeros)
     return design_of(setup), _prices(setup, hardware, zeros)
+
+
+@lru_cache(maxsize=1024)
+def later_sums_pj(hardware: Hardware, zeros: Sparsity, staged: Residency) -> float:
+    """Return the least energy, for each word of a result, that a later part of its sums takes
+    beside what bounds of a part that begins them count.
+
+    Each level that must keep results reads a sum at its first touch too, and but for the one where
+    they live it is filled with it (:func:`archloom.evaluators.loopnest.kernel.add_to_sums`). Some
+    instance of each does so for each word.
+    """
+    design, prices = design_and_prices(hardware, zeros, staged)
+    home, total = int(design.top[OUTPUTS]), 0.0
+    for level in np.flatnonzero(design.must[: home + 1, OUTPUTS]).tolist():
+        words = prices.accesses_pj[level, :, AGAIN]
+        # zeros may spare what MACs read
+        total += float(words[: BY_INNER + 1].min())
+        total += float(words[FILLED]) if level < home else 0.0
+    return total
 
 
 def _prices(setup: KernelInputs, hardware: Hardware, zeros: Sparsity) -> Prices:

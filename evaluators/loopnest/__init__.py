@@ -61,6 +61,7 @@ if TYPE_CHECKING:
         Counts as Counts,
         Energies as Energies,
         LayerCost as LayerCost,
+        added_cost as added_cost,
         energy_by_level as energy_by_level,
         mapped_cost as mapped_cost,
         setup_for as setup_for,

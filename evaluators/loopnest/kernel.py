@@ -268,13 +268,50 @@ def evaluate_one(
     for d in range(8):
         macs *= setup.bounds[d]
     energy += macs * setup.working * setup.mac_pj
-    chip = max(chip, np.ceil(steps * setup.busy))
-    if setup.fill_drain:
-        chip += array_cycles(setup.fill_drain, setup.array, loops, keep, steps)
+    chip = _with_array(setup, loops, keep, steps, chip)
     cycles = max(chip, dram)
     nest = CountedNest(loops, keep, steps, found)
     energy = add_extras(setup.extras, energy, setup, nest, cycles)
     return VALID, energy, chip, dram
+
+
+@helper
+def _with_array(setup: KernelInputs, loops: Ints, keep: Flags, steps: int, chip: float) -> float:
+    """Cycles of everything on chip: those that its levels need, the MACs', and fill and drain."""
+    chip = max(chip, np.ceil(steps * setup.busy))
+    if setup.fill_drain:
+        chip += array_cycles(setup.fill_drain, setup.array, loops, keep, steps)
+    return chip
+
+
+@compiled
+def add_to_sums(
+    setup: KernelInputs, loops: Ints, keep: Flags, found: Workspace
+) -> tuple[float, float]:
+    """Count a nest that adds to partial sums which were begun before.
+
+    What :func:`evaluate_one` left in ``found`` becomes what such a nest moves: it reads each sum
+    at its first touch too, and fetches it from above (Parashar et al., ISPASS 2019: only the first
+    touch of all is elided). Returns the cycles of everything on chip and of DRAM.
+    """
+    begin_sums_before(found.counts, keep, setup.top[OUTPUTS])
+    steps = 1
+    for level in range(loops.shape[0]):
+        for d in range(8):
+            steps *= loops[level, TEMPORAL, d]
+    _, chip, dram = _price(setup, keep, found)
+    return _with_array(setup, loops, keep, steps, chip), dram
+
+
+@helper
+def begin_sums_before(counts: Ints, keep: Flags, top: int) -> None:
+    """Count in ``counts[L, 3, 3]`` the first touches of results that were elided."""
+    for level in range(top + 1):
+        if keep[level, OUTPUTS]:
+            touched = counts[level, OUTPUTS, UPDATES] - counts[level, OUTPUTS, READS]
+            counts[level, OUTPUTS, READS] += touched
+            # outermost they are there already
+            counts[level, OUTPUTS, FILLS] += touched if level < top else 0
 
 
 @compiled

@@ -1,7 +1,7 @@
 """Cost of one layer, or of one tile of it: counts and energy by level and tensor, cycles."""
 
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, replace
+from math import inf, prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from archloom.space.workload import TENSORS, WEIGHTS
 from ..arrays import Flags, Ints
 from .data_reuse import TEMPORAL
 from .imperfect import imperfect_cost
-from .kernel import VALID, evaluate_one
+from .kernel import VALID, add_to_sums, evaluate_one
 from .kernel_inputs import (
     FILLS,
     READS,
@@ -105,18 +105,50 @@ def mapped_cost(problem: MappingProblem, mapping: Mapping) -> LayerCost:
             for it or nowhere outermost, or breaks a capacity or the mesh.
     """
     _check_holders(problem, mapping)
+    return _cost(problem, mapping)
+
+
+def added_cost(problem: MappingProblem, cost: LayerCost) -> LayerCost:
+    """Return what a mapping costs if its partial sums were begun before: of a later part of sums.
+
+    It reads and fetches at their first touch too what a mapping that begins them does not.
+
+    Args:
+        problem: for which the mapping was found.
+        cost: of the mapping where it begins them.
+    """
+    assert cost.mapping is not None, "vector operators add up at once"
+    factors = cost.mapping.factors
+    # of padded loops all runs, of others what lies inside the bounds
+    all_runs = prod(factors) == cost.operations
+    nest = replace(problem, **{"bounds" if all_runs else "loop_bounds": factors})
+    found = _cost(nest, cost.mapping, begun=True)
+    gap = inf
+    if cost.gap_percent < inf and min(cost.dynamic_pj, cost.latency_cycles) > 0:
+        # no mapping adds to sums for less than it begins them: so far is this one above that,
+        # whatever the chip leaks
+        slower = found.latency_cycles / cost.latency_cycles
+        more = slower * max(slower, found.dynamic_pj / cost.dynamic_pj)
+        gap = 100.0 * ((1.0 + cost.gap_percent / 100.0) * more - 1.0)
+    return replace(found, mapping=cost.mapping, gap_percent=gap)
+
+
+def _cost(problem: MappingProblem, mapping: Mapping, *, begun: bool = False) -> LayerCost:
+    """Return the breakdown of a mapping, of which sums were ``begun`` before or not."""
     if mapping.factors != problem.covered:
         raise ValueError(
             f"mapping covers {mapping.factors}, the layer's loops are {problem.covered}"
         )
     if problem.covered != problem.bounds:
-        return _imperfect_layer(problem, trimmed(mapping, problem.bounds))
+        return _imperfect_layer(problem, trimmed(mapping, problem.bounds), begun=begun)
     setup = setup_for(problem, mapping)
     loops, keep = mapping.arrays()
     found = new_workspace(len(problem.hardware.levels))
     status, _, chip, dram = evaluate_one(setup, loops, keep, found)
     if status != VALID:
         raise _misfit(problem, status)
+    if begun:
+        chip, dram = add_to_sums(setup, loops, keep, found)
     energy = energy_by_level(setup, loops, keep, found, max(chip, dram))
     total = found.counts * found.used[:, None, None]
     return _layer_cost(problem, mapping, total, energy, chip, dram)
@@ -137,9 +169,9 @@ def _check_holders(problem: MappingProblem, mapping: Mapping) -> None:
                 raise ValueError(f"mapping: {level.name} is where {tensor} live, it must hold them")
 
 
-def _imperfect_layer(problem: MappingProblem, mapping: Mapping) -> LayerCost:
+def _imperfect_layer(problem: MappingProblem, mapping: Mapping, *, begun: bool) -> LayerCost:
     setup = setup_for(problem, mapping)._replace(bounds=np.array(problem.bounds, np.int64))
-    cost = imperfect_cost(setup, *mapping.arrays())
+    cost = imperfect_cost(setup, *mapping.arrays(), begun=begun)
     if cost.status != VALID:
         raise _misfit(problem, cost.status)
     cycles = (cost.chip_cycles, cost.dram_cycles)

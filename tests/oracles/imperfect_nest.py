@@ -144,8 +144,11 @@ def macs(nest, bounds):
     return sum(walk.tile(index, path) is not None for index in walk.steps() for path in walk.paths)
 
 
-def count(nest, bounds):
-    """Return int[2, L, 3, 3]: reads, fills, updates over all instances, and in the first."""
+def count(nest, bounds, begun=False):
+    """Return int[2, L, 3, 3]: reads, fills, updates over all instances, and in the first.
+
+    Of results that were ``begun`` before nothing comes first.
+    """
     counts = np.zeros((2, nest.levels, 3, 3), int)
     for tensor in range(3):
         below = -1
@@ -162,7 +165,7 @@ def count(nest, bounds):
             counts[:, level, tensor, 0] = content
             counts[:, level, tensor, 1] = stream
             if tensor == OUTPUTS:
-                first = owned(nest, bounds, level)
+                first = 0 if begun else owned(nest, bounds, level)
                 counts[:, level, tensor, 0] = content - first
                 counts[:, level, tensor, 1] = np.maximum(0, stream - first)
                 counts[:, level, tensor, 2] = content

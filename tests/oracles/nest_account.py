@@ -1,7 +1,7 @@
 """A slow account of a group in a loop nest: all iterations, one by one, each layer on its tile.
 
-What runs and moves comes from the simulator of nests, layers of a tile from the layer model. What
-is in the buffer at each step, what comes and leaves ahead of time, energies of whole accesses and
+What runs and moves comes from the simulator of nests, layers of a tile that begin sums from the
+layer model; those that add to sums which are there are walked step by step. What is in the buffer at each step, what comes and leaves ahead of time, energies of whole accesses and
 the time of each iteration are worked out here in plain numbers, for every iteration.
 
 Independent of: the iterations that are looked at for others, and the fit, traffic, energy and
@@ -9,7 +9,9 @@ latency of nests.
 """
 
 from dataclasses import dataclass, field, replace
-from math import ceil
+from math import ceil, prod
+
+import numpy as np
 
 from archloom.evaluators.hardware import access_costs
 from archloom.evaluators.loopnest.problem import MappingProblem
@@ -19,6 +21,8 @@ from archloom.space.fusion.loop_nest import STREAMED
 from archloom.space.workload.dims import INPUTS, OUTPUTS, WEIGHTS
 
 from .nest_simulator import Simulator
+from .walked_cost import accesses, level_cycles, nest_of
+from .walked_nest import FILLS, READS, UPDATES, move, used
 
 #: operations that bring a row of an online softmax up to date: a maximum; twice a difference and an
 #: exponential (8); two products and a sum; an inverse (4); two factors
@@ -39,6 +43,11 @@ class LayerRun:
     passed: int
     rescaled: int
     rows: int
+
+    @property
+    def found(self):
+        """Words of sums that others began."""
+        return self.reread + self.passed
 
 
 class Recorder(Simulator):
@@ -104,6 +113,37 @@ def account(simulator, hardware, mapper, capacity):
     return books.result
 
 
+def going_on(problem, cost, prices):
+    """Return what a mapping costs where others began its sums, and how many words of these it
+    reads in their home that it would not read otherwise."""
+    nest, levels = nest_of(problem, cost.mapping), range(len(problem.hardware.levels))
+    moves = [move(nest, t, begun=t == OUTPUTS) for t in range(3)]
+    alone, home = move(nest, OUTPUTS), nest.top[OUTPUTS]
+    assert problem.density == (1.0, 1.0), "prices of zeros are not told here"
+    instances = used(nest)
+    counts = np.array([[found[i].counts for found in moves] for i in levels])
+    tables = {READS: prices.read_pj, FILLS: prices.fill_pj, UPDATES: prices.update_pj}
+    energy = np.zeros((len(levels), 3))
+    for i in levels:
+        for t in range(3):
+            for kind, table in tables.items():
+                times = accesses(int(counts[i, t, kind]), problem, i, t)
+                energy[i, t] += instances[i] * times * table[i, t]
+    *inner, dram = (level_cycles(problem, moves, i) for i in levels)
+    walked = replace(
+        cost,
+        words=counts.sum(axis=2) * np.array(instances)[:, None],
+        # those of one tile are multiples of 2**-8 pJ
+        energy_pj=np.rint(energy * 256) / 256,
+        compute_pj=round(prod(nest.bounds) * prices.mac_pj * 256) / 256,
+        chip_cycles=max(*inner, nest.steps()),
+        dram_cycles=dram,
+        dram_reads=int(counts[-1, :, READS].sum()),
+        dram_writes=int(counts[-1, :, UPDATES].sum()),
+    )
+    return walked, moves[OUTPUTS][home].counts[READS] - alone[home].counts[READS]
+
+
 class Books:
     def __init__(self, simulator, iterations, hardware, mapper, capacity):
         self.simulator, self.iterations = simulator, iterations
@@ -122,6 +162,7 @@ class Books:
         idle = [max(now.held) for now in iterations if not now.runs]
         self.result.least_words = max([self.result.least_words, *idle])
         self.left = [self._left(m) if self.streams[m] else None for m in simulator.members]
+        self.walks = {}
         count = len(iterations)
         self.body, self.dram, self.ports = [0] * count, [0] * count, [0] * count
 
@@ -191,11 +232,19 @@ class Books:
             free_words=self.left[run.member],
             density=layer.density,
         )
-        return self.mapper(problem)
+        cost = self.mapper(problem)
+        if isinstance(cost, Infeasible) or not run.found:
+            return cost
+        if problem.key not in self.walks:
+            self.walks[problem.key] = going_on(problem, cost, self.prices)
+        walked, begun = self.walks[problem.key]
+        # of padded loops all runs
+        right = begun == run.found or cost.operations > problem.macs
+        assert right, f"{layer.name}: goes on with {begun} sums, {run.found} are there"
+        return walked
 
     def layers(self):
         """Add the layers of all iterations; returns why one has no mapping, or None."""
-        rate = self.hardware.levels[-1].bandwidth_words
         lanes = self.hardware.vector_lanes
         for i, runs in enumerate(self.simulator.layer_runs):
             for run in runs:
@@ -205,18 +254,13 @@ class Books:
                 again = run.rescaled + 2 * run.rows
                 operations = run.rescaled + run.rows * ROW_OPERATIONS
                 chip = cost.chip_cycles + (ceil(operations / lanes) if run.rescaled else 0)
-                dram = cost.dram_cycles + ceil(run.passed / rate)
+                dram = cost.dram_cycles
                 self.body[i] += max(chip, dram)
                 self.dram[i] += dram
                 self.ports[i] += int(cost.words[-2].sum()) + 2 * again
-                # sums that were begun: from DRAM into the buffer, or there; read from it besides
-                self.ports[i] += run.reread + 2 * run.passed
-                self.result.reads += cost.dram_reads + run.passed
+                self.result.reads += cost.dram_reads
                 self.result.writes += cost.dram_writes
                 self.result.energy_pj += cost.dynamic_pj + operations * self.prices.vector_op_pj
-                self.access(-1, OUTPUTS, run.passed, write=False)
-                self.access(-2, OUTPUTS, run.passed, write=True)
-                self.access(-2, OUTPUTS, run.passed + run.reread, write=False)
                 self.access(-2, OUTPUTS, again, write=False)
                 self.access(-2, OUTPUTS, again, write=True)
         return None

@@ -106,17 +106,14 @@ class _CoreBooks:
         chip, dram, lanes = 0, 0, self.hardware.vector_lanes
         streamed = {t for t in self.group.weights[m] if self.nest.depth[t] == STREAMED}
         once = bool(streamed & self.sent)
-        for bounds in sorted({run.bounds for run in runs.values()}):
-            alike = [c for c, run in runs.items() if run.bounds == bounds]
+        for kind in sorted({(run.bounds, run.found > 0) for run in runs.values()}):
+            alike = [c for c, run in runs.items() if (run.bounds, run.found > 0) == kind]
             cost = self.books[0].cost(runs[alike[0]])
             if isinstance(cost, Infeasible):
                 return cost
             dram += self.tiles_of_dram(cost, len(alike), once)
             for c in alike:
                 chip = max(chip, self.one_core(i, c, runs[c], cost, lanes))
-        passed = sum(run.passed for run in runs.values())
-        self.result.reads += passed
-        dram += ceil(passed / self.rate)
         self.body[i] += max(chip, dram)
         self.dram[i] += dram
         return None
@@ -140,12 +137,8 @@ class _CoreBooks:
         again = run.rescaled + 2 * run.rows
         operations = run.rescaled + run.rows * ROW_OPERATIONS
         self.books[c].ports[i] += int(cost.words[-2].sum()) + 2 * again
-        self.books[c].ports[i] += run.reread + 2 * run.passed
         near = float(cost.energy_pj[:-1].sum()) + cost.compute_pj
         self.result.energy_pj += near + operations * self.books[0].prices.vector_op_pj
-        self.access(-1, OUTPUTS, run.passed, write=False)
-        self.access(-2, OUTPUTS, run.passed, write=True)
-        self.access(-2, OUTPUTS, run.passed + run.reread, write=False)
         self.access(-2, OUTPUTS, again, write=False)
         self.access(-2, OUTPUTS, again, write=True)
         return cost.chip_cycles + (ceil(operations / lanes) if run.rescaled else 0)

@@ -151,7 +151,8 @@ class LoopFigures:
         return energy * self.facts.times(self.group.own[m]), cycles
 
     def partial_sums(self) -> Floats:
-        """Energy of partial sums that are read again; if rescaled, read and written besides."""
+        """Energy of partial sums that later parts add to; if rescaled, they are read and written
+        besides."""
         energy: Floats | float = 0.0
         for m in range(self._members):
             reduced = self.walk.reducing(m)
@@ -166,9 +167,9 @@ class LoopFigures:
             sums = words
             for at in reduced:
                 sums = sums * self._tiles_across(at, self.group.own[m])
-            more = 3.0 if self.walk.online(m) else 1.0
+            rescaled = self.facts.rescale_pj if self.walk.online(m) else 0.0
             again = (sums - words) * self.facts.times(self.group.own[m])
-            energy = energy + again * (more * self.facts.again_pj)
+            energy = energy + again * (self.facts.later_sums_pj(m) + rescaled)
         return self._full(energy)
 
     def choices(self, t: int) -> list[OperandChoice]:

@@ -25,6 +25,7 @@ from .walked_nest import (
     ALL,
     FILLS,
     INPUTS,
+    OUTPUTS,
     READS,
     UPDATES,
     WEIGHTS,
@@ -288,14 +289,18 @@ def level_cycles(problem: MappingProblem, moves: list[list[Moved]], level: int) 
     return max(port_cycles(bits, rate, hardware.word_bits) for bits, rate in ports)
 
 
-def bill(problem: MappingProblem, mapping: Mapping) -> Bill:
-    """Walk the nest of a mapping and price what moved; every level must have its own energies."""
+def bill(problem: MappingProblem, mapping: Mapping, begun: bool = False) -> Bill:
+    """Walk the nest of a mapping and price what moved; every level must have its own energies.
+
+    Its results may be partial sums that were ``begun`` before.
+    """
     hardware, nest = problem.hardware, nest_of(problem, mapping)
     wrong, levels = broken(problem, mapping, nest), range(len(hardware.levels))
     counts, energy = np.zeros((len(levels), 3, 3), int), np.zeros((len(levels), 3))
     if wrong:
         return Bill(wrong, counts, [], energy, 0.0, 0, 0)
-    moves, zeros, instances = [move(nest, t) for t in range(3)], shares(problem), used(nest)
+    moves = [move(nest, t, begun and t == OUTPUTS) for t in range(3)]
+    zeros, instances = shares(problem), used(nest)
     *inner, dram = [level_cycles(problem, moves, level) for level in levels]
     chip = max([*inner, ceil(nest.steps() * zeros.busy)])
     chip += array_cycles(nest, hardware, [found[0].loads for found in moves if found[0].kept])

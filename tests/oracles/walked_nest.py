@@ -233,8 +233,12 @@ def hold(
     place: int = 0,
     arrivals: Sequence[Request] = (),
     unpadded: bool = False,
+    begun: bool = False,
 ) -> Instance:
-    """Let the instance at ``place`` hold a tensor; ``arrivals`` are what its children ask for."""
+    """Let the instance at ``place`` hold a tensor; ``arrivals`` are what its children ask for.
+
+    Results that were ``begun`` before the walk are partial sums from its first step on.
+    """
     layout = Layout(nest, tensor)
     offsets, advanced = times(nest, level, layout.step)
     shape = layout.tile([nest.size(level, d) for d in ALL])
@@ -246,7 +250,8 @@ def hold(
         if bound > 1 and d in INDEXED_BY[tensor]
     ]
     forgets = [bool(relevant) and loop > relevant[0] for loop in advanced] + [True]
-    made, touched, before = Instance(), 0, 0
+    # all bits: every word was touched by others before
+    made, touched, before = Instance(), -1 if begun else 0, 0
     for s, offset in enumerate(offsets):
         tile = shape << (offset + place)
         if forgets[s]:
@@ -302,8 +307,8 @@ class Moved:
     loads: int = 0
 
 
-def move(nest: Nest, tensor: int) -> list[Moved]:
-    """Move a tensor through all levels."""
+def move(nest: Nest, tensor: int, begun: bool = False) -> list[Moved]:
+    """Move a tensor through all levels; results may have been ``begun`` before."""
     step = Layout(nest, tensor).step
     offsets = times(nest, -1, step)[0]
     # each MAC asks for a word in every step
@@ -324,7 +329,7 @@ def move(nest: Nest, tensor: int) -> list[Moved]:
             whole = level == nest.top[tensor]
             feeds = tensor == INPUTS and nest.alone and level == nest.levels - 2
             made = [
-                hold(nest, tensor, level, place, arrivals, feeds and not whole)
+                hold(nest, tensor, level, place, arrivals, feeds and not whole, begun)
                 for place, arrivals in zip(where, asked, strict=True)
             ]
             assert all(other.counts == made[0].counts for other in made), "instances differ"

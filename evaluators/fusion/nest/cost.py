@@ -176,8 +176,7 @@ class NestTotals:
                 ports[at] += int(cost.words[-2].sum())
         compute = sum(run.kind.times * run.cost.compute_pj for run in runs)
         operations = sum(run.kind.times * run.cost.operations for run in runs)
-        dram += self._passing(m, words, energy)
-        extra = self._partial_sums(m, words, energy)
+        extra = self._rescaled(m, words, energy)
         # work on the vector unit comes after the product that it belongs to
         lanes = self._hardware.vector_lanes
         after = [chip + np.ceil(more / lanes) for chip, more in zip(chips, extra, strict=True)]
@@ -218,40 +217,19 @@ class NestTotals:
         sent = np.ceil(np.maximum(one_way, (read + written) / dram.bandwidth_words))
         return np.where(cores == 1, every, np.minimum(every, sent))
 
-    def _passing(self, m: int, words: Counts, energy: Energies) -> Grid:
-        """Count partial sums that come from DRAM for a result that streams; returns cycles of DRAM
-        in each iteration."""
-        passing = [
-            np.where(walk.passes(m), walk.tile_words(walk.group.made[m]), 0).ravel()
-            for walk in self._cores.walks
-        ]
-        self._access(words, energy, (-1, OUTPUTS), passing, write=False)
-        self._access(words, energy, (-2, OUTPUTS), passing, write=True)
-        every = self._cores.total(passing)
-        self.reads += int((every * self._times).sum())
-        for ports, some in zip(self._ports, passing, strict=True):
-            ports += some
-        cycles: Grid = np.ceil(every / self._hardware.levels[-1].bandwidth_words)
-        return cycles
-
-    def _partial_sums(self, m: int, words: Counts, energy: Energies) -> list[Ints]:
-        """Count partial sums that are read again and rescaled; returns the operations of each
-        walk's iterations."""
-        adding, again, operations = list[Ints](), list[Ints](), list[Ints]()
+    def _rescaled(self, m: int, words: Counts, energy: Energies) -> list[Ints]:
+        """Count partial sums that are rescaled; returns the operations of each walk's
+        iterations."""
+        again, operations = list[Ints](), list[Ints]()
         for walk in self._cores.walks:
-            tile = walk.tile_words(walk.group.made[m]).ravel()
-            adds, rescales = walk.adds(m).ravel(), walk.rescales(m).ravel()
-            # residency vs a brute-force nest (fusion model, section 8): a tile that goes on with
-            # partial sums reads all of them, one that begins reads none the first time
-            adding.append(np.where(adds, tile, 0))
+            tile, rescales = walk.tile_words(walk.group.made[m]).ravel(), walk.rescales(m).ravel()
             rows = 2 * (tile // walk.columns(m).ravel())
             again.append(np.where(rescales, tile + rows, 0))
             operations.append(np.where(rescales, tile + rows // 2 * ROW_OPERATIONS, 0))
-        self._access(words, energy, (-2, OUTPUTS), adding, write=False)
         self._access(words, energy, (-2, OUTPUTS), again, write=False)
         self._access(words, energy, (-2, OUTPUTS), again, write=True)
-        for ports, once, twice in zip(self._ports, adding, again, strict=True):
-            ports += once + 2 * twice
+        for ports, twice in zip(self._ports, again, strict=True):
+            ports += 2 * twice
         return operations
 
     def _transfers(self, m: int, words: Counts, energy: Energies) -> None:

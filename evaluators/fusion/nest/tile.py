@@ -6,7 +6,7 @@ from math import prod
 
 import numpy as np
 
-from archloom.evaluators.loopnest import LayerCost, MappingProblem, vector_cost
+from archloom.evaluators.loopnest import LayerCost, MappingProblem, added_cost, vector_cost
 from archloom.space import Infeasible
 from archloom.space.fusion import STREAMED
 from archloom.space.hardware import Hardware
@@ -34,10 +34,11 @@ class TileRuns:
 
 @dataclass(frozen=True, eq=False)
 class TileKind:
-    """A size of tile that a layer runs on.
+    """A size of tile that a layer runs on, and whether its partial sums are there.
 
     Attributes:
         tile: how much of each looped rank of the layer.
+        adds: whether it adds to partial sums that were begun before.
         at: int64[n], in which iterations, of those looked at one after another, any core runs it.
         cores: int64[n], how many do.
         walks: int64[...] for each walk of cores, in which iterations these do.
@@ -46,6 +47,7 @@ class TileKind:
     """
 
     tile: dict[int, int]
+    adds: bool
     at: Ints
     cores: Ints
     walks: tuple[Ints, ...]
@@ -54,17 +56,19 @@ class TileKind:
 
 
 def tile_kinds(cores: NestCores, m: int) -> Iterator[TileKind]:
-    """Yield the sizes of a member's tiles, larger ones first."""
+    """Yield the sizes of a member's tiles, larger ones first; of each those that begin sums before
+    those that add to them."""
     times, nest = cores.times, cores.first.nest
     looped = [loop.rank for loop in nest.loops if loop.rank in cores.group.own[m]]
     runs = [np.flatnonzero(walk.runs(m)) for walk in cores.walks]
     kinds = np.concatenate(
-        [_sizes(walk, looped, at) for walk, at in zip(cores.walks, runs, strict=True)]
+        [_sizes(walk, m, looped, at) for walk, at in zip(cores.walks, runs, strict=True)]
     )
     sizes, of = np.unique(kinds, axis=0, return_inverse=True)
     parts = np.split(of.ravel(), np.cumsum([len(at) for at in runs])[:-1])
     for kind in reversed(range(len(sizes))):
-        tile = dict(zip(looped, sizes[kind].tolist(), strict=True))
+        *size, begins = sizes[kind].tolist()
+        tile = dict(zip(looped, size, strict=True))
         walks = tuple(at[part == kind] for at, part in zip(runs, parts, strict=True))
         working = np.zeros(times.size, np.int64)
         for at, count in zip(walks, cores.counts, strict=True):
@@ -72,13 +76,14 @@ def tile_kinds(cores: NestCores, m: int) -> Iterator[TileKind]:
         at = np.flatnonzero(working)
         busy = working[at]
         every = int((times[at] * busy).sum()), int(times[at].sum())
-        yield TileKind(tile, at, busy, walks, *every)
+        yield TileKind(tile, not begins, at, busy, walks, *every)
 
 
-def _sizes(walk: NestWalk, looped: list[int], at: Ints) -> Ints:
-    """int64[n, k], how much of each looped rank some iterations cover."""
+def _sizes(walk: NestWalk, m: int, looped: list[int], at: Ints) -> Ints:
+    """int64[n, k + 1], how much of each looped rank some iterations cover, and whether a member
+    begins sums in them."""
     tiles = [np.broadcast_to(walk.tile(rank), walk.shape).ravel()[at] for rank in looped]
-    return np.stack(tiles, axis=1) if tiles else np.zeros((len(at), 0), np.int64)
+    return np.stack([*tiles, (~walk.adds(m)).ravel()[at].astype(np.int64)], axis=1)
 
 
 def tile_runs(
@@ -87,7 +92,7 @@ def tile_runs(
     """Evaluate a member on each of its tiles; ``left`` words of the buffer are for what streams."""
     found = list[TileRuns]()
     for kind in tile_kinds(cores, m):
-        cost = tile_cost(cores.first, m, kind.tile, cores.one, left, mapper)
+        cost = tile_cost(cores.first, m, kind, cores.one, left, mapper)
         if isinstance(cost, Infeasible):
             return cost
         found.append(TileRuns(kind, cost))
@@ -97,16 +102,20 @@ def tile_runs(
 def tile_cost(
     walk: NestWalk,
     m: int,
-    tile: dict[int, int],
+    kind: TileKind,
     hardware: Hardware,
     left: int | None,
     mapper: ProblemMapper,
 ) -> LayerCost | Infeasible:
-    """Evaluate a member on a tile of so much of each looped rank."""
-    problem = tile_problem(walk, m, tile, hardware, left)
-    if isinstance(problem, MappingProblem):
-        return mapper(problem)
-    return problem()
+    """Evaluate a member on a tile; one that adds to sums is mapped as one that begins them."""
+    problem = tile_problem(walk, m, kind.tile, hardware, left)
+    if not isinstance(problem, MappingProblem):
+        assert not kind.adds, "no loop runs over what a vector operator adds up"
+        return problem()
+    cost = mapper(problem)
+    if kind.adds and not isinstance(cost, Infeasible):
+        return added_cost(problem, cost)
+    return cost
 
 
 def tile_problem(

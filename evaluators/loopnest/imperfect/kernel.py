@@ -14,7 +14,7 @@ from archloom.space.workload import INPUTS, OUTPUTS
 
 from ...arrays import Flags, Floats, Ints
 from ..data_reuse import OUTPUT_DIMS, SPATIAL_X, SPATIAL_Y, TiledNest, X, Y
-from ..kernel import VALID, extents, fits
+from ..kernel import VALID, begin_sums_before, extents, fits
 from ..kernel_inputs import (
     ARRAY_COLUMNS,
     ARRAY_LEVELS,
@@ -77,19 +77,24 @@ def imperfect_room(levels: int) -> ImperfectRoom:
     return ImperfectRoom(cum, spread, modes, totals, busiest, used, energy)
 
 
-def imperfect_cost(setup: KernelInputs, loops: Ints, keep: Flags) -> ImperfectCost:
+def imperfect_cost(
+    setup: KernelInputs, loops: Ints, keep: Flags, *, begun: bool = False
+) -> ImperfectCost:
     """Return the cost of a mapping whose factors cover at least the bounds.
 
     Args:
         setup: kernel inputs with the true loop bounds.
         loops: int64[L, 4, 8], as in :mod:`archloom.evaluators.loopnest.kernel`.
         keep: uint8[L, 3].
+        begun: whether its partial sums were begun before.
 
     Raises:
         ValueError: a dimension of which the factors cover less than its bound.
     """
     room = imperfect_room(loops.shape[0])
     status, *figures = evaluate_imperfect(setup, loops, keep, room)
+    if begun and status == VALID:
+        figures = list(add_to_cut_sums(setup, loops, keep, room))
     if (room.cum[-1] < setup.bounds).any():
         covered, bounds = room.cum[-1].tolist(), setup.bounds.tolist()
         raise ValueError(f"factors cover {covered}, the loops are {bounds}")
@@ -254,13 +259,23 @@ def _figures(
     """Fill ``room`` for a mapping that fits; return dynamic energy in pJ, cycles on chip and cycles
     of DRAM.
     """
-    totals, busiest, used, energy = room.totals, room.busiest, room.used, room.energy_pj
+    totals, busiest, used = room.totals, room.busiest, room.used
     levels = totals.shape[0]
     take(nest, 0, EVERY)
     for level in range(levels):
         used[level] = volume(nest, ALL_DIMS, 0, level)
     for others in (FIRST, EVERY):
         _count(setup, nest, keep, others, totals if others == EVERY else busiest)
+    return _priced(setup, nest, keep, room)
+
+
+@helper
+def _priced(
+    setup: KernelInputs, nest: Nest, keep: Flags, room: ImperfectRoom
+) -> tuple[float, float, float]:
+    """Return the figures of :func:`_figures` from the words that were counted."""
+    totals, busiest, used, energy = room.totals, room.busiest, room.used, room.energy_pj
+    levels = totals.shape[0]
     dynamic, chip, dram = _price(setup, keep, totals, busiest, used, energy)
     macs = 1.0
     for d in range(8):
@@ -297,3 +312,19 @@ def evaluate_imperfect(
     nest = Nest(loops, room.cum, room.spread, setup.bounds, setup.window, room.modes)
     dynamic, chip, dram = _figures(setup, nest, keep, room)
     return VALID, dynamic, chip, dram
+
+
+@compiled
+def add_to_cut_sums(
+    setup: KernelInputs, loops: Ints, keep: Flags, room: ImperfectRoom
+) -> tuple[float, float, float]:
+    """Count a nest that adds to partial sums which were begun before, from what
+    :func:`evaluate_imperfect` left in ``room``; see
+    :func:`archloom.evaluators.loopnest.kernel.add_to_sums`.
+
+    Returns the dynamic energy in pJ, the cycles of everything on chip and those of DRAM.
+    """
+    begin_sums_before(room.totals, keep, setup.top[OUTPUTS])
+    begin_sums_before(room.busiest, keep, setup.top[OUTPUTS])
+    nest = Nest(loops, room.cum, room.spread, setup.bounds, setup.window, room.modes)
+    return _priced(setup, nest, keep, room)

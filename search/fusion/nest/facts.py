@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from archloom.evaluators import Floats, Ints, access_costs
-from archloom.evaluators.bounds import design_and_prices, layer_costs
+from archloom.evaluators.bounds import design_and_prices, later_sums_pj, layer_costs
 from archloom.evaluators.fusion.buffer import buffer_words
 from archloom.evaluators.fusion.nest import (
     MOST_TILES,
@@ -87,7 +87,9 @@ class NestFacts:
         self.weight_pj = float(costs.read_pj[-1, WEIGHTS]) / dram.width_words
         self.weight_pj += fill if self.keeps_weights else 0.0
         self.store_pj = float(costs.write_pj[-1, OUTPUTS]) / dram.width_words
-        self.again_pj = float(costs.read_pj[-2, OUTPUTS]) / buffer.width_words
+        #: of a word of partial sums that is rescaled
+        rescaled = float(costs.read_pj[-2, OUTPUTS] + costs.write_pj[-2, OUTPUTS])
+        self.rescale_pj = rescaled / buffer.width_words
         self.leakage_pj = costs.leakage_pj_per_cycle
         self._tables: dict[tuple[int, tuple[int, ...]], Floats] = {}
         self._seen: dict[MaskedRanks, SeenShares] = {}
@@ -132,6 +134,11 @@ class NestFacts:
         copies, every = self.sent(operand), self.times(operand.ranks)
         filled = self.fill_pj if operand.kind != "weights" or self.keeps_weights else 0.0
         return kind * copies + filled * (every - copies)
+
+    def later_sums_pj(self, m: int) -> float:
+        """Energy for each word of a member's result in each later part of its sums."""
+        density = Sparsity(*self.group.layers[m].density)
+        return later_sums_pj(self.hardware, density, (self.keeps_weights, True, True))
 
     @cached_property
     def least_edp(self) -> float:

@@ -67,14 +67,11 @@ def test_weights_that_come_while_other_layers_run_are_no_wait(rate: float) -> No
     assert check(network, [FusionGroup(layers, nest=nest)], design(1 << 20, rate))
 
 
-@pytest.mark.parametrize("seed", sweep(range(200), sample=8))
+# of the first one a layer adds to sums in the buffer, and PEs' reads of these take longest
+@pytest.mark.parametrize("seed", sweep([186, *range(1000)], sample=9))
 def test_random_nests_cost_no_less(seed: int) -> None:
-    """Of loops over what layers add up the cost knows too little (docs/loop_nests.md, limits)."""
     rng = np.random.default_rng(seed)
     case = random_case(rng)
-    reduced = frozenset[int]().union(*case.group.reduced)
-    if any(loop.rank in reduced for loop in case.nest.loops):
-        return
     rest = [(i,) for i in range(len(case.network.layers)) if i not in case.members]
     groups = [FusionGroup(case.members, nest=case.nest), *map(FusionGroup, rest)]
     order = group_order(case.network, [group.layers for group in groups])

@@ -10,7 +10,12 @@ import pytest
 
 from archloom.evaluators.loopnest.imperfect.kernel import imperfect_cost
 from archloom.evaluators.loopnest.kernel import VALID
-from archloom.evaluators.loopnest.layer_cost import setup_for
+from archloom.evaluators.loopnest.layer_cost import (
+    added_cost,
+    mapped_cost,
+    setup_for,
+    whole_grains,
+)
 
 from ...cases.mapped_layers import KINDS, drawn
 from ...cases.sweeps import sweep
@@ -45,6 +50,29 @@ def test_the_form_for_imperfect_factors_gives_the_same_where_they_are_perfect(pa
         assert cut.energy_pj.tolist() == exact.by_level.tolist()
         figures = (cut.dynamic_pj, cut.chip_cycles, cut.dram_cycles)
         assert figures == (exact.energy, exact.chip, exact.dram)
+
+
+@pytest.mark.parametrize("part", sweep(range(8), 1))
+def test_later_parts_of_sums_and_the_walked_nest_agree(part):
+    """Of mappings whose results others began before."""
+    more = 0
+    for number in range(part * 250, (part + 1) * 250):
+        problem, mapping = drawn(SEED, number).problem, drawn(SEED, number).mapping
+        walked = bill(problem, mapping, begun=True)
+        if walked.broken:
+            continue
+        first = mapped_cost(problem, mapping)
+        cost = added_cost(problem, first)
+        moved = walked.counts.sum(axis=2) * np.array(walked.used)[:, None]
+        assert cost.words[:, INPUTS:].tolist() == moved[:, INPUTS:].tolist(), number
+        assert cost.energy_pj.tolist() == whole_grains(walked.energy_pj).tolist(), number
+        figures = (cost.chip_cycles, cost.dram_cycles)
+        assert figures == (walked.chip_cycles, walked.dram_cycles), number
+        assert cost.mapping is first.mapping
+        assert (cost.operations, cost.compute_pj) == (first.operations, first.compute_pj)
+        assert cost.dram_writes == first.dram_writes
+        more += cost.chip_cycles > first.chip_cycles
+    assert more > 5
 
 
 def test_cases_have_everything_that_may_go_wrong():

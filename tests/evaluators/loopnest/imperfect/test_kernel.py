@@ -95,6 +95,21 @@ def test_figures_are_those_of_the_walked_nest(seed):
     assert cut > 100
 
 
+@pytest.mark.parametrize("seed", sweep(range(8), 1))
+def test_later_parts_of_sums_are_those_of_the_walked_nest(seed):
+    rng = Random(1000 + seed)
+    for _ in range(130):
+        nest, bounds = draw(rng, 80)
+        setup, _ = clipped(nest, bounds)
+        cost = imperfect_cost(setup, *arrays(nest), begun=True)
+        totals, busiest = expected = oracle.count(nest, bounds, begun=True)
+        assert cost.totals.tolist() == totals.tolist(), (nest, bounds)
+        assert cost.busiest.tolist() == busiest.tolist(), (nest, bounds)
+        energy, *cycles = oracle.price(nest, bounds, setup, expected)
+        assert cost.dynamic_pj == pytest.approx(energy, rel=1e-12)
+        assert [cost.chip_cycles, cost.dram_cycles] == cycles
+
+
 @st.composite
 def effects(draw, levels):
     """Draw switches of a setup beyond the plain model."""
