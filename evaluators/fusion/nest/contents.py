@@ -102,8 +102,8 @@ class NestContents:
         walk, m = self._activity.walk, moment.member
         place = np.unravel_index(moment.cell, walk.shape)
         for t, operand in enumerate(walk.group.operands):
-            for step, words in walk.taken(t):
-                if step == m and words[place]:
+            for steps, words in walk.taken(t):
+                if m in steps and words[place]:
                     yield self._names[t], operand.kind == "weights", int(words[place])
 
     def in_flight(self, moment: Moment) -> int:

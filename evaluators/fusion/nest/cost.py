@@ -333,7 +333,7 @@ def _demands(walk: NestWalk, network: Network, m: int, at: int) -> list[tuple[in
     """Words of the buffer that each operand takes at a step, and its name."""
     found, names = [], operand_names(network, walk.group)
     for t in range(len(walk.group.operands)):
-        taken = dict(walk.taken(t))
-        if m in taken and (words := int(taken[m].ravel()[at])):
-            found.append((words, names[t]))
+        taken = sum(int(words.ravel()[at]) for steps, words in walk.taken(t) if m in steps)
+        if taken:
+            found.append((taken, names[t]))
     return found

@@ -87,7 +87,6 @@ class NestGroup:
         return tuple(found)
 
 
-@lru_cache(maxsize=4096)
 def nest_group(
     network: Network,
     layers: tuple[int, ...],
@@ -100,6 +99,31 @@ def nest_group(
     A map from outside that two members read along different ranks is one operand as long as no
     loop runs over these.
     """
+    # loops over other ranks see the same
+    return _nest_group(network, layers, looped & _told_apart(network, layers, split), split)
+
+
+@lru_cache(maxsize=4096)
+def _told_apart(
+    network: Network, layers: tuple[int, ...], split: tuple[int, ...]
+) -> frozenset[int]:
+    """Ranks along which one member reads a map from outside, and another one does not."""
+    ranks, found = group_ranks(network, layers, split), group_members(network, layers, split)
+    read, apart = dict[object, frozenset[int]](), frozenset[int]()
+    if ranks is None or found is None:
+        return apart
+    for m, member in enumerate(found):
+        for operand, source in enumerate(member.sources):
+            if source.member < 0:
+                along = frozenset(_read_ranks(ranks, m, member.layer, operand))
+                apart |= along ^ read.setdefault(source.box, along)
+    return apart
+
+
+@lru_cache(maxsize=4096)
+def _nest_group(
+    network: Network, layers: tuple[int, ...], looped: frozenset[int], split: tuple[int, ...]
+) -> NestGroup | None:
     ranks, found = group_ranks(network, layers, split), group_members(network, layers, split)
     if ranks is None or found is None:
         return None

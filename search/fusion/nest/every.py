@@ -146,13 +146,12 @@ class _Figures:
     @staticmethod
     def of(facts: NestFacts, ranks: tuple[int, ...], made: tuple[int, ...]) -> "_Figures":
         """Return the figures of loops, given the depth of what each member makes."""
-        arrays = LoopArrays(facts, tuple(sorted(ranks)))
-        group = arrays.group
+        group = facts.around(ranks)
         depth = [0] * len(group.operands)
         for t, d in zip(group.made, made, strict=True):
             depth[t] = d
         nest = LoopNest(tuple(NestLoop(rank, 1) for rank in ranks), tuple(depth))
-        table = loop_table(*arrays.ordered(ranks), arrays.figures, np.array(made, np.int64))
+        table = loop_table(*LoopArrays(facts).of(ranks), np.array(made, np.int64))
         shape = tuple(len(facts.tiles[rank]) for rank in ranks)
         return _Figures(group, ranks, shape, table, NestWalk(group, nest, whole=True))
 

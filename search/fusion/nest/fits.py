@@ -87,8 +87,8 @@ class StaysOfCell:
             walk, stays = copy(self._walk), (*self._plain[:t], depth, *self._plain[t + 1 :])
             walk.nest = LoopNest(self._loops, stays)
             words = walk.tile_words(t)
-            for m, some in walk.taken(t):
-                taken[o, m] += some.ravel()
+            for steps, some in walk.taken(t):
+                taken[o, steps.start : steps.stop] += some.ravel()
             for k, when in enumerate((walk.comes, walk.leaves)):
                 moved[k, o] = np.where(when(t), words, 0).ravel()
             if depth == STREAMED:

@@ -42,7 +42,7 @@ class FoundNests:
     def __init__(self, facts: NestFacts) -> None:
         self._facts = facts
         self._prices = stay_prices(facts)
-        self._arrays: dict[tuple[int, ...], LoopArrays] = {}
+        self._arrays = LoopArrays(facts)
         self._rows: dict[tuple[int, ...], GoodNests] = {}
         self._edp = np.zeros(0)
         #: energy x latency of the best nest of each order of loops
@@ -50,11 +50,7 @@ class FoundNests:
 
     def look_at(self, ranks: tuple[int, ...]) -> None:
         """Look for nests with loops over some ranks, outermost first."""
-        ascending = tuple(sorted(ranks))
-        if ascending not in self._arrays:
-            self._arrays[ascending] = LoopArrays(self._facts, ascending)
-        arrays = self._arrays[ascending]
-        rows = good_nests(*arrays.ordered(ranks), arrays.figures, self._prices, self._limit)
+        rows = good_nests(*self._arrays.of(ranks), self._prices, self._limit)
         some = rows.edp[rows.cell >= 0]
         self.orders[ranks] = float(some.min()) if len(some) else np.inf
         self._rows[ranks] = rows

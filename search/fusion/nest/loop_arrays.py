@@ -1,7 +1,7 @@
 """A group with loops over some ranks, as arrays: what kernels estimate nests from."""
 
 from collections.abc import Collection, Iterable
-from functools import cached_property
+from math import prod
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -85,8 +85,9 @@ class WordFigures(NamedTuple):
         words: float64[t], of each operand.
         price_pj, sent: float64[t], energy and words of DRAM for each word that comes.
         times, member_times: float64[t] and float64[m], what all cores have over what one has.
-        fetch_pj, store_pj, again_pj: energy of a word that comes, that leaves, and of a partial sum
-            that is read in the buffer.
+        sums_pj: float64[m], for each word of a member's result in each later part of its sums.
+        fetch_pj, store_pj, rescale_pj: energy of a word that comes, that leaves, and of a partial
+            sum that is rescaled.
         keeps_weights: whether the buffer keeps what stands where weights do.
     """
 
@@ -95,109 +96,119 @@ class WordFigures(NamedTuple):
     sent: Floats
     times: Floats
     member_times: Floats
+    sums_pj: Floats
     fetch_pj: float
     store_pj: float
-    again_pj: float
+    rescale_pj: float
     keeps_weights: bool
 
 
 class LoopArrays:
-    """A group whose loops are over some ranks, in any order.
+    """A group with loops over some of its ranks, in any order.
 
     Args:
         facts: of the group.
-        ranks: over which loops run, ascending.
     """
 
-    def __init__(self, facts: NestFacts, ranks: tuple[int, ...]) -> None:
-        self._facts, self._ranks = facts, ranks
-        self.group = facts.around(ranks)
+    def __init__(self, facts: NestFacts) -> None:
+        self._facts = facts
+        # what loops over other ranks see differently is made for them, and so is what tiles cost
+        self._groups: dict[int, tuple[NestGroup, GroupArrays, WordFigures]] = {}
+        self._sizes: dict[tuple[int, ...], LoopSizes] = {}
 
-    def ordered(self, ranks: tuple[int, ...]) -> tuple[GroupArrays, LoopSizes]:
-        """Return the same with loops in an order, outermost first."""
-        order = [self._ranks.index(rank) for rank in ranks]
-        group, sizes = self._arrays, self._sizes
-        flags = group.along, group.own, group.reduced, group.late, group.online
-        along, own, reduced, late, online = (np.ascontiguousarray(x[:, order]) for x in flags)
-        return group._replace(
-            along=along, own=own, reduced=reduced, late=late, online=online
-        ), sizes._replace(
-            sizes=sizes.sizes[order],
-            counts=sizes.counts[order],
-            tiles=sizes.tiles[order],
-            strides=np.ascontiguousarray(sizes.strides[:, order]),
-            masked=self._masked(ranks),
+    def of(self, ranks: tuple[int, ...]) -> tuple[GroupArrays, LoopSizes, WordFigures]:
+        """Return the group with loops over some ranks, outermost first."""
+        facts, ascending = self._facts, tuple(sorted(ranks))
+        group = facts.around(ranks)
+        if id(group) not in self._groups:
+            arrays, figures = _group_arrays(group, facts.ranks), _word_figures(facts, group)
+            self._groups[id(group)] = group, arrays, figures
+        if ascending not in self._sizes:
+            self._sizes[ascending] = _loop_sizes(facts, group, ascending)
+        _, arrays, figures = self._groups[id(group)]
+        sizes, order = self._sizes[ascending], [ascending.index(rank) for rank in ranks]
+        masked = [-1 if rank < 0 else ranks.index(rank) for rank in sizes.masked.tolist()]
+        return (
+            _columns(arrays, [facts.ranks.index(rank) for rank in ranks]),
+            sizes._replace(
+                sizes=sizes.sizes[order],
+                counts=sizes.counts[order],
+                tiles=sizes.tiles[order],
+                strides=np.ascontiguousarray(sizes.strides[:, order]),
+                masked=np.array(masked, np.int64),
+            ),
+            figures,
         )
 
-    @cached_property
-    def figures(self) -> WordFigures:
-        """Words of operands and what they cost."""
-        facts, operands = self._facts, self.group.operands
-        rows = [(x.words, facts.price_pj(x), facts.sent(x), facts.times(x.ranks)) for x in operands]
-        words, price_pj, sent, times = np.array(rows, np.float64).T.copy()
-        members = np.array([facts.times(own) for own in self.group.own])
-        ends = facts.fetch_pj, facts.store_pj, facts.again_pj, facts.keeps_weights
-        return WordFigures(words, price_pj, sent, times, members, *ends)
 
-    @cached_property
-    def _arrays(self) -> GroupArrays:
-        group, ranks = self.group, self._ranks
-        none = frozenset[int]()
-        late = [none.union(*(group.reduced[a] for a in some)) for some in group.ancestors]
-        second = {t for some in group.weights for t in some}
-        operands, members = group.operands, range(len(group.layers))
-        return GroupArrays(
-            _flags([x.ranks for x in operands], ranks),
-            _flags(group.own, ranks),
-            _flags(group.reduced, ranks),
-            _flags(late, ranks),
-            _flags([_vectors(group, m) for m in members], ranks),
-            np.array([layer.uses_macs for layer in group.layers], np.uint8),
-            np.array([_KINDS[x.kind] for x in operands], np.int64),
-            np.array([x.maker for x in operands], np.int64),
-            np.array(group.made, np.int64),
-            _flags([x.readers for x in operands], members),
-            np.array([x.exported for x in operands], np.uint8),
-            np.array([t in second for t in range(len(operands))], np.uint8),
-        )
+def _columns(arrays: GroupArrays, columns: list[int]) -> GroupArrays:
+    """Return the same with some columns for loops."""
+    flags = arrays.along, arrays.own, arrays.reduced, arrays.late, arrays.online
+    along, own, reduced, late, online = (np.ascontiguousarray(x[:, columns]) for x in flags)
+    return arrays._replace(along=along, own=own, reduced=reduced, late=late, online=online)
 
-    @cached_property
-    def _sizes(self) -> LoopSizes:
-        """With loops in ascending order of ranks; nothing masked yet."""
-        facts, ranks = self._facts, self._ranks
-        counts = [len(facts.tiles[rank]) for rank in ranks]
-        tiles = np.ones((len(ranks), max(counts)), np.int64)
-        for at, rank in enumerate(ranks):
-            tiles[at, : counts[at]] = facts.tiles[rank]
-        tables, starts, strides = list[Floats](), list[int](), list[list[int]]()
-        begin = 0
-        for m, own in enumerate(self.group.own):
-            looped = tuple(rank for rank in ranks if rank in own)
-            table = facts.costs(m, looped)
-            steps = [int(np.prod(table.shape[2 + k :])) for k in range(len(looped))]
-            of_rank = dict(zip(looped, steps, strict=True))
-            starts.append(begin)
-            strides.append([of_rank.get(rank, 0) for rank in ranks])
-            tables.append(table.reshape(2, -1))
-            begin += tables[-1].shape[1]
-        sizes = facts.group.ranks.sizes
-        found = None if facts.dealt is not None else masked_ranks(self.group, frozenset(ranks))
-        shares = np.ones((3, 1, 1)) if found is None else np.stack(facts.seen_shares(found))
-        return LoopSizes(
-            np.array([sizes[rank] for rank in ranks], np.int64),
-            np.array(counts, np.int64),
-            tiles,
-            np.concatenate(tables, axis=1),
-            np.array(starts, np.int64),
-            np.array(strides, np.int64).reshape(len(starts), len(ranks)),
-            np.array([-1, -1] if found is None else [found.queries, found.keys], np.int64),
-            shares,
-        )
 
-    def _masked(self, ranks: tuple[int, ...]) -> Ints:
-        """int64[2], places of the loops of which a mask drops tiles."""
-        found: list[int] = self._sizes.masked.tolist()
-        return np.array([-1 if rank < 0 else ranks.index(rank) for rank in found], np.int64)
+def _word_figures(facts: NestFacts, group: NestGroup) -> WordFigures:
+    operands = group.operands
+    rows = [(x.words, facts.price_pj(x), facts.sent(x), facts.times(x.ranks)) for x in operands]
+    words, price_pj, sent, times = np.array(rows, np.float64).T.copy()
+    members = np.array([facts.times(own) for own in group.own])
+    sums = np.array([facts.later_sums_pj(m) for m in range(len(members))])
+    ends = facts.fetch_pj, facts.store_pj, facts.rescale_pj, facts.keeps_weights
+    return WordFigures(words, price_pj, sent, times, members, sums, *ends)
+
+
+def _group_arrays(group: NestGroup, ranks: tuple[int, ...]) -> GroupArrays:
+    """Return arrays of a group, with a column for each of some ranks where others have loops."""
+    none = frozenset[int]()
+    late = [none.union(*(group.reduced[a] for a in some)) for some in group.ancestors]
+    second = {t for some in group.weights for t in some}
+    operands, members = group.operands, range(len(group.layers))
+    return GroupArrays(
+        _flags([x.ranks for x in operands], ranks),
+        _flags(group.own, ranks),
+        _flags(group.reduced, ranks),
+        _flags(late, ranks),
+        _flags([_vectors(group, m) for m in members], ranks),
+        np.array([layer.uses_macs for layer in group.layers], np.uint8),
+        np.array([_KINDS[x.kind] for x in operands], np.int64),
+        np.array([x.maker for x in operands], np.int64),
+        np.array(group.made, np.int64),
+        _flags([x.readers for x in operands], members),
+        np.array([x.exported for x in operands], np.uint8),
+        np.array([t in second for t in range(len(operands))], np.uint8),
+    )
+
+
+def _loop_sizes(facts: NestFacts, group: NestGroup, ranks: tuple[int, ...]) -> LoopSizes:
+    """Return sizes with loops in ascending order of ranks; ``masked`` has ranks, not places."""
+    counts = [len(facts.tiles[rank]) for rank in ranks]
+    tiles = np.ones((len(ranks), max(counts)), np.int64)
+    for at, rank in enumerate(ranks):
+        tiles[at, : counts[at]] = facts.tiles[rank]
+    tables, starts, strides = list[Floats](), list[int](), list[list[int]]()
+    begin = 0
+    for m, own in enumerate(group.own):
+        looped = tuple(rank for rank in ranks if rank in own)
+        table = facts.costs(m, looped)
+        steps = [prod(table.shape[2 + k :]) for k in range(len(looped))]
+        of_rank = dict(zip(looped, steps, strict=True))
+        starts.append(begin)
+        strides.append([of_rank.get(rank, 0) for rank in ranks])
+        tables.append(table.reshape(2, -1))
+        begin += tables[-1].shape[1]
+    found = None if facts.dealt is not None else masked_ranks(group, frozenset(ranks))
+    shares = np.ones((3, 1, 1)) if found is None else np.stack(facts.seen_shares(found))
+    return LoopSizes(
+        np.array([group.ranks.sizes[rank] for rank in ranks], np.int64),
+        np.array(counts, np.int64),
+        tiles,
+        np.concatenate(tables, axis=1),
+        np.array(starts, np.int64),
+        np.array(strides, np.int64).reshape(len(starts), len(ranks)),
+        np.array([-1, -1] if found is None else [found.queries, found.keys], np.int64),
+        shares,
+    )
 
 
 def stay_prices(facts: NestFacts) -> StayPrices:

@@ -142,7 +142,8 @@ def layer_figures(
 def _partial_sums(
     group: GroupArrays, sizes: LoopSizes, words: WordFigures, tiles: TileSizes, uses: LoopUses
 ) -> float:
-    """Energy of partial sums that are read again; if rescaled, read and written besides."""
+    """Energy of partial sums that later parts add to; if rescaled, they are read and written
+    besides."""
     energy, loops = 0.0, len(sizes.sizes)
     for m in range(group.own.shape[0]):
         if first_sum(group, m) == loops:
@@ -156,8 +157,8 @@ def _partial_sums(
         for at in range(loops):
             if group.reduced[m, at]:
                 sums *= _across(sizes, tiles, group.own, m, at)
-        more = 3.0 if is_online(group, m) else 1.0
-        energy += (sums - some) * words.member_times[m] * (more * words.again_pj)
+        rescaled = words.rescale_pj if is_online(group, m) else 0.0
+        energy += (sums - some) * words.member_times[m] * (words.sums_pj[m] + rescaled)
     return energy
 
 

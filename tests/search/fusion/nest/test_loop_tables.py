@@ -38,8 +38,7 @@ def orders(facts: NestFacts, seed: int) -> list[tuple[int, ...]]:
 
 
 def table_of(facts: NestFacts, ranks: tuple[int, ...], made: tuple[int, ...]) -> LoopTable:
-    arrays = LoopArrays(facts, tuple(sorted(ranks)))
-    return loop_table(*arrays.ordered(ranks), arrays.figures, np.array(made, np.int64))
+    return loop_table(*LoopArrays(facts).of(ranks), np.array(made, np.int64))
 
 
 @pytest.mark.parametrize("seed", sweep(range(120), sample=4))
@@ -75,8 +74,7 @@ def agree(table: LoopTable, figures: LoopFigures) -> None:
 def test_the_best_sizes_of_tiles_are_kept(seed: int) -> None:
     for facts in groups(seed):
         for ranks in orders(facts, seed)[:2]:
-            arrays = LoopArrays(facts, tuple(sorted(ranks)))
-            parts = *arrays.ordered(ranks), arrays.figures, stay_prices(facts)
+            parts = *LoopArrays(facts).of(ranks), stay_prices(facts)
             every = good_nests(*parts, np.inf)
             for way, made in enumerate(kept_results(facts, ranks)):
                 first = 2 * KEPT * way
