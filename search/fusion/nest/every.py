@@ -110,7 +110,7 @@ def _of_loops(
     group = figures.group
     members = len(group.layers)
     energy, cycles = (part.reshape(members, -1) for part in figures.layers())
-    base_pj = energy.sum(axis=0) + figures.partial_sums().ravel() - _rounding(figures).ravel()
+    base_pj = energy.sum(axis=0) + figures.rescaled().ravel() - _rounding(figures).ravel()
     busy = cycles.sum(axis=0)
     if not limit.admits(base_pj + facts.leakage_pj * busy, busy).any():
         return []
