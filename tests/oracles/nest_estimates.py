@@ -148,28 +148,32 @@ class LoopFigures:
             use, own_ranks = self._uses.members[m][at], self.group.own[m]
             times = times * (self._number(at, use, own_ranks) if part is None else part)
         energy, cycles = table.reshape(shape) * (times * self._seen(self.group.own[m]))
-        return energy * self.facts.times(self.group.own[m]), cycles
+        # tiles that add to sums read all of them
+        later = self._later_words(m) * self.facts.later_sums_pj(m)
+        return energy * self.facts.times(self.group.own[m]) + later, cycles
 
-    def partial_sums(self) -> Floats:
-        """Energy of partial sums that later parts add to; if rescaled, they are read and written
-        besides."""
+    def _later_words(self, m: int) -> Floats | float:
+        """Words of partial sums that later parts of a member's sums add to."""
+        reduced = self.walk.reducing(m)
+        if not reduced:
+            return 0.0
+        made = self.group.operands[self.group.made[m]]
+        words: Floats | float = made.words * self._seen(made.ranks)
+        for at, rank in enumerate(self.ranks):
+            if rank not in self.group.own[m]:
+                use = self._uses.members[m][at]
+                words = words * self._number(at, use, self.group.own[m])
+        sums = words
+        for at in reduced:
+            sums = sums * self._tiles_across(at, self.group.own[m])
+        return (sums - words) * self.facts.times(self.group.own[m])
+
+    def rescaled(self) -> Floats:
+        """Energy of partial sums that are read and written since they are rescaled."""
         energy: Floats | float = 0.0
         for m in range(self._members):
-            reduced = self.walk.reducing(m)
-            if not reduced:
-                continue
-            made = self.group.operands[self.group.made[m]]
-            words: Floats | float = made.words * self._seen(made.ranks)
-            for at, rank in enumerate(self.ranks):
-                if rank not in self.group.own[m]:
-                    use = self._uses.members[m][at]
-                    words = words * self._number(at, use, self.group.own[m])
-            sums = words
-            for at in reduced:
-                sums = sums * self._tiles_across(at, self.group.own[m])
-            rescaled = self.facts.rescale_pj if self.walk.online(m) else 0.0
-            again = (sums - words) * self.facts.times(self.group.own[m])
-            energy = energy + again * (self.facts.later_sums_pj(m) + rescaled)
+            if self.walk.online(m):
+                energy = energy + self._later_words(m) * self.facts.rescale_pj
         return self._full(energy)
 
     def choices(self, t: int) -> list[OperandChoice]:

@@ -31,6 +31,12 @@ class FoundNest:
     moved_pj: float
     moved_cycles: float
 
+    def least_edp(self, facts: NestFacts) -> float:
+        """Return energy x latency where no layer waits for what moves."""
+        latency = max(float(self.layer_cycles.sum()), self.moved_cycles)
+        energy = float(self.layer_pj.sum()) + self.moved_pj + facts.leakage_pj * latency
+        return energy * latency
+
 
 class FoundNests:
     """Nests around a group; those that are worse than enough others are left out.

@@ -118,8 +118,8 @@ def layer_figures(
     cell: int,
 ) -> float:
     """Write least energy (``energy``) and cycles of members to a column, and all that is spent
-    whatever stays: layers and partial sums, whose energy is returned."""
-    base = 0.0
+    whatever stays: by them, and on partial sums that are rescaled, which is returned."""
+    base, rescaled = 0.0, 0.0
     for m in range(group.own.shape[0]):
         times, place = 1.0, sizes.starts[m]
         for at in range(len(sizes.sizes)):
@@ -130,36 +130,42 @@ def layer_figures(
             else:
                 times *= _number(sizes, tiles, uses.members[m, at], group.own, m, at)
         times *= _seen(sizes, tiles, group.own, m)
+        # tiles that add to sums read all of them
+        later = _later_words(group, sizes, words, tiles, uses, m)
         energy[m, cell] = sizes.costs[0, place] * times * words.member_times[m]
+        energy[m, cell] += later * words.sums_pj[m]
         to.layer_cycles[m, cell] = sizes.costs[1, place] * times
         base += energy[m, cell]
-    sums: float = _partial_sums(group, sizes, words, tiles, uses)
-    to.base_pj[cell] = base + sums
-    return sums
+        if is_online(group, m):
+            rescaled += later * words.rescale_pj
+    to.base_pj[cell] = base + rescaled
+    return rescaled
 
 
 @helper
-def _partial_sums(
-    group: GroupArrays, sizes: LoopSizes, words: WordFigures, tiles: TileSizes, uses: LoopUses
+def _later_words(
+    group: GroupArrays,
+    sizes: LoopSizes,
+    words: WordFigures,
+    tiles: TileSizes,
+    uses: LoopUses,
+    m: int,
 ) -> float:
-    """Energy of partial sums that later parts add to; if rescaled, they are read and written
-    besides."""
-    energy, loops = 0.0, len(sizes.sizes)
-    for m in range(group.own.shape[0]):
-        if first_sum(group, m) == loops:
-            continue
-        t = group.made[m]
-        some = words.words[t] * _seen(sizes, tiles, group.along, t)
-        for at in range(loops):
-            if not group.own[m, at]:
-                some *= _number(sizes, tiles, uses.members[m, at], group.own, m, at)
-        sums = some
-        for at in range(loops):
-            if group.reduced[m, at]:
-                sums *= _across(sizes, tiles, group.own, m, at)
-        rescaled = words.rescale_pj if is_online(group, m) else 0.0
-        energy += (sums - some) * words.member_times[m] * (words.sums_pj[m] + rescaled)
-    return energy
+    """Words of partial sums that later parts of a member's sums add to."""
+    loops = len(sizes.sizes)
+    if first_sum(group, m) == loops:
+        return 0.0
+    t = group.made[m]
+    some = words.words[t] * _seen(sizes, tiles, group.along, t)
+    for at in range(loops):
+        if not group.own[m, at]:
+            some *= _number(sizes, tiles, uses.members[m, at], group.own, m, at)
+    sums = some
+    for at in range(loops):
+        if group.reduced[m, at]:
+            sums *= _across(sizes, tiles, group.own, m, at)
+    later: float = (sums - some) * words.member_times[m]
+    return later
 
 
 @helper

@@ -47,7 +47,8 @@ class GoodNests(NamedTuple):
         cell: int64[n], the size of tiles; -1 in rows that hold none.
         depth: int64[n, t], of each operand.
         layer_pj, layer_cycles: float64[n, m], least energy and cycles of each member.
-        moved_pj: float64[n], of what moves between DRAM and buffer, and of partial sums.
+        moved_pj: float64[n], of what moves between DRAM and buffer, and of partial sums that are
+            rescaled.
         moved_cycles: float64[n], of DRAM.
     """
 
@@ -123,17 +124,17 @@ def _look_at(
     stay_words(group, sizes, words, tiles, work.stays, options, 0)
     if not _may_fit(work, prices.capacity):
         return
-    sums = layer_figures(group, sizes, words, tiles, work.uses, options, work.energy, 0)
+    rescaled = layer_figures(group, sizes, words, tiles, work.uses, options, work.energy, 0)
     stay_figures(group, sizes, words, tiles, work.uses, work.stays, options, 0)
     prepare_stays(options, 0, search)
     least = least_product(options, prices, 0, search)
     if least <= found.edp[row + KEPT - 1] and best_stays(options, prices, 0, search) < inf:
         for t in range(len(group.kind)):
             work.chosen[t] = search.best[t]
-        _keep(prices, work, found, cell, row, sums)
+        _keep(prices, work, found, cell, row, rescaled)
     row += KEPT
     if least <= found.edp[row + KEPT - 1] and _stream(work) and _shrink(work, prices.capacity):
-        _keep(prices, work, found, cell, row, sums)
+        _keep(prices, work, found, cell, row, rescaled)
 
 
 @helper
@@ -210,7 +211,7 @@ def _shrink(work: _OneCell, capacity: float) -> bool:
 
 @helper
 def _keep(
-    prices: StayPrices, work: _OneCell, found: GoodNests, cell: int, first: int, sums: float
+    prices: StayPrices, work: _OneCell, found: GoodNests, cell: int, first: int, rescaled: float
 ) -> None:
     """Put what is chosen among the best from a row on, if it fits and is one of them."""
     options, members = work.options, len(work.used)
@@ -225,7 +226,7 @@ def _keep(
     for m in range(members):
         busy += options.layer_cycles[m, 0]
         layers_pj += work.energy[m, 0]
-    moved_pj += sums
+    moved_pj += rescaled
     latency = max(busy, moved / prices.rate)
     edp = (layers_pj + moved_pj + prices.leakage_pj * latency) * latency
     row = first + KEPT - 1

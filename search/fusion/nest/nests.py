@@ -183,7 +183,8 @@ def _changed(facts: NestFacts, some: FoundNest, edp: float) -> Iterator[NestChoi
                 some.moved_pj + other.moved_pj,
                 some.moved_cycles + other.moved_words / facts.rate,
             )
-            choice = _placed(facts, change)
+            # with nobody waiting it is no better
+            choice = None if change.least_edp(facts) >= edp else _placed(facts, change)
             if choice is None:
                 continue
             yield choice

@@ -55,7 +55,7 @@ def agree(table: LoopTable, figures: LoopFigures) -> None:
     energy, cycles = figures.layers()
     np.testing.assert_allclose(table.layer_pj, energy, rtol=1e-12)
     np.testing.assert_allclose(options.layer_cycles, cycles, rtol=1e-12)
-    base = energy.sum(axis=0) + figures.partial_sums().ravel()
+    base = energy.sum(axis=0) + figures.rescaled().ravel()
     np.testing.assert_allclose(options.base_pj, base, rtol=1e-12)
     np.testing.assert_allclose(table.runs, figures.runs().ravel(), rtol=1e-12)
     members = range(options.there.shape[1])
