@@ -45,8 +45,8 @@ _NEAR: Final = 1.0005
 #: nests of the least estimates that are placed in the buffer until so many fit, and how many of
 #: these are handed on
 _LOOKED_AT: Final = 300
-_PLACED: Final = 24
-_HANDED: Final = 16
+_PLACED: Final = 12
+_HANDED: Final = 8
 
 #: nests of these in which operands stay otherwise, where layers wait
 _CHANGED: Final = 1
