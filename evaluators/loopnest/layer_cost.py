@@ -121,7 +121,7 @@ def added_cost(problem: MappingProblem, cost: LayerCost) -> LayerCost:
     factors = cost.mapping.factors
     # of padded loops all runs, of others what lies inside the bounds
     all_runs = prod(factors) == cost.operations
-    nest = replace(problem, **{"bounds" if all_runs else "loop_bounds": factors})
+    nest = replace(problem, bounds=factors) if all_runs else replace(problem, loop_bounds=factors)
     found = _cost(nest, cost.mapping, begun=True)
     gap = inf
     if cost.gap_percent < inf and min(cost.dynamic_pj, cost.latency_cycles) > 0:

@@ -1,8 +1,9 @@
 """A slow account of a group in a loop nest: all iterations, one by one, each layer on its tile.
 
 What runs and moves comes from the simulator of nests, layers of a tile that begin sums from the
-layer model; those that add to sums which are there are walked step by step. What is in the buffer at each step, what comes and leaves ahead of time, energies of whole accesses and
-the time of each iteration are worked out here in plain numbers, for every iteration.
+layer model; those that add to sums which are there are walked step by step. What is in the buffer
+at each step, what comes and leaves ahead of time, energies of whole accesses and the time of each
+iteration are worked out here in plain numbers, for every iteration.
 
 Independent of: the iterations that are looked at for others, and the fit, traffic, energy and
 latency of nests.
