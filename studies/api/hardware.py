@@ -117,11 +117,7 @@ class Hardware:
         return float(sum(self._details["tdp_w"].values()))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values: its parts, and area and power of each.
-
-        Raises:
-            ArchloomError: its technology table has no price for something.
-        """
+        """Return it as plain values: its parts, and area and power of each."""
         return dict(self._details)
 
     @cached_property
@@ -182,7 +178,7 @@ def load_hardware(
 
     Raises:
         ArchloomError: nothing of that name, values that it does not have (all of them at once), or
-            a design that breaks a rule of its template.
+            a design that breaks a rule of its template, or that its technology cannot price.
     """
     if isinstance(source, Hardware):
         changes = {"technology": technology, "word_bits": word_bits, **parameters}
@@ -192,4 +188,21 @@ def load_hardware(
         return source
     settings = [f"{name}={value}" for name, value in parameters.items()]
     found = find_hardware(fspath(source), settings, technology, word_bits, _WORDS)
-    return Hardware(found.hardware)
+    return priced(found.hardware)
+
+
+def priced(chip: Chip) -> Hardware:
+    """Return a hardware that its technology table has all prices of.
+
+    Raises:
+        UserError: it has not.
+    """
+    from archloom.evaluators import access_costs
+
+    made = Hardware(chip)
+    try:
+        access_costs(chip)
+    except (ValueError, OverflowError) as error:
+        raise UserError(f"{chip.name}: {error}") from None
+    _ = made._details
+    return made

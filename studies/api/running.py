@@ -180,10 +180,26 @@ def _work(study: ReadyStudy, store: Store, view: Watch, callbacks: Iterable[Call
         KeyboardInterrupt: Ctrl-C; all that was done is in the store.
     """
     store.ended = _calling(callbacks)
-    try:
-        carry_out(study, store, _Patience(), view)
-    except Stopped:
-        raise KeyboardInterrupt(_go_on(store.location)) from None
+    with _Kept(store.location):
+        try:
+            carry_out(study, store, _Patience(), view)
+        except Stopped:
+            raise KeyboardInterrupt("stopped") from None
+
+
+class _Kept:
+    """Says of whatever comes out how the study goes on."""
+
+    def __init__(self, location: Location) -> None:
+        self._location = location
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if error is not None:
+            how = f"archloom.resume_study({str(self._location)!r}) goes on"
+            error.add_note(f"what was done of the study is kept; {how}")
 
 
 def _calling(callbacks: Iterable[Callback]) -> Callable[[Record], None] | None:
@@ -196,10 +212,6 @@ def _calling(callbacks: Iterable[Callback]) -> Callable[[Record], None] | None:
             callback(trial)
 
     return tell if called else None
-
-
-def _go_on(location: Location) -> str:
-    return f"stopped; what was done is kept, archloom.resume_study({str(location)!r}) goes on"
 
 
 class _Patience(StopRequest):
@@ -237,17 +249,21 @@ def _watch_child(
     command += ["--workers", str(choice.workers)] if choice.workers else []
     command += ["--address", choice.address] if choice.address else []
     seen = _Published(location)
-    with tempfile.TemporaryFile("w+") as said, _child(command, location, said, progress) as child:
+    with (
+        tempfile.TemporaryFile("w+") as said,
+        _Kept(location),
+        _child(command, location, said, progress) as child,
+    ):
         while (code := _ended(child)) is None:
             seen.tell(tell)
         seen.tell(tell)
-        if code in _ENDED:
-            return
         if code == INTERRUPTED:
-            raise KeyboardInterrupt(_go_on(location))
-        said.seek(0)
-        text = said.read().strip().removeprefix("error: ")
-        raise TroubleError(text or f"the process that worked on {location} ended with {code}")
+            raise KeyboardInterrupt("stopped")
+        if code not in _ENDED:
+            said.seek(0)
+            text = said.read().strip().removeprefix("error: ")
+            error = UserError if code == UserError.exit_code else TroubleError
+            raise error(text or f"the process that worked on {location} ended with {code}")
 
 
 def _ended(child: "subprocess.Popen[str]") -> int | None:
