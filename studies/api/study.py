@@ -6,7 +6,8 @@ from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Literal
 
 from archloom.studies.analysis import StudyView, load_view, read_front
-from archloom.studies.config import Location, location_of
+from archloom.studies.config import PICKED, Location, location_of
+from archloom.studies.rendering.text import known
 from archloom.studies.storage import (
     Header,
     Trial as Record,
@@ -88,6 +89,8 @@ class Study:
         Raises:
             ArchloomError: there is no such rule.
         """
+        if pick is not None:
+            known(pick, "pick", list(PICKED))
         return Front.of(read_front(self._location, pick))
 
     @mendable
@@ -107,8 +110,8 @@ class Study:
             return Design.of(self._location, found, None)
         records = {record.number: record for record in self._records}
         if trial not in records:
-            known = f"0 to {max(records)}" if records else "none yet"
-            raise UserError(f"{self.location} has no finished trial {trial!r}; finished: {known}")
+            there = f"0 to {max(records)}" if records else "none yet"
+            raise UserError(f"{self.location} has no finished trial {trial!r}; finished: {there}")
         return Design.of(self._location, records[trial], int(trial))
 
     @mendable
