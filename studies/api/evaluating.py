@@ -158,7 +158,7 @@ def evaluate(
     effort = effort_of("none", mapping, mapping_evaluations, factors, seed)
     if fusion is not None:
         # layer by layer, and the plan
-        effort = replace(effort, evaluations=2, plan=_plan(fusion, graph))
+        effort = replace(effort, evaluations=2, plan=_plan(fusion, graph), borders=True)
     return found_schedule(graph, chip, effort)
 
 

@@ -210,8 +210,9 @@ def _graph_of(
 
 def _located(source: str, error: "EntryError") -> str:
     """Say of what network faults are; readers of files name the file themselves."""
-    texts = [str(fault) for fault in error.faults]
-    return "\n".join(text if source in text else f"{source}: {text}" for text in texts)
+    return "\n".join(
+        f"{source}: {fault}" if fault.place.keys else str(fault) for fault in error.faults
+    )
 
 
 def _exported(program: object) -> Graph:

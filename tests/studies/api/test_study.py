@@ -78,7 +78,7 @@ def test_a_design_is_what_show_prints(finished_study: Path, trial: int | str) ->
 
 
 def test_a_design_can_be_evaluated_again(finished_study: Path) -> None:
-    """Its hardware is the one that the study built, so its plan with its mappings costs the same."""
+    """Its hardware is the one that the study built."""
     design = al.load_study(finished_study).design(0)
     (plan,) = design.networks
     again = al.evaluate("tiny_cnn", design.hardware, fusion=plan, mapping="exact", factors="exact")
@@ -134,7 +134,7 @@ def test_mistakes(finished_study: Path, tmp_path: Path) -> None:
         study.design(77)
     with pytest.raises(al.ArchloomError, match="no finished trial -1"):
         study.design(-1)
-    with pytest.raises(al.ArchloomError, match="^pick 'kne' is not known; did you mean knee"):
+    with pytest.raises(al.ArchloomError, match=r"^pick 'kne' is not known; did you mean knee"):
         study.front("kne")
     with pytest.raises(al.ArchloomError, match="no such directory"):
         al.load_study(tmp_path / "none")
