@@ -21,7 +21,11 @@ INTERRUPTED: Final = 130
 FAULT: Final = 70
 
 
-class UserError(Exception):
+class ArchloomError(Exception):
+    """What the Python API raises of mistakes and troubles; nothing else derives from it."""
+
+
+class UserError(ArchloomError):
     """Something that the user can mend; the message says what, where and how."""
 
     exit_code: ClassVar[int] = 2

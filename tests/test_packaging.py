@@ -42,7 +42,7 @@ def run(*command: str | Path, cwd: Path) -> str:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel, built from a copy so that a stale build folder cannot add to it."""
     source = tmp_path_factory.mktemp("source")
-    for name in LAYERS:
+    for name in ("archloom", *LAYERS):
         copytree(ROOT / name, source / name, ignore=ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", *PROJECT["license-files"], PROJECT["readme"]):
         copy(ROOT / name, source)
@@ -72,6 +72,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_holds_every_file_of_the_layers_and_nothing_else(wheel: Path) -> None:
     expected = {f"archloom/{path.relative_to(ROOT)}" for path in files(*LAYERS)}
+    expected |= {str(path.relative_to(ROOT)) for path in files("archloom")}
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert names == expected
 
@@ -114,3 +115,113 @@ def test_the_installed_command_runs_a_study_of_one_trial(environment: Path, tmp_
     assert member["trial"] == 0
     run(archloom, "report", "one", cwd=tmp_path)
     assert (tmp_path / "one" / "report.html").stat().st_size > 1e6
+
+
+#: a script of somebody who never saw the repository
+SCRIPT = """\
+import sys
+from pathlib import Path
+
+import archloom as al
+
+
+def tell(trial: al.Trial) -> None:
+    edp_js: float | None = trial.edp_js
+    print(trial.number, trial.state, edp_js)
+
+
+def main(out: str) -> float:
+    config = {
+        "workloads": ["tiny_cnn"],
+        "space": "casco_edge",
+        "optimizer": {"name": "random"},
+        "halving": {"name": "none", "evaluations": 1},
+        "trials": 1,
+        "batch_size": 1,
+        "software": {"fusion": "none", "mapping": "random", "mapping_evaluations": 60},
+    }
+    study: al.Study = al.run_study(config, Path(out), workers=1, callbacks=[tell])
+    design: al.Design = study.design(0)
+    network: al.Network = al.load_network("tiny_cnn", batch=2)
+    cost: al.LayerCost | None = None
+    mapping: al.LayerMapping = al.map_layer(network["conv1"], design.hardware, evaluations=50)
+    if mapping.infeasible is None:
+        cost = al.evaluate(network["conv1"], design.hardware, mapping=mapping)
+        print([level.energy_pj["weights"] for level in cost.levels])
+    plan: al.Schedule = al.evaluate(
+        network, design.hardware, mapping="random", mapping_evaluations=60
+    )
+    reason: al.Infeasible | None = plan.infeasible
+    print([trial.number for trial in study.front()], study.front()[0].area_mm2, reason)
+    print(plan.lower_bound.edp_js <= plan.edp_js, cost is not None)
+    try:
+        al.load_hardware("eyerss")
+    except al.ArchloomError as error:
+        print(error)
+    return plan.edp_js
+
+
+print(al.__version__, main(sys.argv[1]))
+"""
+
+#: calls that a type checker must refuse, each with a word of what it says
+WRONG = """\
+import archloom as al
+
+al.no_such_name
+al.schedule("tiny_cnn", "eyeriss", evaluatons=3)
+al.load_study("runs/small").trials[0].edp_js + 1.0
+al.load_network("tiny_cnn").batch = 3
+al.evaluate(al.load_network("tiny_cnn")["conv1"], "eyeriss", mapping=al.load_hardware("eyeriss"))
+"""
+
+
+def test_a_script_outside_of_the_repository_runs_and_has_types(
+    environment: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    said = run(environment / "python", "script.py", "one", cwd=tmp_path).splitlines()
+    assert said[0].startswith("0 complete ")
+    assert said[2].startswith("[0] ")
+    assert said[3] == "True True"
+    assert "did you mean eyeriss" in said[4]
+    assert said[-1].startswith(f"{PROJECT['version']} ")
+    (tmp_path / "wrong.py").write_text(WRONG)
+    strict = [sys.executable, "-m", "mypy", "--strict", "--python-executable"]
+    cache = ["--cache-dir", tmp_path / "cache"]
+    right = run(*strict, environment / "python", *cache, "script.py", cwd=tmp_path)
+    assert "no issues found in 1 source file" in right
+    wrong = subprocess.run(
+        [*strict, environment / "python", *cache, "wrong.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    faulty = [line.split(":")[1] for line in wrong.stdout.splitlines() if ": error: " in line]
+    assert sorted(set(faulty)) == ["3", "4", "5", "6", "7"]
+
+
+@pytest.mark.parametrize("python", ["wheel", "editable"])
+def test_the_repository_as_the_current_folder_hides_nothing(python: str, environment: Path) -> None:
+    """The folder of the root package is found first there, without the others inside it."""
+    code = (
+        "import archloom, archloom.space.workload as w, archloom.studies.api as api; "
+        "print(archloom.__file__, w.__file__, api.__file__, archloom.load_network('tiny_cnn'))"
+    )
+    executable = environment / "python" if python == "wheel" else Path(sys.executable)
+    said = run(executable, "-c", code, cwd=ROOT).split(maxsplit=3)
+    assert said[0] == str(ROOT / "archloom" / "__init__.py")
+    assert said[1] == str(ROOT / "space" / "workload" / "__init__.py")
+    assert said[2] == str(ROOT / "studies" / "api" / "__init__.py")
+    assert said[3].startswith("<archloom.Network tiny_cnn")
+    assert "resume" in run(executable, "-m", "archloom", "--help", cwd=ROOT)
+
+
+def test_the_wheel_adds_no_folder_to_the_path_of_the_package(
+    environment: Path, tmp_path: Path
+) -> None:
+    """Else everything that is installed beside it would be found inside it as well."""
+    code = "import archloom; print(*archloom.__path__)"
+    (place,) = run(environment / "python", "-c", code, cwd=tmp_path).split()
+    assert place.startswith(str(environment.parent))
+    assert place.endswith("archloom")

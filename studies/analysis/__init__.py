@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         cost_details as cost_details,
         fit_details as fit_details,
         hardware_details as hardware_details,
+        hardware_of as hardware_of,
         trial_details as trial_details,
         trial_number as trial_number,
     )

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .hardware_reference import (
         HOST as HOST,
         ChosenHardware as ChosenHardware,
+        Wording as Wording,
         baseline_hardware as baseline_hardware,
         find_hardware as find_hardware,
     )
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from .study_config import (
         ExecutorChoice as ExecutorChoice,
         StudyConfig as StudyConfig,
+        config_of as config_of,
         load_config as load_config,
         parse_stored as parse_stored,
         space_text as space_text,
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
         WorkloadOptions as WorkloadOptions,
         find_network as find_network,
         form_choices as form_choices,
+        load_workload as load_workload,
         load_workloads as load_workloads,
         without_forms as without_forms,
     )

@@ -1,10 +1,12 @@
 """Errors of study files: every fault with its line and key, as one message."""
 
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
+from os import PathLike
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from archloom.space import Document, Fault, Faults, Place, bounded_text, did_you_mean, parse_yaml
 
@@ -25,7 +27,7 @@ class ConfigError(UserError):
         faults: by line; their places do not name the file.
     """
 
-    def __init__(self, path: Location, faults: Iterable[Fault]) -> None:
+    def __init__(self, path: Location | str, faults: Iterable[Fault]) -> None:
         self.faults = sorted(faults, key=lambda f: (f.place.line or 0, f.place.path))
         count = len(self.faults)
         head = f"{path}: {count} error{'s' if count > 1 else ''}"
@@ -80,6 +82,27 @@ def study_document(path: Path, faults: Faults) -> Document:
     return read_document(path, text, faults)
 
 
+def given_document(data: Mapping[str, Any]) -> Document:
+    """Return keys and values as a study file would hold them; paths become texts.
+
+    Raises:
+        UserError: there is something that no file can hold.
+    """
+
+    def plain(value: object) -> str:
+        if isinstance(value, PathLike):
+            return str(value)
+        raise TypeError(f"{value!r} is a {type(value).__name__}")
+
+    try:
+        return Document("", json.loads(json.dumps(dict(data), default=plain)), {})
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UserError(
+            f"the study: {error}; keys and values must be what a study file can hold: texts, "
+            "numbers, lists and mappings"
+        ) from None
+
+
 def kind_of(path: Path) -> str | None:
     """Return the kind of study that a file says; None if it says none, or cannot be read."""
     try:
@@ -91,7 +114,7 @@ def kind_of(path: Path) -> str | None:
     return kind if kind in KINDS else None
 
 
-def refuse_kind(document: Document, path: Path, faults: Faults) -> None:
+def refuse_kind(document: Document, path: Path | str, faults: Faults) -> None:
     """Refuse a file that is no study of accelerators, or says an unknown kind.
 
     Raises:

@@ -20,6 +20,23 @@ if TYPE_CHECKING:
 HOST: Final = "host"
 
 
+class Wording(NamedTuple):
+    """What messages call the ways to choose: those of the command line, unless somebody says.
+
+    Attributes:
+        setting: stands before ``name=value`` of a template.
+        technology, word_bits: of a table, and of a word width.
+    """
+
+    setting: str = "--set "
+    technology: str = "--technology"
+    word_bits: str = "--word-bits"
+
+
+#: of the command line
+_OPTIONS: Final = Wording()
+
+
 class ChosenHardware(NamedTuple):
     """Hardware, and the file that says where its numbers come from."""
 
@@ -28,7 +45,11 @@ class ChosenHardware(NamedTuple):
 
 
 def find_hardware(
-    source: str, settings: Sequence[str], technology: str | None, word_bits: int | None
+    source: str,
+    settings: Sequence[str],
+    technology: str | None,
+    word_bits: int | None,
+    words: Wording = _OPTIONS,
 ) -> ChosenHardware:
     """Return the hardware that a command line asks for.
 
@@ -37,6 +58,7 @@ def find_hardware(
         settings: ``name=value`` for each parameter of a template.
         technology: table to take it to; None for its own.
         word_bits: word width to take it to; None for its own.
+        words: for messages.
 
     Raises:
         UserError: nothing of that name, values that it does not have (all of them at once), or
@@ -45,23 +67,22 @@ def find_hardware(
     from archloom.evaluators.technology import technology_names
     from archloom.space.design_space import with_technology, with_word_bits
 
-    hardware, file = _found(source, settings)
+    hardware, file = _found(source, settings, words)
     if technology is not None:
         known = technology_names()
         if technology not in known:
-            raise UserError(
-                f"--technology: {technology!r} is not known; {did_you_mean(technology, known)}"
-            )
+            hint = did_you_mean(technology, known)
+            raise UserError(f"{words.technology}: {technology!r} is not known; {hint}")
         hardware = with_technology(hardware, technology)
     if word_bits is not None:
         try:
             hardware = with_word_bits(hardware, word_bits)
         except ValueError as error:
-            raise UserError(f"--word-bits: {error}") from None
+            raise UserError(f"{words.word_bits}: {error}") from None
     return ChosenHardware(hardware, file)
 
 
-def _found(source: str, settings: Sequence[str]) -> ChosenHardware:
+def _found(source: str, settings: Sequence[str], words: Wording) -> ChosenHardware:
     from archloom.space.design_space import (
         PRESETS,
         TEMPLATES,
@@ -71,13 +92,14 @@ def _found(source: str, settings: Sequence[str]) -> ChosenHardware:
         preset_file,
     )
 
+    first = f"{words.setting}{settings[0]}" if settings else ""
     if source in PRESETS:
         if settings:
-            raise UserError(f"preset {source} has no parameters; leave out --set {settings[0]}")
+            raise UserError(f"preset {source} has no parameters; leave out {first}")
         return ChosenHardware(preset(source), preset_file(source))
     if source == HOST:
         if settings:
-            raise UserError(f"{HOST} has no parameters; leave out --set {settings[0]}")
+            raise UserError(f"{HOST} has no parameters; leave out {first}")
         return _host()
     if source not in TEMPLATES and not Path(source).is_file():
         names = [*PRESETS, *TEMPLATES, HOST]
@@ -86,7 +108,7 @@ def _found(source: str, settings: Sequence[str]) -> ChosenHardware:
         )
     try:
         space = HardwareSpace.load(source)
-        return ChosenHardware(_built(space, settings), space.file)
+        return ChosenHardware(_built(space, settings, words), space.file)
     except TemplateError as error:
         raise UserError(str(error)) from None
 
@@ -110,32 +132,31 @@ def _host() -> ChosenHardware:
     from archloom.space.design_space import HardwareSpace
 
     file, machine = host_file(), this_machine(1)
-    hardware = _built(HardwareSpace.load(str(file)), ())
+    hardware = _built(HardwareSpace.load(str(file)), (), _OPTIONS)
     name = f"host ({machine.cpu}, {machine.cores} cores; other machines give other results)"
     return ChosenHardware(replace(hardware, name=name), file)
 
 
-def _built(space: "HardwareSpace", settings: Sequence[str]) -> "Hardware":
-
-    built = space.build(_point(space, settings))
+def _built(space: "HardwareSpace", settings: Sequence[str], words: Wording) -> "Hardware":
+    built = space.build(_point(space, settings, words.setting))
     if isinstance(built, Infeasible):
         raise UserError(f"{space.name}: {built}")
     return built
 
 
-def _point(space: "HardwareSpace", settings: Sequence[str]) -> "Mapping[str, Value]":
+def _point(space: "HardwareSpace", settings: Sequence[str], setting: str) -> "Mapping[str, Value]":
     """Return the value of every parameter that counts; all mistakes are one error."""
-    given, faults = _given(space, settings)
+    given, faults = _given(space, settings, setting)
     point: dict[str, Value] = {}
     for p in space.parameters:
         if p.name in given:
             try:
                 point[p.name] = p.values[p.check(given[p.name])]
             except ValueError as error:
-                faults.append(f"--set {p.name}: {error}")
+                faults.append(f"{setting}{p.name}: {error}")
         elif p.active(point):
             listed = ", ".join(map(str, p.values[:12])) + (", ..." if len(p.values) > 12 else "")
-            faults.append(f"--set {p.name}=... is missing; its values: {listed}")
+            faults.append(f"{setting}{p.name}=... is missing; its values: {listed}")
         # what comes later may depend on it
         point.setdefault(p.name, p.values[0])
     if faults:
@@ -143,20 +164,21 @@ def _point(space: "HardwareSpace", settings: Sequence[str]) -> "Mapping[str, Val
     return point
 
 
-def _given(space: "HardwareSpace", settings: Sequence[str]) -> "tuple[dict[str, Value], list[str]]":
-
+def _given(
+    space: "HardwareSpace", settings: Sequence[str], option: str
+) -> "tuple[dict[str, Value], list[str]]":
     names = [p.name for p in space.parameters]
     given: dict[str, Value] = {}
     faults = []
     for setting in settings:
         name, equals, text = (part.strip() for part in setting.partition("="))
         if not (name and equals and text):
-            faults.append(f"--set {setting}: must be name=value")
+            faults.append(f"{option}{setting}: must be name=value")
         elif name not in names:
             hint = did_you_mean(name, names) if names else "it has no parameters"
-            faults.append(f"--set {setting}: {name!r} is no parameter; {hint}")
+            faults.append(f"{option}{setting}: {name!r} is no parameter; {hint}")
         elif name in given:
-            faults.append(f"--set {setting}: {name} is set twice")
+            faults.append(f"{option}{setting}: {name} is set twice")
         else:
             given[name] = _value(text)
     return given, faults

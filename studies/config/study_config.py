@@ -21,7 +21,7 @@ from archloom.search import (
     ObjectiveSet,
     Tenant,
 )
-from archloom.space import Faults
+from archloom.space import Document, Faults
 from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 
 from .component_choice import CHOICE, Choice, choice_faults, complete, frozen_options, named_parts
@@ -30,6 +30,7 @@ from .errors import (
     EntryError,
     collecting,
     entry_error,
+    given_document,
     refuse_kind,
     study_document,
 )
@@ -72,6 +73,9 @@ _MOBO: Final = Choice("mobo")
 _MSH: Final = Choice("msh")
 _LIMITS: Final = RoundLimits()
 _CONSTRAINTS: Final = Constraints()
+
+#: what messages call a study that comes from no file
+_GIVEN: Final = "the study"
 
 
 def _readable_space(value: str, beside: Reading) -> str:
@@ -319,19 +323,43 @@ def load_config(
         UserError: it cannot be read.
     """
     faults = Faults()
-    document = study_document(path, faults)
-    refuse_kind(document, path, faults)
-    data = {"name": path.stem, **document.data}
+    return _read(study_document(path, faults), path, path.parent, path.stem, faults, change)
+
+
+def config_of(data: Mapping[str, Any], name: str | None = None) -> StudyConfig:
+    """Return the config that a study file with these keys and values would give.
+
+    Args:
+        data: of the file; paths in it start in the folder where the process is.
+        name: of the study, unless ``data`` says one.
+
+    Raises:
+        ConfigError: everything that is wrong in it.
+    """
+    faults = Faults()
+    return _read(given_document(data), _GIVEN, Path.cwd(), name, faults, lambda config: config)
+
+
+def _read(
+    document: Document,
+    source: Path | str,
+    folder: Path,
+    name: str | None,
+    faults: Faults,
+    change: Callable[["StudyConfig"], "StudyConfig"],
+) -> StudyConfig:
+    refuse_kind(document, source, faults)
+    data = ({} if name is None else {"name": name}) | document.data
     if data.get("mode") == "exact":
         data.setdefault("halving", {"name": "none"})
     faults.include(choice_faults(document))
     config, wrong = None, Faults()
     with collecting(wrong):
-        config = StudyConfig.read(data, Reading(path.parent))
+        config = StudyConfig.read(data, Reading(folder))
     for fault in wrong:
         faults.add(document.place(fault.place.keys), fault.message)
     if faults or config is None:
-        raise ConfigError(path, faults)
+        raise ConfigError(source, faults)
     return _complete(change(config))
 
 

@@ -23,8 +23,7 @@ if TYPE_CHECKING:
         MappingEffort as MappingEffort,
         MappingProgress as MappingProgress,
         Solution as Solution,
-        compiling as compiling,
-        solve as solve,
+        solve_compiled as solve_compiled,
         warm as warm,
     )
     from .mapping_front import FrontFound as FrontFound, Point as Point, find_front as find_front

@@ -31,6 +31,9 @@ _BOUND_S: Final = 1.0
 #: evaluations of searches for imperfect factors, at most: what a layer of a study gets
 _IMPERFECT_EVALUATIONS: Final = 100_000
 
+#: seconds of compiling beside which a search is not worth timing
+_COMPILED_S: Final = 0.005
+
 #: bounds of the layer that kernels are compiled with, and evaluations that it gets
 _TINY, _TINY_EVALUATIONS = 4, 100_000
 
@@ -162,6 +165,22 @@ def solve(
     if effort.factors == "exact" or interrupted or exact.mapping is None:
         return exact
     return any_factors(problem, exact, effort)
+
+
+def solve_compiled(
+    problem: MappingProblem,
+    effort: MappingEffort,
+    tell: Callable[[MappingProgress], None] = lambda _: None,
+) -> Solution:
+    """Search a problem as :func:`solve`; again if kernels compiled meanwhile, which took its time.
+
+    Call :func:`warm` before the first of a kind: a tiny layer does not get everywhere.
+    """
+    with compiling() as took:
+        found = solve(problem, effort, tell)
+    if sum(took) > _COMPILED_S and not found.interrupted:
+        return solve(problem, effort, tell)
+    return found
 
 
 def any_factors(problem: MappingProblem, exact: Solution, effort: MappingEffort) -> Solution:

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         read_part as read_part,
     )
     from .records import (
+        published_trial as published_trial,
         read_baseline as read_baseline,
         read_certificate as read_certificate,
         read_trials as read_trials,

@@ -25,12 +25,12 @@ def read_trials(location: Location) -> list[Trial]:
     Raises:
         UserError: a line is damaged; so do the readers of the other records.
     """
-    return _records(location, TRIALS, _trial_of)
+    return _records(location, TRIALS, published_trial)
 
 
 def read_baseline(location: Location) -> Trial | None:
     """Return the baseline; None if it is not evaluated yet, or not wanted."""
-    return next(iter(_records(location, BASELINE_FILE, _trial_of)), None)
+    return next(iter(_records(location, BASELINE_FILE, published_trial)), None)
 
 
 def read_validation(location: Location) -> list[HeldOutTrial]:
@@ -38,7 +38,7 @@ def read_validation(location: Location) -> list[HeldOutTrial]:
     return _records(location, VALIDATION, lambda line: HeldOutTrial.from_dict(bounded_json(line)))
 
 
-def _trial_of(line: bytes) -> Trial:
+def published_trial(line: bytes) -> Trial:
     """Return the trial of a line. The software of its networks, which most of the line is, is read
     when somebody asks for it: a front of thousands of trials needs that of a few.
     """

@@ -5,7 +5,7 @@
 
 import json
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -46,6 +46,8 @@ class Store:
         header: what the study is.
         begun: whether it held events when it was opened.
         notes: what was mended on opening, for people.
+        ended: called with each trial that ended after this opening, once its record is safe; in
+            the order of their numbers. What it raises ends the study, which can go on.
 
     Raises:
         UserError: there is no study, it is of another format, is damaged, or another process
@@ -66,6 +68,7 @@ class Store:
             raise
         self.notes = self._parts.notes
         self.begun = bool(self._events)
+        self.ended: Callable[[Trial], None] | None = None
         #: hashes of records that openings before this one published; None until somebody asks
         self._told: set[int] | None = None
 
@@ -135,25 +138,22 @@ class Store:
         alone, what a kill cut short or somebody changed is put right.
         """
         lines = [record_line(trial) for trial in trials]
-        if heard_by_somebody():
-            self._tell_new(trials, lines)
+        new = self._new(trials, lines) if heard_by_somebody() or self.ended else []
+        for trial in new:
+            done: dict[str, Any] = {"rounds": trial.rounds, "evaluations": trial.evaluations}
+            tell("trial_ended", trial=trial.number, state=trial.state, edp_js=trial.edp_js, **done)
         self._parts.publish(lines)
+        if self.ended is not None:
+            for trial in new:
+                self.ended(trial)
 
-    def _tell_new(self, trials: Sequence[Trial], lines: Sequence[bytes]) -> None:
-        """Tell of trials that ended now, not in an opening before this one."""
+    def _new(self, trials: Sequence[Trial], lines: Sequence[bytes]) -> list[Trial]:
+        """Return the trials that ended now, not in an opening before this one."""
         if self._told is None:
             before = self._parts.read(TRIALS) or b""
             self._told = {hash(line) for line in before.splitlines(keepends=True)}
-        for trial, line in zip(trials, lines, strict=True):
-            if hash(line) not in self._told:
-                done: dict[str, Any] = {"rounds": trial.rounds, "evaluations": trial.evaluations}
-                tell(
-                    "trial_ended",
-                    trial=trial.number,
-                    state=trial.state,
-                    edp_js=trial.edp_js,
-                    **done,
-                )
+        told = zip(trials, lines, strict=True)
+        return [trial for trial, line in told if hash(line) not in self._told]
 
     def settle(self) -> None:
         """Take lines out of the trials that nothing in the journal stands for.

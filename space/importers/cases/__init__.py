@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .mapping import loops_of as loops_of
+    from .mapping import loops_of as loops_of, written_mapping as written_mapping
     from .problem import CASE_TENSORS as CASE_TENSORS, case_layer as case_layer
     from .reader import (
         BadCase as BadCase,

@@ -10,7 +10,7 @@ from archloom.space.workload import DIMS, TENSORS
 
 from ...errors import did_you_mean
 from .problem import CASE_TENSORS
-from .record import Loops, RecordError
+from .record import Loops, RecordError, parse_loops
 
 WrittenLoops = dict[str, Any]
 
@@ -71,6 +71,31 @@ def _written_order(
     """Dimensions from the innermost, as a word if all names are letters; those of ``factors``."""
     named = [names[d] for d in order if d in names and (factors is None or factors[d] > 1)]
     return "".join(named) if all(len(dim) == 1 for dim in named) else named
+
+
+def written_mapping(data: Any, hardware: Hardware, bounds: abc.Mapping[str, int]) -> Mapping:
+    """Return the mapping whose loops :func:`loops_of` wrote, or somebody by hand.
+
+    Factors may cover more than the bounds: what lies outside is cut off.
+
+    Args:
+        data: plain values, levels from the innermost.
+        hardware: whose levels they are.
+        bounds: of the layer, by dimension, in the order of DIMS.
+
+    Raises:
+        RecordError: all that is wrong with them.
+    """
+    loops = parse_loops(data)
+    covered = {
+        dim: prod(table.get(dim, 1) for level in loops for _, table in _tables(level))
+        for dim in bounds
+    }
+    dims = {dim: max(bound, covered[dim]) for dim, bound in bounds.items()}
+    slots: dict[str, int] = {dim: place for place, dim in enumerate(DIMS)}
+    if not loops:
+        raise RecordError(["mapping: is empty; it needs an entry for each level"])
+    return case_mapping(loops, [level.name for level in hardware.levels], dims, slots)
 
 
 def case_mapping(

@@ -4,7 +4,7 @@ mapping and what another tool counted for them. docs/timeloop.md describes every
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from ...errors import did_you_mean
 
@@ -171,6 +171,18 @@ def parse_problem(data: Any) -> Problem:
         return Problem.model_validate(data)
     except ValidationError as error:
         raise RecordError([f"problem.{fault}" for fault in _faults(error)]) from None
+
+
+def parse_loops(data: Any) -> list[Loops]:
+    """Return the loops that ``data``, the mapping of a record, holds.
+
+    Raises:
+        RecordError: as :func:`parse_record`.
+    """
+    try:
+        return TypeAdapter(list[Loops]).validate_python(data)
+    except ValidationError as error:
+        raise RecordError([f"mapping{fault}" for fault in _faults(error)]) from None
 
 
 def _faults(error: ValidationError) -> list[str]:

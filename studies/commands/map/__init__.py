@@ -9,6 +9,13 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .cases import (
+        OBJECTIVES as OBJECTIVES,
+        Task as Task,
+        constraints_of as constraints_of,
+    )
     from .cli import MAP_EXAMPLES as MAP_EXAMPLES, map_ as map_
+    from .command import DEFAULT_SECONDS as DEFAULT_SECONDS
+    from .tables import case_json as case_json
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

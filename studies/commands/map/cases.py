@@ -1,6 +1,6 @@
 """Mapping problems of the cases of a file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, cast
@@ -159,14 +159,26 @@ def _refusal(
             yield f"  {path}:{line}: {named}{fault}"
 
 
-def constraints_of(path: Path | None, dataflow: str | None, both_axes: bool) -> MappingConstraints:
+def constraints_of(
+    path: Path | None,
+    dataflow: str | None,
+    both_axes: bool,
+    called: Callable[[str], str] = "--{}".format,
+) -> MappingConstraints:
     """Return the constraints of a YAML file, if there is one, and of the other options.
+
+    Args:
+        path: of the file.
+        dataflow: name of one.
+        both_axes: whether a dimension may be unrolled along both axes.
+        called: what messages call an option.
 
     Raises:
         UserError: an unknown dataflow, a file that cannot be read or all that is wrong in it.
     """
+    where = f"{called('constraints')} {path}"
     if dataflow is not None:
-        known(dataflow, "--dataflow", DATAFLOWS)
+        known(dataflow, called("dataflow"), DATAFLOWS)
     try:
         found = UNCONSTRAINED if path is None else read_constraints_file(path)
         if dataflow is not None:
@@ -174,6 +186,6 @@ def constraints_of(path: Path | None, dataflow: str | None, both_axes: bool) -> 
         return replace(found, both_axes=found.both_axes and both_axes)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "is not UTF-8 text"
-        raise UserError(f"--constraints {path}: {reason}") from None
+        raise UserError(f"{where}: {reason}") from None
     except ValueError as error:
-        raise UserError(f"--constraints {path}: {error}; --both-axes permits it") from None
+        raise UserError(f"{where}: {error}; {called('both-axes')} permits it") from None

@@ -14,9 +14,8 @@ from archloom.studies.solve import (
     UNLIMITED,
     MappingEffort,
     Solution,
-    compiling,
     find_front,
-    solve,
+    solve_compiled,
     warm,
 )
 
@@ -32,9 +31,6 @@ FACTORS = ("imperfect", "exact")
 
 #: seconds for a case, if nobody says anything
 DEFAULT_SECONDS = 10.0
-
-#: seconds of compiling beside which a search is not worth timing
-_COMPILED_S = 0.005
 
 
 @dataclass(frozen=True)
@@ -161,11 +157,7 @@ def solutions(tasks: Sequence[Task], effort: MappingEffort, live: MapProgress) -
                 warm(problem, effort.search)
                 compiled.add(problem.setup.extras is None)
             live.begin(task.title, "searching")
-            with compiling() as took:
-                found[problem] = solve(problem, effort, live.tell)
-            # a tiny layer does not get everywhere
-            if sum(took) > _COMPILED_S and not found[problem].interrupted:
-                found[problem] = solve(problem, effort, live.tell)
+            found[problem] = solve_compiled(problem, effort, live.tell)
         live.done()
         yield task, found[problem]
         if found[problem].interrupted:

@@ -10,5 +10,7 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .cli import SCHEDULE_EXAMPLES as SCHEDULE_EXAMPLES, schedule as schedule
+    from .plan_file import plan_of as plan_of, read_plan as read_plan
+    from .tables import schedule_record as schedule_record
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -47,11 +47,12 @@ class _Group(BaseModel):
     nest: Nest | None = None
 
 
-def read_plan(path: Path, network: Network) -> FusionPlan:
+def read_plan(path: Path, network: Network, option: str = "--plan") -> FusionPlan:
     """Return the plan of a file for a network.
 
     The file holds the JSON that ``archloom schedule --json`` prints, or its ``groups`` alone.
-    Layers that no group names run by themselves, where what they read is there.
+    Layers that no group names run by themselves, where what they read is there. ``option`` is what
+    messages call it.
 
     Raises:
         UserError: the file cannot be read, or all that is wrong with the plan.
@@ -59,30 +60,39 @@ def read_plan(path: Path, network: Network) -> FusionPlan:
     try:
         data = bounded_json(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise UserError(f"--plan {path}: {error.strerror}") from None
+        raise UserError(f"{option} {path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:
-        raise UserError(f"--plan {path}: is not JSON: {error}") from None
+        raise UserError(f"{option} {path}: is not JSON: {error}") from None
+    return plan_of(data, network, f"{option} {path}")
+
+
+def plan_of(data: object, network: Network, place: str) -> FusionPlan:
+    """Return the plan of what a plan file holds.
+
+    Raises:
+        UserError: all that is wrong with it, each after ``place``.
+    """
     groups = data.get("groups") if isinstance(data, dict) else data
     if isinstance(groups, list) and len(groups) > len(network.layers):
         count, most = len(groups), len(network.layers)
-        raise _wrong(path, [f"has {count} groups; {network.name} has {most} layers"])
+        raise _wrong(place, [f"has {count} groups; {network.name} has {most} layers"])
     try:
         found = TypeAdapter(list[_Group]).validate_python(groups)
     except ValidationError as error:
-        raise _wrong(path, [_sentence(fault) for fault in error.errors()]) from None
+        raise _wrong(place, [_sentence(fault) for fault in error.errors()]) from None
     if faults := _unknown(found, network):
-        raise _wrong(path, faults)
+        raise _wrong(place, faults)
     try:
         plan = _complete([_group(g, group, network) for g, group in enumerate(found)], network)
     except ValueError as error:
-        raise _wrong(path, [str(error)]) from None
+        raise _wrong(place, [str(error)]) from None
     if faults := plan_violations(network, plan):
-        raise _wrong(path, faults)
+        raise _wrong(place, faults)
     return plan
 
 
-def _wrong(path: Path, faults: Sequence[str]) -> UserError:
-    return UserError("\n".join(f"--plan {path}: {fault}" for fault in faults))
+def _wrong(place: str, faults: Sequence[str]) -> UserError:
+    return UserError("\n".join(f"{place}: {fault}" for fault in faults))
 
 
 def _sentence(fault: Any) -> str:

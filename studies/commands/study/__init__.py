@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     )
     from .copying import COPY_EXAMPLES as COPY_EXAMPLES, copy as copy
     from .pareto import front_csv as front_csv, front_json as front_json, front_table as front_table
+    from .run import (
+        carry_out as carry_out,
+        ready as ready,
+        ready_again as ready_again,
+        stored as stored,
+    )
     from .show import show_trial as show_trial
     from .stack import (
         report_stack as report_stack,

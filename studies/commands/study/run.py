@@ -12,12 +12,12 @@ from .study_file import Overrides
 from .telling import Telling
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.console import Console
 
-    from archloom.studies.engine import Study, WarmStart
-    from archloom.studies.engine.progress import Watch
+    from archloom.studies.engine import StopRequest, Study, WarmStart
+    from archloom.studies.engine.progress import Stages, Watch
     from archloom.studies.storage import Header, Store
 
 #: mapping searches whose kernels compile before a study begins; others compile in a few seconds
@@ -45,7 +45,6 @@ def start(
     Raises:
         UserError: nothing was written.
     """
-    from archloom.studies.engine import header_of, prepare, warm_start
     from archloom.studies.engine.progress import ProgressView
     from archloom.studies.rendering.text import print_line
     from archloom.studies.storage import Store, bring_up_to_date
@@ -64,19 +63,33 @@ def start(
                 console,
             )
             return INTERRUPTED
-        config = measured
-        view.begin("reading the space and preparing the study")
-        study, header = prepare(config, config.space), header_of(config)
-        begun = _begun(location, header)
-        found = begun or warm_start(config, header, study.problem)
-        if found is not None:
-            study, header = replace(study, start=found), replace(header, start=found.to_text())
-        view.end()
+        study, header, notes = ready(measured, location, view)
         with Store.create(location, header) as store:
-            for note in () if begun or not found else found.notes:
+            for note in notes:
                 print_line(note, console)
             over = _run(study, store, console, view)
     return _ended(over, study, location, console)
+
+
+def ready(
+    config: StudyConfig, location: Location, view: "Stages"
+) -> "tuple[Study, Header, Sequence[str]]":
+    """Return a study before it begins or goes on, what it is, and notes on what it starts from.
+
+    Raises:
+        UserError: what is wrong with the config where the study is.
+    """
+    from archloom.studies.engine import header_of, prepare, warm_start
+
+    view.begin("reading the space and preparing the study")
+    study, header = prepare(config, config.space), header_of(config)
+    begun = _begun(location, header)
+    found = begun or warm_start(config, header, study.problem)
+    view.end()
+    if found is None:
+        return study, header, ()
+    study, header = replace(study, start=found), replace(header, start=found.to_text())
+    return study, header, () if begun else found.notes
 
 
 def _with_forms(config: StudyConfig, view: "Watch") -> StudyConfig | None:
@@ -145,25 +158,44 @@ def resume(
     Raises:
         UserError: there is no study, or cannot be gone on with.
     """
-    from archloom.studies.engine import WarmStart, prepare, stored_config
     from archloom.studies.engine.progress import ProgressView
-    from archloom.studies.storage import Store, bring_up_to_date, read_header
+    from archloom.studies.storage import Store, bring_up_to_date
 
     bring_up_to_date(location)
-    header = read_header(location)
-    config = overrides.apply(stored_config(location, header))
+    config, header = stored(location, overrides)
     about = (config.name, location, config.trials)
     if config.executor.name == "ray":
         _supervised(config, location, telling)
     with ProgressView(console) as view, telling.about(*about, view.found):
-        view.begin("reading the space and preparing the study")
-        study = prepare(config, config.space)
-        if header.start is not None:
-            study = replace(study, start=WarmStart.from_text(header.start))
-        view.end()
+        study = ready_again(config, header, view)
         with Store(location) as store:
             over = _run(study, store, console, view, retry_failed)
     return _ended(over, study, location, console)
+
+
+def stored(location: Location, overrides: Overrides) -> "tuple[StudyConfig, Header]":
+    """Return the config of a study that is there, and what it is.
+
+    Raises:
+        UserError: there is no study.
+    """
+    from archloom.studies.engine import stored_config
+    from archloom.studies.storage import read_header
+
+    header = read_header(location)
+    return overrides.apply(stored_config(location, header)), header
+
+
+def ready_again(config: StudyConfig, header: "Header", view: "Stages") -> "Study":
+    """Return a study that is there before it goes on."""
+    from archloom.studies.engine import WarmStart, prepare
+
+    view.begin("reading the space and preparing the study")
+    study = prepare(config, config.space)
+    view.end()
+    return (
+        study if header.start is None else replace(study, start=WarmStart.from_text(header.start))
+    )
 
 
 def _run(
@@ -176,11 +208,9 @@ def _run(
     """
     from importlib.metadata import version
 
-    from archloom.studies.engine import Stopped, StopRequest, make_executor, run_study
-    from archloom.studies.engine.progress import PublishedWatch
+    from archloom.studies.engine import Stopped, StopRequest
     from archloom.studies.rendering.text import print_line
 
-    choice = study.config.executor
     console.print(
         f"study {store.location}: {'goes on' if store.begun else 'begins'}", highlight=False
     )
@@ -192,7 +222,34 @@ def _run(
     for note in [*store.notes, *advice, *_unheld(study.config)]:
         print_line(f"note: {note}", console)
     stop = StopRequest()
+    try:
+        trials = carry_out(study, store, stop, view, retry)
+    except Stopped:
+        stop.end()
+        tell("stopped")
+        return False
+    except TroubleError as error:
+        raise TroubleError(
+            f"{error}\nnothing that was done is lost; go on with: archloom resume "
+            f"{argument(store.location)}"
+        ) from None
+    tell("ended", trials=trials)
+    return True
 
+
+def carry_out(
+    study: "Study", store: "Store", stop: "StopRequest", view: "Watch", retry: bool = False
+) -> int:
+    """Run a study to its end, from wherever its store says that it is; return its trials' number.
+
+    Raises:
+        Stopped: ``stop`` was asked to, and nothing is under way.
+        TroubleError: a disk or a cluster failed.
+    """
+    from archloom.studies.engine import make_executor, run_study
+    from archloom.studies.engine.progress import PublishedWatch
+
+    choice = study.config.executor
     watch = PublishedWatch(view, store)
     exact, weaving = study.config.software.mapping in EXACT, bool(study.config.tenants)
 
@@ -207,20 +264,9 @@ def _run(
     try:
         with stop, make_executor(choice.name, study.context, *where, *start) as executor:
             watch.workers = executor.workers
-            trials = run_study(study, store, executor, watch, retry)
-    except Stopped:
-        stop.end()
-        tell("stopped")
-        return False
-    except TroubleError as error:
-        raise TroubleError(
-            f"{error}\nnothing that was done is lost; go on with: archloom resume "
-            f"{argument(store.location)}"
-        ) from None
+            return run_study(study, store, executor, watch, retry)
     finally:
         watch.close()
-    tell("ended", trials=trials)
-    return True
 
 
 def _prepare(exact: bool, weaving: bool) -> "Callable[[int], int]":

@@ -1,0 +1,1 @@
+../../archloom/__init__.py

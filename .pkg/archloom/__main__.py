@@ -1,0 +1,1 @@
+../../archloom/__main__.py

@@ -1,0 +1,209 @@
+"""Trials of a study and their Pareto front, as values."""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from archloom.search.hardware.certify import certificate_text
+from archloom.space import Infeasible
+from archloom.studies.analysis import Front as Members
+from archloom.studies.commands.study import front_json
+from archloom.studies.storage import Trial as Record
+
+from .cells import cell, frame, short_table
+from .network_plan import Figures
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+@dataclass(frozen=True, repr=False)
+class Trial:
+    """One design of a study that ended, with the cost of the best software found for it.
+
+    Attributes:
+        number: from 0 on; -1 for the preset that a study compares with.
+        state: ``complete``, ``stopped`` (halved away, with an honest EDP), ``infeasible``,
+            ``failed`` (a crash), ``lost`` (machines failed it) or ``over_limit``.
+        point: parameters of the design; empty for a preset.
+        hardware: its name.
+        area_mm2, tdp_w: of the design.
+        edp_js: EDP, the geometric mean over the networks, J s; None if no plan was found.
+        values: figure of every objective and of all that is limited, by name; empty without an EDP.
+        evaluations: fusion plans evaluated for each network.
+        rounds, batch: of the search, that it took part in and that it belongs to.
+        networks: figures of each network, by name.
+        infeasible: the rule that made it infeasible; None unless ``state`` says so.
+        error: what went wrong with a trial that failed, was lost or over a limit; else empty.
+    """
+
+    number: int
+    state: str
+    point: Mapping[str, Any]
+    hardware: str
+    area_mm2: float
+    tdp_w: float
+    edp_js: float | None
+    values: Mapping[str, float]
+    evaluations: int
+    rounds: int
+    batch: int
+    infeasible: Infeasible | None
+    error: str
+    _record: Record
+
+    @classmethod
+    def of(cls, record: Record) -> "Trial":
+        """Return the trial of a record."""
+        crash = record.crash
+        return cls(
+            number=record.number,
+            state=record.state,
+            point=record.point or {},
+            hardware=record.hardware,
+            area_mm2=record.area_mm2,
+            tdp_w=record.tdp_w,
+            edp_js=record.edp_js,
+            values=record.values,
+            evaluations=record.evaluations,
+            rounds=record.rounds,
+            batch=record.batch,
+            infeasible=record.reason,
+            error=f"{crash.error}: {crash.message}" if crash else "",
+            _record=record,
+        )
+
+    @property
+    def networks(self) -> dict[str, Figures]:
+        """Figures of each network, by name."""
+        return {
+            name: Figures(found.edp_js, found.energy_pj, found.latency_cycles, found.dram_bytes)
+            for name, found in self._record.networks.items()
+        }
+
+    def row(self) -> dict[str, Any]:
+        """Return it as a row of a table: figures, then parameters of the design."""
+        always = {"edp_js": self.edp_js, "area_mm2": self.area_mm2, "tdp_w": self.tdp_w}
+        others = {name: value for name, value in self.values.items() if name not in always}
+        why = "" if self.infeasible is None else str(self.infeasible)
+        counts = {"evaluations": self.evaluations, "rounds": self.rounds, "batch": self.batch}
+        head = {"trial": self.number, "state": self.state, **always, **others, **counts}
+        return {**head, "why": self.error or why, **self.point}
+
+    def __repr__(self) -> str:
+        edp = "no EDP" if self.edp_js is None else f"EDP {self.edp_js:.4g} J s"
+        return (
+            f"<archloom.Trial {self.number}: {self.state}, {edp}, {self.area_mm2:.4g} mm2, "
+            f"TDP {self.tdp_w:.4g} W>"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Front:
+    """The designs of a study that no other one dominates; best of the first objective first.
+
+    ``len(front)``, ``front[0]`` and ``for trial in front`` work as for a list.
+
+    Attributes:
+        members: trials.
+        picked: the one that the study's rule picks; None if there is no member.
+        objectives: their names, as in ``Trial.values`` (or ``edp_js``, ``area_mm2``, ``tdp_w``).
+        proven: whether lower bounds prove that no other design can add to it.
+        certified_share: hypervolume of the front as a share of the most that is possible, at the
+            least; None if nothing is known of the rest of the space.
+        proof: what bounds prove, and what they do not, in words; empty if nothing.
+    """
+
+    members: tuple[Trial, ...]
+    picked: Trial | None
+    objectives: tuple[str, ...]
+    proven: bool
+    certified_share: float | None
+    proof: str
+    _front: Members
+
+    @classmethod
+    def of(cls, found: Members) -> "Front":
+        """Return the front of members."""
+        proof, picked = found.proof, found.picked
+        return cls(
+            members=tuple(map(Trial.of, found.members)),
+            picked=None if picked is None else Trial.of(picked),
+            objectives=tuple(one.name for one in found.objective_set.objectives),
+            proven=proof is not None and proof.proven,
+            certified_share=None if proof is None else proof.share,
+            proof="" if proof is None else certificate_text(proof),
+            _front=found,
+        )
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    def __iter__(self) -> Iterator[Trial]:
+        return iter(self.members)
+
+    @overload
+    def __getitem__(self, at: int) -> Trial: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Trial, ...]: ...
+
+    def __getitem__(self, at: int | slice) -> Trial | tuple[Trial, ...]:
+        return self.members[at]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what ``archloom pareto --json`` prints."""
+        found: dict[str, Any] = json.loads(front_json(self._front))
+        return found
+
+    def to_pandas(self) -> "DataFrame":
+        """Return a row for each member.
+
+        Raises:
+            ArchloomError: pandas is not installed.
+        """
+        return trial_table(self.members)
+
+    def __repr__(self) -> str:
+        picked = "none picked" if self.picked is None else f"trial {self.picked.number} picked"
+        return (
+            f"<archloom.Front of {len(self)} designs in {', '.join(self.objectives)}: {picked}, "
+            f"{self._known()}>"
+        )
+
+    def _known(self) -> str:
+        if self.certified_share is None:
+            return "not proven"
+        return "proven" if self.proven else f"{self.certified_share:.1%} certified"
+
+    def _repr_html_(self) -> str:
+        measured = self._front.objective_set.measured
+        parameters = list(self.members[0].point) if self.members else []
+        rows = [
+            [
+                f"{trial.number} *" if trial.number == chosen else str(trial.number),
+                *(one.shown(trial._record.figure(one)) for one in measured),
+                *(trial.point.get(name) for name in parameters),
+            ]
+            for chosen in [None if self.picked is None else self.picked.number]
+            for trial in self.members
+        ]
+        heads = ["trial", *(one.label for one in measured), *parameters]
+        notes = [f"* is picked; {self._known()}" if self.members else "no design keeps the limits"]
+        return cell(
+            f"Pareto front: {len(self)} designs", notes, short_table(heads, rows, "designs")
+        )
+
+
+def trial_table(trials: tuple[Trial, ...], **marks: Mapping[int, Any]) -> "DataFrame":
+    """Return a row for each trial, and in columns of their own what ``marks`` say of each.
+
+    Raises:
+        UserError: pandas is not installed.
+    """
+    rows = [
+        trial.row() | {name: of[trial.number] for name, of in marks.items()} for trial in trials
+    ]
+    first = ["trial", "state", *marks]
+    return frame(rows, list(dict.fromkeys([*first, *(key for row in rows for key in row)])))

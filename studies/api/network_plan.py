@@ -1,0 +1,203 @@
+"""A fusion plan of one network with what it costs, as a search or a study found it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import inf
+from typing import Any, Final, TypeVar
+
+from archloom.space import Infeasible
+from archloom.studies.analysis import Details
+from archloom.studies.rendering.text import (
+    fused_text,
+    group_layers,
+    percent,
+    resident_layers,
+    tiling_text,
+)
+
+from ..rendering.html import Cell
+from .cells import cell, percent_or_inf, short_table
+
+Plan = TypeVar("Plan", bound="NetworkPlan")
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What one pass costs; infinite where it cannot run.
+
+    Attributes:
+        edp_js: energy of one image x latency of the pass, J s.
+        energy_pj: of the pass.
+        latency_cycles: of the pass.
+        dram_bytes: moved between DRAM and chip.
+    """
+
+    edp_js: float = inf
+    energy_pj: float = inf
+    latency_cycles: float = inf
+    dram_bytes: float = inf
+
+    @classmethod
+    def of(cls, record: Mapping[str, Any]) -> "Figures":
+        """Return the figures of a record, which calls the EDP ``edp`` or ``edp_js``."""
+        edp = record["edp"] if "edp" in record else record["edp_js"]
+        return cls(edp, record["energy_pj"], record["latency_cycles"], record["dram_bytes"])
+
+
+#: of what cannot run
+NOWHERE: Final = Figures()
+
+
+@dataclass(frozen=True)
+class Group:
+    """Layers that run together, tile by tile.
+
+    Attributes:
+        layers: their names.
+        tile: rows and columns of a tile of the last layer; None for a layer that runs by itself,
+            and for groups in loop nests.
+        tiles: how many tiles, or iterations of a loop nest, there are.
+        resident: layers whose weights stay in the buffer.
+        peak_bytes: most that the buffer holds.
+        latency_cycles: of the group.
+        dynamic_pj: its energy without leakage.
+        dram_bytes: moved between DRAM and chip.
+        dram_bytes_unfused: what its layers move one by one.
+        details: all that ``archloom schedule --json`` says of the group.
+    """
+
+    layers: tuple[str, ...]
+    tile: tuple[int, int] | None
+    tiles: int
+    resident: tuple[str, ...]
+    peak_bytes: float
+    latency_cycles: int
+    dynamic_pj: float
+    dram_bytes: float
+    dram_bytes_unfused: float
+    details: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, record: Details) -> "Group":
+        """Return the group of a record."""
+        tile = record["tile"]
+        return cls(
+            layers=tuple(record["layers"]),
+            tile=None if tile is None else (tile[0], tile[1]),
+            tiles=record["tiles"],
+            resident=tuple(record["resident"]),
+            peak_bytes=record["peak_bytes"],
+            latency_cycles=record["latency_cycles"],
+            dynamic_pj=record["dynamic_pj"],
+            dram_bytes=record["dram_bytes"],
+            dram_bytes_unfused=record["dram_bytes_unfused"],
+            details=record,
+        )
+
+
+@dataclass(frozen=True, repr=False, kw_only=True)
+class NetworkPlan:
+    """The software of one network on one hardware, and what it costs.
+
+    Attributes:
+        network, hardware: their names.
+        batch: images of one pass.
+        edp_js: energy of one image x latency of the pass, J s; infinite if it cannot run, like the
+            next three.
+        energy_pj: of one pass.
+        latency_cycles: of one pass.
+        dram_bytes: moved between DRAM and chip in one pass.
+        unfused: figures of the plan that fuses nothing, with mappings of the same effort.
+        groups: in running order.
+        mappings: how many the costs rest on, and ``mappings_proven`` how many of these are proven
+            to be the best of their problems.
+        mapping_gap_percent: the EDP is at most so much above the least that any mappings give this
+            plan; infinite if nothing is known.
+        infeasible: why it cannot run; None if it can.
+        details: everything that is known of it, by level, layer and group, as ``archloom show
+            --json`` has it; keys may be added.
+    """
+
+    network: str
+    hardware: str
+    batch: int
+    edp_js: float = inf
+    energy_pj: float = inf
+    latency_cycles: float = inf
+    dram_bytes: float = inf
+    unfused: Figures = NOWHERE
+    groups: tuple[Group, ...] = ()
+    mappings: int = 0
+    mappings_proven: int = 0
+    mapping_gap_percent: float = inf
+    infeasible: Infeasible | None = None
+    details: Mapping[str, Any]
+
+    @classmethod
+    def of(cls: type[Plan], details: Details, batch: int, hardware: str, **others: Any) -> Plan:
+        """Return the plan of a record.
+
+        Args:
+            details: of the network, as :func:`archloom.studies.analysis.details.plan_details`.
+            batch, hardware: of the pass.
+            others: what else the plan has.
+        """
+        gaps, figures = details["gaps"], Figures.of(details)
+        return cls(
+            network=details["name"],
+            hardware=hardware,
+            batch=batch,
+            edp_js=figures.edp_js,
+            energy_pj=figures.energy_pj,
+            latency_cycles=figures.latency_cycles,
+            dram_bytes=figures.dram_bytes,
+            unfused=Figures.of(details["unfused"]),
+            groups=tuple(map(Group.of, details["groups"])),
+            mappings=gaps["mappings"],
+            mappings_proven=gaps["proven"],
+            mapping_gap_percent=percent_or_inf(gaps["plan_percent"]),
+            details=details,
+            **others,
+        )
+
+    def __repr__(self) -> str:
+        head = f"<archloom.{type(self).__name__} {self.network} on {self.hardware}: "
+        if self.infeasible is not None:
+            return f"{head}infeasible, {self.infeasible}>"
+        return f"{head}{', '.join(self._notes())}>"
+
+    def _notes(self) -> Iterator[str]:
+        """Yield what is said of it in a line."""
+        fused = sum(len(group.layers) > 1 for group in self.groups)
+        yield f"EDP {self.edp_js:.4g} J s"
+        if self.edp_js < self.unfused.edp_js:
+            yield f"{self.edp_js / self.unfused.edp_js:.3f} of layer by layer"
+        yield fused_text(len(self.groups), fused)
+        yield f"{self.mappings_proven} of {self.mappings} mappings proven"
+
+    def _repr_html_(self) -> str:
+        title = f"{self.network} (batch {self.batch}) on {self.hardware}"
+        if self.infeasible is not None:
+            return cell(title, [f"infeasible: {self.infeasible}"])
+        rows: list[list[Cell]] = [
+            [
+                group_layers(group.details["layers"]),
+                tiling_text(dict(group.details)),
+                resident_layers(dict(group.details)),
+                group.dram_bytes,
+                group.dram_bytes_unfused,
+                group.latency_cycles,
+            ]
+            for group in self.groups
+        ]
+        heads = ("layers", "tiles", "resident weights", "DRAM bytes", "unfused", "cycles")
+        notes = [
+            f"{', '.join(self._notes())}",
+            f"energy {self.energy_pj / 1e6:,.2f} uJ, {self.latency_cycles:,} cycles, "
+            f"{self.dram_bytes / 1024:,.1f} KiB of DRAM traffic; mappings: EDP at most "
+            f"{percent(self.mapping_gap_percent)} above their least"
+            if self.mapping_gap_percent < inf
+            else f"energy {self.energy_pj / 1e6:,.2f} uJ, {self.latency_cycles:,} cycles, "
+            f"{self.dram_bytes / 1024:,.1f} KiB of DRAM traffic",
+        ]
+        return cell(title, notes, short_table(heads, rows, "groups"))

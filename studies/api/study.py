@@ -1,0 +1,217 @@
+"""A study that is kept somewhere, as it was when somebody first looked."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, Literal
+
+from archloom.studies.analysis import StudyView, load_view, read_front
+from archloom.studies.config import PICKED, Location, location_of
+from archloom.studies.rendering.text import known
+from archloom.studies.storage import (
+    Header,
+    Trial as Record,
+    is_stack,
+    read_baseline,
+    read_header,
+    read_trials,
+)
+
+from ..errors import UserError
+from .boundary import mendable
+from .cells import cell, short_table
+from .design import Design
+from .front import Front, Trial, trial_table
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+    from plotly.graph_objects import Figure
+
+
+@dataclass(frozen=True, repr=False)
+class Study:
+    """A study, finished or not; :func:`load_study` and :func:`run_study` return one.
+
+    Trials are read when they are first asked for, and stay as they are then; load the study again
+    to see what was added since.
+    """
+
+    _location: Location
+    _header: Header
+
+    @property
+    def location(self) -> str:
+        """Directory, or URL of its database without the password."""
+        return str(self._location)
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return str(self._header.config["name"])
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """Its study file with all defaults written out."""
+        return dict(self._header.config)
+
+    @cached_property
+    def _records(self) -> tuple[Record, ...]:
+        return tuple(read_trials(self._location))
+
+    @cached_property
+    @mendable
+    def trials(self) -> tuple[Trial, ...]:
+        """Trials that have ended, by number."""
+        return tuple(map(Trial.of, self._records))
+
+    @property
+    def finished(self) -> bool:
+        """Whether all trials that its file asks for have ended.
+
+        A study may also end with fewer, where no design is left that could add to the front.
+        """
+        return len(self._records) >= int(self._header.config["trials"])
+
+    @cached_property
+    @mendable
+    def baseline(self) -> Trial | None:
+        """The preset that the study compares with; None if it has none, or not evaluated it yet."""
+        found = read_baseline(self._location)
+        return None if found is None else Trial.of(found)
+
+    @mendable
+    def front(self, pick: str | None = None) -> Front:
+        """Return the Pareto front.
+
+        Args:
+            pick: ``ideal``, ``knee`` or ``lexicographic``; None for the study's own rule.
+
+        Raises:
+            ArchloomError: there is no such rule.
+        """
+        if pick is not None:
+            known(pick, "pick", list(PICKED))
+        return Front.of(read_front(self._location, pick))
+
+    @mendable
+    def design(self, trial: int | Literal["baseline"]) -> Design:
+        """Return one trial taken apart.
+
+        Args:
+            trial: its number, or ``"baseline"``.
+
+        Raises:
+            ArchloomError: no such trial, or this version prices its plan otherwise.
+        """
+        if trial == "baseline":
+            found = read_baseline(self._location)
+            if found is None:
+                raise UserError(f"{self.location} has no baseline, or has not evaluated it yet")
+            return Design.of(self._location, found, None)
+        records = {record.number: record for record in self._records}
+        if trial not in records:
+            there = f"0 to {max(records)}" if records else "none yet"
+            raise UserError(f"{self.location} has no finished trial {trial!r}; finished: {there}")
+        return Design.of(self._location, records[trial], int(trial))
+
+    @mendable
+    def to_pandas(self) -> "DataFrame":
+        """Return a row for each trial: state, figures, whether it is on the front, parameters.
+
+        Raises:
+            ArchloomError: pandas is not installed.
+        """
+        members = {trial.number for trial in self.front()}
+        return trial_table(
+            self.trials, on_front={t.number: t.number in members for t in self.trials}
+        )
+
+    @mendable
+    def plot_front(self) -> "Figure":
+        """Return the trials in the first two objectives, coloured by the third, for plotly.
+
+        Raises:
+            ArchloomError: no design keeps the limits.
+        """
+        from archloom.studies.rendering.pictures import plots
+
+        view = self._view_of_front()
+        return plots.objectives(view, *view.axes)
+
+    @mendable
+    def plot_hypervolume(self) -> "Figure":
+        """Return the hypervolume of the front against the software evaluations, for plotly.
+
+        Raises:
+            ArchloomError: no design keeps the limits.
+        """
+        from archloom.studies.rendering.pictures import plots
+
+        return plots.hypervolume(self._view_of_front())
+
+    @mendable
+    def plot_parallel(self) -> "Figure":
+        """Return the parameters of the front's designs as parallel coordinates, for plotly.
+
+        Raises:
+            ArchloomError: no design keeps the limits.
+        """
+        from archloom.studies.rendering.pictures import plots
+
+        return plots.parallel_coordinates(self._view_of_front())
+
+    def _view_of_front(self) -> StudyView:
+        view = load_view(self._location)
+        if not view.front:
+            raise UserError(f"{self.location}: no design keeps the limits, so there is no front")
+        return view
+
+    def __repr__(self) -> str:
+        return f"<archloom.Study {self.name}: {self._progress()}, {self.location}>"
+
+    def _progress(self) -> str:
+        return f"{len(self._records)} of {self._header.config['trials']} trials"
+
+    def _repr_html_(self) -> str:
+        front = self.front()
+        rows = [
+            [
+                trial.number,
+                trial.state,
+                trial.edp_js,
+                trial.area_mm2,
+                trial.tdp_w,
+                "yes" if trial in front.members else "",
+            ]
+            for trial in self.trials
+        ]
+        heads = ("trial", "state", "EDP (J s)", "area (mm²)", "TDP (W)", "on the front")
+        notes = [f"{self._progress()}, {len(front)} on the front", self.location]
+        return cell(f"Study {self.name}", notes, short_table(heads, rows, "trials"))
+
+
+@mendable
+def load_study(source: "str | PathLike[str]") -> Study:
+    """Return a study that is kept somewhere, finished, running or stopped.
+
+    Args:
+        source: its directory, or ``postgresql://HOST/DATABASE#STUDY``.
+
+    Raises:
+        ArchloomError: there is no study, or none of accelerators.
+    """
+    return study_at(location_of(fspath(source)))
+
+
+def study_at(location: Location) -> Study:
+    """Return the study at a location.
+
+    Raises:
+        UserError: there is none.
+    """
+    if is_stack(location):
+        raise UserError(
+            f"{location} is a study of kind stack, which 'archloom show' prints; this is for "
+            "studies of accelerators"
+        )
+    return Study(location, read_header(location))
