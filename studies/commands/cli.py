@@ -15,7 +15,7 @@ import click
 from archloom.studies.config import file_of
 from archloom.studies.rendering.text import new_console
 
-from ..errors import TroubleError, UserError, faults, reason
+from ..errors import UserError, exit_code, faults, reason
 from .compare import COMPARE_EXAMPLES, compare
 from .compress import COMPRESS_EXAMPLES, compress
 from .machine.measure import MEASURE_EXAMPLES, measure
@@ -395,4 +395,4 @@ def main() -> None:
         # a disk or a connection, wherever it failed
         where = f"{error.filename}: " if error.filename else ""
         echo(f"error: {where}{reason(error)}", err=True)
-        sys.exit(TroubleError.exit_code)
+        sys.exit(exit_code(error))

@@ -206,12 +206,27 @@ class _Read(click.ParamType[Any, Any]):
         return self._read(value) if isinstance(value, str) else value
 
 
+class _Path(click.Path):
+    """A path, which an unset variable of a shell would leave empty."""
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the path of a text."""
+        if value == "":
+            self.fail("the name is empty; say . for this directory", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def _click_type(kind: type, about: Argument | Option) -> click.ParamType[Any, Any]:
     least = about.least if isinstance(about, Option) else None
     if about.read is not None:
         return _Read(about.read)
     if kind is Path:
-        return click.Path(path_type=Path)
+        return _Path(path_type=Path)
     if kind is int and least is not None:
         return click.IntRange(min=least)
     known: dict[type, click.ParamType[Any, Any]] = {

@@ -12,7 +12,7 @@ import yaml
 
 from archloom.search import RENAMED, first_name, renamed
 from archloom.space import Faults, did_you_mean, parse_yaml
-from archloom.studies.config import Location, SharedStudy, is_file, shown
+from archloom.studies.config import Location, SharedStudy, is_file, named, shown
 
 from ..errors import UserError
 from .directory import refuse_links
@@ -129,6 +129,12 @@ def read_header(location: Location) -> Header:
         refuse_links(location)
     try:
         data = parse_yaml(_text(location, STUDY), STUDY, Faults()).data
+        if isinstance(data, dict) and "format" not in data and "workloads" in data:
+            raise UserError(
+                f"{location} is no study: {named(location, STUDY)} is a study file, and a study "
+                f"keeps a file of that name itself; nothing was changed; say another place with "
+                "--out, or give your file another name"
+            )
         found = data["format"]
     except (OSError, TypeError, KeyError, UnicodeDecodeError):
         raise UserError(

@@ -10,9 +10,15 @@ from archloom.studies.analysis import Design, Details, StudyView, load_view, tri
 from archloom.studies.config import Location
 from archloom.studies.engine.progress import SILENT, Stages
 from archloom.studies.rendering.pictures import draw_summary, plots
-from archloom.studies.storage import Trial, kept_workloads, read_header, write_whole
+from archloom.studies.storage import (
+    Trial,
+    check_folder,
+    kept_workloads,
+    read_header,
+    write_whole,
+)
 
-from ...errors import UserError, writing
+from ...errors import UserError, choosing, writing
 from ..html import card, definitions, document, plot, table, tile
 from .design_section import design_sections
 from .held_out_section import held_out_sections
@@ -42,6 +48,7 @@ def write_report(
     out = out or (location if isinstance(location, Path) else None)
     if out is None:
         raise UserError(f"{location} has no directory; say with --out where its report goes")
+    check_folder(out)
     stages.begin("writing the report", 4)
     stages.advance("reading the study", 0)
     view = load_view(location, pick)
@@ -51,11 +58,13 @@ def write_report(
     page, picture = out / HTML, out / PNG
     networks = [workload.network for workload in kept_workloads(location, read_header(location))]
     stages.advance("drawing the page")
-    with writing(out):
+    with choosing(out):
         out.mkdir(parents=True, exist_ok=True)
+    with writing(page):
         write_whole(page, render(view, details, networks))
     stages.advance("drawing the picture")
-    draw_summary(view, subtitle(view, details), picture)
+    with writing(picture):
+        draw_summary(view, subtitle(view, details), picture)
     stages.end()
     return page, picture
 
