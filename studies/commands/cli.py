@@ -121,7 +121,7 @@ def pareto(
     from archloom.search.hardware.certify import certificate_text
     from archloom.studies.analysis import read_front
 
-    from .study import front_csv, front_json, front_table
+    from .study import front_csv, front_json, front_legend, front_table
 
     if as_csv and as_json:
         raise UserError("--csv and --json exclude each other; say one of them")
@@ -133,6 +133,8 @@ def pareto(
     else:
         console = new_console()
         console.print(front_table(front))
+        if legend := front_legend(front):
+            console.print(legend, highlight=False, soft_wrap=True)
         if front.proof:
             console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)
 

@@ -198,6 +198,20 @@ class Trial:
         proven = sum(gap == 0 for best in networks for gap in (best.gaps or {}).values())
         return proven, sum(len(best.mappings) for best in networks)
 
+    @property
+    def plan_gap_percent(self) -> float | None:
+        """By how much its EDP is above the least that any mappings give the same plans, at most.
+
+        Of several networks the largest. None if nothing is known of some mapping, or if an older
+        version kept no breakdown.
+        """
+        gaps = [
+            found["gaps"]["plan_percent"] if (found := best.costs()) else None
+            for best in self.networks.values()
+        ]
+        known = [gap for gap in gaps if gap is not None]
+        return max(known) if known and len(known) == len(gaps) else None
+
     def figure(self, objective: Objective) -> float:
         """Return a figure of a trial that has an EDP."""
         always = {EDP.name: self.edp_js, AREA.name: self.area_mm2, TDP.name: self.tdp_w}

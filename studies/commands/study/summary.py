@@ -19,7 +19,7 @@ from archloom.studies.storage import (
 )
 
 from ...errors import NOTHING_FOUND, SET_ASIDE
-from .pareto import comparison, front_table
+from .pareto import comparison, front_legend, front_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +39,7 @@ def summarize(
     )
     if front.members:
         console.print(front_table(front))
+        console.print(front_legend(front), highlight=False, soft_wrap=True)
         if len(trials) < config.trials:
             text = (
                 f"ended after {len(trials)} of {config.trials} trials: {why_early(trials, proof)}"
