@@ -126,6 +126,18 @@ def faults() -> Iterator[None]:
             sys.exit(FAULT)
 
 
+def unreadable(error: Exception) -> str:
+    """Say why a file of text cannot be read, after its name."""
+    if isinstance(error, OSError):
+        return f"cannot be read: {error.strerror or error}"
+    if isinstance(error, UnicodeDecodeError):
+        byte = error.object[error.start]
+        return (
+            f"is not text in UTF-8: byte 0x{byte:02x} at position {error.start}; save it as UTF-8"
+        )
+    return f"cannot be read: {error}"
+
+
 def reason(error: OSError) -> str:
     """Return what went wrong with a file, and what would help."""
     helps = {

@@ -341,7 +341,7 @@ def trial_number(text: str) -> int | None:
     """
     if text == "baseline":
         return None
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit()):
         raise UserError(f"trial {text!r} must be a number from 0 on, or 'baseline'")
     return int(text)
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from archloom.space import Document, Fault, Faults, Place, bounded_text, did_you_mean, parse_yaml
 
-from ..errors import UserError
+from ..errors import UserError, unreadable
 from .location import Location
 
 #: errors of a file that are said in words
@@ -74,7 +74,7 @@ def study_document(path: Path, faults: Faults) -> Document:
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such study file{_nearby(path)}") from None
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as text: {error}") from None
+        raise UserError(f"{path}: {unreadable(error)}") from None
     except ValueError as error:
         raise UserError(f"{path}: {error}; no study file is that long") from None
     return read_document(path, text, faults)

@@ -16,7 +16,10 @@ from ..errors import UserError
 SCHEME: Final = "postgresql"
 
 #: what names a study, in a study file and in a database
-STUDY_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+STUDY_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]*\Z"
+
+#: the same for people
+NAME_FORM: Final = "have letters, digits, _ . and - alone, a letter or a digit first"
 
 #: parameters of a URL that are nobody's business
 _SECRET: Final = ("password", "sslpassword")

@@ -115,6 +115,11 @@ def read_header(location: Location) -> Header:
     Raises:
         UserError: there is no study, or it is of another format.
     """
+    if isinstance(location, Path) and location.is_file():
+        raise UserError(
+            f"{location} is a file; this command takes the directory of a study, such as "
+            f"runs/{location.stem}"
+        )
     if isinstance(location, Path) and not location.is_dir():
         raise UserError(f"{location}: there is no such directory; 'archloom run' makes one")
     if isinstance(location, SharedStudy) and location.name not in (there := names_in(location)):

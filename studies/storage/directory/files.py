@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from ...errors import UserError, choosing, reason, writing
+from ...errors import UserError, choosing, writing
 from ..journal import Event, Journal, copy_of, write_at
 from ..parts import BEYOND, JOURNAL, LIVE, MOST_BYTES, NETWORKS, SPACE, START, STUDY, TRIALS
 from .links import read_file, refuse_links
@@ -162,7 +162,8 @@ def fill_directory(folder: Path, parts: Mapping[str, bytes]) -> None:
         except OSError as error:
             if folder.exists():
                 raise UserError(
-                    f"{folder} is there already ({reason(error)}); nothing was changed; say another"
+                    f"{folder} is there already ({error.strerror}); nothing was changed; "
+                    "say another"
                 ) from None
             raise
         finally:
