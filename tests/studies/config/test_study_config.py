@@ -38,7 +38,7 @@ baseline: eyeris
 """
 
 EXPECTED = [
-    (1, "name", "must match"),
+    (1, "name", "must have letters, digits"),
     (2, "sed", "did you mean seed?"),
     (3, "seed", "-1 must be greater than or equal to 0"),
     (4, "workloads[0]", "did you mean resnet18"),
