@@ -121,7 +121,7 @@ def read_header(location: Location) -> Header:
             f"runs/{location.stem}"
         )
     if isinstance(location, Path) and not location.is_dir():
-        raise UserError(f"{location}: there is no such directory; 'archloom run' makes one")
+        raise UserError(f"{location}: there is no such directory; {_elsewhere(location)}")
     if isinstance(location, SharedStudy) and location.name not in (there := names_in(location)):
         hint = did_you_mean(location.name, there) if there else "it has none"
         raise UserError(f"{location}: there is no such study, 'archloom run' begins one; {hint}")
@@ -143,7 +143,7 @@ def read_header(location: Location) -> Header:
         found = data["format"]
     except (OSError, TypeError, KeyError, UnicodeDecodeError):
         raise UserError(
-            f"{location} is no study: it has no readable {STUDY} with a format"
+            f"{location} is no study: it has no readable {STUDY} with a format{_below(location)}"
         ) from None
     if found != FORMAT:
         raise UserError(
@@ -172,6 +172,25 @@ def read_header(location: Location) -> Header:
             "begin a study in another place"
         )
     return header
+
+
+#: studies that a message names
+_NAMED: Final = 3
+
+
+def _elsewhere(folder: Path) -> str:
+    """Say where a study of that name is, or what makes one."""
+    usual = Path("runs") / folder
+    return f"did you mean {usual}?" if (usual / STUDY).is_file() else "'archloom run' makes one"
+
+
+def _below(location: Location) -> str:
+    """Name studies in a directory that is none itself, as the end of a sentence."""
+    if not isinstance(location, Path):
+        return ""
+    found = [path for path in sorted(location.iterdir()) if (path / STUDY).is_file()]
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return f"; studies in it: {', '.join(map(str, found[:_NAMED]))}{more}" if found else ""
 
 
 def header_parts(header: Header) -> dict[str, bytes]:

@@ -119,7 +119,7 @@ def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
     write_study(tmp_path)
     with pytest.raises(UserError, match=r"no such study file; did you mean tiny\.yaml\?"):
         load_config(tmp_path / "tinny.yaml")
-    with pytest.raises(UserError, match="cannot be read: Is a directory"):
+    with pytest.raises(UserError, match="is a directory, and no study file"):
         load_config(tmp_path)
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\xff")
     with pytest.raises(
