@@ -37,6 +37,20 @@ class TroubleError(UserError):
     exit_code: ClassVar[int] = 4
 
 
+#: what is wrong with a path that somebody chose, and not with a disk
+_OF_PATHS: Final = frozenset(
+    {
+        *(errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EEXIST, errno.ENAMETOOLONG, errno.ELOOP),
+        *(errno.EINVAL, errno.EROFS, errno.EACCES, errno.EPERM),
+    }
+)
+
+
+def exit_code(error: OSError) -> int:
+    """Return the exit code of a failure: that of a mistake where the path is wrong."""
+    return (UserError if error.errno in _OF_PATHS else TroubleError).exit_code
+
+
 class AllFaults:
     """Users' mistakes in parts that do not need each other, to be said at once."""
 
@@ -77,6 +91,26 @@ def writing(path: Path) -> Iterator[None]:
 
 
 @contextmanager
+def choosing(path: Path, option: str = "") -> Iterator[None]:
+    """Turn what keeps a place from being written that a user chose just now into one message.
+
+    Args:
+        path: that was chosen.
+        option: that it was chosen with, for the message.
+
+    Raises:
+        UserError: there is no such place, or nobody may write there.
+        TroubleError: the disk is full, or fails.
+    """
+    try:
+        yield
+    except OSError as error:
+        kind = UserError if exit_code(error) == UserError.exit_code else TroubleError
+        name = f"{option} {path}:" if option else f"{path}"
+        raise kind(f"{name} cannot be written: {reason(error)}") from None
+
+
+@contextmanager
 def faults() -> Iterator[None]:
     """Give what nobody foresaw an exit code of its own, after its traceback."""
     sound = False
@@ -96,6 +130,18 @@ def faults() -> Iterator[None]:
             sys.exit(FAULT)
 
 
+def unreadable(error: Exception) -> str:
+    """Say why a file of text cannot be read, after its name."""
+    if isinstance(error, OSError):
+        return f"cannot be read: {error.strerror or error}"
+    if isinstance(error, UnicodeDecodeError):
+        byte = error.object[error.start]
+        return (
+            f"is not text in UTF-8: byte 0x{byte:02x} at position {error.start}; save it as UTF-8"
+        )
+    return f"cannot be read: {error}"
+
+
 def reason(error: OSError) -> str:
     """Return what went wrong with a file, and what would help."""
     helps = {
@@ -105,6 +151,9 @@ def reason(error: OSError) -> str:
         errno.EACCES: "ask for permission, or choose another folder",
         errno.EPERM: "ask for permission, or choose another folder",
         errno.ENAMETOOLONG: "choose a shorter name",
+        errno.ENOTDIR: "choose another folder",
+        errno.EEXIST: "choose another name",
+        errno.EISDIR: "choose the name of a file",
     }
     text = error.strerror or str(error)
     hint = helps.get(error.errno or 0)

@@ -82,7 +82,7 @@ def test_the_wheel_carries_licence_and_entry_point(wheel: Path) -> None:
     info = f"archloom-{PROJECT['version']}.dist-info"
     assert archive.read(f"{info}/licenses/LICENSE") == (ROOT / "LICENSE").read_bytes()
     assert (
-        "archloom = archloom.studies.commands.cli:main"
+        "archloom = archloom.studies.commands.program:main"
         in archive.read(f"{info}/entry_points.txt").decode()
     )
 

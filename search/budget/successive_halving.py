@@ -20,6 +20,10 @@ _OPTIMISTIC_SHARE: Final = 0.9
 _CORNER: Final = 1.1
 
 
+#: rounds of a batch; the largest batch is halved down to one trial in fewer
+_MOST_ROUNDS: Final = 16
+
+
 @dataclass(frozen=True, slots=True)
 class SuccessiveHalving:
     """CASCO's modified successive halving (MSH, section III-A); plain halving if the share is 0.
@@ -204,6 +208,8 @@ def improvement_area(curve: Curve, start: int) -> float:
 def _check_counts(rounds: int, budget: int) -> None:
     if rounds < 1 or budget < 1:
         raise ValueError(f"rounds ({rounds}) and budget ({budget}) must be at least 1")
+    if rounds > _MOST_ROUNDS:
+        raise ValueError(f"rounds ({rounds}) must be at most {_MOST_ROUNDS}; each doubles budgets")
 
 
 def _check_round(round_index: int, rounds: int) -> None:

@@ -4,7 +4,9 @@ A number may be an expression over parameters and definitions: a text that start
 such as ``"= 2 * pe_x"``. ``when``, ``needed`` and ``available`` are expressions without it.
 """
 
+import json
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -12,17 +14,19 @@ from archloom.space.hardware import EFFECT_CHOICES
 from archloom.space.workload import DIMS, TENSORS, Dim, Tensor
 
 from ..errors import did_you_mean
-from ..yaml_reader import Faults, Place, read_yaml
+from ..yaml_reader import Faults, Place, read_yaml, shown
 from .expression import FUNCTIONS, Expression, ExpressionError, parse
 from .parameter import Parameter, Scale
 from .template import Field, LevelTemplate, Rule, Template, TemplateError
 from .template_fields import EFFECT_KEYS, ENERGY_KEYS, LEVEL_KEYS, NUMBERS, Fields, LevelSwitches
 
 _TOP: Final = {
-    "required": ("technology", "dram", "frequency_mhz", "word_bits", "pe_mesh", "levels"),
+    "required": (
+        *("technology", "dram", "frequency_mhz", "word_bits", "pe_mesh", "vector_lanes", "levels"),
+    ),
     "optional": (
         *("description", "parameters", "define", "rules"),
-        *("array", "vector_lanes", "native_batch", "mac_pj", "mac_bits", "effects"),
+        *("array", "native_batch", "mac_pj", "mac_bits", "effects"),
     ),
 }
 _LEVEL: Final = {
@@ -37,6 +41,9 @@ _RULE: Final = {"required": ("name", "needed", "available", "unit", "hint"), "op
 
 _MOST_VALUES: Final = 100_000
 """Values of one parameter; more is a slip in ``step``."""
+
+_LARGEST: Final = 1e15
+"""End of a range of values; hardware has no such number, and floats have all whole ones below."""
 
 
 def read_template(path: Path) -> Template:
@@ -119,7 +126,7 @@ class _Reader:
                 self._faults.add(place.key(key), f"unknown key; {did_you_mean(str(key), known)}")
         for key in required:
             if key not in data:
-                self._faults.add(place.key(key), "is missing")
+                self._faults.add(place.key(key), f"is missing{_hint(key, data)}")
         return {key: value for key, value in data.items() if key in known}
 
     def _named(self, data: Any, place: Place) -> dict[str, Any]:
@@ -221,24 +228,37 @@ class _Reader:
         if "values" in section:
             if odd := [k for k in ("low", "high", "step") if k in section]:
                 self._faults.add(place, f"give either values or low and high, not also {odd[0]}")
-            values = tuple(self._list(section["values"], place.key("values")))
-            if any(isinstance(v, list | dict) for v in values):
-                self._faults.add(
-                    place.key("values"), f"must be numbers or texts, got {list(values)}"
-                )
-                return harmless
-            texts = bool(values) and all(isinstance(v, str) for v in values)
-            return ("categorical" if texts and "scale" not in section else scale, values or (1,))
+            values = self._listed(section["values"], place.key("values"))
+            texts = all(isinstance(v, str) for v in values)
+            return ("categorical" if texts and "scale" not in section else scale, values)
         bounds = [section.get(key) for key in ("low", "high")]
         step = section.get("step", None if scale == "linear" else 1)
         for key, value in zip(("low", "high", "step"), (*bounds, step), strict=True):
-            if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
                 self._faults.add(place.key(key), f"must be a number above 0, got {value!r}")
+                return harmless
+            if value > _LARGEST:
+                about = f"must be at most {_LARGEST:g}, got {shown(value)}"
+                self._faults.add(place.key(key), about)
                 return harmless
         if scale == "pow2" and "step" in section:
             self._faults.add(place.key("step"), "goes with scale linear; pow2 doubles")
         low, high = cast(list[float], bounds)
         return scale, self._range(low, high, None if scale == "pow2" else cast(float, step), place)
+
+    def _listed(self, data: Any, place: Place) -> tuple[Any, ...]:
+        """Return the values of a list; after an error, one that is harmless."""
+        fault = None
+        values = tuple(self._list(data, place))
+        if any(isinstance(v, list | dict) for v in values):
+            fault = f"must be numbers or texts, got {list(values)}"
+        elif data == []:
+            fault = "must have a value at least, got []"
+        elif odd := [v for v in values if isinstance(v, float) and not isfinite(v)]:
+            fault = f"must be finite, got {odd[0]}"
+        if fault:
+            self._faults.add(place, fault)
+        return (1,) if fault or not values else values
 
     def _range(self, low: float, high: float, step: float | None, place: Place) -> tuple[Any, ...]:
         values = [low]
@@ -340,3 +360,14 @@ class _Reader:
             if name not in known:
                 self._faults.add(place, f"{name!r} is not known; {did_you_mean(str(name), known)}")
         return tuple(names)
+
+
+def _hint(key: str, data: Mapping[str, Any]) -> str:
+    """Say what a key that is missing would be, where people may not know it."""
+    if key != "vector_lanes":
+        return ""
+    about = "operations a cycle of the unit for pooling, activations and softmax"
+    mesh = data.get("pe_mesh")
+    if not isinstance(mesh, list) or not mesh or not isinstance(mesh[0], int | str):
+        return f": {about}"
+    return f": {about}; {json.dumps(mesh[0])} is one for each column of PEs"

@@ -102,7 +102,11 @@ def hardware_of(location: Location, header: Header, trial: Trial) -> "Hardware":
         space = space.with_parameters(choices.parameters)
     if trial.point is None:
         return baseline_hardware(header.config["baseline"], space)
-    built = space.build(trial.point)
+    try:
+        built: object = space.build(trial.point)
+    except ValueError as error:
+        # somebody changed the record
+        built = error
     if not isinstance(built, Hardware):
         raise UserError(f"{location}: trial {trial.number} cannot be built again: {built}")
     return built
@@ -341,7 +345,7 @@ def trial_number(text: str) -> int | None:
     """
     if text == "baseline":
         return None
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit()):
         raise UserError(f"trial {text!r} must be a number from 0 on, or 'baseline'")
     return int(text)
 

@@ -11,7 +11,7 @@ from archloom.search import derived_seed
 from archloom.space import Infeasible
 
 if TYPE_CHECKING:
-    from archloom.search.hardware import DesignProblem
+    from archloom.search.hardware import Candidate, DesignProblem
     from archloom.space.design_space import Point
 
 #: points that stand for a space that has more
@@ -27,38 +27,56 @@ class Exclusions:
         seen: points that were looked at, all or a sample.
         rules: points that break a rule of the template or a limit, by the rule's name; each
             point counts for the first one that it breaks.
-        dominated: points that keep all rules, but whose lower bounds are no better than some
-            design of the front in every objective: no software can bring them onto it.
-        open: all others, those on the front among them.
+        measured: points that a study ran to its end; a certificate counts them alike.
+        dominated: points that none did, and whose lower bounds are beyond a limit or no better than
+            some design of the front in every objective: no software can bring them onto it.
+        open: all others, those that halving stopped among them.
     """
 
     points: int
     seen: int
     rules: dict[str, int]
+    measured: int
     dominated: int
     open: int
 
 
-def exclusions(problem: "DesignProblem", front: Sequence[tuple[float, ...]]) -> Exclusions:
+def exclusions(
+    problem: "DesignProblem",
+    front: Sequence[tuple[float, ...]],
+    measured: "Sequence[Point]" = (),
+) -> Exclusions:
     """Look at all points of a space, or at a sample of :data:`SAMPLE`.
+
+    The bounds are those of a certificate: a loose one of every design, and where that does not
+    exclude it, a tight one.
 
     Args:
         problem: the space, its networks and limits.
         front: values of the designs that are found, all minimised.
+        measured: designs that studies ran to their end.
     """
     rules: Counter[str] = Counter()
     rows = np.array(front).reshape(-1, len(problem.objective_set.objectives))
-    dominated = seen = 0
+    known = set(map(problem.space.point_key, measured))
+    dominated = seen = ran = 0
+
+    def excluded(found: "Candidate") -> bool:
+        beyond = any(excess > 0 for excess in found.least_excess)
+        return beyond or bool((rows <= np.array(found.values)).all(axis=1).any())
+
     for point in _points(problem):
         seen += 1
         found = problem.assess(point)
         if isinstance(found, Infeasible):
             rules[found.reason] += 1
+        elif problem.space.point_key(point) in known:
+            ran += 1
         else:
-            # a member of the front is not excluded by itself: its bound is below its value
-            dominated += bool((rows <= np.array(found.values)).all(axis=1).any())
-    left = seen - dominated - sum(rules.values())
-    return Exclusions(problem.space.cardinality, seen, dict(rules.most_common()), dominated, left)
+            dominated += excluded(found) or excluded(problem.tightened(found))
+    left = seen - ran - dominated - sum(rules.values())
+    counts = (dict(rules.most_common()), ran, dominated, left)
+    return Exclusions(problem.space.cardinality, seen, *counts)
 
 
 def _points(problem: "DesignProblem") -> "Iterator[Point]":

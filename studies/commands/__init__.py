@@ -1,4 +1,5 @@
 """The command line: ``cli.py`` declares it, with a module or package for each command.
 
-``options.py`` makes commands of functions. What a command needs is loaded when it is called.
+``program.py`` is what the script calls. ``options.py`` makes commands of functions. What a command
+needs is loaded when it is called.
 """

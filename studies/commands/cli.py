@@ -15,7 +15,7 @@ import click
 from archloom.studies.config import file_of
 from archloom.studies.rendering.text import new_console
 
-from ..errors import TroubleError, UserError, faults, reason
+from ..errors import UserError, exit_code, faults, reason
 from .compare import COMPARE_EXAMPLES, compare
 from .compress import COMPRESS_EXAMPLES, compress
 from .machine.measure import MEASURE_EXAMPLES, measure
@@ -121,7 +121,7 @@ def pareto(
     from archloom.search.hardware.certify import certificate_text
     from archloom.studies.analysis import read_front
 
-    from .study import front_csv, front_json, front_table
+    from .study import front_csv, front_json, front_legend, front_table
 
     if as_csv and as_json:
         raise UserError("--csv and --json exclude each other; say one of them")
@@ -133,6 +133,8 @@ def pareto(
     else:
         console = new_console()
         console.print(front_table(front))
+        if legend := front_legend(front):
+            console.print(legend, highlight=False, soft_wrap=True)
         if front.proof:
             console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)
 
@@ -395,4 +397,4 @@ def main() -> None:
         # a disk or a connection, wherever it failed
         where = f"{error.filename}: " if error.filename else ""
         echo(f"error: {where}{reason(error)}", err=True)
-        sys.exit(TroubleError.exit_code)
+        sys.exit(exit_code(error))

@@ -7,6 +7,7 @@ options that several commands have.
 
 import inspect
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import NoneType, UnionType
@@ -96,13 +97,15 @@ class App(click.Group):
         self._functions: dict[str, Callable[..., None]] = {}
         self._epilogs: dict[str, str] = {}
 
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        """Read the command line; see :meth:`invoke`."""
+        with _stopped():
+            return super().make_context(*args, **settings)
+
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; Ctrl-C before it listens for that ends it like any other program."""
-        try:
+        with _stopped():
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            echo("stopped", err=True)
-            raise Exit(INTERRUPTED) from None
 
     def add(
         self, function: Callable[..., None], epilog: str, name: str | None = None
@@ -129,6 +132,16 @@ class App(click.Group):
         """Return a command; None if there is none of that name."""
         function = self._functions.get(cmd_name)
         return _command(cmd_name, function, self._epilogs[cmd_name]) if function else None
+
+
+@contextmanager
+def _stopped() -> Iterator[None]:
+    """Say that the user ended it, and give that exit code."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        echo("stopped", err=True)
+        raise Exit(INTERRUPTED) from None
 
 
 def _purpose(function: Callable[..., None]) -> str:
@@ -206,12 +219,27 @@ class _Read(click.ParamType[Any, Any]):
         return self._read(value) if isinstance(value, str) else value
 
 
+class _Path(click.Path):
+    """A path, which an unset variable of a shell would leave empty."""
+
+    def convert(
+        self,
+        value: Any,
+        param: click.Parameter | None,
+        ctx: click.Context | None,
+    ) -> Any:
+        """Return the path of a text."""
+        if value == "":
+            self.fail("the name is empty; say . for this directory", param, ctx)
+        return super().convert(value, param, ctx)
+
+
 def _click_type(kind: type, about: Argument | Option) -> click.ParamType[Any, Any]:
     least = about.least if isinstance(about, Option) else None
     if about.read is not None:
         return _Read(about.read)
     if kind is Path:
-        return click.Path(path_type=Path)
+        return _Path(path_type=Path)
     if kind is int and least is not None:
         return click.IntRange(min=least)
     known: dict[type, click.ParamType[Any, Any]] = {

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         find_hardware as find_hardware,
     )
     from .location import (
+        NAME_FORM as NAME_FORM,
         STUDY_NAME as STUDY_NAME,
         Database as Database,
         Location as Location,

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from archloom.space import Document, Fault, Faults, Place, bounded_text, did_you_mean, parse_yaml
 
-from ..errors import UserError
+from ..errors import UserError, unreadable
 from .location import Location
 
 #: errors of a file that are said in words
@@ -75,8 +75,13 @@ def study_document(path: Path, faults: Faults) -> Document:
         text = bounded_text(path)
     except FileNotFoundError:
         raise UserError(f"{path}: there is no such study file{_nearby(path)}") from None
+    except IsADirectoryError:
+        raise UserError(
+            f"{path}: is a directory, and no study file; 'archloom resume' goes on with a study "
+            "there"
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read as text: {error}") from None
+        raise UserError(f"{path}: {unreadable(error)}") from None
     except ValueError as error:
         raise UserError(f"{path}: {error}; no study file is that long") from None
     return read_document(path, text, faults)
@@ -138,6 +143,8 @@ def refuse_kind(document: Document, path: Path | str, faults: Faults) -> None:
 def _nearby(path: Path) -> str:
     files = [p.name for p in path.parent.glob("*.y*ml")] if path.parent.is_dir() else []
     near = get_close_matches(path.name, files)
+    if not near and path.stem.lower() == "quickstart":
+        return "; did you mean quickstart, which comes with archloom?"
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 

@@ -62,8 +62,9 @@ def find_hardware(
 
     Raises:
         UserError: nothing of that name, values that it does not have (all of them at once), or
-            an impossible technology or word width.
+            an impossible technology or word width, or what no table prices.
     """
+    from archloom.evaluators import hardware_cost
     from archloom.evaluators.technology import technology_names
     from archloom.space.design_space import with_technology, with_word_bits
 
@@ -79,6 +80,10 @@ def find_hardware(
             hardware = with_word_bits(hardware, word_bits)
         except ValueError as error:
             raise UserError(f"{words.word_bits}: {error}") from None
+    try:
+        hardware_cost(hardware)
+    except ValueError as error:
+        raise UserError(f"{source}: {error}") from None
     return ChosenHardware(hardware, file)
 
 

@@ -16,7 +16,10 @@ from ..errors import UserError
 SCHEME: Final = "postgresql"
 
 #: what names a study, in a study file and in a database
-STUDY_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]*$"
+STUDY_NAME: Final = r"^[A-Za-z0-9][A-Za-z0-9_.-]*\Z"
+
+#: the same for people
+NAME_FORM: Final = "have letters, digits, _ . and - alone, a letter or a digit first"
 
 #: parameters of a URL that are nobody's business
 _SECRET: Final = ("password", "sslpassword")
@@ -106,8 +109,10 @@ def location_of(text: str, name: str | None = None) -> Location:
         name: of the study, where the URL says none; None if it has to.
 
     Raises:
-        UserError: a URL that is none, or that names no study.
+        UserError: an empty text, a URL that is none, or one that names no study.
     """
+    if not text.strip():
+        raise UserError("the name of a study's directory is empty; say . for this directory")
     if not is_url(text):
         return Path(text)
     url, _, study = text.partition("#")
@@ -142,10 +147,12 @@ def file_of(text: str) -> Path:
     """Return the path of a study file.
 
     Raises:
-        UserError: it is a URL, which is not repeated.
+        UserError: it is empty, or a URL, which is not repeated.
     """
     if is_url(text):
         raise UserError("a URL is no study file; 'archloom resume' goes on with a study there")
+    if not text.strip():
+        raise UserError("the name of the study file is empty")
     return Path(text)
 
 

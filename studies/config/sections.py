@@ -191,14 +191,20 @@ def number(above: float, most: float | None = None) -> Key:
     return Key(read)
 
 
-def text(pattern: str = "", most: float = float("inf")) -> Key:
-    """Return a key that holds a text of a form, of so many characters at the most."""
+def text(pattern: str = "", most: float = float("inf"), form: str = "") -> Key:
+    """Return a key that holds a text of a form, of so many characters at the most.
+
+    Args:
+        pattern: that it matches.
+        most: characters.
+        form: what the pattern is, for people.
+    """
 
     def read(entry: Any, _: Reading) -> str:
         if not isinstance(entry, str):
             raise ValueError(f"{shown(entry)} must be a valid string")
         if not match(pattern, entry):
-            raise ValueError(f"{shown(entry)} must match pattern '{pattern}'")
+            raise ValueError(f"{shown(entry)} must {form or f'match pattern {pattern!r}'}")
         if len(entry) > most:
             raise ValueError(f"{shown(entry)} must have at most {most} characters")
         return entry

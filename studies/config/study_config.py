@@ -21,7 +21,7 @@ from archloom.search import (
     ObjectiveSet,
     Tenant,
 )
-from archloom.space import Document, Faults
+from archloom.space import Document, Faults, Infeasible
 from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 
 from .component_choice import CHOICE, Choice, choice_faults, complete, frozen_options, named_parts
@@ -35,7 +35,15 @@ from .errors import (
     study_document,
 )
 from .hardware_reference import HOST, host_file
-from .location import STUDY_NAME, Database, Location, SharedStudy, given_database, location_of
+from .location import (
+    NAME_FORM,
+    STUDY_NAME,
+    Database,
+    Location,
+    SharedStudy,
+    given_database,
+    location_of,
+)
 from .mapping_constraints import CONSTRAINTS, unfit
 from .objectives import (
     OBJECTIVES,
@@ -89,9 +97,13 @@ def _readable_space(value: str, beside: Reading) -> str:
         raise ValueError(f"{value!r} cannot be read: {error.strerror or error}") from None
     if Path(found).is_absolute():
         from archloom.evaluators import hardware_cost
+        from archloom.evaluators.technology import technology
 
-        # raises if the template names a technology, a memory or a unit that cannot be priced
-        hardware_cost(space.build({p.name: p.values[0] for p in space.parameters}))
+        # these raise if the template names a technology, a memory or a unit that cannot be priced
+        technology(space.technology).dram(space.template.dram)
+        first = space.build({p.name: p.values[0] for p in space.parameters})
+        if not isinstance(first, Infeasible):
+            hardware_cost(first)
     return found
 
 
@@ -265,7 +277,7 @@ class StudyConfig(Section):
         baseline: preset that is evaluated like a trial that wins every round, for comparison.
     """
 
-    name: Annotated[str, text(STUDY_NAME, most=255)]
+    name: Annotated[str, text(STUDY_NAME, 255, NAME_FORM)]
     seed: Annotated[int, whole(0, most=2**63 - 1)] = 0
     workloads: Annotated[tuple[Workload, ...], SEARCHED]
     tenants: Annotated[tuple[Tenant, ...], TENANTS] = ()

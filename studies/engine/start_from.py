@@ -18,7 +18,7 @@ from archloom.studies.analysis import read_front
 from archloom.studies.config import baseline_hardware
 from archloom.studies.storage import START, Header, read_header, read_trials
 
-from ..errors import UserError
+from ..errors import UserError, unreadable
 
 if TYPE_CHECKING:
     from archloom.search.hardware import DesignProblem
@@ -163,7 +163,7 @@ def _from_csv(path: Path, problem: "DesignProblem") -> WarmStart:
                 raise UserError(f"{path}: there is no column {', '.join(missing)}")
             first = tuple(_points(path, rows, problem.space.parameters))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise UserError(f"{path}: cannot be read as text: {error}") from None
+        raise UserError(f"{path}: {unreadable(error)}") from None
     return WarmStart(first, notes=(f"{path}: {_count(len(first), 'design')}",))
 
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .copying import copy_study as copy_study
     from .directory.files import write_whole as write_whole
     from .directory.lock import lock as lock
+    from .directory.places import check_file as check_file, check_folder as check_folder
     from .event_log import (
         EventLog as EventLog,
         heard as heard,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
         read_trials as read_trials,
         read_validation as read_validation,
     )
-    from .store import Store as Store
+    from .store import Store as Store, check_place as check_place
     from .trial import (
         BASELINE as BASELINE,
         NOTHING_FOUND as NOTHING_FOUND,

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-from ..errors import writing
+from ..errors import choosing
 
 _LOG: Final = logging.getLogger("archloom")
 _LOG.addHandler(logging.NullHandler())
@@ -100,11 +100,11 @@ class EventLog(logging.FileHandler):
         study: name of the study, which stands in every line.
 
     Raises:
-        TroubleError: it cannot be opened.
+        UserError: it cannot be opened.
     """
 
     def __init__(self, path: Path, study: str) -> None:
-        with writing(path):
+        with choosing(path, "--log"):
             super().__init__(path, encoding="utf-8")
         self.setLevel(logging.INFO)
         self.setFormatter(_JsonLines(study))

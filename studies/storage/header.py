@@ -12,7 +12,7 @@ import yaml
 
 from archloom.search import RENAMED, first_name, renamed
 from archloom.space import Faults, did_you_mean, parse_yaml
-from archloom.studies.config import Location, SharedStudy, is_file, shown
+from archloom.studies.config import Location, SharedStudy, is_file, named, shown
 
 from ..errors import UserError
 from .directory import refuse_links
@@ -115,8 +115,13 @@ def read_header(location: Location) -> Header:
     Raises:
         UserError: there is no study, or it is of another format.
     """
+    if isinstance(location, Path) and location.is_file():
+        raise UserError(
+            f"{location} is a file; this command takes the directory of a study, such as "
+            f"runs/{location.stem}"
+        )
     if isinstance(location, Path) and not location.is_dir():
-        raise UserError(f"{location}: there is no such directory; 'archloom run' makes one")
+        raise UserError(f"{location}: there is no such directory; {_elsewhere(location)}")
     if isinstance(location, SharedStudy) and location.name not in (there := names_in(location)):
         hint = did_you_mean(location.name, there) if there else "it has none"
         raise UserError(f"{location}: there is no such study, 'archloom run' begins one; {hint}")
@@ -129,10 +134,16 @@ def read_header(location: Location) -> Header:
         refuse_links(location)
     try:
         data = parse_yaml(_text(location, STUDY), STUDY, Faults()).data
+        if isinstance(data, dict) and "format" not in data and "workloads" in data:
+            raise UserError(
+                f"{location} is no study: {named(location, STUDY)} is a study file, and a study "
+                f"keeps a file of that name itself; nothing was changed; say another place with "
+                "--out, or give your file another name"
+            )
         found = data["format"]
     except (OSError, TypeError, KeyError, UnicodeDecodeError):
         raise UserError(
-            f"{location} is no study: it has no readable {STUDY} with a format"
+            f"{location} is no study: it has no readable {STUDY} with a format{_below(location)}"
         ) from None
     if found != FORMAT:
         raise UserError(
@@ -161,6 +172,25 @@ def read_header(location: Location) -> Header:
             "begin a study in another place"
         )
     return header
+
+
+#: studies that a message names
+_NAMED: Final = 3
+
+
+def _elsewhere(folder: Path) -> str:
+    """Say where a study of that name is, or what makes one."""
+    usual = Path("runs") / folder
+    return f"did you mean {usual}?" if (usual / STUDY).is_file() else "'archloom run' makes one"
+
+
+def _below(location: Location) -> str:
+    """Name studies in a directory that is none itself, as the end of a sentence."""
+    if not isinstance(location, Path):
+        return ""
+    found = [path for path in sorted(location.iterdir()) if (path / STUDY).is_file()]
+    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    return f"; studies in it: {', '.join(map(str, found[:_NAMED]))}{more}" if found else ""
 
 
 def header_parts(header: Header) -> dict[str, bytes]:

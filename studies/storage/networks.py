@@ -2,14 +2,18 @@
 
 import atexit
 import os
+import re
 from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+import yaml
+
+from archloom.space import Faults, parse_yaml
 from archloom.studies.config import EntryError, Location, Workload, is_file, load_workloads
 
 from ..errors import UserError
@@ -46,16 +50,34 @@ def stored_networks(workloads: Sequence[Workload]) -> dict[int, str]:
     }
 
 
+#: Keys that templates need today, and what designs had where studies began without.
+_LATER_KEYS: Final = {"vector_lanes": 1}
+
+
 def template_file(location: Location, header: "Header") -> Path:
-    """Return a file with the template that a study keeps: its own, or one made for this process."""
-    if isinstance(location, Path):
+    """Return a file with the template that a study keeps: its own, or one made for this process.
+
+    One that began when a key could be left out goes on with what that key then was.
+    """
+    text = _completed(header.space_text)
+    if isinstance(location, Path) and text is header.space_text:
         return location.resolve() / header.space_file
-    digest = sha256(header.space_text.encode()).hexdigest()
+    digest = sha256(text.encode()).hexdigest()
     path = _scratch(os.getpid()) / digest / header.space_file.name
     if not path.exists():
         path.parent.mkdir(exist_ok=True)
-        path.write_text(header.space_text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
     return path
+
+
+def _completed(text: str) -> str:
+    """Return a template with all keys that it needs today; the same text if it has them."""
+    if all(re.search(rf"(?m)^{key}:", text) for key in _LATER_KEYS):
+        return text
+    data = parse_yaml(text, "", Faults()).data
+    if not isinstance(data, dict) or data.keys() >= _LATER_KEYS.keys():
+        return text
+    return yaml.safe_dump(_LATER_KEYS | data, sort_keys=False)
 
 
 @cache

@@ -15,7 +15,7 @@ from archloom.space import bounded_json
 from archloom.studies.config import Location, named
 
 from ..errors import UserError
-from .directory import Files, begin_directory
+from .directory import Files, begin_directory, refuse_place
 from .event_log import heard_by_somebody, tell
 from .header import LATER, Header, differences, header_parts, read_header
 from .journal import Event
@@ -215,6 +215,16 @@ def _opened(location: Location) -> Parts:
     from .database import SharedParts
 
     return SharedParts(location)
+
+
+def check_place(location: Location) -> None:
+    """Refuse a directory that neither holds a study nor can get one; nothing is changed.
+
+    Raises:
+        UserError: it is such a directory.
+    """
+    if isinstance(location, Path) and read_part(location, STUDY) is None:
+        refuse_place(location)
 
 
 def _begin(location: Location, header: Header) -> None:

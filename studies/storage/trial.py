@@ -6,6 +6,7 @@ A line of ``trials.jsonl`` is a trial that ended; it is the same on every run of
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from math import inf, isfinite
+from types import UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, get_args
 
 from archloom.search import AREA, EDP, TDP, Objective, ObjectiveSet
@@ -169,8 +170,13 @@ class Trial:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Trial":
-        """Return the trial of a record, also of an older version's."""
+        """Return the trial of a record, also of an older version's.
+
+        Raises:
+            KeyError, TypeError, ValueError: it is none.
+        """
         fields = dict(data)
+        _check_types(fields)
         curve, reason, crash = fields.pop("curve"), fields.pop("reason"), fields.pop("crash")
         edp = tuple(inf if value is None else value for value in curve["edp_js"])
         networks = fields.pop("networks").items()
@@ -197,6 +203,20 @@ class Trial:
         networks = self.networks.values()
         proven = sum(gap == 0 for best in networks for gap in (best.gaps or {}).values())
         return proven, sum(len(best.mappings) for best in networks)
+
+    @property
+    def plan_gap_percent(self) -> float | None:
+        """By how much its EDP is above the least that any mappings give the same plans, at most.
+
+        Of several networks the largest. None if nothing is known of some mapping, or if an older
+        version kept no breakdown.
+        """
+        gaps = [
+            found["gaps"]["plan_percent"] if (found := best.costs()) else None
+            for best in self.networks.values()
+        ]
+        known = [gap for gap in gaps if gap is not None]
+        return max(known) if known and len(known) == len(gaps) else None
 
     def figure(self, objective: Objective) -> float:
         """Return a figure of a trial that has an EDP."""
@@ -242,6 +262,33 @@ class Trial:
             return Observation(self.point, None, self.evaluations, failure)
         costs, excess = self.costs(objective_set), self.excess(objective_set)
         return Observation(self.point, costs, self.evaluations, failure, excess)
+
+
+def _check_types(fields: Mapping[str, Any]) -> None:
+    """Refuse values of a record that no trial has.
+
+    Raises:
+        TypeError: there is one.
+    """
+    for name, known in _TYPES.items():
+        if name in fields and not isinstance(fields[name], known):
+            raise TypeError(f"{name} is {fields[name]!r}")
+    figures = [fields.get("area_mm2"), fields.get("tdp_w"), *fields.get("values", {}).values()]
+    scalars = (fields["point"] or {}).values()
+    if not all(isinstance(value, int | float) for value in figures):
+        raise TypeError("a figure is no number")
+    if not all(isinstance(value, int | float | str) for value in scalars):
+        raise TypeError("a parameter of the design has no value")
+
+
+#: what values of a record are; figures are numbers
+_TYPES: Final[dict[str, type | UnionType]] = {
+    **dict.fromkeys(("trial", "batch", "rounds", "evaluations"), int),
+    **dict.fromkeys(("state", "hardware"), str),
+    **dict.fromkeys(("networks", "values", "curve"), dict),
+    **dict.fromkeys(("point", "reason", "crash"), dict | None),
+    "edp_js": int | float | None,
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ baseline: eyeriss
 """
 """Ten trials in two batches, three rounds each: under a second once kernels are compiled."""
 
-COMMAND = [sys.executable, "-c", "from archloom.studies.commands.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from archloom.studies.commands.program import main; main()"]
 
 
 def write_study(folder: Path, text: str = TINY) -> Path:

@@ -187,8 +187,9 @@ def _importance_tables(found: Findings) -> "list[Table]":
 def _exclusion_rows(one: Exclusions) -> list[tuple[str, int]]:
     return [
         *((f"breaks {rule}", count) for rule, count in one.rules.items()),
-        ("cannot beat the front, by its lower bounds", one.dominated),
-        ("may still extend the front, or is on it", one.open),
+        ("was run to the end", one.measured),
+        ("cannot add to the front, by its lower bounds", one.dominated),
+        ("may still add to the front", one.open),
     ]
 
 

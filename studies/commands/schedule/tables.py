@@ -36,7 +36,7 @@ _PJ_PER_UJ: Final = 1e6
 
 #: figures of a plan: name in JSON, heading, unit of the heading in units of JSON, and style
 _FIGURES: Final = (
-    ("edp", "EDP (J s)", 1.0, ".4e"),
+    ("edp_js", "EDP (J s)", 1.0, ".4e"),
     ("energy_pj", "energy (uJ)", _PJ_PER_UJ, ",.2f"),
     ("latency_cycles", "latency (cycles)", 1.0, ",.0f"),
     ("dram_bytes", "DRAM (KiB)", _KIB, ",.1f"),
@@ -65,9 +65,9 @@ def schedule_record(found: Schedule, effort: FusionEffort) -> Details:
         "leakage_pj": found.cost.leakage_pj,
         "baseline": _figures(found.unfused),
         "lower_bound": _figures(bound),
-        "gap_percent": _gap_percent(figures["edp"], bound.edp_js),
+        "gap_percent": _gap_percent(figures["edp_js"], bound.edp_js),
         "planner_bound": proven,
-        "planner_gap_percent": None if proven is None else _gap_percent(figures["edp"], proven),
+        "planner_gap_percent": None if proven is None else _gap_percent(figures["edp_js"], proven),
         "cpu_s": found.cpu_s,
         "evaluations": found.evaluations,
         "interrupted": found.interrupted,
@@ -96,7 +96,7 @@ def _border(cost: "NetworkCost", border: Border) -> Details:
 
 def _figures(cost: "NetworkCost | NetworkBound") -> dict[str, float]:
     return {
-        "edp": cost.edp_js,
+        "edp_js": cost.edp_js,
         "energy_pj": cost.energy_pj,
         "latency_cycles": cost.latency_cycles,
         "dram_bytes": cost.dram_bytes,

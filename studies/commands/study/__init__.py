@@ -19,7 +19,12 @@ if TYPE_CHECKING:
         run_ as run_,
     )
     from .copying import COPY_EXAMPLES as COPY_EXAMPLES, copy as copy
-    from .pareto import front_csv as front_csv, front_json as front_json, front_table as front_table
+    from .pareto import (
+        front_csv as front_csv,
+        front_json as front_json,
+        front_legend as front_legend,
+        front_table as front_table,
+    )
     from .run import (
         carry_out as carry_out,
         ready as ready,

@@ -19,7 +19,7 @@ from prometheus_client.registry import Collector
 from archloom.studies.config import Location
 from archloom.studies.storage import TrialState, read_journal, read_trials
 
-from ...errors import writing
+from ...errors import choosing
 
 #: events that are results of rounds
 _RESULTS: Final = ("advanced", "crashed", "lost", "over_limit", "validated")
@@ -46,8 +46,7 @@ class Metrics(logging.Handler, Collector):
         trials: that the study has at the most.
 
     Raises:
-        TroubleError: the file cannot be written.
-        UserError: the directory is damaged.
+        UserError: the file cannot be written, or the directory is damaged.
     """
 
     def __init__(self, path: Path, study: str, location: Location, trials: int) -> None:
@@ -64,7 +63,7 @@ class Metrics(logging.Handler, Collector):
             self._count(event["event"], event)
         for trial in read_trials(location):
             self._states[trial.number] = trial.state, trial.evaluations
-        with writing(path):
+        with choosing(path, "--metrics"):
             self._write()
 
     def emit(self, record: logging.LogRecord) -> None:

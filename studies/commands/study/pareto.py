@@ -3,10 +3,12 @@
 import csv
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final
 
 from archloom.studies.analysis import FIELD_NAMES, Front
-from archloom.studies.storage import HeldOutTrial, Trial
+from archloom.studies.rendering.text import percent
+from archloom.studies.storage import HeldOutTrial, Trial, TrialState
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -17,17 +19,18 @@ _ON_ONE_LINE = 4
 
 
 def front_json(front: Front) -> str:
-    """Return ``{"front": [{"trial", "edp", "area_mm2", "tdp_w", "hardware"}, ...]}``.
+    """Return ``{"front": [{"trial", "edp_js", "area_mm2", "tdp_w", ..., "hardware"}, ...]}``.
 
-    Where there are other objectives or limits, each row has their figures as ``values``; where
-    there are held-out networks, what the design does there as ``held_out``. If the space is
-    followed, ``certificate`` says what bounds prove
+    The others are ``state``, ``evaluations`` and ``plan_gap_percent``: how good these figures are,
+    as :func:`front_legend` says. Where there are other objectives or limits, each row has their
+    figures as ``values``; where there are held-out networks, what the design does there as
+    ``held_out``. If the space is followed, ``certificate`` says what bounds prove
     (:class:`archloom.search.hardware.certify.certificate.Certificate`).
     """
     rows = []
     for trial in front.members:
-        row: dict[str, Any] = {"trial": trial.number, "edp": trial.edp_js}
-        row |= {"area_mm2": trial.area_mm2, "tdp_w": trial.tdp_w}
+        row: dict[str, Any] = {"trial": trial.number, "edp_js": trial.edp_js}
+        row |= {"area_mm2": trial.area_mm2, "tdp_w": trial.tdp_w, **_quality(trial)}
         measured = front.objective_set.measured
         if any(objective.name not in FIELD_NAMES for objective in measured):
             row["values"] = {objective.name: trial.figure(objective) for objective in measured}
@@ -42,6 +45,15 @@ def front_json(front: Front) -> str:
     return json.dumps(found, indent=2)
 
 
+def _quality(trial: Trial) -> dict[str, Any]:
+    """Return what says how good the figures of a trial are."""
+    return {
+        "state": trial.state,
+        "evaluations": trial.evaluations,
+        "plan_gap_percent": trial.plan_gap_percent,
+    }
+
+
 def _held_out_json(trial: HeldOutTrial) -> dict[str, Any]:
     keys, found = ("edp_js", "energy_pj", "latency_s", "batch"), trial.to_dict()
     networks = {
@@ -51,7 +63,8 @@ def _held_out_json(trial: HeldOutTrial) -> dict[str, Any]:
 
 
 def front_csv(front: Front) -> str:
-    """Return one line per design: trial, objectives, what is limited, then every parameter."""
+    """Return one line per design: trial, objectives, what is limited, how good these figures are,
+    then every parameter."""
     text = io.StringIO()
     parameters = list(front.members[0].point or {}) if front.members else []
     writer = csv.writer(text, lineterminator="\n")
@@ -59,22 +72,24 @@ def front_csv(front: Front) -> str:
     names = [objective.name for objective in front.objective_set.measured] + [
         f"held_out {objective.name}" for objective in held_out
     ]
-    writer.writerow(["trial", *names, *parameters])
+    quality = ("state", "evaluations", "plan_gap_percent")
+    writer.writerow(["trial", *names, *quality, *parameters])
     for trial in front.members:
         figures: list[float | None] = [
             trial.figure(objective) for objective in front.objective_set.measured
         ]
         found, point = front.on_held_out(trial), trial.point or {}
         figures += [found.values.get(objective.name) if found else None for objective in held_out]
-        writer.writerow([trial.number, *figures, *(point[p] for p in parameters)])
+        good = _quality(trial).values()
+        writer.writerow([trial.number, *figures, *good, *(point[p] for p in parameters)])
     return text.getvalue()
 
 
 def front_table(front: Front) -> "Table":
     """Return the front for a terminal; the picked design has a star.
 
-    The column ``proven`` has the recorded mappings that are proven to be the best, of all.
-    Parameters that all designs share stand below the table once.
+    :func:`front_legend` says what its columns mean. Parameters that all designs share stand below
+    the table once.
     """
     from rich.table import Table
 
@@ -93,8 +108,8 @@ def front_table(front: Front) -> "Table":
     ]
     if len(heads) > _ON_ONE_LINE:
         heads = [head.replace(" (", "\n(").replace("held-out ", "held-out\n") for head in heads]
-    for name in ("trial", *heads, "proven"):
-        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("trial", *heads, "state", "evaluations", "gap", "proven"):
+        table.add_column(name, justify="left" if name == "state" else "right", no_wrap=True)
     table.add_column("hardware", overflow="fold")
     chosen = front.picked
     for trial, parameters in zip(members, described, strict=True):
@@ -105,10 +120,43 @@ def front_table(front: Front) -> "Table":
         numbers += [
             objective.shown(others[objective.name]) if others else "" for objective in held_out
         ]
+        numbers += [trial.state, str(trial.evaluations), _gap(trial)]
         proven = "{}/{}".format(*trial.mappings_proven)
         own = " ".join(p for p in parameters if p not in shared)
         table.add_row(f"{trial.number}{star}", *numbers, proven, own)
     return table
+
+
+def _gap(trial: Trial) -> str:
+    gap = trial.plan_gap_percent
+    return "unknown" if gap is None else percent(gap)
+
+
+#: what a state of a design with an EDP means for its figures
+_STATES: Final[dict[TrialState, str]] = {
+    "complete": "complete: its software was searched to the end of the study's budget",
+    "stopped": "stopped: halving ended its search early; with more it may have less EDP",
+    "failed": "failed: a round crashed; the figures are those of the rounds before",
+    "lost": "lost: machines failed a round; the figures are those of the rounds before",
+    "over_limit": "over_limit: a round broke a limit; the figures are those of the rounds before",
+}
+
+
+def front_legend(front: Front) -> str:
+    """Say what the columns of a front's table mean that say how good the others are."""
+    if not front.members:
+        return ""
+    counts = Counter(trial.state for trial in front.members)
+    states = [f"{_STATES[state]} ({counts[state]})" for state in _STATES if counts[state]]
+    return "\n".join(
+        [
+            *states,
+            "evaluations: fusion plans that were evaluated for each network",
+            "gap: EDP is at most so much above the least that any mappings give its plan; of "
+            "several networks the largest",
+            "proven: mappings that are proven to be the best, of all recorded",
+        ]
+    )
 
 
 def _parameters(hardware: str) -> list[str]:

@@ -47,9 +47,10 @@ def start(
     """
     from archloom.studies.engine.progress import ProgressView
     from archloom.studies.rendering.text import print_line
-    from archloom.studies.storage import Store, bring_up_to_date
+    from archloom.studies.storage import Store, bring_up_to_date, check_place
 
     location = location or config.location()
+    check_place(location)
     bring_up_to_date(location)
     about = (config.name, location, config.trials)
     if config.executor.name == "ray":

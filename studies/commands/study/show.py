@@ -166,7 +166,7 @@ def _network(network: Details) -> "Iterator[RenderableType]":
 
 def _sums(network: Details) -> "Table":
     """Compare the plan with the one that fuses nothing."""
-    table = _table("\nOne pass, fused and layer by layer")
+    table = _table("\nOne pass")
     for head in ("", "this plan", "layer by layer", "ratio"):
         table.add_column(head, justify="right" if head else "left")
     for label, key, scale in (
@@ -201,11 +201,11 @@ def _energy(network: Details) -> "Table":
 
 
 def _groups(network: Details) -> "Table":
-    table = _table("\nFusion groups: bytes moved between DRAM and chip, without and with fusion")
+    table = _table("\nGroups, in running order; DRAM KiB go between DRAM and chip")
     kept = kept_columns(network["groups"])
-    heads = ("group", "layers", "tiles", "resident weights", *kept, "peak KiB", "without", "with")
-    for head in heads:
-        right = head in ("group", "peak KiB", "without", "with")
+    numbers = ("peak KiB", "DRAM KiB", "layer by layer")
+    for head in ("group", "layers", "tile", "resident weights", *kept, *numbers):
+        right = head in ("group", *numbers)
         table.add_column(head, justify="right" if right else "left", overflow="fold")
     for number, group in enumerate(network["groups"]):
         table.add_row(
@@ -215,11 +215,12 @@ def _groups(network: Details) -> "Table":
             resident_layers(group),
             *(texts[number] for texts in kept.values()),
             f"{group['peak_bytes'] / KIB:,.1f}" if group["peak_bytes"] else "",
-            f"{group['dram_bytes_unfused']:,.0f}",
-            f"{group['dram_bytes']:,.0f}",
+            f"{group['dram_bytes'] / KIB:,.1f}",
+            f"{group['dram_bytes_unfused'] / KIB:,.1f}",
         )
     table.add_section()
-    totals = (f"{network['unfused']['dram_bytes']:,.0f}", f"{network['dram_bytes']:,.0f}")
+    sums = (network["dram_bytes"], network["unfused"]["dram_bytes"])
+    totals = [f"{moved / KIB:,.1f}" for moved in sums]
     table.add_row("", "all", "", "", *[""] * len(kept), "", *totals)
     return table
 

@@ -1,10 +1,11 @@
 """Summary of a study at its end: its front, what was infeasible, and what broke a limit."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from archloom.search import ObjectiveSet
-from archloom.search.hardware.certify import certificate_text
+from archloom.search.hardware.certify import Certificate, certificate_text
 from archloom.studies.analysis import Front, front_of
 from archloom.studies.config import Location, StudyConfig, argument, named, pick_rule
 from archloom.studies.rendering.text import print_line
@@ -18,7 +19,7 @@ from archloom.studies.storage import (
 )
 
 from ...errors import NOTHING_FOUND, SET_ASIDE
-from .pareto import comparison, front_table
+from .pareto import comparison, front_legend, front_table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -38,9 +39,12 @@ def summarize(
     )
     if front.members:
         console.print(front_table(front))
+        console.print(front_legend(front), highlight=False, soft_wrap=True)
         if len(trials) < config.trials:
-            text = "no further design was found that may add to the front"
-            console.print(f"ended after {len(trials)} of {config.trials} trials: {text}")
+            text = (
+                f"ended after {len(trials)} of {config.trials} trials: {why_early(trials, proof)}"
+            )
+            console.print(text, highlight=False, soft_wrap=True)
         if front.proof:
             console.print(certificate_text(front.proof), highlight=False, soft_wrap=True)
     else:
@@ -70,6 +74,20 @@ def summarize(
         )
         return SET_ASIDE
     return 0 if front.members else NOTHING_FOUND
+
+
+def why_early(trials: Sequence[Trial], proof: Certificate | None) -> str:
+    """Say why a study ended before it had all its trials."""
+    if proof is None or proof.boxes is not None:
+        return "no further design was found that may add to the front"
+    if proof.proven:
+        return "no other design can add to the front"
+    unsettled = Counter(t.state for t in trials if t.state not in ("complete", "infeasible"))
+    states = ", ".join(f"{count} {state}" for state, count in unsettled.items())
+    return (
+        "every design that may add to the front was run; of those that were not run to the end "
+        f"({states}), {proof.open} may still add to it with more search"
+    )
 
 
 def over_limit_lines(trials: Sequence[Trial], location: Location) -> list[str]:

@@ -15,7 +15,7 @@ from archloom.evaluators.fusion import (
 )
 from archloom.evaluators.fusion.buffer import buffer_words
 
-from ...errors import UserError
+from ...errors import choosing
 from .files import save_figure
 from .network import GROUP_COLOURS
 from .style import ACCENT, INK, SERIES
@@ -82,10 +82,8 @@ def save_memory(cost: NetworkCost, path: Path, option: str = "--memory") -> None
     _draw(axes, segments, cost)
     _groups(strip, axes, cost)
     figure.suptitle(_title(cost, segments), fontsize=11, parse_math=False)
-    try:
+    with choosing(path, option):
         save_figure(figure, path)
-    except OSError as error:
-        raise UserError(f"{option} {path}: cannot be written: {error.strerror}") from None
 
 
 def _title(cost: NetworkCost, segments: Sequence[TimelineSegment]) -> str:

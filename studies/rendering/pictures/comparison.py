@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from archloom.studies.analysis import LABELS, Comparison, band
 
+from .files import write_figure
 from .plots import log_axis
 from .style import INK, SERIES, apply_style
 
@@ -109,7 +110,7 @@ def draw(comparison: Comparison, path: Path) -> None:
         axes.set_axis_off()
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
-    figure.savefig(path)
+    write_figure(figure, path)
 
 
 def _growth(axes: "Axes", comparison: Comparison, kind: str) -> None:

@@ -1,8 +1,11 @@
 """Files that pictures are written to."""
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from archloom.studies.storage import check_file, write_whole
 
 from ...errors import UserError
 
@@ -21,6 +24,7 @@ def check_picture(path: Path | None, option: str, kinds: Sequence[str] = KINDS) 
         raise UserError(f"{option} {path}: must end in {' or '.join(kinds)}")
     if not path.absolute().parent.is_dir():
         raise UserError(f"{option} {path}: there is no folder {path.parent}")
+    check_file(path, option)
 
 
 def save_figure(figure: "Figure", path: Path) -> None:
@@ -37,4 +41,11 @@ def save_figure(figure: "Figure", path: Path) -> None:
         axes.set_position(tuple(round(part, 6) for part in axes.get_position().bounds))
     stamp = {"Date": None} if path.suffix.lower() == ".svg" else None
     with mpl.rc_context({"svg.hashsalt": "archloom", "svg.fonttype": "none"}):
-        figure.savefig(path, metadata=stamp)
+        write_figure(figure, path, metadata=stamp)
+
+
+def write_figure(figure: "Figure", path: Path, **settings: Any) -> None:
+    """Write a figure as it is, so that a full disk leaves what was there before."""
+    drawn = BytesIO()
+    figure.savefig(drawn, format=path.suffix.lower().removeprefix("."), **settings)
+    write_whole(path, drawn.getvalue())

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Final
 from archloom.space.workload import Network, ranks
 from archloom.studies.analysis import Details
 from archloom.studies.rendering.text import KIB, nests_of, tiling_text
+from archloom.studies.storage import write_whole
 
-from ...errors import UserError
+from ...errors import UserError, choosing
 from .layered_layout import Layout, Point, Spacing, layered
 from .loop_tree import with_trees
 from .network_graph import DOT_KIND, INPUT_KIND, Graph, Node, graph_of
@@ -125,13 +126,11 @@ def save_picture(
     ending = path.suffix.lower()
     if ending not in ENDINGS:
         raise UserError(f"{option} {path}: must end in .html, .png or .svg")
-    try:
+    with choosing(path, option):
         if ending == ".html":
-            path.write_text(_page(network, groups, pinned), encoding="utf-8")
+            write_whole(path, _page(network, groups, pinned))
         else:
             save(network_scene(network, groups, pinned), path)
-    except OSError as error:
-        raise UserError(f"{option} {path}: cannot be written: {error.strerror}") from None
 
 
 def picture_card(

@@ -7,6 +7,7 @@ from math import sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from .files import write_figure
 from .layered_layout import Point
 from .style import FONT, INK
 
@@ -175,7 +176,7 @@ def save(scene: Scene, path: Path) -> None:
     stamp = {"Date": None} if path.suffix == ".svg" else None
     with mpl.rc_context({"svg.hashsalt": "archloom", "svg.fonttype": "none"}):
         finest = min(_LONGEST_SIDE / max(width, height), sqrt(_LARGEST / (width * height)))
-        canvas.savefig(path, metadata=stamp, dpi=min(2.0, finest) * _DPI)
+        write_figure(canvas, path, metadata=stamp, dpi=min(2.0, finest) * _DPI)
 
 
 def _paint(axes: "Axes", part: Areas | Lines | Texts, depth: int) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from archloom.studies.analysis import Design, StudyView
 
+from .files import write_figure
 from .plots import rest_label, volume_unit
 from .style import ACCENT, BASELINE, FADED, INK, SERIES
 
@@ -31,7 +32,7 @@ def draw_summary(view: StudyView, subtitle: str, path: Path) -> None:
         _panels(view, figure)
     else:
         figure.text(0.5, 0.5, "no trial has an EDP", ha="center", color=INK, fontsize=14)
-    figure.savefig(path, format="png")
+    write_figure(figure, path)
 
 
 def _panels(view: StudyView, figure: "Figure") -> None:

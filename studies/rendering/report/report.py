@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
+from typing import Final
 
 from archloom.search import Objective
 from archloom.space.workload import Network
@@ -10,15 +11,29 @@ from archloom.studies.analysis import Design, Details, StudyView, load_view, tri
 from archloom.studies.config import Location
 from archloom.studies.engine.progress import SILENT, Stages
 from archloom.studies.rendering.pictures import draw_summary, plots
-from archloom.studies.storage import Trial, kept_workloads, read_header, write_whole
+from archloom.studies.rendering.text import percent
+from archloom.studies.storage import (
+    Trial,
+    check_folder,
+    kept_workloads,
+    read_header,
+    write_whole,
+)
 
-from ...errors import UserError, writing
+from ...errors import UserError, choosing, writing
 from ..html import card, definitions, document, plot, table, tile
 from .design_section import design_sections
 from .held_out_section import held_out_sections
 from .network_section import network_sections
 
 HTML, PNG = "report.html", "report.png"
+
+_GOOD: Final = (
+    "complete: the software was searched to the end of the study's budget; stopped: halving ended "
+    "the search early, with more the design may have less EDP. Evaluations: fusion plans for each "
+    "network. Gap: EDP is at most so much above the least that any mappings give its plan; of "
+    "several networks the largest."
+)
 
 
 def write_report(
@@ -42,6 +57,7 @@ def write_report(
     out = out or (location if isinstance(location, Path) else None)
     if out is None:
         raise UserError(f"{location} has no directory; say with --out where its report goes")
+    check_folder(out)
     stages.begin("writing the report", 4)
     stages.advance("reading the study", 0)
     view = load_view(location, pick)
@@ -51,11 +67,13 @@ def write_report(
     page, picture = out / HTML, out / PNG
     networks = [workload.network for workload in kept_workloads(location, read_header(location))]
     stages.advance("drawing the page")
-    with writing(out):
+    with choosing(out):
         out.mkdir(parents=True, exist_ok=True)
+    with writing(page):
         write_whole(page, render(view, details, networks))
     stages.advance("drawing the picture")
-    draw_summary(view, subtitle(view, details), picture)
+    with writing(picture):
+        draw_summary(view, subtitle(view, details), picture)
     stages.end()
     return page, picture
 
@@ -149,7 +167,7 @@ def _front(view: StudyView) -> list[str]:
         "parameters that all members share are left out.",
         plot(plots.parallel_coordinates(view), "parallel"),
     )
-    members = card("Designs of the front", "", _designs(view.front, view))
+    members = card("Designs of the front", _GOOD, _designs(view.front, view))
     return [
         "<h2>Pareto front</h2>",
         f'<div class="pair">{left}{right}</div>',
@@ -164,16 +182,22 @@ def _designs(designs: Sequence[Design], view: StudyView) -> str:
         [
             d.label,
             *(d.figure(objective) for objective in view.objective_set.measured),
+            d.state,
             d.trial.evaluations,
+            _gap(d.trial.plan_gap_percent),
             "{} of {}".format(*d.trial.mappings_proven),
             *d.parameters.values(),
         ]
         for d in designs
     ]
     picked = None if view.picked is None else designs.index(view.designs[view.picked])
-    numbers = [*(objective.label for objective in view.objective_set.measured), "evaluations"]
-    heads = ["trial", *numbers, "mappings proven", *names]
-    return table(heads, rows, marked=picked)
+    numbers = [objective.label for objective in view.objective_set.measured]
+    good = ["state", "evaluations", "gap", "mappings proven"]
+    return table(["trial", *numbers, *good, *names], rows, marked=picked)
+
+
+def _gap(gap: float | None) -> str:
+    return "unknown" if gap is None else percent(gap)
 
 
 def _search(view: StudyView) -> list[str]:

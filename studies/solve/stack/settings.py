@@ -19,6 +19,7 @@ from archloom.search.hardware.schedules import TUNERS
 from archloom.space import Faults, Place, did_you_mean
 from archloom.studies.config import (
     CHOICE,
+    NAME_FORM,
     STUDY_NAME,
     Choice,
     ConfigError,
@@ -190,7 +191,7 @@ class StackConfig(Section):
         executor: where models are trained; like the name no part of the study's identity.
     """
 
-    name: Annotated[str, text(STUDY_NAME, most=255)]
+    name: Annotated[str, text(STUDY_NAME, 255, NAME_FORM)]
     seed: Annotated[int, whole(0, most=2**63 - 1)] = 0
     models: Annotated[tuple[str, ...], _once(each(named_one("model", lambda: MODELS), least=1))]
     data: Annotated[str, named_one("data", lambda: DATASETS)] = "digits"

@@ -3,15 +3,17 @@
 import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from ...errors import UserError, reason, writing
+from ...errors import UserError, choosing, writing
 from ..journal import Event, Journal, copy_of, write_at
 from ..parts import BEYOND, JOURNAL, LIVE, MOST_BYTES, NETWORKS, SPACE, START, STUDY, TRIALS
 from .links import read_file, refuse_links
 from .lock import LOCK, lock
 from .lock_files import PREFIX
+from .places import check_folder
 
 
 class Files:
@@ -132,9 +134,8 @@ def begin_directory(folder: Path, parts: Mapping[str, bytes]) -> None:
     Raises:
         UserError: it holds other files; nothing was changed.
     """
-    _check_vacant(folder)
-    refuse_links(folder)
-    with writing(folder):
+    refuse_place(folder)
+    with choosing(folder):
         folder.mkdir(parents=True, exist_ok=True)
     held = lock(folder)
     try:
@@ -152,7 +153,7 @@ def fill_directory(folder: Path, parts: Mapping[str, bytes]) -> None:
         UserError: there is something already; nothing was changed.
     """
     draft = folder.with_name(f".{folder.name}.{uuid4().hex}")
-    with writing(folder):
+    with choosing(folder):
         draft.mkdir(parents=True)
         try:
             _write(draft, parts)
@@ -161,7 +162,8 @@ def fill_directory(folder: Path, parts: Mapping[str, bytes]) -> None:
         except OSError as error:
             if folder.exists():
                 raise UserError(
-                    f"{folder} is there already ({reason(error)}); nothing was changed; say another"
+                    f"{folder} is there already ({error.strerror}); nothing was changed; "
+                    "say another"
                 ) from None
             raise
         finally:
@@ -171,11 +173,17 @@ def fill_directory(folder: Path, parts: Mapping[str, bytes]) -> None:
 def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file so that a reader, or a kill, sees all of it or nothing."""
     part = path.with_name(f".{path.name}.part")
-    with part.open("wb") as file:
-        file.write(content if isinstance(content, bytes) else content.encode())
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    try:
+        with part.open("wb") as file:
+            file.write(content if isinstance(content, bytes) else content.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError:
+        # half of a file would keep what little room there is
+        with suppress(OSError):
+            part.unlink()
+        raise
     folder = os.open(path.parent, os.O_RDONLY)
     os.fsync(folder)
     os.close(folder)
@@ -187,10 +195,23 @@ def _write(folder: Path, parts: Mapping[str, bytes]) -> None:
         write_whole(folder / name, data)
 
 
+def refuse_place(folder: Path) -> None:
+    """Refuse a directory that no study can begin in; nothing is changed.
+
+    Raises:
+        UserError: it cannot be made or written to, or holds what no unfinished beginning of a study
+            left there.
+    """
+    with choosing(folder):
+        if folder.exists() and not folder.is_dir():
+            raise UserError(f"{folder} is a file; say --out DIR for another directory")
+    _check_vacant(folder)
+    refuse_links(folder)
+    check_folder(folder)
+
+
 def _check_vacant(folder: Path) -> None:
     """Refuse a directory that holds what no unfinished beginning of a study left there."""
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder} is a file; say --out DIR for another directory")
     ours = {LOCK, SPACE, NETWORKS, START, f".{STUDY}.part", f".{START}.part"}
     there = sorted(p.name for p in folder.iterdir()) if folder.exists() else []
     foreign = [name for name in there if name not in ours and not name.startswith(PREFIX)]

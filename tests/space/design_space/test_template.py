@@ -112,6 +112,12 @@ def test_fractional_steps_meet_their_end(tmp_path: Path) -> None:
     [
         ("word_bits:", "word_bit:", "word_bit: unknown key; did you mean word_bits?"),
         ("dram: lpddr4", "dram: 4", "dram: must be a text, got 4"),
+        (
+            'vector_lanes: "= pe_x"\n',
+            "",
+            "vector_lanes: is missing: operations a cycle of the unit for pooling, activations and "
+            'softmax; "= pe_x" is one for each column of PEs',
+        ),
         ("frequency_mhz: 200", "frequency_mhz: fast", "frequency_mhz: must be a number or"),
         ("frequency_mhz: 200", "frequency_mhz: true", "frequency_mhz: must be a number or"),
         ("frequency_mhz: 200", "frequency_mhz: -5", "design of mine(pe_x=1, "),
@@ -125,6 +131,11 @@ def test_fractional_steps_meet_their_end(tmp_path: Path) -> None:
         ("[0, 8, 32]", "[8, 0]", "parameters.glb_kib: values must ascend, got [8, 0]"),
         ("[0, 8, 32]", "[[1]]", "parameters.glb_kib.values: must be numbers or texts"),
         ("[0, 8, 32]", "8", "parameters.glb_kib.values: must be a list, got 8"),
+        ("[0, 8, 32]", "[]", "parameters.glb_kib.values: must have a value at least, got []"),
+        ("[0, 8, 32]", "[0, .nan]", "parameters.glb_kib.values: must be finite, got nan"),
+        ("[0, 8, 32]", "[0, .inf]", "parameters.glb_kib.values: must be finite, got inf"),
+        ("step: 2", "step: .nan", "parameters.rows.step: must be a number above 0, got nan"),
+        ("high: 6", "high: .inf", "parameters.rows.high: must be at most 1e+15, got inf"),
         ("high: 6, step: 2", "high: 9999999, step: 1", "parameters.rows: has more than"),
         ("  rows:", "  max:", "parameters.max: is no name"),
         ("  word_bytes:", "  rows:", "define.rows: is a parameter already"),

@@ -18,6 +18,7 @@ parameters:
 frequency_mhz: 200
 word_bits: 8
 pe_mesh: [4, 4]
+vector_lanes: 4
 mac_pj: 0.25
 mac_bits: "= 8 * depth"
 effects: {network: mesh, fill_drain: exposed, weight_zeros: "= zeros"}

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
+from typing import cast
 
 import pytest
 from click import Context
@@ -62,23 +63,34 @@ def test_json_is_the_promised_form(home: Path) -> None:
     lines = (home / "runs" / "tiny" / TRIALS).read_text().splitlines()
     records = {r["trial"]: r for r in map(json.loads, lines)}
     assert len(data["front"]) >= 1
+    assert {row["state"] for row in data["front"]} <= {"complete", "stopped"}
     for row in data["front"]:
         record = records[row["trial"]]
         assert row == {
             "trial": record["trial"],
-            "edp": record["edp_js"],
+            "edp_js": record["edp_js"],
             "area_mm2": record["area_mm2"],
             "tdp_w": record["tdp_w"],
+            "state": record["state"],
+            "evaluations": record["evaluations"],
+            "plan_gap_percent": gap_of(record["trial"], home),
             "hardware": record["point"],
         }
     # nobody is dominated, by the definition rather than by the library
-    values = [(row["edp"], row["area_mm2"], row["tdp_w"]) for row in data["front"]]
+    values = [(row["edp_js"], row["area_mm2"], row["tdp_w"]) for row in data["front"]]
     everyone = [(r["edp_js"], r["area_mm2"], r["tdp_w"]) for r in records.values()]
     for v in values:
         better = [o for o in everyone if o != v and all(a <= b for a, b in zip(o, v, strict=True))]
         assert better == []
-    edps = [row["edp"] for row in data["front"]]
+    edps = [row["edp_js"] for row in data["front"]]
     assert edps == sorted(edps)
+
+
+def gap_of(trial: int, home: Path) -> float | None:
+    """Return the gap that ``show`` says of a trial of one network."""
+    shown = json.loads(archloom("show", "runs/tiny", str(trial), "--json", cwd=home).stdout)
+    (network,) = shown["networks"]
+    return cast(float | None, network["gaps"]["plan_percent"])
 
 
 def test_csv_holds_the_same_front(home: Path) -> None:
@@ -86,7 +98,10 @@ def test_csv_holds_the_same_front(home: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(text)))
     front = json.loads(archloom("pareto", "runs/tiny", "--json", cwd=home).stdout)["front"]
     assert [int(row["trial"]) for row in rows] == [row["trial"] for row in front]
-    assert [float(row["edp_js"]) for row in rows] == [row["edp"] for row in front]
+    assert [float(row["edp_js"]) for row in rows] == [row["edp_js"] for row in front]
+    for key in ("state", "evaluations", "plan_gap_percent"):
+        told = ["" if row[key] is None else str(row[key]) for row in front]
+        assert [row[key] for row in rows] == told
     assert rows[0]["pe_x"] == str(front[0]["hardware"]["pe_x"])
 
 
@@ -94,6 +109,14 @@ def test_a_table_is_the_default(home: Path) -> None:
     done = archloom("pareto", "runs/tiny", cwd=home)
     assert "Pareto front:" in done.stdout
     assert "pe_x=" in done.stdout
+    front = json.loads(archloom("pareto", "runs/tiny", "--json", cwd=home).stdout)["front"]
+    states = [row["state"] for row in front]
+    for state, meaning in (
+        ("complete", "complete: its software was searched to the end of the study's budget"),
+        ("stopped", "stopped: halving ended its search early; with more it may have less EDP"),
+    ):
+        assert (f"{meaning} ({states.count(state)})\n" in done.stdout) == (state in states)
+    assert "gap: EDP is at most so much above the least" in done.stdout
 
 
 def test_run_on_its_own_directory_goes_on(home: Path) -> None:

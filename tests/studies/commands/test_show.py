@@ -118,9 +118,9 @@ def test_the_text_names_levels_layers_groups_and_their_traffic(trial: tuple[Any,
     text = printed.get()
     for net in details["networks"]:
         names = [layer["name"] for layer in net["layers"]]
-        for word in (*names, *net["levels_pj"], f"{net['dram_bytes']:,.0f}"):
+        for word in (*names, *net["levels_pj"], f"{net['dram_bytes'] / 1024:,.1f}"):
             assert word in text
-        assert f"{net['unfused']['dram_bytes']:,.0f}" in text
+        assert f"{net['unfused']['dram_bytes'] / 1024:,.1f}" in text
         assert f"{net['latency_cycles']:,}" in text
     assert details["hardware"]["technology"] in text
     assert f"{details['hardware']['dram_pj_per_bit']:g} pJ/bit" in text

@@ -120,7 +120,7 @@ def test_a_file_that_cannot_be_written_is_told_before_a_study_begins(
 ) -> None:
     study = write_study(tmp_path)
     said = archloom("run", study, "--out", "run", option, "no/such/file", cwd=tmp_path)
-    assert said.returncode == 4
-    assert "no/such/file cannot be written: No such file or directory" in said.stderr
+    assert said.returncode == 2
+    assert "no/such/file: cannot be written: No such file or directory" in said.stderr
     assert "Traceback" not in said.stderr
     assert not (tmp_path / "run").exists()

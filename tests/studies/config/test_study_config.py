@@ -38,7 +38,7 @@ baseline: eyeris
 """
 
 EXPECTED = [
-    (1, "name", "must match"),
+    (1, "name", "must have letters, digits"),
     (2, "sed", "did you mean seed?"),
     (3, "seed", "-1 must be greater than or equal to 0"),
     (4, "workloads[0]", "did you mean resnet18"),
@@ -119,10 +119,12 @@ def test_a_file_that_cannot_be_read_says_so(tmp_path: Path) -> None:
     write_study(tmp_path)
     with pytest.raises(UserError, match=r"no such study file; did you mean tiny\.yaml\?"):
         load_config(tmp_path / "tinny.yaml")
-    with pytest.raises(UserError, match="cannot be read as text"):
+    with pytest.raises(UserError, match="is a directory, and no study file"):
         load_config(tmp_path)
     (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\xff")
-    with pytest.raises(UserError, match="cannot be read as text"):
+    with pytest.raises(
+        UserError, match=r"is not text in UTF-8: byte 0xff at position 0; save it as UTF-8"
+    ):
         load_config(tmp_path / "binary.yaml")
 
 

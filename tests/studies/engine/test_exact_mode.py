@@ -96,7 +96,7 @@ def test_every_output_of_the_front_says_what_is_proven(folder: Path) -> None:
     assert "Front proven: of 120 feasible designs (128 points)" in said.stdout
     assert "Front proven" in dict(load_view(folder / "run").facts)["what bounds prove"]
     again = archloom("run", "tiny.yaml", "--out", "run", cwd=folder)
-    assert "no further design was found that may add to the front" in again.stdout
+    assert "of 500 trials: no other design can add to the front" in again.stdout
     assert "Front proven" in again.stdout
 
 
@@ -128,6 +128,34 @@ def test_trials_that_halving_stopped_prove_nothing(tmp_path: Path) -> None:
     assert front.proof is not None
     assert front.proof.measured == sum(r.state == "complete" for r in records) < 16
     assert "Certified: at least" in archloom("pareto", tmp_path / "run", cwd=tmp_path).stdout
+
+
+def test_a_study_that_runs_out_of_designs_says_which_still_may_add(tmp_path: Path) -> None:
+    """So does compare, with the same counts."""
+    text = EXACT.replace("mode: exact", "halving: {name: msh, rounds: 2, first_budget: 1}")
+    text = text.replace("mobo, initial: 4", "random")
+    (tmp_path / "small.yaml").write_text(SMALL_TEMPLATE)
+    (tmp_path / "tiny.yaml").write_text(text)
+    said = archloom("run", "tiny.yaml", "--out", "run", cwd=tmp_path).stdout
+    front, trials = read_front(tmp_path / "run"), read_trials(tmp_path / "run")
+    stopped = sum(trial.state == "stopped" for trial in trials)
+    proof = front.proof
+    assert proof is not None
+    assert 0 < proof.open <= stopped
+    assert (
+        f"ended after {len(trials)} of 500 trials: every design that may add to the front was run; "
+        f"of those that were not run to the end ({stopped} stopped), {proof.open} may still add to "
+        "it with more search\n"
+    ) in said
+    assert (
+        f"{proof.excluded} cannot add to the front by their lower bounds, {proof.open} still"
+        in said
+    )
+    compared = archloom("compare", "run", "--json", cwd=tmp_path)
+    found = json.loads(compared.stdout)["exclusions"]["small"]
+    assert found["measured"] == proof.measured
+    assert (found["dominated"], found["open"]) == (proof.excluded, proof.open)
+    assert sum(found["rules"].values()) == proof.points - proof.feasible
 
 
 def test_what_cannot_be_proven_is_refused(folder: Path, tmp_path: Path) -> None:

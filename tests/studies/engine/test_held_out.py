@@ -142,7 +142,8 @@ def test_what_no_design_runs_is_named_and_the_rest_is_kept(tmp_path: Path) -> No
     assert "  tiny_mlp: spad_overflow at fc: needs 40, has 32 bytes" in printed.get()
     assert "crashed: ZeroDivisionError: here" in printed.get()
     front = read_front(tmp_path / "run")
-    assert front_csv(front).startswith("trial,edp_js,area_mm2,tdp_w,pe_x")
+    quality = "state,evaluations,plan_gap_percent"
+    assert front_csv(front).startswith(f"trial,edp_js,area_mm2,tdp_w,{quality},pe_x")
     assert comparison(front, read_baseline(tmp_path / "run")) is not None
 
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from archloom.studies.config.location import Location
-from archloom.studies.errors import TroubleError, UserError
+from archloom.studies.errors import UserError
 from archloom.studies.storage.directory.lock import LOCK
 from archloom.studies.storage.header import Header, read_header
 from archloom.studies.storage.parts import CERTIFICATE, JOURNAL, SPACE, STUDY, TRIALS
@@ -133,5 +133,6 @@ def test_a_damaged_certificate_says_what_writes_it_anew(folder: Path, text: str)
 
 def test_a_folder_that_cannot_be_written_is_one_message(header: Header, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(TroubleError, match="cannot be written: Not a directory"):
+    with pytest.raises(UserError, match="file is a file; choose another folder") as caught:
         Store.create(tmp_path / "file" / "run", header)
+    assert caught.value.exit_code == 2

@@ -3,7 +3,9 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from ....errors import UserError
+from archloom.studies.storage import write_whole
+
+from ....errors import choosing
 from ..files import save_figure
 from ..style import ACCENT, INK
 from .lanes import Content, WovenRun, bars_of, contents_of, end_us, shown_text
@@ -27,13 +29,11 @@ def save_woven(run: WovenRun, path: Path, option: str = "--plot") -> None:
     Raises:
         UserError: a file that cannot be written.
     """
-    try:
+    with choosing(path, option):
         if path.suffix.lower() == ".html":
-            path.write_text(woven_page(run), encoding="utf-8")
+            write_whole(path, woven_page(run))
         else:
             _save(run, path)
-    except OSError as error:
-        raise UserError(f"{option} {path}: cannot be written: {error.strerror}") from None
 
 
 def _save(run: WovenRun, path: Path) -> None:

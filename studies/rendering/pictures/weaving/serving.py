@@ -9,8 +9,9 @@ import numpy as np
 
 from archloom.evaluators import Floats
 from archloom.search.weaving.serving import NO_DEADLINE, LoadPoint, Served, latencies
+from archloom.studies.storage import write_whole
 
-from ....errors import UserError
+from ....errors import choosing
 from ...html import card, document, plot
 from ..files import save_figure
 from ..style import FADED, INK, SERIES, apply_style
@@ -35,13 +36,11 @@ def save_serving(path: Path, found: Served, curves: Curves) -> None:
     Raises:
         UserError: the file cannot be written.
     """
-    try:
+    with choosing(path, "--plot"):
         if path.suffix.lower() == ".html":
-            path.write_text(_page(found, curves), encoding="utf-8")
+            write_whole(path, _page(found, curves))
         else:
             _draw(path, found, curves)
-    except OSError as error:
-        raise UserError(f"--plot {path}: {error.strerror or error}") from None
 
 
 def shares(found: Served, m: int) -> tuple[Floats, Floats]:

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 from archloom.evaluators import Ints
 from archloom.evaluators.weaving import Stretch
+from archloom.studies.storage import write_whole
 
-from ....errors import UserError
+from ....errors import choosing
 from .lanes import Lane, WovenRun, step_name
 
 _PID: Final = 1
@@ -27,10 +28,8 @@ def save_trace(run: WovenRun, path: Path, option: str = "--trace") -> None:
         UserError: a file that cannot be written.
     """
     text = json.dumps({"displayTimeUnit": "ns", "traceEvents": trace_events(run)})
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"{option} {path}: cannot be written: {error.strerror}") from None
+    with choosing(path, option):
+        write_whole(path, text)
 
 
 def trace_events(run: WovenRun) -> list[Event]:
