@@ -28,7 +28,7 @@ from archloom.search.budget.successive_halving import Rank, SuccessiveHalving
 from archloom.search.objectives import ObjectiveSet
 from archloom.search.pareto import hypervolume
 from archloom.search.registry import FUSION_SEARCHES
-from archloom.studies.config.component_choice import Choice
+from archloom.studies.config.software.component_choice import Choice
 from archloom.studies.config.study_config import ExecutorChoice, StudyConfig, load_config
 from archloom.studies.engine.executors import make_executor
 from archloom.studies.engine.loop import run_study

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archloom.search.pareto import hypervolume
-from archloom.studies.config.component_choice import Choice
+from archloom.studies.config.software.component_choice import Choice
 from archloom.studies.config.study_config import ExecutorChoice, StudyConfig, load_config
 from archloom.studies.config.workloads import load_workloads
 from archloom.studies.engine.executors import make_executor

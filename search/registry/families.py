@@ -133,6 +133,10 @@ class Family(Collection[str], Generic[F]):
         """Return today's name of a part that may have had another one."""
         return renamed(self._key, name) if isinstance(name, str) else name
 
+    def old_names(self, name: str) -> list[str]:
+        """Return the names that a part had before."""
+        return [old for old, new in RENAMED.get(self._key, {}).items() if new == name]
+
     def options(self, name: str) -> dict[str, inspect.Parameter]:
         """Return the options of a part: what its factory takes beyond what it always gets.
 

@@ -1,7 +1,8 @@
 """Reader of hardware templates in YAML, which reports everything that is wrong with one at once.
 
 A number may be an expression over parameters and definitions: a text that starts with ``=``,
-such as ``"= 2 * pe_x"``. ``when``, ``needed`` and ``available`` are expressions without it.
+such as ``"= 2 * pe_x"``. A text in ``when``, ``needed`` or ``available`` is always one, with or
+without ``=``.
 """
 
 import json
@@ -108,7 +109,7 @@ class _Reader:
         place = self._top.key("effects").key(key)
         text = self._text(data, place)
         if text.startswith("="):
-            return self._expression(text[1:], place) or text
+            return self._expression(text, place) or text
         known = EFFECT_CHOICES[key]
         if text not in known:
             self._faults.add(place, f"{text!r} is not known; {did_you_mean(text, known)}")
@@ -158,7 +159,7 @@ class _Reader:
 
     def _number(self, data: Any, place: Place) -> Field:
         if isinstance(data, str) and data.startswith("="):
-            return self._expression(data[1:], place) or 1
+            return self._expression(data, place) or 1
         if isinstance(data, bool) or not isinstance(data, int | float):
             self._faults.add(place, f"must be a number or an expression after '=', got {data!r}")
             return 1
@@ -171,7 +172,7 @@ class _Reader:
         return (self._number(data[0], place.item(0)), self._number(data[1], place.item(1)))
 
     def _amount(self, data: Any, place: Place) -> Field:
-        """Return a number, or the expression that a text is."""
+        """Return a number, or the expression that a text is, with or without ``=``."""
         if isinstance(data, str):
             return self._expression(data, place) or 1
         return self._number(data, place)
@@ -181,7 +182,7 @@ class _Reader:
             self._faults.add(place, f"must be an expression, got {data!r}")
             return None
         try:
-            expression = parse(data)
+            expression = parse(data.strip().removeprefix("="))
         except ExpressionError as error:
             self._faults.add(place, str(error))
             return None

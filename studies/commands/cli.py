@@ -18,6 +18,7 @@ from archloom.studies.rendering.text import new_console
 from ..errors import UserError, exit_code, faults, reason
 from .compare import COMPARE_EXAMPLES, compare
 from .compress import COMPRESS_EXAMPLES, compress
+from .machine import COMPILE_EXAMPLE, compile_
 from .machine.measure import MEASURE_EXAMPLES, measure
 from .map import MAP_EXAMPLES, map_
 from .options import (
@@ -38,12 +39,13 @@ from .options import (
 from .published import REPRODUCE_EXAMPLES, reproduce
 from .schedule import SCHEDULE_EXAMPLES, schedule
 from .serve import SERVE_EXAMPLES, serve
+from .setup import INIT_EXAMPLES, init
 from .study import COPY_EXAMPLES, RESUME_EXAMPLE, RUN_EXAMPLE, copy, resume_, run_
 from .weave import WEAVE_EXAMPLES, weave
 
 app = App(
     help="Searches hardware, layer fusion and mapping together for DNN accelerators.",
-    epilog="Example: archloom run quickstart",
+    epilog="Example: archloom run quickstart; archloom init my_study",
 )
 
 
@@ -67,29 +69,12 @@ app.params.append(
 )
 
 
+app.add(init, INIT_EXAMPLES)
 app.add(run_, RUN_EXAMPLE, "run")
 app.add(resume_, RESUME_EXAMPLE, "resume")
 
 
-@app.command_of(name="compile", epilog="Example: archloom compile --workers 8")
-def compile_(
-    workers: Annotated[
-        int | None,
-        Option("--workers", least=1, help="Kernels at a time; all cores if nobody says."),
-    ] = None,
-    weaving: Annotated[
-        bool,
-        Option(
-            "--weaving",
-            help="Those of networks that share a chip too: studies with tenants, archloom weave, "
-            "serve and reproduce.",
-        ),
-    ] = False,
-) -> None:
-    """Compile the kernels of studies ahead, for images and clusters; once on each machine."""
-    from .machine import compile_kernels
-
-    raise Exit(compile_kernels(new_console(), workers, weaving))
+app.add(compile_, COMPILE_EXAMPLE, "compile")
 
 
 @app.command_of(epilog="Example: archloom doctor; archloom doctor studies/quickstart.yaml")

@@ -1,7 +1,7 @@
 """Study files: types, limits, defaults, and all mistakes at once.
 
 ``study_config.py`` is the file as a whole; each other module reads one section of it.
-``component_choice.py`` checks the options of searches against their registered factories.
+Sections about searches are in ``software/``, objectives and limits in ``objectives/``.
 """
 
 from typing import TYPE_CHECKING
@@ -9,12 +9,6 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
-    from .component_choice import (
-        CHOICE as CHOICE,
-        Choice as Choice,
-        complete as complete,
-        option_problems as option_problems,
-    )
     from .errors import (
         ConfigError as ConfigError,
         EntryError as EntryError,
@@ -42,7 +36,6 @@ if TYPE_CHECKING:
         location_of as location_of,
         named as named,
     )
-    from .mapping_constraints import read_constraints_file as read_constraints_file
     from .methods import with_method as with_method
     from .objectives import stored_objective_set as stored_objective_set
     from .objectives.entries import held_out_objectives as held_out_objectives
@@ -59,6 +52,14 @@ if TYPE_CHECKING:
         word as word,
     )
     from .selection import PICKED as PICKED, pick_rule as pick_rule, stored_pick as stored_pick
+    from .software.component_choice import (
+        CHOICE as CHOICE,
+        Choice as Choice,
+        choice_form as choice_form,
+        complete as complete,
+        option_problems as option_problems,
+    )
+    from .software.mapping_constraints import read_constraints_file as read_constraints_file
     from .start_from import StartSource as StartSource
     from .study_config import (
         ExecutorChoice as ExecutorChoice,

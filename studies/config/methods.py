@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 from archloom.space import did_you_mean
 
 from ..errors import UserError
-from .component_choice import Choice, complete
+from .software import Choice, complete
 from .study_config import StudyConfig, with_budgets
 
 if TYPE_CHECKING:

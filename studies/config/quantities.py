@@ -78,7 +78,12 @@ MEMORY_MB: Final = number(above=0).prepared(plain_number("MB"))
 
 @dataclass(frozen=True, kw_only=True)
 class RoundLimits(Section):
-    """What a round of a trial may take: CPU time, and memory (None for most of its machine's)."""
+    """What a round of a trial may take.
+
+    Attributes:
+        cpu_s: CPU time.
+        memory_mb: memory, in 10^6 bytes; None for four fifths of its machine's.
+    """
 
     cpu_s: Annotated[float, TIME_S] = 86400.0
     memory_mb: Annotated[float | None, MEMORY_MB.or_none()] = None

@@ -11,6 +11,7 @@ To import a framework for this takes longer than all else that a typo in a study
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
+from inspect import getdoc
 from math import isfinite
 from pathlib import Path
 from re import match
@@ -20,6 +21,9 @@ from typing import Any, ClassVar, Final, Self
 from archloom.space import Faults, Place, did_you_mean
 
 from .errors import SHOWN, EntryError, collecting
+
+#: JSON schema of an entry
+Form = dict[str, Any]
 
 #: a function that makes of an entry what it means; raises ValueError or EntryError
 Reader = Callable[[Any, "Reading"], Any]
@@ -54,11 +58,27 @@ class Key:
         read: makes of an entry what it means.
         write: makes of that plain values, which can be read again.
         silent: whether a value is not written down at all.
+        form: JSON schema of what files may say.
+        examples: what a file may say, where the default is no example.
     """
 
     read: Reader
     write: Callable[[Any], Any] = lambda value: plain(value)
     silent: Callable[[Any], bool] = lambda _: False
+    form: Callable[[], Form] = dict
+    examples: tuple[Any, ...] = ()
+
+    def like(self, *examples: Any) -> "Key":
+        """Return the same with examples."""
+        return replace(self, examples=examples)
+
+    def formed(self, form: Callable[[], Form]) -> "Key":
+        """Return the same with another schema."""
+        return replace(self, form=form)
+
+    def or_form(self, *others: Form) -> "Key":
+        """Return the same with a schema that has other forms, too."""
+        return replace(self, form=lambda: {"anyOf": [*others, self.form()]})
 
     def silent_if(self, silent: Callable[[Any], bool]) -> "Key":
         """Return the same, but for values that are not written down."""
@@ -79,6 +99,7 @@ class Key:
             self,
             read=lambda entry, beside: None if entry is None else self.read(entry, beside),
             write=lambda value: None if value is None else write(value),
+            form=lambda: {"anyOf": [self.form(), {"type": "null"}]},
         )
 
 
@@ -132,6 +153,23 @@ class Section:
         made = {f.name: f.default_factory() for f in fields(cls) if f.default_factory != MISSING}
         return made | {f.name: f.default for f in fields(cls) if f.default is not MISSING}
 
+    @classmethod
+    def form(cls) -> Form:
+        """Return the JSON schema of such a section; its description is the class's docstring."""
+        missing, defaults, properties = object(), cls._defaults(), dict[str, Form]()
+        for name, key in cls.layout.items():
+            default = defaults.get(name, missing)
+            said = {} if default is missing else {"default": key.write(default)}
+            examples = {"examples": list(key.examples)} if key.examples else {}
+            properties[name] = {**key.form(), **said, **examples}
+        return {
+            "type": "object",
+            "description": getdoc(cls) or "",
+            "properties": properties,
+            "required": [name for name in cls.layout if name not in defaults],
+            "additionalProperties": False,
+        }
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values; :meth:`read` makes the section of them again."""
         return {
@@ -152,7 +190,7 @@ def plain(value: Any) -> Any:
 
 def section(kind: type[Section]) -> Key:
     """Return a key that holds a section."""
-    return Key(kind.read)
+    return Key(kind.read, form=kind.form)
 
 
 def whole(least: int, most: float = float("inf")) -> Key:
@@ -167,7 +205,8 @@ def whole(least: int, most: float = float("inf")) -> Key:
             raise ValueError(f"{shown(entry)} must be less than or equal to {most}")
         return entry
 
-    return Key(read)
+    above = {} if most == float("inf") else {"maximum": most}
+    return Key(read, form=lambda: {"type": "integer", "minimum": least, **above})
 
 
 def number(above: float, most: float | None = None) -> Key:
@@ -188,7 +227,8 @@ def number(above: float, most: float | None = None) -> Key:
             raise ValueError(f"{shown(entry)} must be less than or equal to {most:g}")
         return found
 
-    return Key(read)
+    upper = {} if most is None else {"maximum": most}
+    return Key(read, form=lambda: {"type": "number", "exclusiveMinimum": above, **upper})
 
 
 def text(pattern: str = "", most: float = float("inf"), form: str = "") -> Key:
@@ -209,7 +249,8 @@ def text(pattern: str = "", most: float = float("inf"), form: str = "") -> Key:
             raise ValueError(f"{shown(entry)} must have at most {most} characters")
         return entry
 
-    return Key(read)
+    schema: Form = {"type": "string"} | ({"pattern": pattern} if pattern else {})
+    return Key(read, form=lambda: schema | ({} if most == float("inf") else {"maxLength": most}))
 
 
 def word(*known: str) -> Key:
@@ -220,7 +261,7 @@ def word(*known: str) -> Key:
             raise ValueError(f"{shown(entry)} is unknown; {did_you_mean(str(entry), known)}")
         return entry
 
-    return Key(read)
+    return Key(read, form=lambda: {"enum": list(known)})
 
 
 def named_one(what: str, names: Callable[[], Collection[str]]) -> Key:
@@ -232,7 +273,7 @@ def named_one(what: str, names: Callable[[], Collection[str]]) -> Key:
             raise ValueError(f"{what} {entry!r} is unknown; {hint}")
         return entry
 
-    return text().checked(check)
+    return text().checked(check).formed(lambda: {"enum": list(names())})
 
 
 def anything() -> Key:
@@ -243,7 +284,7 @@ def anything() -> Key:
             raise ValueError(f"{shown(entry)} must be a mapping")
         return {str(name): value for name, value in entry.items()}
 
-    return Key(read)
+    return Key(read, form=lambda: {"type": "object"})
 
 
 def each(kind: type[Section] | Key, least: int = 0) -> Key:
@@ -261,7 +302,8 @@ def each(kind: type[Section] | Key, least: int = 0) -> Key:
             raise EntryError(faults)
         return tuple(found)
 
-    return Key(read)
+    few = {"minItems": least} if least else {}
+    return Key(read, form=lambda: {"type": "array", "items": kind.form(), **few})
 
 
 def shown(value: Any) -> str:

@@ -97,4 +97,22 @@ def stored_pick(config: Mapping[str, Any], name: str | None = None) -> "PickRule
 
 
 #: the key that holds a rule
-PICK: Final = Key(_read_pick)
+PICK: Final = Key(
+    _read_pick,
+    form=lambda: {
+        "anyOf": [
+            {"enum": list(PICKED)},
+            {
+                "type": "object",
+                "properties": {
+                    "name": {"enum": list(PICKED)},
+                    "order": {"type": "array", "items": {"type": "string"}},
+                    "tolerance": {"type": "number", "minimum": 0, "default": 0},
+                },
+                "required": ["name"],
+                "additionalProperties": False,
+            },
+        ]
+    },
+    examples=("knee", {"name": "lexicographic", "order": ["edp", "area"], "tolerance": 0.05}),
+)

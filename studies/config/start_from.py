@@ -41,10 +41,12 @@ class StartSource(Section):
         ValueError: it is none of them or several, or ``most`` is of no study.
     """
 
-    preset: Annotated[str | None, named_one("preset", preset_names).or_none()] = None
-    study: Annotated[str | None, _PATH] = None
-    csv: Annotated[str | None, _PATH] = None
-    most: Annotated[int | None, whole(0).or_none()] = None
+    preset: Annotated[str | None, named_one("preset", preset_names).or_none().like("eyeriss")] = (
+        None
+    )
+    study: Annotated[str | None, _PATH.like("../runs/first")] = None
+    csv: Annotated[str | None, _PATH.like("designs.csv")] = None
+    most: Annotated[int | None, whole(0).or_none().like(4)] = None
 
     def __post_init__(self) -> None:
         given = [key for key in ("preset", "study", "csv") if getattr(self, key) is not None]

@@ -13,23 +13,18 @@ from archloom.search import (
     AREA,
     BUDGET_ALLOCATORS,
     EDP,
-    FUSION_SEARCHES,
     HARDWARE_OPTIMIZERS,
-    MAPPING_SEARCHES,
     TDP,
     Objective,
     ObjectiveSet,
     Tenant,
 )
 from archloom.space import Document, Faults, Infeasible
-from archloom.space.mapping import UNCONSTRAINED, MappingConstraints
 
-from .component_choice import CHOICE, Choice, choice_faults, complete, frozen_options, named_parts
 from .errors import (
     ConfigError,
     EntryError,
     collecting,
-    entry_error,
     given_document,
     refuse_kind,
     study_document,
@@ -44,12 +39,10 @@ from .location import (
     given_database,
     location_of,
 )
-from .mapping_constraints import CONSTRAINTS, unfit
 from .objectives import (
     OBJECTIVES,
     TENANTS,
     Constraints,
-    for_tenants,
     with_deadlines,
     with_sound_limits,
 )
@@ -58,7 +51,6 @@ from .sections import (
     Key,
     Reading,
     Section,
-    anything,
     each,
     named_one,
     number,
@@ -68,19 +60,34 @@ from .sections import (
     word,
 )
 from .selection import PICK
+from .software import (
+    CHOICE,
+    SOFTWARE,
+    Choice,
+    Software,
+    choice_faults,
+    choice_form,
+    complete,
+    complete_software,
+)
 from .start_from import StartSource, preset_names
 from .workload_reference import absolute
 from .workloads import HELD_OUT, SEARCHED, Workload
 
 _COUNT: Final = whole(1, most=10**9)
 _SHARE: Final = number(above=0, most=1)
-_STORAGE: Final = Key(lambda url, _: given_database(url)).silent_if(lambda _: True)
+_STORAGE: Final = (
+    Key(lambda url, _: given_database(url), form=lambda: {"type": ["string", "null"]})
+    .silent_if(lambda _: True)
+    .like("postgresql://me@host:5432/studies")
+)
 
 #: defaults of sections that stand elsewhere
 _MOBO: Final = Choice("mobo")
 _MSH: Final = Choice("msh")
 _LIMITS: Final = RoundLimits()
 _CONSTRAINTS: Final = Constraints()
+_SEARCHES: Final = Software()
 
 #: what messages call a study that comes from no file
 _GIVEN: Final = "the study"
@@ -129,26 +136,17 @@ def space_text(location: str) -> str:
     return Path(location).read_text("utf-8")
 
 
-def _obeyable(software: "Software", beside: Reading) -> "Software":
-    """Compare constraints on mappings with the template, so that all errors come at once."""
-    location = beside.before.get("space")
-    if location is None or software.constraints == UNCONSTRAINED:
+def _for_tenants(software: Software, beside: Reading) -> Software:
+    """Refuse plans that fill the buffer with weights of one network for ever."""
+    if not beside.before.get("tenants"):
         return software
-    from archloom.space.design_space import HardwareSpace
+    from archloom.search.software import plans_of
 
-    faults = unfit(software.constraints, HardwareSpace.load(location))
-    if faults:
-        below = Faults()
-        below.include(faults, "constraints")
-        raise EntryError(below)
-    return software
-
-
-def _countable(software: "Software", _: Reading) -> "Software":
-    """Refuse a limit of a planner's work that nothing keeps."""
-    limit = software.fusion_options.get("work_limit")
-    if isinstance(limit, int) and limit < 1:
-        raise entry_error(f"{limit} must be at least 1", "fusion", "work_limit")
+    if plans_of(software.fusion) == "steady":
+        raise ValueError(
+            f"fusion {software.fusion!r} keeps weights of one network on the chip for ever, and "
+            "tenants share it: choose joint, fast or another planner"
+        )
     return software
 
 
@@ -163,36 +161,13 @@ def _to_the_end(halving: Choice, beside: Reading) -> Choice:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Software(Section):
-    """How the software of one design is searched; see ``archloom.search.software.search``."""
-
-    fusion: Annotated[str, named_one("fusion search", lambda: FUSION_SEARCHES)] = "joint"
-    population: Annotated[int, whole(2, most=100_000)] = 8
-    mapping: Annotated[str, named_one("mapping search", lambda: MAPPING_SEARCHES)] = "auto"
-    mapping_evaluations: Annotated[int, _COUNT] = 100_000
-    factors: Annotated[str, word("exact", "padded", "imperfect")] = "imperfect"
-    constraints: Annotated[MappingConstraints, CONSTRAINTS] = UNCONSTRAINED
-    # left out of the identity of studies that do without, which are older than the choice
-    budget: Annotated[str, word("plans", "shared").silent_if(lambda b: b == "plans")] = "plans"
-    fusion_options: Annotated[dict[str, Any], anything().silent_if(lambda o: not o)] = field(
-        default_factory=dict
-    )
-    mapping_options: Annotated[dict[str, Any], anything().silent_if(lambda o: not o)] = field(
-        default_factory=dict
-    )
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """Arguments of :class:`archloom.search.software.search.SoftwareSettings`."""
-        return {key: getattr(self, key) for key in self.layout} | {
-            "fusion_options": frozen_options(self.fusion_options),
-            "mapping_options": frozen_options(self.mapping_options),
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
 class Density(Section):
-    """Shares of values that are not zero, for hardware that gates or skips zeros."""
+    """Shares of values that are not zero, for hardware that gates or skips zeros.
+
+    Attributes:
+        weights: of the weights of every layer.
+        inputs: of its inputs.
+    """
 
     weights: Annotated[float, _SHARE] = 1.0
     inputs: Annotated[float, _SHARE] = 1.0
@@ -209,7 +184,7 @@ class Validation(Section):
     """
 
     workloads: Annotated[tuple[Workload, ...], HELD_OUT] = ()
-    evaluations: Annotated[int | None, _COUNT.or_none()] = None
+    evaluations: Annotated[int | None, _COUNT.or_none().like(64)] = None
 
 
 def _with_key(value: Any) -> Any:
@@ -229,18 +204,31 @@ class ExecutorChoice(Section):
     """
 
     name: Annotated[str, word("ray", "inline")] = "ray"
-    workers: Annotated[int | None, _COUNT.or_none()] = None
-    address: Annotated[str | None, text().or_none()] = None
+    workers: Annotated[int | None, _COUNT.or_none().like(4)] = None
+    address: Annotated[str | None, text().or_none().like("10.0.0.1:6379")] = None
     stall_s: Annotated[float, TIME_S] = 120.0
     start_s: Annotated[float, TIME_S] = 120.0
 
 
-_SOFTWARE: Final = (
-    section(Software)
-    .prepared(named_parts)
-    .checked(_obeyable)
-    .checked(_countable)
-    .checked(for_tenants)
+_SOFTWARE: Final = SOFTWARE.checked(_for_tenants)
+
+
+_LARGEST: Final = _COUNT.or_none().silent_if(lambda n: n is None).like(50_000)
+_PRESET: Final = named_one("preset", preset_names).or_none().like("eyeriss")
+_SOURCES: Final = each(StartSource).like([{"preset": "eyeriss"}])
+_OPTIMIZER: Final = CHOICE.formed(lambda: choice_form(HARDWARE_OPTIMIZERS)).like(
+    {"name": "mobo", "initial": 8}
+)
+_HALVING: Final = (
+    CHOICE.checked(_to_the_end)
+    .formed(lambda: choice_form(BUDGET_ALLOCATORS))
+    .like({"name": "msh", "rounds": 3})
+)
+_VALIDATION: Final = (
+    section(Validation)
+    .prepared(_with_key)
+    .formed(lambda: {"anyOf": [HELD_OUT.form(), Validation.form()]})
+    .like(["mobilenetv2", "resnet50"])
 )
 
 
@@ -277,30 +265,32 @@ class StudyConfig(Section):
         baseline: preset that is evaluated like a trial that wins every round, for comparison.
     """
 
-    name: Annotated[str, text(STUDY_NAME, 255, NAME_FORM)]
+    name: Annotated[str, text(STUDY_NAME, 255, NAME_FORM).like("my_study")]
     seed: Annotated[int, whole(0, most=2**63 - 1)] = 0
     workloads: Annotated[tuple[Workload, ...], SEARCHED]
     tenants: Annotated[tuple[Tenant, ...], TENANTS] = ()
-    validation: Annotated[Validation, section(Validation).prepared(_with_key)] = Validation()
+    validation: Annotated[Validation, _VALIDATION] = Validation()
     density: Annotated[Density, section(Density)] = Density()
-    space: Annotated[str, text().checked(_readable_space)]
+    space: Annotated[str, text().checked(_readable_space).like("casco_edge", "hardware.yaml")]
     objectives: Annotated[tuple[Objective, ...], OBJECTIVES] = (EDP, AREA, TDP)
     pick: Annotated[dict[str, Any], PICK] = field(default_factory=lambda: {"name": "ideal"})
     constraints: Annotated[Constraints, with_sound_limits(section(Constraints))] = _CONSTRAINTS
-    start_from: Annotated[tuple[StartSource, ...], each(StartSource)] = ()
+    start_from: Annotated[tuple[StartSource, ...], _SOURCES] = ()
     # left out of the identity of studies that do without, which are older than the choice
-    enumerate: Annotated[int | None, _COUNT.or_none().silent_if(lambda n: n is None)] = None
+    enumerate: Annotated[
+        int | None, _COUNT.or_none().silent_if(lambda n: n is None).like(50_000)
+    ] = None
     mode: Annotated[str, word("search", "exact")] = "search"
-    optimizer: Annotated[Choice, CHOICE] = _MOBO
-    halving: Annotated[Choice, CHOICE.checked(_to_the_end)] = _MSH
-    trials: Annotated[int, _COUNT]
+    optimizer: Annotated[Choice, _OPTIMIZER] = _MOBO
+    halving: Annotated[Choice, _HALVING] = _MSH
+    trials: Annotated[int, _COUNT.like(24)]
     batch_size: Annotated[int, whole(1, most=10_000)] = 8
     logical_workers: Annotated[int, _COUNT] = 1
-    software: Annotated[Software, _SOFTWARE] = Software()
+    software: Annotated[Software, _SOFTWARE] = _SEARCHES
     executor: Annotated[ExecutorChoice, section(ExecutorChoice)] = ExecutorChoice()
     round_limits: Annotated[RoundLimits, section(RoundLimits)] = _LIMITS
     storage: Annotated[Database | None, _STORAGE] = None
-    baseline: Annotated[str | None, named_one("preset", preset_names).or_none()] = None
+    baseline: Annotated[str | None, _PRESET] = None
 
     @property
     def objective_set(self) -> ObjectiveSet:
@@ -403,16 +393,8 @@ def _complete(config: StudyConfig) -> StudyConfig:
         config,
         optimizer=complete(config.optimizer, HARDWARE_OPTIMIZERS),
         halving=with_budgets(config.halving, software.fusion, software.budget),
-        software=_complete_software(software),
+        software=complete_software(software),
     )
-
-
-def _complete_software(software: Software) -> Software:
-    fusion = complete(Choice(software.fusion, software.fusion_options), FUSION_SEARCHES)
-    mapping = complete(Choice(software.mapping, software.mapping_options), MAPPING_SEARCHES)
-    # a key of the section itself; limits that nobody sets, which older versions did not have
-    of_fusion = {k: v for k, v in fusion.options.items() if k != "population" and v is not None}
-    return replace(software, fusion_options=of_fusion, mapping_options=mapping.options)
 
 
 def with_budgets(halving: Choice, fusion: str, budget: str) -> Choice:

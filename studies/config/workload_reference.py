@@ -43,6 +43,54 @@ _MOST_EPOCHS: Final = 10_000
 _GROUP: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 
 
+def reference_form() -> dict[str, Any]:
+    """Return the JSON schema of an entry; a directory is known by its ``/``, a network by the name
+    that the catalogue has.
+    """
+    from archloom.space.networks import NETWORKS, options
+
+    kinds = {bool: "boolean", int: "integer", str: "string"}
+    named: dict[str, Any] = {}
+    for name in NETWORKS:
+        for option, default in options(name).items():
+            types = named.setdefault(option, {"type": []})["type"]
+            if (kind := kinds[type(default)]) not in types:
+                types.append(kind)
+    batch = {"type": "integer", "minimum": 1, "default": 1}
+    sizes = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}}
+    path = {"type": "string", "minLength": 1}
+    share = {"type": "number", "minimum": 0, "exclusiveMaximum": 1}
+    levels = {"type": "array", "items": share, "minItems": 1}
+    patterns = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
+    parts = {"type": "integer", "minimum": 1, "maximum": _MOST_GROUPS, "default": _GROUPS}
+    forms = {
+        "compressed": path,
+        "groups": {"anyOf": [parts, {"type": "object", "additionalProperties": patterns}]},
+        "levels": {"anyOf": [levels, {"type": "object", "additionalProperties": levels}]},
+        "fine_tune": {"type": "integer", "minimum": 0, "maximum": _MOST_EPOCHS},
+        "data_dir": path,
+        "batch": batch,
+    }
+    suffixes = "|".join(suffix[1:] for suffix in SUFFIXES)
+    network = {"network": {"enum": list(NETWORKS)}, "batch": batch, **named}
+    objects = (network, {"file": path, "dimensions": sizes, "batch": batch}, forms)
+    return {
+        "anyOf": [
+            {"enum": list(NETWORKS)},
+            {"type": "string", "pattern": rf"/|^\.$|\.({suffixes})$"},
+            *(
+                {
+                    "type": "object",
+                    "properties": keys,
+                    "required": [next(iter(keys))],
+                    "additionalProperties": False,
+                }
+                for keys in objects
+            ),
+        ]
+    }
+
+
 def is_file(reference: Reference) -> bool:
     """Whether a workload comes from a file or directory, so that a study keeps a copy."""
     return isinstance(reference, dict) and ("file" in reference or is_compressed(reference))

@@ -26,6 +26,7 @@ from .workload_reference import (
     normal,
     options_text,
     path_of,
+    reference_form,
     shown,
 )
 
@@ -359,5 +360,15 @@ def _references(workloads: Sequence[Workload]) -> list[Reference]:
 
 
 #: networks that designs are found for, one at least; and those that they are validated on
-SEARCHED: Final = Key(_searched, _references)
-HELD_OUT: Final = Key(_held_out, _references)
+SEARCHED: Final = Key(
+    _searched,
+    _references,
+    form=lambda: {"type": "array", "items": reference_form(), "minItems": 1},
+    examples=(["resnet18", {"network": "bert_base", "sequence_length": 128}, "model.onnx"],),
+)
+HELD_OUT: Final = Key(
+    _held_out,
+    _references,
+    form=lambda: {"type": "array", "items": reference_form()},
+    examples=(["mobilenetv2"],),
+)

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
+    from .cli import COMPILE_EXAMPLE as COMPILE_EXAMPLE, compile_ as compile_
     from .doctor import diagnose as diagnose
     from .kernels import (
         compile_here as compile_here,
-        compile_kernels as compile_kernels,
         compile_missing as compile_missing,
         default_kernels as default_kernels,
     )

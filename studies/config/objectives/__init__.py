@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     )
     from .tenants import (
         TENANTS as TENANTS,
-        for_tenants as for_tenants,
         with_deadlines as with_deadlines,
     )
 else:

@@ -16,6 +16,21 @@ class Constraints(Section):
 
     A design above a cap, below that accuracy, or whose bound is beyond a limit, is never proposed;
     one that breaks a limit in spite of its bound is no member of the front.
+
+    Attributes:
+        area_mm2: most area of the chip.
+        tdp_w: most thermal design power.
+        edp_js: most energy-delay product of an inference.
+        energy_j: most energy of an inference.
+        latency_s: most time of one pass, the whole batch.
+        throughput_per_s: least inferences a second.
+        perf_per_tdp_per_s_w: least inferences a second and watt of TDP.
+        utilisation: least share of the MACs that work.
+        goodput_per_s: least inferences a second of all tenants, each times its weight.
+        stable_load_per_s: least load of requests at random that keeps all deadlines.
+        stp: least system throughput of all tenants.
+        deadline_ratio: most latency over deadline, of the worst tenant.
+        accuracy_percent: least accuracy of workloads in compressed forms.
     """
 
     area_mm2: Annotated[float | None, AREA_MM2.or_none()] = None

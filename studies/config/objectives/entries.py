@@ -15,7 +15,7 @@ from archloom.space import Fault, Faults, KeyPath, Place, did_you_mean
 
 from ..errors import EntryError, collecting, entry_error
 from ..quantities import positive
-from ..sections import Key, Reading
+from ..sections import Form, Key, Reading
 from ..workload_reference import is_compressed
 from .tenants import stored_deadlines, with_deadlines
 
@@ -32,6 +32,8 @@ _NO_FORMS: Final = (
     "{} is of workloads in compressed forms, and there are none; name one under workloads, such as "
     "{{compressed: runs/compress-resnet18-digits}}"
 )
+
+_POSITIVE: Final[Form] = {"type": "number", "exclusiveMinimum": 0}
 
 _OF_WHICH: Final = ("aggregate", "workload", "weights")
 
@@ -166,11 +168,48 @@ def _for_known(
     return replace(key, read=read)
 
 
+def _of_which_form() -> Form:
+    weights = {"type": "object", "minProperties": 1, "additionalProperties": _POSITIVE}
+    return {
+        "aggregate": {"enum": list(get_args(Aggregate)), "default": "geomean"},
+        "workload": {"type": "string"},
+        "weights": weights,
+    }
+
+
+def _objectives_form() -> Form:
+    metrics = {"enum": list(METRICS)}
+    entry = {
+        "type": "object",
+        "properties": {"metric": metrics, **_of_which_form()},
+        "required": ["metric"],
+        "additionalProperties": False,
+    }
+    return {"type": "array", "items": {"anyOf": [metrics, entry]}, "minItems": 1}
+
+
+def _limits_form() -> Form:
+    entry = {
+        "type": "object",
+        "properties": {"limit": _POSITIVE, **_of_which_form()},
+        "required": ["limit"],
+        "additionalProperties": False,
+    }
+    one = [_POSITIVE, entry]
+    return {"anyOf": [*one, {"type": "array", "items": {"anyOf": one}}]}
+
+
 #: the key that holds objectives, and one that holds the limits under one metric's key
 OBJECTIVES: Final = _for_known(
-    Key(_read_objectives, _objectives_data), _wrong_objectives, _objectives_of_forms
+    Key(_read_objectives, _objectives_data, form=_objectives_form),
+    _wrong_objectives,
+    _objectives_of_forms,
+).like(["latency", {"metric": "energy", "aggregate": "max"}, "area"])
+LIMITS: Final = (
+    Key(_read_limits, _limits_data, form=_limits_form)
+    .silent_if(lambda limits: not limits)
+    .like(0.01)
 )
-LIMITS: Final = Key(_read_limits, _limits_data).silent_if(lambda limits: not limits)
 
 
 def with_sound_limits(key: Key) -> Key:

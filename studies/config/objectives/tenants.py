@@ -8,10 +8,9 @@ from archloom.space import Faults, Place, did_you_mean
 
 from ..errors import EntryError, collecting, entry_error
 from ..quantities import positive
-from ..sections import Key, Reading
+from ..sections import Form, Key, Reading
 
 if TYPE_CHECKING:
-    from ..study_config import Software
     from ..workloads import Workload
 
 _KEYS: Final = ("workload", "share", "weight", "deadline_ms")
@@ -106,8 +105,28 @@ def _tenants_data(tenants: Sequence[Tenant]) -> list[dict[str, Any]]:
     ]
 
 
+def _tenants_form() -> Form:
+    positive_number = {"type": "number", "exclusiveMinimum": 0}
+    numbers = {key: positive_number | {"default": 1} for key in ("share", "weight")}
+    entry = {
+        "type": "object",
+        "properties": {
+            "workload": {"type": "string"},
+            **numbers,
+            "deadline_ms": positive_number,
+        },
+        "required": ["workload"],
+        "additionalProperties": False,
+    }
+    return {"type": "array", "items": {"anyOf": [{"type": "string"}, entry]}}
+
+
 #: the key that holds tenants; not written down in studies that do without, which may be older
-TENANTS: Final = Key(_read_tenants, _tenants_data).silent_if(lambda tenants: not tenants)
+TENANTS: Final = (
+    Key(_read_tenants, _tenants_data, form=_tenants_form)
+    .silent_if(lambda tenants: not tenants)
+    .like([{"workload": "resnet18", "share": 3, "deadline_ms": 20}])
+)
 
 
 def with_deadlines(limits: Sequence[Limit], deadlines: bool) -> tuple[Limit, ...]:
@@ -119,17 +138,3 @@ def with_deadlines(limits: Sequence[Limit], deadlines: bool) -> tuple[Limit, ...
 def stored_deadlines(config: Mapping[str, Any]) -> bool:
     """Return whether a tenant of a study's directory has a deadline."""
     return any("deadline_ms" in tenant for tenant in config.get("tenants", ()))
-
-
-def for_tenants(software: "Software", beside: Reading) -> "Software":
-    """Refuse plans that fill the buffer with weights of one network for ever."""
-    if not beside.before.get("tenants"):
-        return software
-    from archloom.search.software import plans_of
-
-    if plans_of(software.fusion) == "steady":
-        raise ValueError(
-            f"fusion {software.fusion!r} keeps weights of one network on the chip for ever, and "
-            "tenants share it: choose joint, fast or another planner"
-        )
-    return software

@@ -103,5 +103,22 @@ def _pruned(method: str, level: Any) -> Compression:
     return Compression(method, "float32", float(level))
 
 
+def _form() -> dict[str, Any]:
+    share = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}
+    pruned = {
+        "type": "object",
+        "properties": {
+            method: {"anyOf": [share, {"type": "array", "items": share}]} for method in PRUNING
+        },
+        "additionalProperties": False,
+        "minProperties": 1,
+        "maxProperties": 1,
+    }
+    entry = {"anyOf": [{"enum": list(WORDS)}, pruned]}
+    return {"type": "array", "items": entry, "minItems": 1}
+
+
 #: the key that holds compressions
-COMPRESSIONS: Final = Key(_read, lambda found: [each.entry for each in found])
+COMPRESSIONS: Final = Key(_read, lambda found: [each.entry for each in found], form=_form).like(
+    ["dense", {"weights": [0.5, 0.8]}, "int8"]
+)

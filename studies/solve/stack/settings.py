@@ -28,6 +28,7 @@ from archloom.studies.config import (
     Reading,
     Section,
     absolute,
+    choice_form,
     collecting,
     complete,
     each,
@@ -70,6 +71,9 @@ def _folder(entry: str, beside: Reading) -> str:
     return str(absolute(entry, beside.folder))
 
 
+_SCHEDULES: Final = _once(each(word("untuned", "tuned"), least=1))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tuning(Section):
     """Schedules of kernels.
@@ -82,10 +86,7 @@ class Tuning(Section):
             one schedule: that of the most similar layer, or a curated one.
     """
 
-    schedules: Annotated[tuple[str, ...], _once(each(word("untuned", "tuned"), least=1))] = (
-        "untuned",
-        "tuned",
-    )
+    schedules: Annotated[tuple[str, ...], _SCHEDULES] = ("untuned", "tuned")
     trials: Annotated[int, _COUNT] = 4
     optimizer: Annotated[str, word(*TUNERS)] = "tpe"
     share: Annotated[float, number(above=0, most=1)] = 0.8
@@ -114,7 +115,19 @@ def _optimizer(choice: Choice, _: Reading) -> Choice:
     return complete(choice, HARDWARE_OPTIMIZERS)
 
 
-_OPTIMIZER: Final = CHOICE.prepared(lambda entry: _named(entry, "name")).checked(_optimizer)
+def _optimizer_form() -> dict[str, Any]:
+    found = choice_form(HARDWARE_OPTIMIZERS)
+    names = {"enum": [name for name in HARDWARE_OPTIMIZERS if name not in _UNFIT]}
+    found["properties"]["name"] = names
+    return {"anyOf": [names, found]}
+
+
+_OPTIMIZER: Final = (
+    CHOICE.prepared(lambda entry: _named(entry, "name"))
+    .checked(_optimizer)
+    .formed(_optimizer_form)
+    .like("nsga2")
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +141,7 @@ class Search(Section):
     """
 
     optimizer: Annotated[Choice, _OPTIMIZER]
-    trials: Annotated[int, _COUNT]
+    trials: Annotated[int, _COUNT.like(24)]
     batch_size: Annotated[int, _COUNT] = 4
 
 
@@ -144,7 +157,12 @@ def _search(entry: Any, beside: Reading) -> Search | None:
     return Search.read(entry, beside)
 
 
-_SEARCH: Final = Key(_search, lambda found: FACTORIAL if found is None else found.to_dict())
+_SEARCH: Final = Key(
+    _search,
+    lambda found: FACTORIAL if found is None else found.to_dict(),
+    form=lambda: {"anyOf": [{"enum": [FACTORIAL, None]}, Search.form()]},
+    examples=("factorial", {"optimizer": "nsga2", "trials": 24}),
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +175,7 @@ class Processes(Section):
     """
 
     name: Annotated[str, word("processes", "inline")] = "processes"
-    workers: Annotated[int | None, _COUNT.or_none()] = None
+    workers: Annotated[int | None, _COUNT.or_none().like(2)] = None
 
     @property
     def count(self) -> int:
@@ -167,8 +185,19 @@ class Processes(Section):
         return self.workers or len(usable_cores())
 
 
-_TUNING: Final = section(Tuning).prepared(lambda entry: _named(entry, "schedules", several=True))
-_PROCESSES: Final = section(Processes).prepared(lambda entry: _named(entry, "name"))
+_TUNING: Final = (
+    section(Tuning)
+    .prepared(lambda entry: _named(entry, "schedules", several=True))
+    .or_form({"enum": ["untuned", "tuned"]}, _SCHEDULES.form())
+)
+_PROCESSES: Final = (
+    section(Processes)
+    .prepared(lambda entry: _named(entry, "name"))
+    .or_form({"enum": ["processes", "inline"]})
+)
+
+
+_MODELS: Final = _once(each(named_one("model", lambda: MODELS), least=1)).like(["resnet18"])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -191,15 +220,15 @@ class StackConfig(Section):
         executor: where models are trained; like the name no part of the study's identity.
     """
 
-    name: Annotated[str, text(STUDY_NAME, 255, NAME_FORM)]
+    name: Annotated[str, text(STUDY_NAME, 255, NAME_FORM).like("my_stack")]
     seed: Annotated[int, whole(0, most=2**63 - 1)] = 0
-    models: Annotated[tuple[str, ...], _once(each(named_one("model", lambda: MODELS), least=1))]
+    models: Annotated[tuple[str, ...], _MODELS]
     data: Annotated[str, named_one("data", lambda: DATASETS)] = "digits"
-    data_dir: Annotated[str | None, text().checked(_folder).or_none()] = None
-    width: Annotated[float | None, number(above=0, most=4).or_none()] = None
+    data_dir: Annotated[str | None, text().checked(_folder).or_none().like("data")] = None
+    width: Annotated[float | None, number(above=0, most=4).or_none().like(0.25)] = None
     seeds: Annotated[int, whole(1, most=1000)] = 3
-    epochs: Annotated[int | None, _COUNT.or_none()] = None
-    fine_tune: Annotated[int | None, whole(0, most=10**6).or_none()] = None
+    epochs: Annotated[int | None, _COUNT.or_none().like(12)] = None
+    fine_tune: Annotated[int | None, whole(0, most=10**6).or_none().like(4)] = None
     compression: Annotated[tuple[Compression, ...], COMPRESSIONS] = USUAL
     algorithms: Annotated[tuple[str, ...], _once(each(word(*COMPILED), least=1))] = COMPILED
     tuning: Annotated[Tuning, _TUNING] = Tuning()

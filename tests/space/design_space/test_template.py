@@ -71,6 +71,17 @@ def errors_of(folder: Path, text: str) -> list[str]:
     return caught.value.errors
 
 
+def test_an_expression_may_begin_with_the_same_sign_everywhere(tmp_path: Path) -> None:
+    """``when``, ``needed`` and ``available`` mean the same with and without it."""
+    signed = GOOD.replace("when: glb_kib > 0", 'when: "= glb_kib > 0"')
+    signed = signed.replace("needed: pe_x * rows", 'needed: "= pe_x * rows"')
+    assert signed.count('"= glb_kib > 0"') == signed.count('"= pe_x * rows"') == 1
+    plain, other = (HardwareSpace.load(write(tmp_path, text)) for text in (GOOD, signed))
+    for pe_x in (2, 4):
+        point = {"pe_x": pe_x, "rows": 6, "mode": "private", "glb_kib": 0}
+        assert plain.build(point) == other.build(point)
+
+
 def test_levels_come_and_go_with_their_conditions(tmp_path: Path) -> None:
     space = HardwareSpace.load(write(tmp_path, GOOD))
     private = space.build({"pe_x": 2, "rows": 4, "mode": "private", "glb_kib": 0})

@@ -11,12 +11,12 @@ from archloom.space.mapping.constraints import LevelConstraints, MappingConstrai
 from archloom.space.mapping.mapping import Mapping
 from archloom.studies.analysis.study_view import load_view
 from archloom.studies.config.errors import ConfigError
-from archloom.studies.config.mapping_constraints import read_constraints_file
+from archloom.studies.config.software.mapping_constraints import read_constraints_file
 from archloom.studies.config.study_config import load_config, parse_stored
 from archloom.studies.engine.study import header_of
 from archloom.studies.storage.records import read_trials
 
-from ...cases.studies import TINY, run_here, tiny_config, write_study
+from ....cases.studies import TINY, run_here, tiny_config, write_study
 
 RULES = """\
   constraints:

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from archloom.space import Fault, Faults, Infeasible, Place
 from archloom.space.mapping import (
+    DATAFLOWS,
     UNCONSTRAINED,
     ConstraintsError,
     MappingConstraints,
     constraints_data,
     read_constraints,
 )
+from archloom.space.workload import DIMS, TENSORS
 
-from .errors import ConfigError, EntryError, read_document
-from .sections import Key, Reading
+from ..errors import ConfigError, EntryError, read_document
+from ..sections import Form, Key, Reading
 
 if TYPE_CHECKING:
     from archloom.space.design_space import HardwareSpace
@@ -29,8 +31,42 @@ def _read(data: Any, _: Reading) -> MappingConstraints:
         raise EntryError(error.faults) from None
 
 
+def _form() -> Form:
+    number = {"anyOf": [{"type": "integer", "minimum": 1}, {"enum": ["any"]}]}
+    dims = {"type": "array", "items": {"enum": list(DIMS)}}
+    unrolled = {
+        "type": "object",
+        "properties": dict.fromkeys(DIMS, number),
+        "additionalProperties": False,
+    }
+    order = {"type": "string", "pattern": f"^[{''.join(DIMS)}]+$"}
+    tensors = {"type": "array", "items": {"enum": list(TENSORS)}}
+    level = {
+        "type": "object",
+        "properties": {
+            "unroll_x": {"anyOf": [dims, unrolled]},
+            "unroll_y": {"anyOf": [dims, unrolled]},
+            "orders": {"anyOf": [order, {"type": "array", "items": order}]},
+            "keep": tensors,
+            "bypass": tensors,
+        },
+        "additionalProperties": False,
+    }
+    return {
+        "type": "object",
+        "properties": {
+            "dataflow": {"enum": list(DATAFLOWS), "default": "any"},
+            "both_axes": {"type": "boolean", "default": True},
+            "levels": {"type": "object", "additionalProperties": level},
+        },
+        "additionalProperties": False,
+    }
+
+
 #: the key that holds constraints
-CONSTRAINTS: Final = Key(_read, constraints_data)
+CONSTRAINTS: Final = Key(_read, constraints_data, form=_form).like(
+    {"dataflow": "output_stationary", "levels": {"l2": {"unroll_x": {"K": 16}, "orders": ["PQ"]}}}
+)
 
 
 def unfit(constraints: MappingConstraints, space: "HardwareSpace") -> Faults:

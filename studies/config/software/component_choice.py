@@ -20,8 +20,8 @@ from archloom.search import (
 )
 from archloom.space import Document, Fault, KeyPath, did_you_mean
 
-from .errors import entry_error
-from .sections import Key, Reading, plain
+from ..errors import entry_error
+from ..sections import Form, Key, Reading, plain
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,40 @@ def _read_choice(entry: Any, _: Reading) -> Choice:
 
 #: the key that holds a choice
 CHOICE: Final = Key(_read_choice, lambda choice: {"name": choice.name, **plain(choice.options)})
+
+
+def choice_form(family: Family[Any]) -> Form:
+    """Return the JSON schema of a choice: each part of a family with its own options."""
+    from pydantic import TypeAdapter
+
+    options: dict[str, Form] = {}
+    parts = []
+    for name in family:
+        own: dict[str, Form] = {}
+        types = family.option_types(name, valid := family.options(name))
+        for option, parameter in valid.items():
+            kind = types.get(option)
+            own[option] = {} if kind is None else TypeAdapter(kind).json_schema()
+            if parameter.default is not inspect.Parameter.empty:
+                own[option]["default"] = plain(parameter.default)
+        # editors complete what the whole has; of several parts the first says what it means
+        options = {**own, **options}
+        names = {"enum": [name, *(old for old in family.old_names(name))]}
+        then = {"properties": {"name": {}, **own}, "additionalProperties": False}
+        parts.append({"if": {"properties": {"name": names}}, "then": then})
+    known = [old for name in family for old in (name, *family.old_names(name))]
+    return {
+        "type": "object",
+        "properties": {"name": {"enum": known}, **{option: {} for option in options}},
+        "required": ["name"],
+        "allOf": parts,
+    }
+
+
+def name_or_choice(family: Family[Any]) -> Form:
+    """Return the JSON schema of a part's name, or of a choice of it with options."""
+    choice = choice_form(family)
+    return {"anyOf": [choice["properties"]["name"], choice]}
 
 
 def complete(choice: Choice, family: Family[Any]) -> Choice:

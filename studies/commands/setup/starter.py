@@ -1,0 +1,92 @@
+"""``archloom init``: a directory with a study, and the hardware that it chooses from."""
+
+import re
+from pathlib import Path
+from typing import Annotated, Final
+
+from archloom.space import did_you_mean
+
+from ...errors import UserError, writing
+from ..options import Argument, Option, echo
+
+INIT_EXAMPLES: Final = "Example: archloom init my_study --template npu; archloom init my_study"
+
+_STARTERS: Final = Path(__file__).with_name("starters")
+
+#: name that stands in the starters for that of the directory
+_PLACEHOLDER: Final = "my_study"
+
+#: what the files of a directory are for
+_FILES: Final = {
+    "study.yaml": "what runs, what is best, how long to search",
+    "hardware.yaml": "what may be chosen of the hardware",
+}
+
+
+def templates() -> list[str]:
+    """Return the names of the starters."""
+    return sorted(path.name for path in _STARTERS.iterdir())
+
+
+def init(
+    directory: Annotated[
+        Path, Argument("[DIR]", "Where to write, a new directory; my_study unless said.")
+    ] = Path(_PLACEHOLDER),
+    template: Annotated[
+        str,
+        Option(
+            "--template",
+            metavar="NAME",
+            help="edge: scalar PEs with scratchpads, like Eyeriss; npu: cores of output-stationary "
+            "PEs; gpu_like: many small cores with register files and shared memory; systolic: an "
+            "array with accumulators.",
+        ),
+    ] = "edge",
+) -> None:
+    """Write a study and a hardware template of your own, with comments, that run at once.
+
+    The study names networks, objectives and budgets; the template says what may be chosen of the
+    hardware. Files that are there already are never overwritten.
+    """
+    write_starter(directory, template)
+
+
+def write_starter(directory: Path, template: str) -> None:
+    """Write a starter into a directory, and say what to do next.
+
+    Raises:
+        UserError: there is no such starter, or one of its files is there already.
+        TroubleError: something cannot be written.
+    """
+    if template not in (known := templates()):
+        raise UserError(f"--template {template!r} is unknown; {did_you_mean(template, known)}")
+    if directory.exists() and not directory.is_dir():
+        raise UserError(f"{directory} is a file; say another directory")
+    files = {directory / name: about for name, about in _FILES.items()}
+    if there := [str(path) for path in files if path.exists()]:
+        raise UserError(
+            f"{' and '.join(there)} would be overwritten; say another directory, or move "
+            f"{'it' if len(there) == 1 else 'them'} away"
+        )
+    name = _study_name(directory)
+    with writing(directory):
+        directory.mkdir(parents=True, exist_ok=True)
+    for path, about in files.items():
+        text = (_STARTERS / template / path.name).read_text("utf-8")
+        text = text.replace(f"name: {_PLACEHOLDER}", f"name: {name}")
+        text = text.replace(f"{_PLACEHOLDER}/study.yaml", str(directory / "study.yaml"))
+        # "x": nobody may have written it meanwhile
+        with writing(path), path.open("x", encoding="utf-8") as file:
+            file.write(text)
+        echo(f"wrote {path}: {about}")
+    study = directory / "study.yaml"
+    echo("Next:")
+    echo(f"  archloom hardware {directory / 'hardware.yaml'}")
+    echo(f"  archloom run {study}")
+    echo(f"  archloom report runs/{name}")
+
+
+def _study_name(directory: Path) -> str:
+    """Return the name of a directory, as a study may be called."""
+    name = re.sub(r"[^A-Za-z0-9_.-]+", "_", directory.resolve().name).lstrip("_.-")
+    return name or _PLACEHOLDER

@@ -1,0 +1,25 @@
+"""Parts of a study file about searches: which ones, their options, and what mappings obey.
+
+``section.py`` is the section ``software``; ``component_choice.py`` checks the options of searches
+against their registered factories, ``mapping_constraints.py`` reads what mappings satisfy.
+"""
+
+from typing import TYPE_CHECKING
+
+from archloom.space.exports import lazy_exports
+
+if TYPE_CHECKING:
+    from .component_choice import (
+        CHOICE as CHOICE,
+        Choice as Choice,
+        choice_faults as choice_faults,
+        choice_form as choice_form,
+        complete as complete,
+    )
+    from .section import (
+        SOFTWARE as SOFTWARE,
+        Software as Software,
+        complete_software as complete_software,
+    )
+else:
+    __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)
