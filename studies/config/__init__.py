@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         option_problems as option_problems,
     )
     from .software.mapping_constraints import read_constraints_file as read_constraints_file
+    from .space_reference import space_text as space_text
     from .start_from import StartSource as StartSource
     from .study_config import (
         ExecutorChoice as ExecutorChoice,
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
         config_of as config_of,
         load_config as load_config,
         parse_stored as parse_stored,
-        space_text as space_text,
     )
     from .workload_reference import (
         absolute as absolute,

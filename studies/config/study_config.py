@@ -19,7 +19,7 @@ from archloom.search import (
     ObjectiveSet,
     Tenant,
 )
-from archloom.space import Document, Faults, Infeasible
+from archloom.space import Document, Faults
 
 from .errors import (
     ConfigError,
@@ -29,7 +29,6 @@ from .errors import (
     refuse_kind,
     study_document,
 )
-from .hardware_reference import HOST, host_file
 from .location import (
     NAME_FORM,
     STUDY_NAME,
@@ -70,8 +69,8 @@ from .software import (
     complete,
     complete_software,
 )
+from .space_reference import readable_space
 from .start_from import StartSource, preset_names
-from .workload_reference import absolute
 from .workloads import HELD_OUT, SEARCHED, Workload
 
 _COUNT: Final = whole(1, most=10**9)
@@ -91,49 +90,6 @@ _SEARCHES: Final = Software()
 
 #: what messages call a study that comes from no file
 _GIVEN: Final = "the study"
-
-
-def _readable_space(value: str, beside: Reading) -> str:
-    """Load the template once, so that its errors are reported with the file's."""
-    from archloom.space.design_space import HardwareSpace
-
-    found = _space_location(value, beside.folder)
-    try:
-        space = HardwareSpace.load(found)
-    except OSError as error:
-        raise ValueError(f"{value!r} cannot be read: {error.strerror or error}") from None
-    if Path(found).is_absolute():
-        from archloom.evaluators import hardware_cost
-        from archloom.evaluators.technology import technology
-
-        # these raise if the template names a technology, a memory or a unit that cannot be priced
-        technology(space.technology).dram(space.template.dram)
-        first = space.build({p.name: p.values[0] for p in space.parameters})
-        if not isinstance(first, Infeasible):
-            hardware_cost(first)
-    return found
-
-
-def _space_location(value: str, folder: Path) -> str:
-    """Return a built-in template's name as it is, and a path made absolute from ``folder``.
-
-    This machine is the file of its template, which the study keeps like any other.
-    """
-    if value == HOST:
-        return str(host_file())
-    if "/" not in value and not value.endswith((".yaml", ".yml")):
-        return value
-    return str(absolute(value, folder).resolve())
-
-
-def space_text(location: str) -> str:
-    """Return the text of a template, built-in or a file, that was found to be valid."""
-    from archloom.space.design_space import hardware_space
-
-    if location in hardware_space.TEMPLATES:
-        folder = Path(hardware_space.__file__).with_name("templates")
-        return (folder / f"{location}.yaml").read_text("utf-8")
-    return Path(location).read_text("utf-8")
 
 
 def _for_tenants(software: Software, beside: Reading) -> Software:
@@ -271,7 +227,7 @@ class StudyConfig(Section):
     tenants: Annotated[tuple[Tenant, ...], TENANTS] = ()
     validation: Annotated[Validation, _VALIDATION] = Validation()
     density: Annotated[Density, section(Density)] = Density()
-    space: Annotated[str, text().checked(_readable_space).like("casco_edge", "hardware.yaml")]
+    space: Annotated[str, text().checked(readable_space).like("casco_edge", "hardware.yaml")]
     objectives: Annotated[tuple[Objective, ...], OBJECTIVES] = (EDP, AREA, TDP)
     pick: Annotated[dict[str, Any], PICK] = field(default_factory=lambda: {"name": "ideal"})
     constraints: Annotated[Constraints, with_sound_limits(section(Constraints))] = _CONSTRAINTS

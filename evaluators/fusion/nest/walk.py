@@ -10,9 +10,8 @@ import numpy as np
 from archloom.space.fusion import STREAMED, LoopNest
 
 from ...arrays import Bools, Ints
-from .iterations import ALL, BOTH, FIRST, LAST, LoopIterations
+from .iterations import ALL, BOTH, FIRST, LAST, LoopIterations, WalkedLoops
 from .operands import NestGroup
-from .walked_loops import WalkedLoops
 
 _When = Callable[[int], Bools]
 

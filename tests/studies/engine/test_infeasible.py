@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from archloom.studies.commands.study.summary import infeasible_lines
-from archloom.studies.config.study_config import space_text
+from archloom.studies.config.space_reference import space_text
 from archloom.studies.storage.records import read_trials
 
 from ...cases.studies import TINY, archloom, write_study

@@ -15,7 +15,7 @@ from archloom.search.seeds import derived_seed
 from archloom.search.software.result import SoftwareResult
 from archloom.search.software.search import SoftwareTask, advance as search_software
 from archloom.space.errors import Infeasible
-from archloom.studies.config.study_config import space_text
+from archloom.studies.config.space_reference import space_text
 from archloom.studies.engine.progress.watch import Status
 from archloom.studies.engine.proposals import Proposals
 from archloom.studies.engine.study import header_of, prepare, stored_config

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from archloom.studies.config.study_config import space_text
+from archloom.studies.config.space_reference import space_text
 from archloom.studies.storage.header import Header
 
 from ...cases.studies import tiny_config

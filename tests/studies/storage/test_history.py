@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from archloom.search.software.packing import MOST_BYTES
-from archloom.studies.config.study_config import space_text
+from archloom.studies.config.space_reference import space_text
 from archloom.studies.errors import UserError
 from archloom.studies.storage.header import Header
 from archloom.studies.storage.history import History, decode

@@ -9,7 +9,7 @@ from shutil import copytree
 
 import pytest
 
-from archloom.studies.config.study_config import space_text
+from archloom.studies.config.space_reference import space_text
 
 from ...cases.studies import TINY
 from ...cases.wrong_inputs import refuses

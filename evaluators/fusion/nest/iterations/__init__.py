@@ -2,7 +2,8 @@
 
 ``loops.py`` has the iterations of one loop, ``masked.py`` the tiles of two loops over queries and
 keys of which a mask leaves something, ``cells.py`` those that are looked at where it drops others,
-and ``when_used.py`` those in which members run and operands are read.
+``when_used.py`` those in which members run and operands are read, and ``walked_loops.py`` all loops
+of a nest together.
 """
 
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         TileGrid as TileGrid,
         seen_tiles as seen_tiles,
     )
+    from .walked_loops import WalkedLoops as WalkedLoops
     from .when_used import (
         ALL as ALL,
         BOTH as BOTH,

@@ -19,27 +19,14 @@ from numpy.typing import NDArray
 
 from archloom.space.fusion import LoopNest
 
-from ...arrays import Ints
-from .iterations import (
-    ALL,
-    FIRST,
-    KEYS,
-    LAST,
-    LoopIterations,
-    MaskedCells,
-    MaskedUses,
-    every,
-    masked_cells,
-    masked_uses,
-    shown,
-    shown_tiles,
-    uses,
-)
-from .operands import NestGroup
+from ....arrays import Bools, Ints
+from ..operands import NestGroup
+from .cells import MaskedCells, masked_cells, shown_tiles
+from .loops import LoopIterations, every, shown
+from .masked import KEYS
+from .when_used import ALL, FIRST, LAST, MaskedUses, masked_uses, uses
 
-Bools = NDArray[np.bool_]
 _Value = TypeVar("_Value", bound=np.generic)
-_When = Callable[[int], Bools]
 _Tiles = Callable[[MaskedUses], Bools]
 
 
