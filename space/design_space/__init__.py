@@ -39,5 +39,6 @@ if TYPE_CHECKING:
         with_word_bits as with_word_bits,
     )
     from .template import LevelTemplate as LevelTemplate, TemplateError as TemplateError
+    from .template_reader import TEMPLATE_KEYS as TEMPLATE_KEYS
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

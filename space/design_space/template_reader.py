@@ -40,6 +40,9 @@ _LEVEL: Final = {
 _PARAMETER: Final = {"required": (), "optional": ("values", "low", "high", "step", "scale", "when")}
 _RULE: Final = {"required": ("name", "needed", "available", "unit", "hint"), "optional": ()}
 
+TEMPLATE_KEYS: Final = {"template": _TOP, "level": _LEVEL, "parameter": _PARAMETER, "rule": _RULE}
+"""Keys of a template, of one of its levels, of a parameter and of a rule."""
+
 _MOST_VALUES: Final = 100_000
 """Values of one parameter; more is a slip in ``step``."""
 

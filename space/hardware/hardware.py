@@ -34,23 +34,24 @@ class StorageLevel(HashedOnce):
         keeps: the tensors it can hold.
         mesh: instances along x and y.
         capacity_bytes: capacity of one instance: one number for a buffer that its tensors
-            share, or (tensor, bytes) pairs for one private buffer per tensor. None for DRAM.
-            A part of a byte (in eighths) is allowed.
+            share, or one for each tensor, which then has a private buffer; None for DRAM. A part
+            of a byte (in eighths) is allowed.
         bandwidth_words: words that one instance can read and write together in a cycle; may be
             infinite.
         width_words: words of one access (a vector); energy is paid per access.
         spatial_x, spatial_y: dimensions that may be unrolled over the children of this level
             along x and y. A systolic array allows K along x and reductions along y.
         optional: whether a mapping may let a tensor bypass this level.
-        read_bandwidth_words, write_bandwidth_words: words that one instance can read, and write,
-            in a cycle, where the ports are not shared.
+        read_bandwidth_words: words that one instance can read in a cycle, where it has ports of
+            its own for that.
+        write_bandwidth_words: words that one instance can write in a cycle, likewise.
         multiple_buffering: copies of each tile that the capacity must hold; 2 for double
             buffering, where the next tile arrives during the work on this one.
         multicast: tensors that the network to the children can send to several of them at
             once, or add up on the way.
         cluster_size: instances that are accessed together, as one wide memory; energies are
             those of such an access.
-        tensor_bits: (tensor, bits) of words that are not as wide as the hardware's
+        tensor_bits: for each tensor bits of words that are not as wide as the hardware's
             ``word_bits``, such as wide partial sums.
         energy: energies that replace those of the technology table.
 

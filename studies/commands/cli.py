@@ -39,7 +39,7 @@ from .options import (
 from .published import REPRODUCE_EXAMPLES, reproduce
 from .schedule import SCHEDULE_EXAMPLES, schedule
 from .serve import SERVE_EXAMPLES, serve
-from .setup import INIT_EXAMPLES, init
+from .setup import INIT_EXAMPLES, SCHEMA_EXAMPLES, init, schema
 from .study import COPY_EXAMPLES, RESUME_EXAMPLE, RUN_EXAMPLE, copy, resume_, run_
 from .weave import WEAVE_EXAMPLES, weave
 
@@ -268,6 +268,7 @@ app.add(serve, SERVE_EXAMPLES)
 app.add(measure, MEASURE_EXAMPLES)
 app.add(copy, COPY_EXAMPLES)
 app.add(reproduce, REPRODUCE_EXAMPLES)
+app.add(schema, SCHEMA_EXAMPLES)
 
 
 @app.command_of(

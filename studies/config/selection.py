@@ -96,6 +96,15 @@ def stored_pick(config: Mapping[str, Any], name: str | None = None) -> "PickRule
     return pick_rule(rule, stored_objective_set(config).objectives)
 
 
+_ABOUT: Final = """\
+A rule that picks one design of the front.
+
+Attributes:
+    name: of the rule.
+    order: of ``lexicographic``: objectives, the first one first.
+    tolerance: of ``lexicographic``: share within which designs count as equal.
+"""
+
 #: the key that holds a rule
 PICK: Final = Key(
     _read_pick,
@@ -104,6 +113,7 @@ PICK: Final = Key(
             {"enum": list(PICKED)},
             {
                 "type": "object",
+                "description": _ABOUT,
                 "properties": {
                     "name": {"enum": list(PICKED)},
                     "order": {"type": "array", "items": {"type": "string"}},

@@ -195,7 +195,7 @@ class StudyConfig(Section):
     Attributes:
         name: names the study's directory.
         seed: all randomness derives from it.
-        workloads: networks, see ``archloom.studies.config.workloads``.
+        workloads: networks: names of the catalogue, paths of files, or mappings with options.
         tenants: workloads that share the chip, in which shares and by which deadlines.
         density: of the networks' weights and inputs.
         space: a built-in template's name, or the path of a template (from the study file).
@@ -203,8 +203,8 @@ class StudyConfig(Section):
         pick: which design of the front is picked; no part of the study's identity.
         constraints: caps of area and TDP, limits of what software decides.
         start_from: what is tried before the optimizer proposes, and what it learns from.
-        enumerate: points of the largest space that is assessed as a whole; None for
-            ``ENUMERATE_LIMIT`` or, to prove the front, ``PROOF_LIMIT``.
+        enumerate: points of the largest space that is assessed as a whole; None for 20,000 or, in
+            mode ``exact``, 500,000.
         mode: ``search`` runs ``trials`` designs; ``exact`` goes on, up to as many, until lower
             bounds prove the front.
         optimizer: proposes designs; its name, and beside it its options.
@@ -212,8 +212,7 @@ class StudyConfig(Section):
         validation: held-out networks.
         trials: designs in all.
         batch_size: designs that are proposed and halved together.
-        logical_workers: rounds that are open at a time, see
-            :mod:`archloom.studies.engine.logical_order`.
+        logical_workers: rounds that are open at a time; with 1 each batch waits for the one before.
         software: how the software of a design is searched.
         executor: where the work is done; like ``round_limits`` no part of the study's identity.
         storage: database that the study is kept in, under its name; None for a directory. It is

@@ -43,6 +43,27 @@ _MOST_EPOCHS: Final = 10_000
 _GROUP: Final = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,40}")
 
 
+_ABOUT_FILES: Final = """\
+A file, or a directory of Timeloop problems.
+
+Attributes:
+    file: path of an ONNX file, a file of einsums, a network's JSON or a directory.
+    dimensions: sizes of dimensions of an ONNX file that only have names, or of ranks of einsums.
+    batch: inferences in one pass.
+"""
+_ABOUT_FORMS: Final = """\
+A network in compressed forms, which ``archloom compress`` wrote.
+
+Attributes:
+    compressed: the directory.
+    groups: layers that are pruned alike: a number of parts, or patterns of layers by name.
+    levels: shares that may be pruned: a list for all groups, or one for each.
+    fine_tune: epochs of training after pruning.
+    data_dir: where the data of the model lies, if no package has it.
+    batch: inferences in one pass.
+"""
+
+
 def reference_form() -> dict[str, Any]:
     """Return the JSON schema of an entry; a directory is known by its ``/``, a network by the name
     that the catalogue has.
@@ -58,13 +79,14 @@ def reference_form() -> dict[str, Any]:
                 types.append(kind)
     batch = {"type": "integer", "minimum": 1, "default": 1}
     sizes = {"type": "object", "additionalProperties": {"type": "integer", "minimum": 1}}
+    sizes["examples"] = [{"batch": 1, "seq": 128}]
     path = {"type": "string", "minLength": 1}
     share = {"type": "number", "minimum": 0, "exclusiveMaximum": 1}
-    levels = {"type": "array", "items": share, "minItems": 1}
+    levels = {"type": "array", "items": share, "minItems": 1, "examples": [[0, 0.5, 0.9]]}
     patterns = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}
     parts = {"type": "integer", "minimum": 1, "maximum": _MOST_GROUPS, "default": _GROUPS}
     forms = {
-        "compressed": path,
+        "compressed": path | {"examples": ["runs/compress-resnet18-digits"]},
         "groups": {"anyOf": [parts, {"type": "object", "additionalProperties": patterns}]},
         "levels": {"anyOf": [levels, {"type": "object", "additionalProperties": levels}]},
         "fine_tune": {"type": "integer", "minimum": 0, "maximum": _MOST_EPOCHS},
@@ -73,7 +95,16 @@ def reference_form() -> dict[str, Any]:
     }
     suffixes = "|".join(suffix[1:] for suffix in SUFFIXES)
     network = {"network": {"enum": list(NETWORKS)}, "batch": batch, **named}
-    objects = (network, {"file": path, "dimensions": sizes, "batch": batch}, forms)
+    objects = (
+        network,
+        {"file": path | {"examples": ["model.onnx"]}, "dimensions": sizes, "batch": batch},
+        forms,
+    )
+    abouts = (
+        "A network of the catalogue with its options, which `archloom networks NAME` shows.",
+        _ABOUT_FILES,
+        _ABOUT_FORMS,
+    )
     return {
         "anyOf": [
             {"enum": list(NETWORKS)},
@@ -81,11 +112,12 @@ def reference_form() -> dict[str, Any]:
             *(
                 {
                     "type": "object",
+                    "description": about,
                     "properties": keys,
                     "required": [next(iter(keys))],
                     "additionalProperties": False,
                 }
-                for keys in objects
+                for keys, about in zip(objects, abouts, strict=True)
             ),
         ]
     }

@@ -8,6 +8,7 @@ from archloom.space import did_you_mean
 
 from ...errors import UserError, writing
 from ..options import Argument, Option, echo
+from .schema_command import schema_text
 
 INIT_EXAMPLES: Final = "Example: archloom init my_study --template npu; archloom init my_study"
 
@@ -20,6 +21,12 @@ _PLACEHOLDER: Final = "my_study"
 _FILES: Final = {
     "study.yaml": "what runs, what is best, how long to search",
     "hardware.yaml": "what may be chosen of the hardware",
+}
+
+#: for editors: by file, its schema's file and kind
+_SCHEMAS: Final = {
+    "study.yaml": ("study.schema.json", "study"),
+    "hardware.yaml": ("hardware.schema.json", "template"),
 }
 
 
@@ -63,7 +70,8 @@ def write_starter(directory: Path, template: str) -> None:
     if directory.exists() and not directory.is_dir():
         raise UserError(f"{directory} is a file; say another directory")
     files = {directory / name: about for name, about in _FILES.items()}
-    if there := [str(path) for path in files if path.exists()]:
+    schemas = {directory / file: kind for file, kind in _SCHEMAS.values()}
+    if there := [str(path) for path in (*files, *schemas) if path.exists()]:
         raise UserError(
             f"{' and '.join(there)} would be overwritten; say another directory, or move "
             f"{'it' if len(there) == 1 else 'them'} away"
@@ -71,19 +79,26 @@ def write_starter(directory: Path, template: str) -> None:
     name = _study_name(directory)
     with writing(directory):
         directory.mkdir(parents=True, exist_ok=True)
+    for path, kind in schemas.items():
+        _write(path, schema_text(kind) + "\n")
     for path, about in files.items():
         text = (_STARTERS / template / path.name).read_text("utf-8")
         text = text.replace(f"name: {_PLACEHOLDER}", f"name: {name}")
         text = text.replace(f"{_PLACEHOLDER}/study.yaml", str(directory / "study.yaml"))
-        # "x": nobody may have written it meanwhile
-        with writing(path), path.open("x", encoding="utf-8") as file:
-            file.write(text)
+        _write(path, f"# yaml-language-server: $schema={_SCHEMAS[path.name][0]}\n{text}")
         echo(f"wrote {path}: {about}")
+    echo(f"wrote {' and '.join(map(str, schemas))}: for editors, see docs/study_files.md")
     study = directory / "study.yaml"
     echo("Next:")
     echo(f"  archloom hardware {directory / 'hardware.yaml'}")
     echo(f"  archloom run {study}")
     echo(f"  archloom report runs/{name}")
+
+
+def _write(path: Path, text: str) -> None:
+    # "x": nobody may have written it meanwhile
+    with writing(path), path.open("x", encoding="utf-8") as file:
+        file.write(text)
 
 
 def _study_name(directory: Path) -> str:

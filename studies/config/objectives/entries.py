@@ -168,6 +168,13 @@ def _for_known(
     return replace(key, read=read)
 
 
+_ABOUT_WHICH: Final = """\
+    aggregate: over the workloads: geometric mean, worst, or weighted sum.
+    workload: label of the only one that counts.
+    weights: of workloads in a weighted sum, by label.
+"""
+
+
 def _of_which_form() -> Form:
     weights = {"type": "object", "minProperties": 1, "additionalProperties": _POSITIVE}
     return {
@@ -181,6 +188,7 @@ def _objectives_form() -> Form:
     metrics = {"enum": list(METRICS)}
     entry = {
         "type": "object",
+        "description": f"An objective.\n\nAttributes:\n    metric: its name.\n{_ABOUT_WHICH}",
         "properties": {"metric": metrics, **_of_which_form()},
         "required": ["metric"],
         "additionalProperties": False,
@@ -189,8 +197,10 @@ def _objectives_form() -> Form:
 
 
 def _limits_form() -> Form:
+    about = "A limit.\n\nAttributes:\n    limit: at most, or at least where more is better.\n"
     entry = {
         "type": "object",
+        "description": about + _ABOUT_WHICH,
         "properties": {"limit": _POSITIVE, **_of_which_form()},
         "required": ["limit"],
         "additionalProperties": False,

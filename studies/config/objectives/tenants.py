@@ -105,11 +105,23 @@ def _tenants_data(tenants: Sequence[Tenant]) -> list[dict[str, Any]]:
     ]
 
 
+_ABOUT: Final = """\
+A workload that shares the chip.
+
+Attributes:
+    workload: its label.
+    share: of all inferences, beside the shares of the others.
+    weight: what an inference is worth.
+    deadline_ms: how long a request may take.
+"""
+
+
 def _tenants_form() -> Form:
     positive_number = {"type": "number", "exclusiveMinimum": 0}
     numbers = {key: positive_number | {"default": 1} for key in ("share", "weight")}
     entry = {
         "type": "object",
+        "description": _ABOUT,
         "properties": {
             "workload": {"type": "string"},
             **numbers,

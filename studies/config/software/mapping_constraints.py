@@ -1,6 +1,7 @@
 """Constraints on mappings in study files and in files of their own."""
 
 from collections.abc import Iterator
+from inspect import getdoc
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,6 +10,7 @@ from archloom.space.mapping import (
     DATAFLOWS,
     UNCONSTRAINED,
     ConstraintsError,
+    LevelConstraints,
     MappingConstraints,
     constraints_data,
     read_constraints,
@@ -39,10 +41,11 @@ def _form() -> Form:
         "properties": dict.fromkeys(DIMS, number),
         "additionalProperties": False,
     }
-    order = {"type": "string", "pattern": f"^[{''.join(DIMS)}]+$"}
+    order = {"type": "string", "pattern": f"^[{''.join(DIMS)}]+$", "examples": ["RS"]}
     tensors = {"type": "array", "items": {"enum": list(TENSORS)}}
     level = {
         "type": "object",
+        "description": getdoc(LevelConstraints) or "",
         "properties": {
             "unroll_x": {"anyOf": [dims, unrolled]},
             "unroll_y": {"anyOf": [dims, unrolled]},
@@ -54,6 +57,7 @@ def _form() -> Form:
     }
     return {
         "type": "object",
+        "description": getdoc(MappingConstraints) or "",
         "properties": {
             "dataflow": {"enum": list(DATAFLOWS), "default": "any"},
             "both_axes": {"type": "boolean", "default": True},

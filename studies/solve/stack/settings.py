@@ -208,10 +208,12 @@ class StackConfig(Section):
         name: names the study's directory.
         seed: all randomness derives from it.
         models: that are trained.
-        data: set of images; data_dir: where it lies, if it comes with no package.
+        data: set of images.
+        data_dir: where the images lie, if no package has them.
         width: factor of the models' channels.
         seeds: models that are trained of each kind; kernels are those of the first.
-        epochs: of training; fine_tune: after each level of pruning.
+        epochs: of training; None for those of the set of images.
+        fine_tune: epochs after each level of pruning; None for those of training, shared out.
         compression: what is done to the models.
         algorithms: of the kernels.
         tuning: schedules of the kernels.
