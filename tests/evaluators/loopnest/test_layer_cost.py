@@ -106,7 +106,9 @@ def rows_of(buffer, parts):
     return Mapping(
         (
             LevelMapping((1, 1, 1, 2, 1, 1, 1, 1), order, ONES, ONES, keeps),
-            LevelMapping((1, 1, 2, parts, buffer, 1, 1, 1), order, (1, 1, 2, 2, 1, 1, 1, 1), ONES, keeps),
+            LevelMapping(
+                (1, 1, 2, parts, buffer, 1, 1, 1), order, (1, 1, 2, 2, 1, 1, 1, 1), ONES, keeps
+            ),
             LevelMapping(ONES, order, ONES, ONES, keeps),
         )
     )
