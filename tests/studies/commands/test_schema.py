@@ -140,7 +140,7 @@ def test_schema_and_reader_refuse_slips_of_templates(
     if "technology:" in new or "dram:" in new:
         # a space is priced where a study is read
         (tmp_path / "study.yaml").write_text("workloads: [tiny_cnn]\nspace: mine.yaml\ntrials: 1\n")
-        with pytest.raises(ValueError, match=new.split()[-1]):
+        with pytest.raises(UserError, match=new.split()[-1]):
             load_config(tmp_path / "study.yaml")
         return
     with pytest.raises(TemplateError):
