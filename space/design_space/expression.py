@@ -80,6 +80,32 @@ def parse(source: str) -> Expression:
     return Expression(source.strip(), tuple(sorted(names)), tuple(compared))
 
 
+def circle(fields: Mapping[str, object], start: str) -> tuple[str, ...]:
+    """Return the names through which a definition comes back to itself, ``start`` at both ends.
+
+    Args:
+        fields: by name, numbers and texts of expressions.
+        start: one of the names.
+
+    Returns:
+        Empty if it does not, or an expression on the way cannot be read.
+    """
+    paths: list[tuple[str, ...]] = [(start,)]
+    seen = set[str]()
+    while paths:
+        path = paths.pop()
+        text = fields.get(path[-1])
+        try:
+            read = parse(text.strip().removeprefix("=")).names if isinstance(text, str) else ()
+        except ExpressionError:
+            read = ()
+        if start in read:
+            return (*path, start)
+        paths += [(*path, name) for name in read if name not in seen]
+        seen.update(read)
+    return ()
+
+
 def _function(call: ast.Call, source: str) -> int:
     if not isinstance(call.func, ast.Name) or call.keywords:
         raise ExpressionError(f"{source!r} may call {', '.join(FUNCTIONS)} with values only")

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field as dataclass_field, fields
 from functools import cached_property, lru_cache
 from typing import Any, Final, TypeVar, cast, get_args
 
@@ -219,6 +219,7 @@ class Template:
         file: where it was read from, for messages.
         parameters: in the order of the file.
         define: (name, field) of values that the file derives, in order.
+        lines: of definitions, rules and levels in the file, by key path; for messages.
     """
 
     name: str
@@ -238,6 +239,7 @@ class Template:
     mac_pj: Field | None = None
     effects: Fields = ()
     mac_bits: Field | None = None
+    lines: Mapping[str, int] = dataclass_field(default_factory=dict, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave what is remembered behind."""
@@ -275,8 +277,8 @@ class Template:
             for name, field in self.define:
                 where = f"define.{name}"
                 names[name] = value_of(field, names)
-            for rule, broken in zip(self.rules, self._broken, strict=True):
-                where = f"rule {rule.name}"
+            for i, broken in enumerate(self._broken):
+                where = f"rules[{i}]"
                 if (infeasible := broken(names)) is not None:
                     return infeasible
             levels = []
@@ -287,7 +289,8 @@ class Template:
             where = "design"
             return self._hardware(names, label, tuple(levels))
         except ValueError as error:
-            raise TemplateError([f"{self.file}: {where} of {label}: {error}"]) from error
+            line = f"line {self.lines[where]}: " if where in self.lines else ""
+            raise TemplateError([f"{self.file}: {line}{where} of {label}: {error}"]) from error
 
     def word_width(self, values: Mapping[str, Value]) -> int:
         """Return the bits of a word for one value of each parameter, whatever the rules say."""

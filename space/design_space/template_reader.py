@@ -7,6 +7,7 @@ without ``=``.
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any, Final, cast
@@ -15,8 +16,8 @@ from archloom.space.hardware import EFFECT_CHOICES
 from archloom.space.workload import DIMS, TENSORS, Dim, Tensor
 
 from ..errors import did_you_mean
-from ..yaml_reader import Faults, Place, read_yaml, shown
-from .expression import FUNCTIONS, Expression, ExpressionError, parse
+from ..yaml_reader import Document, Fault, Faults, Place, dotted, read_yaml, shown
+from .expression import FUNCTIONS, Expression, ExpressionError, circle, parse
 from .parameter import Parameter, Scale
 from .template import Field, LevelTemplate, Rule, Template, TemplateError
 from .template_fields import EFFECT_KEYS, ENERGY_KEYS, LEVEL_KEYS, NUMBERS, Fields, LevelSwitches
@@ -62,8 +63,22 @@ def read_template(path: Path) -> Template:
         raise TemplateError(faults.sentences)
     template = _Reader(str(path), faults).template(document.data, path.stem)
     if faults:
-        raise TemplateError(faults.sentences)
-    return template
+        raise TemplateError(str(_with_line(fault, document)) for fault in faults)
+    return replace(template, lines=_lines(document))
+
+
+def _with_line(fault: Fault, document: Document) -> Fault:
+    """Return a fault with the line that it is on; that of a missing key is where its section is."""
+    return fault if fault.place.line else Fault(document.place(fault.place.keys), fault.message)
+
+
+def _lines(document: Document) -> dict[str, int]:
+    """Return the lines of definitions, rules and levels, in which designs may have faults."""
+    return {
+        dotted(keys): line
+        for keys, line in document.lines.items()
+        if len(keys) == 2 and keys[0] in ("define", "rules", "levels")
+    }
 
 
 class _Reader:
@@ -75,6 +90,8 @@ class _Reader:
         self._faults = faults
         #: names that expressions may read, with the parameter where it is one
         self._known: dict[str, Parameter | None] = {}
+        #: names that the file defines, those further down with them
+        self._defined: dict[str, Any] = {}
 
     def template(self, data: Any, name: str) -> Template:
         top = self._section(data, self._top, **_TOP)
@@ -191,15 +208,21 @@ class _Reader:
             return None
         for name in expression.names:
             if name not in self._known:
-                self._faults.add(
-                    place, f"{name!r} is not defined; {did_you_mean(name, self._known)}"
-                )
+                self._faults.add(place, self._unknown(name))
         for name, literal in expression.literals:
             parameter = self._known.get(name)
             if parameter is not None and literal not in parameter.values:
                 hint = did_you_mean(literal, [str(v) for v in parameter.values])
                 self._faults.add(place, f"{name} is never {literal!r}; {hint}")
         return expression
+
+    def _unknown(self, name: str) -> str:
+        """Say why a name cannot be read."""
+        if name not in self._defined:
+            return f"{name!r} is not defined; {did_you_mean(name, self._known)}"
+        if round_trip := circle(self._defined, name):
+            return f"{name!r} is defined in a circle: {' -> '.join(round_trip)}"
+        return f"{name!r} is defined further down; definitions stand in order, so move it up"
 
     def _when(self, section: Mapping[str, Any], place: Place) -> Expression | None:
         if "when" not in section:
@@ -279,7 +302,8 @@ class _Reader:
 
     def _define(self, data: Any) -> tuple[tuple[str, Field], ...]:
         made = []
-        for name, value in self._named(data, self._top.key("define")).items():
+        self._defined = self._named(data, self._top.key("define"))
+        for name, value in self._defined.items():
             made.append((name, self._number(value, self._top.key("define").key(name))))
             self._known[name] = None
         return tuple(made)

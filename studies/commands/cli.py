@@ -287,12 +287,15 @@ def hardware(
     word_bits: WordBits = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a design: levels, energy of each access, area, TDP, and where the prices come from."""
+    """Show a design: levels, energy of each access, area, TDP, and where the prices come from.
+
+    Of a template, parameters that nobody sets have their first values; all values are listed.
+    """
     from archloom.studies.config import find_hardware
 
     from .catalogue import show_hardware
 
-    found = find_hardware(source, settings or [], technology, word_bits)
+    found = find_hardware(source, settings or [], technology, word_bits, complete=True)
     show_hardware(found, as_json, new_console())
 
 

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from archloom.space import Infeasible, did_you_mean
@@ -37,11 +38,26 @@ class Wording(NamedTuple):
 _OPTIONS: Final = Wording()
 
 
+class ChosenParameter(NamedTuple):
+    """A parameter of a template: its value, all that it may have, and whether somebody set it."""
+
+    value: "Value"
+    values: "tuple[Value, ...]"
+    given: bool
+
+
 class ChosenHardware(NamedTuple):
-    """Hardware, and the file that says where its numbers come from."""
+    """Hardware, and the file that says where its numbers come from.
+
+    Attributes:
+        hardware: the design.
+        file: the template.
+        parameters: of the template, those that count.
+    """
 
     hardware: "Hardware"
     file: Path
+    parameters: "Mapping[str, ChosenParameter]" = MappingProxyType({})
 
 
 def find_hardware(
@@ -50,6 +66,8 @@ def find_hardware(
     technology: str | None,
     word_bits: int | None,
     words: Wording = _OPTIONS,
+    *,
+    complete: bool = False,
 ) -> ChosenHardware:
     """Return the hardware that a command line asks for.
 
@@ -59,6 +77,8 @@ def find_hardware(
         technology: table to take it to; None for its own.
         word_bits: word width to take it to; None for its own.
         words: for messages.
+        complete: whether parameters that nobody sets have their first values; else each of them
+            is a mistake.
 
     Raises:
         UserError: nothing of that name, values that it does not have (all of them at once), or
@@ -68,7 +88,8 @@ def find_hardware(
     from archloom.evaluators.technology import technology_names
     from archloom.space.design_space import with_technology, with_word_bits
 
-    hardware, file = _found(source, settings, words)
+    chosen = _found(source, settings, words, complete)
+    hardware = chosen.hardware
     if technology is not None:
         known = technology_names()
         if technology not in known:
@@ -84,10 +105,10 @@ def find_hardware(
         hardware_cost(hardware)
     except ValueError as error:
         raise UserError(f"{source}: {error}") from None
-    return ChosenHardware(hardware, file)
+    return chosen._replace(hardware=hardware)
 
 
-def _found(source: str, settings: Sequence[str], words: Wording) -> ChosenHardware:
+def _found(source: str, settings: Sequence[str], words: Wording, complete: bool) -> ChosenHardware:
     from archloom.space.design_space import (
         PRESETS,
         TEMPLATES,
@@ -113,7 +134,7 @@ def _found(source: str, settings: Sequence[str], words: Wording) -> ChosenHardwa
         )
     try:
         space = HardwareSpace.load(source)
-        return ChosenHardware(_built(space, settings, words), space.file)
+        return _built(space, settings, words, complete)
     except TemplateError as error:
         raise UserError(str(error)) from None
 
@@ -137,36 +158,45 @@ def _host() -> ChosenHardware:
     from archloom.space.design_space import HardwareSpace
 
     file, machine = host_file(), this_machine(1)
-    hardware = _built(HardwareSpace.load(str(file)), (), _OPTIONS)
+    hardware = _built(HardwareSpace.load(str(file)), (), _OPTIONS, False).hardware
     name = f"host ({machine.cpu}, {machine.cores} cores; other machines give other results)"
     return ChosenHardware(replace(hardware, name=name), file)
 
 
-def _built(space: "HardwareSpace", settings: Sequence[str], words: Wording) -> "Hardware":
-    built = space.build(_point(space, settings, words.setting))
+def _built(
+    space: "HardwareSpace", settings: Sequence[str], words: Wording, complete: bool
+) -> ChosenHardware:
+    chosen = _chosen(space, settings, words.setting, complete)
+    built = space.build({name: parameter.value for name, parameter in chosen.items()})
     if isinstance(built, Infeasible):
         raise UserError(f"{space.name}: {built}")
-    return built
+    return ChosenHardware(built, space.file, chosen)
 
 
-def _point(space: "HardwareSpace", settings: Sequence[str], setting: str) -> "Mapping[str, Value]":
+def _chosen(
+    space: "HardwareSpace", settings: Sequence[str], setting: str, complete: bool
+) -> "Mapping[str, ChosenParameter]":
     """Return the value of every parameter that counts; all mistakes are one error."""
     given, faults = _given(space, settings, setting)
     point: dict[str, Value] = {}
+    chosen = {}
     for p in space.parameters:
         if p.name in given:
             try:
                 point[p.name] = p.values[p.check(given[p.name])]
             except ValueError as error:
                 faults.append(f"{setting}{p.name}: {error}")
-        elif p.active(point):
+        elif p.active(point) and not complete:
             listed = ", ".join(map(str, p.values[:12])) + (", ..." if len(p.values) > 12 else "")
             faults.append(f"{setting}{p.name}=... is missing; its values: {listed}")
+        if p.name in point or p.active(point):
+            value = point.get(p.name, p.values[0])
+            chosen[p.name] = ChosenParameter(value, p.values, p.name in given)
         # what comes later may depend on it
         point.setdefault(p.name, p.values[0])
     if faults:
         raise UserError("\n".join(f"{space.name}: {fault}" for fault in faults))
-    return point
+    return chosen
 
 
 def _given(

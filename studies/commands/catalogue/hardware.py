@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from archloom.space.hardware import Hardware, StorageLevel
 
 Details = dict[str, Any]
+_LISTED = 12
+"""Values of a parameter that are listed at most."""
+
 _BAR = 24
 """Characters of the longest bar."""
 
@@ -44,8 +47,24 @@ def show_hardware(found: ChosenHardware, as_json: bool, console: "Console") -> N
     if as_json:
         print_json(details, console)
         return
+    if found.parameters:
+        console.print(_parameter_rows(found), markup=False, highlight=False)
     for part in _renderables(details):
         console.print(part, markup=False, highlight=False)
+
+
+def _parameter_rows(found: ChosenHardware) -> "Table":
+    """Return the parameters of the template, with those values in brackets that nobody set."""
+    rows = plain_table(
+        f"Parameters of {found.file}; in brackets: first values, --set chooses others"
+    )
+    for head in ("parameter", "value", "its values"):
+        rows.add_column(head, overflow="fold")
+    for name, p in found.parameters.items():
+        listed = [*map(str, p.values)]
+        shown = listed if len(listed) <= _LISTED else [*listed[: _LISTED - 2], "...", listed[-1]]
+        rows.add_row(name, str(p.value) if p.given else f"({p.value})", " ".join(shown))
+    return rows
 
 
 def full_details(found: ChosenHardware) -> Details:
@@ -66,6 +85,7 @@ def full_details(found: ChosenHardware) -> Details:
     dram = table.dram(hardware.dram)
     return details | {
         "file": str(found.file),
+        "parameters": {name: p._asdict() for name, p in found.parameters.items()},
         "node_nm": table.node_nm,
         "native_batch": hardware.native_batch,
         "effects": asdict(hardware.effects),

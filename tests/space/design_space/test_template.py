@@ -193,8 +193,62 @@ def test_each_fault_is_named_with_its_place(tmp_path: Path, old: str, new: str, 
 def test_all_faults_are_reported_at_once(tmp_path: Path) -> None:
     text = GOOD.replace("lpddr4", "4").replace("high: 6", "high: 7").replace("hint", "hind")
     errors = errors_of(tmp_path, text)
-    places = [line.removeprefix(f"{tmp_path / 'mine.yaml'}: ").split(":")[0] for line in errors]
-    assert places == ["parameters.rows.high", "rules[0].hind", "rules[0].hint", "dram"]
+    places = [line.removeprefix(f"{tmp_path / 'mine.yaml'}: ").split(": ")[:2] for line in errors]
+    assert places == [
+        ["line 5", "parameters.rows.high"],
+        ["line 13", "rules[0].hind"],
+        # where the section is, of a key that is not there
+        ["line 13", "rules[0].hint"],
+        ["line 2", "dram"],
+    ]
+
+
+def test_what_no_design_can_be_is_named_with_its_line(tmp_path: Path) -> None:
+    """A file that can be read, with values that no hardware has."""
+    for old, new, place in (
+        ('"= 64 * word', '"= 64 / (pe_x - 1) * word', "line 11: define.spad_bytes of mine("),
+        ("needed: pe_x * rows", "needed: mode", "line 13: rules[0] of mine("),
+        ("bandwidth_words: 3.2", "bandwidth_words: -1", "line 43: levels[3] of mine("),
+    ):
+        text = GOOD.replace(old, new)
+        assert text != GOOD
+        lines = text.splitlines()
+        number = int(place.split(":")[0].removeprefix("line "))
+        assert new in "".join(lines[number - 1 : number + 4])
+        (error,) = errors_of(tmp_path, text)
+        assert error.startswith(f"{tmp_path / 'mine.yaml'}: {place}"), error
+
+
+@pytest.mark.parametrize(
+    ("define", "errors"),
+    [
+        (
+            'a: "= b + 1"\n  b: "= 2 * c"\n  c: "= a"',
+            [
+                "line 12: define.a: 'b' is defined in a circle: b -> c -> a -> b",
+                "line 13: define.b: 'c' is defined in a circle: c -> a -> b -> c",
+            ],
+        ),
+        ('a: "= a"', ["line 12: define.a: 'a' is defined in a circle: a -> a"]),
+        (
+            'a: "= b"\n  b: 3',
+            [
+                "line 12: define.a: 'b' is defined further down; definitions stand in order, "
+                "so move it up"
+            ],
+        ),
+        ('a: "= b"\n  b: "= c"', ["line 12: define.a: 'b' is defined further down; definitions "
+         "stand in order, so move it up", "line 13: define.b: 'c' is not defined; known: "]),
+    ],
+)  # fmt: skip
+def test_circles_and_the_order_of_definitions_are_named(
+    tmp_path: Path, define: str, errors: list[str]
+) -> None:
+    text = GOOD.replace("rules:", f"  {define}\nrules:")
+    found = errors_of(tmp_path, text)
+    assert len(found) == len(errors)
+    for line, error in zip(found, errors, strict=True):
+        assert line.removeprefix(f"{tmp_path / 'mine.yaml'}: ").startswith(error)
 
 
 @pytest.mark.parametrize("text", ["", "[1, 2]", "just text"])

@@ -8,7 +8,8 @@ from archloom.space.workload.network_json import write_network
 from archloom.studies.config import study_config as module
 from archloom.studies.config.errors import ConfigError, kind_of
 from archloom.studies.config.software import Software
-from archloom.studies.config.study_config import load_config, parse_stored, space_text
+from archloom.studies.config.space_reference import space_text
+from archloom.studies.config.study_config import load_config, parse_stored
 from archloom.studies.errors import UserError
 from archloom.studies.solve.stack.settings import load_stack
 

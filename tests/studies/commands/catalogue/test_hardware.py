@@ -11,7 +11,7 @@ from rich.console import Console
 
 from archloom.evaluators.hardware import access_costs, hardware_cost
 from archloom.evaluators.technology.registry import technology, technology_names
-from archloom.space.design_space.hardware_space import TEMPLATES
+from archloom.space.design_space.hardware_space import TEMPLATES, HardwareSpace
 from archloom.space.design_space.presets import PRESETS, preset
 from archloom.space.hardware.effects import AccessEnergy, Effects
 from archloom.space.hardware.hardware import Hardware
@@ -195,7 +195,6 @@ MISTAKES = [
     (["eyeriss", "--word-bits", "12"], "--word-bits: level glb: 12-bit words do not fill"),
     (["eyeriss", "--word-bits", "-8"], "--word-bits: word_bits must be at least 1, got -8"),
     (["eyeriss", "--word-bits", "4"], "eyeriss: multiply_pj: words of 4 bits are outside"),
-    (["casco_edge"], "casco_edge: --set pe_x=... is missing; its values: 4, 7, 8"),
 ]
 
 
@@ -214,9 +213,11 @@ def test_all_mistakes_in_parameters_are_told_at_once() -> None:
         "--set =4: must be name=value",
         "--set l2_kib: parameter l2_kib: nan is not one of its values",
         "--set clock_mhz=200: clock_mhz is set twice",
-        "--set dram_channels=... is missing; its values: 1, 2, 4",
     ):
         assert fault in message
+    with pytest.raises(UserError) as caught:
+        find_hardware("casco_edge", wrong, None, None)
+    assert "--set dram_channels=... is missing; its values: 1, 2, 4" in str(caught.value)
 
 
 def test_a_rule_that_is_broken_is_told() -> None:
@@ -229,7 +230,7 @@ def test_faults_of_a_file_are_told(tmp_path: Path) -> None:
     own = tmp_path / "mine.yaml"
     own.write_text("technology: n7\nlevels: 3\n")
     message = said("hardware", str(own))
-    assert "levels: must be a list" in message
+    assert f"{own}: line 2: levels: must be a list" in message
     assert "dram: is missing" in message
     text = find_hardware("edgetpu", [], None, None).file.read_text()
     own.write_text(text.replace("technology: n16", "technology: n17"))
@@ -248,7 +249,34 @@ def test_the_help_has_examples_and_a_mistake_ends_with_2(tmp_path: Path) -> None
 
 def test_every_template_says_what_is_missing() -> None:
     for name in TEMPLATES:
-        assert f"{name}: --set" in said("hardware", name)
+        with pytest.raises(UserError, match=f"{name}: --set"):
+            find_hardware(name, [], None, None)
+
+
+def test_parameters_that_nobody_sets_have_their_first_values() -> None:
+    details = json.loads(shown("hardware", "casco_edge", "--set", "pe_x=8", "--json"))
+    space = HardwareSpace.load("casco_edge")
+    assert details["parameters"] == {
+        p.name: {
+            "value": 8 if p.name == "pe_x" else p.values[0],
+            "values": list(p.values),
+            "given": p.name == "pe_x",
+        }
+        for p in space.parameters
+    }
+    assert details["pe_mesh"] == [8, 4]
+    table = shown("hardware", "casco_edge", "--set", "pe_x=8")
+    assert "in brackets: first values, --set chooses others" in table
+    rows = [line.split() for line in table.splitlines()]
+    assert ["pe_x", "8", "4", "7", "8", "12", "14", "16", "24", "28", "32"] in rows
+    assert ["clock_mhz", "(200)", "200", "400", "800"] in rows
+
+
+def test_parameters_without_effect_are_not_shown() -> None:
+    """fast has its buffers by tensor unless its first level is shared."""
+    found = json.loads(shown("hardware", "fast", "--json"))["parameters"]
+    assert "l1_input_kib" in found
+    assert "l1_total_kib" not in found
 
 
 # archloom technology
