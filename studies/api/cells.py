@@ -8,10 +8,10 @@ from html import escape
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
+from archloom.studies.rendering import Cell, table
 from archloom.studies.rendering.text import gap_text
 
 from ..errors import UserError
-from ..rendering.html import Cell, table
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -14,9 +14,9 @@ from archloom.space.mapping import Mapping as Loops
 from archloom.space.workload import DIMS, TENSORS, Layer as Operator, Network as Graph
 from archloom.studies.analysis import MisfitError, evaluated
 from archloom.studies.commands.schedule import plan_of, read_plan
+from archloom.studies.rendering import Cell
 
 from ..errors import UserError
-from ..rendering.html import Cell
 from .boundary import mendable
 from .cells import cell, short_table
 from .hardware import HardwareLike, load_hardware

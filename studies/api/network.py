@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from archloom.space import did_you_mean
 from archloom.space.workload import DIMS, Layer as Operator, Network as Graph
 from archloom.studies.config import load_workload, normal
+from archloom.studies.rendering import Cell
 
 from ..errors import UserError
-from ..rendering.html import Cell
 from .boundary import mendable
 from .cells import cell, short_table
 

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeVar
 
 from archloom.space import Infeasible
 from archloom.studies.analysis import Details
+from archloom.studies.rendering import Cell
 from archloom.studies.rendering.text import (
     fused_text,
     group_layers,
@@ -15,7 +16,6 @@ from archloom.studies.rendering.text import (
     tiling_text,
 )
 
-from ..rendering.html import Cell
 from .cells import cell, percent_or_inf, short_table
 
 Plan = TypeVar("Plan", bound="NetworkPlan")

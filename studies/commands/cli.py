@@ -220,7 +220,7 @@ def evaluate(
 
     What is read, and what is refused by name, is in docs/timeloop.md.
     """
-    from .evaluate import Files, evaluate_files
+    from .map import Files, evaluate_files
 
     files = Files(arch, problem, mapping, ert, component or [], technology)
     evaluate_files(files, as_json, new_console())

@@ -78,12 +78,12 @@ def reference_form() -> dict[str, Any]:
             if (kind := kinds[type(default)]) not in types:
                 types.append(kind)
     batch = {"type": "integer", "minimum": 1, "default": 1}
-    sizes = {
+    sizes: dict[str, Any] = {
         "type": "object",
         "additionalProperties": {"type": "integer", "minimum": 1},
-        "examples": [{"batch": 1, "seq": 128}],
     }
-    path = {"type": "string", "minLength": 1}
+    sizes["examples"] = [{"batch": 1, "seq": 128}]
+    path: dict[str, Any] = {"type": "string", "minLength": 1}
     share = {"type": "number", "minimum": 0, "exclusiveMaximum": 1}
     levels = {"type": "array", "items": share, "minItems": 1, "examples": [[0, 0.5, 0.9]]}
     patterns = {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}]}

@@ -3,6 +3,8 @@
 What each member takes and what each stay of an operand moves and holds, formula by formula, where
 kernels go from one size of tiles to the next. Who runs when, and what lasts from one iteration to
 another, comes from the walk of nests.
+
+Independent of: the kernels that estimate nests, and the arrays that these are given.
 """
 
 from collections.abc import Collection, Sequence

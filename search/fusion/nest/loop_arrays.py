@@ -203,7 +203,8 @@ def _loop_sizes(facts: NestFacts, group: NestGroup, ranks: tuple[int, ...]) -> L
         np.array([group.ranks.sizes[rank] for rank in ranks], np.int64),
         np.array(counts, np.int64),
         tiles,
-        np.concatenate(tables, axis=1),
+        # kernels are compiled for rows that lie one after another
+        np.ascontiguousarray(np.concatenate(tables, axis=1)),
         np.array(starts, np.int64),
         np.array(strides, np.int64).reshape(len(starts), len(ranks)),
         np.array([-1, -1] if found is None else [found.queries, found.keys], np.int64),

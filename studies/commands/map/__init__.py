@@ -1,7 +1,7 @@
 """``archloom map``: the best mapping of each layer in a file of cases.
 
 ``cli.py`` declares the options, ``command.py`` does it, ``cases.py`` reads the problems,
-``tables.py`` shows the results.
+``tables.py`` shows the results. ``evaluate.py`` is ``archloom evaluate``: what one mapping costs.
 """
 
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     )
     from .cli import MAP_EXAMPLES as MAP_EXAMPLES, map_ as map_
     from .command import DEFAULT_SECONDS as DEFAULT_SECONDS
+    from .evaluate import Files as Files, evaluate_files as evaluate_files
     from .tables import case_json as case_json
 else:
     __getattr__, __dir__, __all__ = lazy_exports(__name__, __file__)

@@ -10,7 +10,7 @@ from ..options import Argument, Exit, Option, Out, Study, echo
 
 RUN_EXAMPLE: Final = (
     "Example: archloom run studies/quickstart.yaml --out runs/first --workers 2; "
-    "archloom run studies/stack_digits.yaml"
+    "archloom run examples/stack_digits.yaml"
 )
 RESUME_EXAMPLE: Final = (
     "Example: archloom resume runs/quickstart --executor inline; archloom resume runs/stack_digits"

@@ -11,7 +11,7 @@ import archloom as al
 from archloom.space.importers.cases.reader import Case, read_cases
 from archloom.space.workload.layer_builders import conv2d
 from archloom.studies.commands.cli import app
-from archloom.studies.commands.evaluate import Files, read_case
+from archloom.studies.commands.map.evaluate import Files, read_case
 
 from ...cases.timeloop_runs import TILED
 from ...source_tree import ROOT

@@ -173,7 +173,7 @@ def test_a_narrow_terminal_keeps_every_digit(here):
 
     from rich.console import Console
 
-    from archloom.studies.commands.evaluate import Files, evaluate_files
+    from archloom.studies.commands.map.evaluate import Files, evaluate_files
 
     here.write(TILED)
     paths = [here.folder / f"{name}.yaml" for name in ("arch", "problem", "mapping", "ert")]

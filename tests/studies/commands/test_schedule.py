@@ -26,7 +26,7 @@ from ...cases.designs import edge
 
 KEYS = {
     "planner",
-    "edp",
+    "edp_js",
     "energy_pj",
     "latency_cycles",
     "dram_bytes",
@@ -35,7 +35,7 @@ KEYS = {
     "cpu_s",
     "groups",
 }
-FIGURES = ["edp", "energy_pj", "latency_cycles", "dram_bytes"]
+FIGURES = ["edp_js", "energy_pj", "latency_cycles", "dram_bytes"]
 QUICK = ("--mapping", "local", "--mapping-evaluations", "60", "--evaluations", "12")
 
 

@@ -12,7 +12,6 @@ from archloom.space.exports import lazy_exports
 
 if TYPE_CHECKING:
     from .cells import (
-        MaskedCells as MaskedCells,
         masked_cells as masked_cells,
         shown_tiles as shown_tiles,
         unfolded_cells as unfolded_cells,
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
         BOTH as BOTH,
         FIRST as FIRST,
         LAST as LAST,
-        MaskedUses as MaskedUses,
-        masked_uses as masked_uses,
         uses as uses,
     )
 else:

@@ -71,7 +71,7 @@ def evaluator(network: Network, buffer_bytes: int) -> MemoizedPlanEvaluator:
 def found(price: MemoizedPlanEvaluator) -> list[tuple[float, FusionPlan]]:
     """Return plans that the joint planner evaluates, and their ln of energy x latency."""
     costs = dict[FusionPlan, float]()
-    for plan in islice(candidate_plans(price, costs), 40):
+    for plan in islice(candidate_plans(price, costs), 60):
         costs[plan] = ln_edp(price, plan)
     return [(cost, plan) for plan, cost in costs.items()]
 

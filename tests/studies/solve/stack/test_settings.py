@@ -186,7 +186,7 @@ def test_what_is_missing_is_named_with_what_to_install(
 
 
 def test_the_study_that_comes_with_archloom_has_all_axes() -> None:
-    config = load_stack(ROOT / "studies" / "stack_digits.yaml")
+    config = load_stack(ROOT / "examples" / "stack_digits.yaml")
     assert config.models == ("resnet18", "vgg16", "mobilenetv1", "mobilenetv2")
     assert len(config.compression) == 5
     assert config.algorithms == ("direct", "gemm", "spatial_pack")

@@ -15,7 +15,7 @@ from archloom.space.importers.timeloop import TimeloopError, read_timeloop
 from archloom.studies.analysis import EvaluatedCase, MisfitError, evaluated
 from archloom.studies.rendering.text import new_table, plain, print_line, print_whole
 
-from ..errors import UserError
+from ...errors import UserError
 
 if TYPE_CHECKING:
     from rich.console import Console
