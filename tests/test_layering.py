@@ -119,6 +119,18 @@ def test_code_around_the_package_imports_it_by_its_name() -> None:
     assert errors == {}
 
 
+def test_the_root_package_imports_the_api_and_the_command_line_alone() -> None:
+    found = {
+        module
+        for path in modules("archloom")
+        for node in all_statements(tree(path))
+        for module, _ in imports(node, "archloom")
+        if inside(module, "archloom")
+    }
+    assert found == {"archloom.studies.api", "archloom.studies.commands.cli"}
+    assert [heavy_errors(path.read_text()) for path in modules("archloom")] == [[], []]
+
+
 def test_no_module_imports_itself_through_others() -> None:
     assert cycle({module_name(path): set(targets(path, False)) for path in sources()}) is None
 
