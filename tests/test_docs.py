@@ -70,7 +70,7 @@ def resolves(name: str) -> bool:
         if not hasattr(value, attribute) and attribute not in getattr(value, "__annotations__", ()):
             return False
         value = getattr(value, attribute, None)
-    return known > 1
+    return True
 
 
 def is_module(name: str) -> bool:

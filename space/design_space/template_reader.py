@@ -74,11 +74,8 @@ def _with_line(fault: Fault, document: Document) -> Fault:
 
 def _lines(document: Document) -> dict[str, int]:
     """Return the lines of definitions, rules and levels, in which designs may have faults."""
-    return {
-        dotted(keys): line
-        for keys, line in document.lines.items()
-        if len(keys) == 2 and keys[0] in ("define", "rules", "levels")
-    }
+    within = {k: n for k, n in document.lines.items() if len(k) == 2}
+    return {dotted(k): n for k, n in within.items() if k[0] in ("define", "rules", "levels")}
 
 
 class _Reader:

@@ -58,7 +58,7 @@ def test_a_schedule_is_what_the_command_prints(
         (found.lower_bound, record["lower_bound"]),
     ):
         assert (mine.edp_js, mine.energy_pj, mine.latency_cycles, mine.dram_bytes) == (
-            theirs["edp"], theirs["energy_pj"], theirs["latency_cycles"], theirs["dram_bytes"],
+            theirs["edp_js"], theirs["energy_pj"], theirs["latency_cycles"], theirs["dram_bytes"],
         )  # fmt: skip
     assert found.gap_percent == record["gap_percent"]
     assert found.planner_bound_edp_js == record["planner_bound"]

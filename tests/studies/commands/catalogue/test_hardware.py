@@ -234,7 +234,8 @@ def test_faults_of_a_file_are_told(tmp_path: Path) -> None:
     assert "dram: is missing" in message
     text = find_hardware("edgetpu", [], None, None).file.read_text()
     own.write_text(text.replace("technology: n16", "technology: n17"))
-    assert "mine.yaml: technology 'n17' is not known; did you mean" in said("hardware", str(own))
+    message = said("hardware", str(own))
+    assert f"{own}: technology 'n17' is not known; did you mean" in message
     own.write_text(text.replace("dram: lpddr4", "dram: lpddr9"))
     assert "technology n16 has no DRAM 'lpddr9'; did you mean lpddr4" in said("hardware", str(own))
 
