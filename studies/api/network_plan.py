@@ -39,9 +39,9 @@ class Figures:
 
     @classmethod
     def of(cls, record: Mapping[str, Any]) -> "Figures":
-        """Return the figures of a record, which calls the EDP ``edp`` or ``edp_js``."""
-        edp = record["edp"] if "edp" in record else record["edp_js"]
-        return cls(edp, record["energy_pj"], record["latency_cycles"], record["dram_bytes"])
+        """Return the figures of a record."""
+        energy, cycles = record["energy_pj"], record["latency_cycles"]
+        return cls(record["edp_js"], energy, cycles, record["dram_bytes"])
 
 
 #: of what cannot run

@@ -7,11 +7,10 @@ from math import prod
 
 import numpy as np
 
-from archloom.space.fusion import STREAMED, LoopNest
+from archloom.space.fusion import STREAMED
 
 from ...arrays import Bools, Ints
-from .iterations import ALL, BOTH, FIRST, LAST, LoopIterations, WalkedLoops
-from .operands import NestGroup
+from .iterations import ALL, BOTH, FIRST, LAST, WalkedLoops
 
 _When = Callable[[int], Bools]
 
@@ -19,17 +18,6 @@ _When = Callable[[int], Bools]
 class NestWalk(WalkedLoops):
     """What happens in the iterations of a nest around a group; arguments as of
     :class:`WalkedLoops`."""
-
-    def __init__(
-        self,
-        group: NestGroup,
-        nest: LoopNest,
-        held: frozenset[int] = frozenset(),
-        whole: bool = False,
-        outermost: LoopIterations | None = None,
-    ) -> None:
-        super().__init__(group, nest, held, whole, outermost)
-        self._runs: dict[int, Bools] = {}
 
     def runs(self, m: int) -> Bools:
         """bool[...], whether a member runs."""

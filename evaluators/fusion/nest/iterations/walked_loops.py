@@ -67,6 +67,8 @@ class WalkedLoops:
         if outermost is not None:
             self.loops[0] = outermost
         self.shape: tuple[int, ...] = tuple(len(loop.index) for loop in self.loops)
+        # of members and of operands, as they are asked for; neither depends on what stays
+        self._runs: dict[int, Bools] = {}
         self._tile_words: dict[int, Ints] = {}
         if self.masked:
             self.shape = (len(self.cells.times),)
@@ -169,7 +171,6 @@ class WalkedLoops:
 
     def tile_words(self, t: int) -> Ints:
         """int64[...], words of the piece of an operand that each iteration covers."""
-        # they are the same whatever stays
         if t not in self._tile_words:
             operand = self.group.operands[t]
             looped = [rank for rank in operand.ranks if rank in self._place]
