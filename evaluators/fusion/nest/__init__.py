@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from .iterations.when_used import (
         ALL as ALL,
         BOTH as BOTH,
+        FIRST as FIRST,
+        LAST as LAST,
         MOST_TILES as MOST_TILES,
         MaskedRanks as MaskedRanks,
         masked_pair as masked_pair,

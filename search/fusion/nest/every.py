@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archloom.evaluators import Floats, Ints
-from archloom.evaluators.fusion.nest import NestGroup, NestWalk, depths, nest_faults
+from archloom.evaluators.fusion.nest import NestGroup, depths, nest_faults
 from archloom.space.fusion import STREAMED, LoopNest, NestLoop
 
 from .facts import NestFacts
@@ -72,14 +72,14 @@ class BoundedNests(NamedTuple):
 def nests_below(facts: NestFacts, limit: NestLimit) -> BoundedNests | None:
     """Return all nests of up to :data:`MOST_LOOPS` loops over the sizes of tiles of ``facts`` that
     may be below a limit; None if that are too many to tell."""
-    nests, figures = list[LoopNest](), [np.zeros((2, 0))]
+    nests, figures, arrays = list[LoopNest](), [np.zeros((2, 0))], LoopArrays(facts)
     for count in range(1, MOST_LOOPS + 1):
         for ranks in permutations(facts.ranks, count):
             ways = _kept(facts, ranks)
             if len(ways) > _MOST_RESULTS:
                 return None
             for made in ways:
-                found = _of_loops(facts, ranks, made, limit)
+                found = _of_loops(facts, _Figures.of(arrays, facts, ranks, made), limit)
                 if found is None:
                     return None
                 for some, costs in found:
@@ -104,10 +104,9 @@ def _kept(facts: NestFacts, ranks: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def _of_loops(
-    facts: NestFacts, ranks: tuple[int, ...], made: tuple[int, ...], limit: NestLimit
+    facts: NestFacts, figures: "_Figures", limit: NestLimit
 ) -> list[tuple[list[LoopNest], Floats]] | None:
     """Return the nests with loops over some ranks, and their energy and cycles."""
-    figures = _Figures.of(facts, ranks, made)
     options, group = figures.table.options, figures.group
     cycles = options.layer_cycles
     base_pj = options.base_pj - _rounding(facts, figures.table.runs)
@@ -115,7 +114,7 @@ def _of_loops(
     if not limit.admits(base_pj + facts.leakage_pj * busy, busy).any():
         return []
     plain = tuple(figures.table.depth[options.begin[:-1]].tolist())
-    loops = tuple(NestLoop(rank, int(facts.tiles[rank][0])) for rank in ranks)
+    loops = tuple(NestLoop(rank, int(facts.tiles[rank][0])) for rank in figures.ranks)
     if any(nest_faults(group, LoopNest(loops, plain))):
         return []
     stays = _Stays(facts, figures, limit)
@@ -134,26 +133,21 @@ class _Figures:
         ranks: of the loops, outermost first.
         shape: how many sizes of tiles there are of each.
         table: of all of them.
-        walk: of a nest with such loops, which says who runs when whatever the tiles are.
     """
 
     group: NestGroup
     ranks: tuple[int, ...]
     shape: tuple[int, ...]
     table: LoopTable
-    walk: NestWalk
 
     @staticmethod
-    def of(facts: NestFacts, ranks: tuple[int, ...], made: tuple[int, ...]) -> "_Figures":
+    def of(
+        arrays: LoopArrays, facts: NestFacts, ranks: tuple[int, ...], made: tuple[int, ...]
+    ) -> "_Figures":
         """Return the figures of loops, given the depth of what each member makes."""
-        group = facts.around(ranks)
-        depth = [0] * len(group.operands)
-        for t, d in zip(group.made, made, strict=True):
-            depth[t] = d
-        nest = LoopNest(tuple(NestLoop(rank, 1) for rank in ranks), tuple(depth))
-        table = loop_table(*LoopArrays(facts).of(ranks), np.array(made, np.int64))
+        table = loop_table(*arrays.of(ranks), np.array(made, np.int64))
         shape = tuple(len(facts.tiles[rank]) for rank in ranks)
-        return _Figures(group, ranks, shape, table, NestWalk(group, nest, whole=True))
+        return _Figures(facts.around(ranks), ranks, shape, table)
 
     def user(self, t: int) -> int:
         """Return the member that waits for an operand if it streams."""
@@ -265,21 +259,22 @@ class _Stays:
             passing = passing.copy()
             passing[:, self._figures.user(t)] += self._words[t][option, cells]
         else:
-            used = used + self._held[t][option, cells][:, None] * self._there(t, depth)
+            used = used + self._held[t][option, cells][:, None] * self._there(t, option)
         energy = now.energy_pj + self._energy[t][option, cells]
         return _Chosen(
             cells, options, energy, now.words + self._words[t][option, cells], used, passing
         )
 
-    def _there(self, t: int, depth: int) -> Floats:
+    def _there(self, t: int, option: int) -> Floats:
         """float64[m], 1 where an operand surely lies in the buffer while a member runs."""
-        group, walk = self._figures.group, self._figures.walk
+        group, table = self._figures.group, self._figures.table
         operand = group.operands[t]
         there = np.zeros(len(group.layers))
         there[list(operand.readers)] = 1.0
         if operand.kind == "made":
             there[operand.maker] = 1.0
-        return np.ones_like(there) if walk.lasts(t, depth) else there
+        lasts = table.lasts[table.options.begin[t] + option]
+        return np.ones_like(there) if lasts else there
 
     def _may_be(self, now: _Chosen, cycles: Floats, left_pj: Floats, left_words: Floats) -> Bools:
         """bool[n], whether choices fit and may be below the limit."""

@@ -3,9 +3,11 @@
 from math import ceil
 from typing import Final, NamedTuple
 
+import numpy as np
+
 from archloom.evaluators import Flags, Floats, Ints
 from archloom.evaluators.fusion.nest import ALL, BOTH
-from archloom.evaluators.jit import helper
+from archloom.evaluators.jit import allocating, helper
 from archloom.space.fusion import STREAMED
 
 from .loop_arrays import MADE, WEIGHTS, GroupArrays, LoopSizes, WordFigures
@@ -43,6 +45,40 @@ class Stays(NamedTuple):
     operand: Ints
     depth: Ints
     lasts: Ints
+
+
+class LoopWork(NamedTuple):
+    """What is worked out for one way in which results stay, and for one size of tiles of it."""
+
+    tiles: TileSizes
+    uses: LoopUses
+    stays: Stays
+
+
+@allocating
+def loop_work(operands: int, members: int, loops: int) -> LoopWork:
+    """Return what figures of so many operands, members and loops are worked out with."""
+    most = most_stays(operands, loops)
+    return LoopWork(
+        TileSizes(np.zeros(loops, np.int64), np.zeros(loops), np.zeros(loops)),
+        LoopUses(np.zeros((members, loops), np.int64), np.zeros((operands, loops), np.int64)),
+        Stays(np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64)),
+    )
+
+
+@helper
+def most_stays(operands: int, loops: int) -> int:
+    """Return how many stays operands may have: each depth, and streaming."""
+    return operands * (loops + 2)
+
+
+@helper
+def count_cells(sizes: LoopSizes) -> int:
+    """Return how many sizes of tiles there are, of all loops together."""
+    cells = 1
+    for at in range(len(sizes.counts)):
+        cells *= sizes.counts[at]
+    return cells
 
 
 @helper
@@ -176,9 +212,8 @@ def list_stays(
     uses: LoopUses,
     stays: Stays,
     to: StayOptions,
-) -> int:
-    """Write the stays that each operand may have, the one that moves least first, and return how
-    many there are in all.
+) -> None:
+    """Write the stays that each operand may have, the one that moves least first.
 
     Args:
         group, keeps_weights: whose operands they are, and whether the buffer keeps weights.
@@ -209,7 +244,6 @@ def list_stays(
         if streams:
             count = _put(group, uses, stays, to, count, t, STREAMED)
     to.begin[len(group.kind)] = count
-    return count
 
 
 @helper

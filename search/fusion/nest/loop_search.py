@@ -15,15 +15,17 @@ from archloom.space.fusion import STREAMED
 
 from .loop_arrays import GroupArrays, LoopSizes, WordFigures
 from .loop_figures import (
-    Stays,
-    TileSizes,
+    LoopWork,
+    count_cells,
     layer_figures,
     list_stays,
+    loop_work,
+    most_stays,
     set_tiles,
     stay_figures,
     stay_words,
 )
-from .loop_uses import LoopUses, find_uses, result_depths
+from .loop_uses import find_uses, result_depths
 from .stays import (
     StayOptions,
     StayPrices,
@@ -64,9 +66,7 @@ class GoodNests(NamedTuple):
 class _OneCell(NamedTuple):
     """Figures of one size of tiles, written over by the next one."""
 
-    tiles: TileSizes
-    uses: LoopUses
-    stays: Stays
+    loops: LoopWork
     options: StayOptions
     energy: Floats  # [m, 1], of members
     search: StaySearch
@@ -90,20 +90,19 @@ def good_nests(
     count = result_depths(group, ways)
     found = _rows(2 * KEPT * count, len(group.kind), members, most)
     work = _one_cell(len(group.kind), members, loops)
-    cells = 1
-    for at in range(loops):
-        cells *= sizes.counts[at]
+    tiles, uses, stays = work.loops.tiles, work.loops.uses, work.loops.stays
+    cells = count_cells(sizes)
     for way in range(count):
         made = ways[way]
-        find_uses(group, sizes, made, work.uses)
-        list_stays(group, words.keeps_weights, made, work.uses, work.stays, work.options)
+        find_uses(group, sizes, made, uses)
+        list_stays(group, words.keeps_weights, made, uses, stays, work.options)
         # the smallest tiles take the least
-        set_tiles(sizes, cells - 1, work.tiles)
-        stay_words(group, sizes, words, work.tiles, work.stays, work.options, 0)
+        set_tiles(sizes, cells - 1, tiles)
+        stay_words(group, sizes, words, tiles, stays, work.options, 0)
         if not _may_fit(work, prices.capacity):
             continue
         for cell in range(cells):
-            set_tiles(sizes, cell, work.tiles)
+            set_tiles(sizes, cell, tiles)
             _look_at(group, sizes, words, prices, work, found, cell, 2 * KEPT * way)
     return found
 
@@ -120,12 +119,13 @@ def _look_at(
     row: int,
 ) -> None:
     """Estimate nests with one size of tiles, and keep those that are good in rows from one on."""
-    options, search, tiles = work.options, work.search, work.tiles
-    stay_words(group, sizes, words, tiles, work.stays, options, 0)
+    options, search = work.options, work.search
+    tiles, uses, stays = work.loops.tiles, work.loops.uses, work.loops.stays
+    stay_words(group, sizes, words, tiles, stays, options, 0)
     if not _may_fit(work, prices.capacity):
         return
-    rescaled = layer_figures(group, sizes, words, tiles, work.uses, options, work.energy, 0)
-    stay_figures(group, sizes, words, tiles, work.uses, work.stays, options, 0)
+    rescaled = layer_figures(group, sizes, words, tiles, uses, options, work.energy, 0)
+    stay_figures(group, sizes, words, tiles, uses, stays, options, 0)
     prepare_stays(options, 0, search)
     least = least_product(options, prices, 0, search)
     if least <= found.edp[row + KEPT - 1] and best_stays(options, prices, 0, search) < inf:
@@ -163,7 +163,7 @@ def _stream(work: _OneCell) -> bool:
         work.chosen[t] = begin
         for option in range(begin + 1, options.begin[t + 1]):
             same = options.words[option, 0] <= options.words[work.chosen[t], 0]
-            if work.stays.depth[option] == STREAMED and same:
+            if work.loops.stays.depth[option] == STREAMED and same:
                 work.chosen[t] = option
                 some = True
     return some
@@ -220,7 +220,7 @@ def _keep(
         option = work.chosen[t]
         moved_pj += options.energy[option, 0]
         moved += options.words[option, 0]
-        streams |= work.stays.depth[option] == STREAMED
+        streams |= work.loops.stays.depth[option] == STREAMED
     if work.used[_peak(work)] + (prices.aside if streams else 0.0) > prices.capacity:
         return
     for m in range(members):
@@ -238,7 +238,7 @@ def _keep(
     found.edp[row], found.cell[row] = edp, cell
     found.moved_pj[row], found.moved_cycles[row] = moved_pj, moved / prices.rate
     for t in range(len(work.chosen)):
-        found.depth[row, t] = work.stays.depth[work.chosen[t]]
+        found.depth[row, t] = work.loops.stays.depth[work.chosen[t]]
     for m in range(members):
         found.layer_pj[row, m] = work.energy[m, 0]
         found.layer_cycles[row, m] = options.layer_cycles[m, 0]
@@ -271,14 +271,9 @@ def _rows(rows: int, operands: int, members: int, most: float) -> GoodNests:
 
 @allocating
 def _one_cell(operands: int, members: int, loops: int) -> _OneCell:
-    options = operands * (loops + 2)
     return _OneCell(
-        TileSizes(np.zeros(loops, np.int64), np.zeros(loops), np.zeros(loops)),
-        LoopUses(np.zeros((members, loops), np.int64), np.zeros((operands, loops), np.int64)),
-        Stays(
-            np.zeros(options, np.int64), np.zeros(options, np.int64), np.zeros(options, np.int64)
-        ),
-        stay_options(operands, members, options, 1),
+        loop_work(operands, members, loops),
+        stay_options(operands, members, most_stays(operands, loops), 1),
         np.zeros((members, 1)),
         stay_search(operands, members),
         np.zeros(operands, np.int64),

@@ -9,16 +9,17 @@ from archloom.evaluators.jit import compiled
 
 from .loop_arrays import GroupArrays, LoopSizes, WordFigures
 from .loop_figures import (
-    Stays,
-    TileSizes,
+    count_cells,
     layer_figures,
     list_stays,
+    loop_work,
+    most_stays,
     runs,
     set_tiles,
     stay_figures,
     stay_words,
 )
-from .loop_uses import LoopUses, find_uses
+from .loop_uses import find_uses
 from .stays import StayOptions, stay_options
 
 
@@ -27,13 +28,14 @@ class LoopTable(NamedTuple):
 
     Attributes:
         options: of operands.
-        depth: int64[options], how deep each is.
+        depth, lasts: int64[options], as of ``Stays``.
         layer_pj: float64[m, cells], least energy of each member.
         runs: float64[cells], how often members run, all together.
     """
 
     options: StayOptions
     depth: Ints
+    lasts: Ints
     layer_pj: Floats
     runs: Floats
 
@@ -47,15 +49,11 @@ def loop_table(group: GroupArrays, sizes: LoopSizes, words: WordFigures, made: I
         made: int64[m], depth of what each member makes and others read, else 0.
     """
     members, loops = group.own.shape
-    operands, cells = len(group.kind), 1
-    for at in range(loops):
-        cells *= sizes.counts[at]
-    most = operands * (loops + 2)
-    tiles = TileSizes(np.zeros(loops, np.int64), np.zeros(loops), np.zeros(loops))
-    uses = LoopUses(np.zeros((members, loops), np.int64), np.zeros((operands, loops), np.int64))
-    stays = Stays(np.zeros(most, np.int64), np.zeros(most, np.int64), np.zeros(most, np.int64))
-    options, energy = stay_options(operands, members, most, cells), np.zeros((members, cells))
-    times = np.zeros(cells)
+    operands, cells = len(group.kind), count_cells(sizes)
+    work = loop_work(operands, members, loops)
+    tiles, uses, stays = work.tiles, work.uses, work.stays
+    options = stay_options(operands, members, most_stays(operands, loops), cells)
+    energy, times = np.zeros((members, cells)), np.zeros(cells)
     find_uses(group, sizes, made, uses)
     list_stays(group, words.keeps_weights, made, uses, stays, options)
     for cell in range(cells):
@@ -64,4 +62,4 @@ def loop_table(group: GroupArrays, sizes: LoopSizes, words: WordFigures, made: I
         stay_words(group, sizes, words, tiles, stays, options, cell)
         stay_figures(group, sizes, words, tiles, uses, stays, options, cell)
         times[cell] = runs(group, sizes, tiles, uses)
-    return LoopTable(options, stays.depth, energy, times)
+    return LoopTable(options, stays.depth, stays.lasts, energy, times)

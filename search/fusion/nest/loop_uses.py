@@ -4,16 +4,13 @@ what they make may have.
 As ``evaluators/fusion/nest`` has it (``when_used.py``, ``walk.py``), for many orders of loops.
 """
 
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from archloom.evaluators import Flags, Ints
-from archloom.evaluators.fusion.nest import ALL, BOTH
+from archloom.evaluators.fusion.nest import ALL, BOTH, FIRST, LAST
 from archloom.evaluators.jit import helper
 
 from .loop_arrays import MADE, GroupArrays, LoopSizes
-
-_FIRST: Final = 1
-_LAST: Final = 2
 
 
 class LoopUses(NamedTuple):
@@ -50,11 +47,11 @@ def find_uses(group: GroupArrays, sizes: LoopSizes, made: Ints, uses: LoopUses) 
                     use |= uses.members[m, at]
             if use == BOTH and sizes.sizes[at] == 2:
                 use = ALL
-            uses.operands[t, at] = _FIRST if sizes.sizes[at] == 1 else use
+            uses.operands[t, at] = FIRST if sizes.sizes[at] == 1 else use
     for m in range(members):
         for at in range(loops):
             if sizes.sizes[at] == 1:
-                uses.members[m, at] = _FIRST
+                uses.members[m, at] = FIRST
 
 
 @helper
@@ -63,15 +60,15 @@ def _use(group: GroupArrays, sizes: LoopSizes, uses: LoopUses, m: int, at: int, 
     if group.own[m, at]:
         return ALL
     if group.late[m, at]:
-        return _LAST
+        return LAST
     t = group.made[m]
-    readers, use = 0, _FIRST if group.exported[t] else 0
+    readers, use = 0, FIRST if group.exported[t] else 0
     for reader in range(m + 1, group.own.shape[0]):
         if group.reads[t, reader]:
             readers += 1
             use |= uses.members[reader, at]
     if not readers or not goes:
-        return _FIRST
+        return FIRST
     return ALL if use == BOTH and sizes.sizes[at] == 2 else use
 
 

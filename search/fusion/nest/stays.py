@@ -204,8 +204,8 @@ def _take(options: StayOptions, cell: int, search: StaySearch, at: int, option: 
 
 @helper
 def least_product(options: StayOptions, prices: StayPrices, cell: int, search: StaySearch) -> float:
-    """Return energy x latency at the least, whatever stays; infinite if nothing fits."""
-    return _bound(options, prices, cell, search, 0) if _fits(prices, search, 0) else inf
+    """Return energy x latency at the least, whatever stays."""
+    return _bound(options, prices, cell, search, 0)
 
 
 @helper
