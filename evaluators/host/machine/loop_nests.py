@@ -147,7 +147,9 @@ def _spatial_pack(shape: ConvShape, schedule: SpatialPack | Untuned, most_lanes:
         parts: Loops = ((S, shape.s), (R, shape.r), (C, shape.c // shape.groups))
         around = ((P, shape.p), (channel, _parts(inner, plan.vector)))
         groups = () if shape.depthwise else ((G, shape.groups),)
-        return replace(nest, tile=(), loops=((Q, shape.q), *parts, *around, *groups))
+        # a vector is several registers where these are narrower
+        row = ((Q, shape.q), (channel, plan.vector // nest.lanes[1]))
+        return replace(nest, tile=(), loops=(*row, *parts, *around, *groups))
     reduced = (C, shape.c // shape.groups)
     window = ((S, shape.s), (R, shape.r))
     parts = (*window, reduced) if schedule.reduction == "channels" else (reduced, *window)

@@ -1,5 +1,6 @@
 """Schedules as mappings: they cover the layer, and cost the cycles that their loops say."""
 
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -61,6 +62,17 @@ def test_loops_cover_the_layer_and_tiles_fit_where_they_stand(spec, schedule, ho
     assert (found.copies == 0) == (
         spec.algorithm == "direct" or (spec.algorithm == "gemm" and spec.shape.pointwise)
     )
+
+
+@pytest.mark.parametrize("lanes", [4, 8])
+@pytest.mark.parametrize(("spec", "schedule"), list(specs()), ids=str)
+def test_loops_cover_the_layer_in_narrow_registers(spec, schedule, lanes, host) -> None:
+    narrow = replace(host, array=(lanes, host.array[0] * host.array[1] // lanes))
+    nest = loop_nest(spec, schedule, lanes)
+    assert nest is not None
+    factors = mapping_of(nest, narrow).factors
+    assert all(f >= bound for f, bound in zip(factors, nest.layer.bounds, strict=True))
+    assert predicted(spec, schedule, narrow) is not None
 
 
 def test_a_direct_kernel_loop_by_loop(host: Hardware) -> None:
