@@ -201,7 +201,7 @@ def test_no_nest_that_leaves_out_what_masks_drop_is_below_the_bounds(sees):
     hardware, heads, nets = replace(hardware, levels=tuple(levels)), Heads(2, 8), []
     for what in (sees, None):
         builder = SequenceBuilder()
-        query, key, value = (builder.input(name, 16, 16) for name in "qkv")
+        query, key, value = (builder.input(name, 16, 24) for name in "qkv")
         scores = builder.scores("scores", heads, query, key, sees=what)
         builder.weigh("weigh", heads, scores, value, sees=what)
         nets.append(builder.network("attention"))
