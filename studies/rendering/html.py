@@ -142,4 +142,5 @@ def _is_number(value: Cell) -> bool:
 def _cell(kind: str, value: Cell, right: bool) -> str:
     text = "" if value is None else value if isinstance(value, str) else number(value)
     style = " class='number'" if right else ""
-    return f"<{kind}{style}>{escape(text)}</{kind}>"
+    # a percent sign stays with its number
+    return f"<{kind}{style}>{escape(text).replace(' %', '&nbsp;%')}</{kind}>"

@@ -7,7 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from archloom.studies.analysis import FIELD_NAMES, Front
-from archloom.studies.rendering.text import percent
+from archloom.studies.rendering.text import plan_gap_text
 from archloom.studies.storage import HeldOutTrial, Trial, TrialState
 
 if TYPE_CHECKING:
@@ -120,16 +120,11 @@ def front_table(front: Front) -> "Table":
         numbers += [
             objective.shown(others[objective.name]) if others else "" for objective in held_out
         ]
-        numbers += [trial.state, str(trial.evaluations), _gap(trial)]
+        numbers += [trial.state, str(trial.evaluations), plan_gap_text(trial.plan_gap_percent)]
         proven = "{}/{}".format(*trial.mappings_proven)
         own = " ".join(p for p in parameters if p not in shared)
         table.add_row(f"{trial.number}{star}", *numbers, proven, own)
     return table
-
-
-def _gap(trial: Trial) -> str:
-    gap = trial.plan_gap_percent
-    return "unknown" if gap is None else percent(gap)
 
 
 #: what a state of a design with an EDP means for its figures

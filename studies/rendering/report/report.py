@@ -11,7 +11,7 @@ from archloom.studies.analysis import Design, Details, StudyView, load_view, tri
 from archloom.studies.config import Location
 from archloom.studies.engine.progress import SILENT, Stages
 from archloom.studies.rendering.pictures import draw_summary, plots
-from archloom.studies.rendering.text import percent
+from archloom.studies.rendering.text import plan_gap_text
 from archloom.studies.storage import (
     Trial,
     check_folder,
@@ -184,7 +184,7 @@ def _designs(designs: Sequence[Design], view: StudyView) -> str:
             *(d.figure(objective) for objective in view.objective_set.measured),
             d.state,
             d.trial.evaluations,
-            _gap(d.trial.plan_gap_percent),
+            plan_gap_text(d.trial.plan_gap_percent),
             "{} of {}".format(*d.trial.mappings_proven),
             *d.parameters.values(),
         ]
@@ -194,10 +194,6 @@ def _designs(designs: Sequence[Design], view: StudyView) -> str:
     numbers = [objective.label for objective in view.objective_set.measured]
     good = ["state", "evaluations", "gap", "mappings proven"]
     return table(["trial", *numbers, *good, *names], rows, marked=picked)
-
-
-def _gap(gap: float | None) -> str:
-    return "unknown" if gap is None else percent(gap)
 
 
 def _search(view: StudyView) -> list[str]:

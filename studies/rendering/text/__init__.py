@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         gaps_text as gaps_text,
         layer_gap_text as layer_gap_text,
         percent as percent,
+        plan_gap_text as plan_gap_text,
         spent_text as spent_text,
     )
     from .layers import (

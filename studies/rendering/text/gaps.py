@@ -15,6 +15,11 @@ def gap_text(gap_percent: float | None) -> str:
     return "proven" if gap_percent == 0 else percent(gap_percent)
 
 
+def plan_gap_text(gap_percent: float | None) -> str:
+    """Say how far above the least for its mappings a plan may be; None if nothing is known."""
+    return "unknown" if gap_percent is None else percent(gap_percent)
+
+
 def layer_gap_text(layer: dict[str, Any]) -> str:
     """Say the largest gap of a layer's tiles; nothing where no mapping is searched."""
     gaps = [mapping["gap_percent"] for mapping in layer["mappings"]]

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
         unfolded_cells as unfolded_cells,
     )
     from .loops import (
-        LoopIterations as LoopIterations,
         every as every,
         shown as shown,
         turns as turns,
