@@ -218,7 +218,7 @@ def evaluate(
 ) -> None:
     """Evaluate one mapping from Timeloop's YAML files (v0.2 to v0.4).
 
-    What is read, and what is refused by name, is in docs/timeloop.md.
+    What is read, and what is refused by name, is in docs/reference/timeloop.md.
     """
     from .map import Files, evaluate_files
 
@@ -233,15 +233,15 @@ def validate(
     ] = None,
     as_json: AsJson = False,
     as_markdown: Annotated[
-        bool, Option("--markdown", help="Without CASES: print docs/validation.md.")
+        bool, Option("--markdown", help="Without CASES: print docs/validation/validation.md.")
     ] = False,
     rows: Annotated[int, Option("--rows", least=1, help="Most cases in the table.")] = 20,
 ) -> None:
     """Compare the cost model with recorded outputs of Timeloop, or with published chips.
 
     CASES holds mappings with the counts, energy and cycles that were recorded for them; its
-    format is in docs/timeloop.md. Without CASES: figures of Eyeriss and TPU-v3 beside ours. The
-    exit code is 1 if something differs that should agree.
+    format is in docs/reference/timeloop.md. Without CASES: figures of Eyeriss and TPU-v3 beside
+    ours. The exit code is 1 if something differs that should agree.
     """
     if cases is not None and as_markdown:
         raise UserError("--markdown prints the published figures; leave CASES out")

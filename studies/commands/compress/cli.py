@@ -83,7 +83,7 @@ def compress(
 
     Prints accuracy, size and multiply-accumulates of each level, over seeds, and the elbow. DIR
     gets them as JSON and as a picture, the weights, and networks for archloom schedule and run.
-    Stopped and run again, it goes on where it was. docs/compression.md explains all of it.
+    Stopped and run again, it goes on where it was. docs/how_to/compression.md explains all of it.
     """
     from .command import run_compression
     from .wishes import Wishes, settled

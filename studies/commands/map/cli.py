@@ -76,8 +76,8 @@ def map_(
 ) -> None:
     """Find the best mapping of each (architecture, layer) of a file, and prove that it is.
 
-    CASES is in the format of docs/timeloop.md; mappings and results may be
-    left out. Ctrl-C ends with what was found so far. docs/mapping.md
+    CASES is in the format of docs/reference/timeloop.md; mappings and results may be
+    left out. Ctrl-C ends with what was found so far. docs/how_to/mapping.md
     explains the options and what is printed.
     """
     from .cases import Sought, constraints_of

@@ -39,7 +39,7 @@ def reproduce(
 ) -> None:
     """Measure the tables of papers again, and print their figures beside ours.
 
-    docs/layerweaver.md has all tables, and explains the files.
+    docs/validation/layerweaver.md has all tables, and explains the files.
     """
     from .measuring import list_tables, reproduce_tables
 

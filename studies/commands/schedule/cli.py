@@ -107,7 +107,7 @@ def schedule(
     """Find which layers run fused, and what that saves of energy, latency and DRAM traffic.
 
     Prints the plan's groups, and the plan beside layer by layer and a lower bound. Ctrl-C ends
-    with the best plan so far. docs/schedule.md explains what is printed.
+    with the best plan so far. docs/how_to/schedule.md explains what is printed.
     """
     from archloom.studies.config import find_hardware
 

@@ -157,7 +157,7 @@ def serve(
     """Serve requests that come over time, for networks that share a chip, with deadlines.
 
     Prints latencies, misses and goodput beside the bound that no policy gets above.
-    docs/serving.md explains what is printed.
+    docs/how_to/serving.md explains what is printed.
     """
     from archloom.studies.commands.weave import Asked, Planning, find_chip, read_sources
 

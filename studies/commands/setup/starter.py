@@ -87,7 +87,7 @@ def write_starter(directory: Path, template: str) -> None:
         text = text.replace(f"{_PLACEHOLDER}/study.yaml", str(directory / "study.yaml"))
         _write(path, f"# yaml-language-server: $schema={_SCHEMAS[path.name][0]}\n{text}")
         echo(f"wrote {path}: {about}")
-    echo(f"wrote {' and '.join(map(str, schemas))}: for editors, see docs/study_files.md")
+    echo(f"wrote {' and '.join(map(str, schemas))}: for editors, see docs/reference/study_files.md")
     study = directory / "study.yaml"
     echo("Next:")
     echo(f"  archloom hardware {directory / 'hardware.yaml'}")

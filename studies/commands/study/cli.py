@@ -66,7 +66,7 @@ def run_(
     """Run a study, or go on with it if its directory holds it already. Ctrl-C is safe.
 
     A file with 'kind: stack' compares models, compressions, algorithms and schedules of kernels on
-    this machine: accuracy, time and size (docs/study_files.md).
+    this machine: accuracy, time and size (docs/reference/study_files.md).
     """
     from archloom.studies.config import kind_of
 

@@ -86,7 +86,7 @@ def weave(
 
     The fetches of one network hide behind the compute of another. Prints makespan, STP, ANTT and
     active shares with a lower bound and the gap; for streams STP beside its bound and what more
-    bandwidth or a faster array is worth. docs/weave.md explains what is printed.
+    bandwidth or a faster array is worth. docs/how_to/weave.md explains what is printed.
     """
     from ...errors import AllFaults
     from .chip import Asked, find_chip

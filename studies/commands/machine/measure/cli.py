@@ -97,7 +97,7 @@ def measure(
     Each kernel is checked against float64 before it is timed. A ratio is given where it exceeds the
     noise, and a row is refused with the reason where the machine is too busy. Ctrl-C, and the same
     command again, goes on: no kernel is timed twice. The compiled algorithms need the package
-    halide (pip install 'archloom[host]'); docs/host_kernels.md explains what is printed.
+    halide (pip install 'archloom[host]'); docs/how_to/host_kernels.md explains what is printed.
     """
     from .asked import Asked, wanted_of
     from .command import Output, measure_kernels
