@@ -1,0 +1,74 @@
+"""The documentation as a site: it builds without a warning, works offline, and is complete."""
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import archloom
+from archloom.studies.commands.cli import app
+
+from .source_tree import ROOT
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The built site; a warning, such as a link or an anchor that leads nowhere, ends the build."""
+    from mkdocs.commands.build import build
+    from mkdocs.config import load_config
+
+    folder = tmp_path_factory.mktemp("site")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NO_MKDOCS_2_WARNING", "1")
+        build(load_config(str(ROOT / "mkdocs.yml"), site_dir=str(folder), strict=True))
+    return folder
+
+
+class _Loaded(HTMLParser):
+    """Collects what a page loads when it is opened."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if tag in {"script", "img", "iframe", "source"} and (place := values.get("src")):
+            self.found.append(place)
+        if tag == "link" and values.get("rel") not in {"prev", "next", "canonical"}:
+            self.found.append(values.get("href") or "")
+
+
+def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 40
+    for page in pages:
+        loaded = _Loaded(page.read_text("utf-8")).found
+        assert loaded
+        assert [place for place in loaded if "//" in place] == [], page
+    assert (site / "search" / "search_index.js").is_file(), "search needs a server without it"
+
+
+def test_every_command_and_option_has_a_place(site: Path) -> None:
+    page = (site / "reference" / "commands.html").read_text("utf-8")
+    for name in app.list_commands(app.make_context("archloom", ["doctor"])):
+        command = app.get_command(None, name)  # type: ignore[arg-type]
+        assert f'id="archloom-{name}"' in page
+        assert command is not None
+        for option in command.params:
+            assert all(word in page for word in option.opts), option.opts
+
+
+def test_every_public_name_of_the_api_is_described(site: Path) -> None:
+    page = (site / "reference" / "api.html").read_text("utf-8")
+    described = set(re.findall(r'id="archloom\.[\w.]*\.(\w+)"', page))
+    assert set(archloom.__all__) - {"__version__"} <= described
+
+
+def test_links_to_the_source_lead_to_a_copy_of_it(site: Path) -> None:
+    page = (site / "concepts" / "glossary.html").read_text("utf-8")
+    assert 'href="../source/space/workload/layer.py.txt"' in page
+    copy = site / "source" / "space" / "workload" / "layer.py.txt"
+    assert copy.read_text() == (ROOT / "space" / "workload" / "layer.py").read_text()
