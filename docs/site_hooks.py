@@ -11,6 +11,8 @@ from pathlib import Path
 from shutil import copyfile
 from tempfile import TemporaryDirectory
 
+from draw_commands import PAGE, commands
+from jinja2 import Environment
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.plugins import event_priority
 from mkdocs.structure.files import File, Files
@@ -18,8 +20,8 @@ from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[1]
 LINK = re.compile(r"\]\(([^)\s#:]+)(#[^)\s]*)?\)")
-PAGES = {".md", ".png", ".svg"}
-"""What MkDocs itself takes from ``docs/``."""
+DRAWN = {".md", ".png", ".svg"}
+"""What of ``docs/`` MkDocs itself takes."""
 
 API = ("space/errors.py", "studies/errors.py", "studies/api/*.py")
 """Where the names of the API are defined."""
@@ -41,10 +43,16 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     return config
 
 
+def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:  # noqa: ARG001
+    """Put our own script where the plugin `offline` would load one from elsewhere."""
+    config.extra["polyfills"] = ["javascripts/file_worker.js"]
+    return env
+
+
 def outside(page: str, link: str) -> str | None:
     """Return the path in the repository that a link of a page leads to, None if MkDocs knows it."""
     path = posixpath.normpath(posixpath.join("docs", posixpath.dirname(page), link))
-    known = path.startswith("docs/") and Path(path).suffix in PAGES
+    known = path.startswith("docs/") and Path(path).suffix in DRAWN
     return None if known or not (ROOT / path).is_file() else path
 
 
@@ -64,7 +72,9 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:  # noqa: ARG001
-    """Turn links to those files to their copies."""
+    """Turn links to those files to their copies; write the reference of commands."""
+    if page.file.src_uri == PAGE:
+        markdown += "\n".join(commands())
 
     def turned(link: re.Match[str]) -> str:
         path = outside(page.file.src_uri, link[1])
