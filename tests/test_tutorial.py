@@ -24,8 +24,8 @@ def test_every_step_prints_what_the_page_shows(tutorial: Any, tmp_path: Path) ->
             continue
         printed = tutorial.run(step, tmp_path)
         wrong = tutorial.missing(step.excerpts(), printed)
-        text = "\n".join("\n".join(piece) for piece in wrong)
-        assert not wrong, f"{step.line} prints\n{'\n'.join(printed)}\nand not\n{text}"
+        shown = ["\n".join(piece) for piece in wrong]
+        assert not wrong, "\n".join([f"{step.line} prints", *printed, "", "and not", *shown])
     assert (tmp_path / "runs" / "my_proof" / "certificate.json").is_file()
 
 
