@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import cast
 
 import pytest
-from click import Context
 from click.testing import CliRunner
 
 from archloom.studies.commands.cli import app, main
@@ -18,8 +17,6 @@ from archloom.studies.storage.parts import STUDY, TRIALS
 from archloom.studies.storage.store import Store
 
 from ...cases.studies import TINY, archloom, run_here, tiny_config, write_study
-
-COMMANDS = app.list_commands(Context(app))
 
 
 @pytest.fixture(scope="module")
@@ -199,13 +196,6 @@ def test_another_version_of_archloom_is_told(home: Path) -> None:
 def test_version_is_the_packages() -> None:
     result = CliRunner().invoke(app, ["--version"])
     assert result.output == f"archloom {version('archloom')}\n"
-
-
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_command_has_an_example_in_its_help(command: str) -> None:
-    result = CliRunner().invoke(app, [command, "--help"])
-    assert result.exit_code == 0
-    assert f"Example: archloom {command}" in result.output
 
 
 def test_help_imports_nothing_heavy() -> None:
