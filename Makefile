@@ -40,7 +40,7 @@ format: $(TEST) ## Put files into the project's format
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 
-architecture: $(TEST) ## Draw the packages again in docs/architecture.md
+architecture: $(TEST) ## Draw the packages again in docs/explanation/architecture.md
 	$(BIN)/python -m docs.draw_architecture
 
 kernels: $(TEST) ## Write down again which kernels a study compiles before it begins

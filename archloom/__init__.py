@@ -1,7 +1,7 @@
 """The Python API of Archloom: studies, schedules and mappings from scripts and notebooks.
 
-``import archloom as al``; docs/python_api.md describes each name of ``__all__``. All other names
-of the package are internal and may change with any version. A name is loaded when it is first
+``import archloom as al``; docs/how_to/python_api.md describes each name of ``__all__``. All other
+names of the package are internal and may change with any version. A name is loaded when it is first
 used, so the import takes next to no time.
 """
 

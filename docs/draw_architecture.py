@@ -1,4 +1,4 @@
-"""Writes the picture and the list of the packages into ``docs/architecture.md``.
+"""Writes the picture and the list of the packages into ``docs/explanation/architecture.md``.
 
 Both are made from the source: the picture from the imports, the list from the first line of each
 package's docstring. ``make architecture`` runs this, and a test fails where the page differs from
@@ -13,7 +13,7 @@ from pathlib import Path
 from docs.made_parts import with_parts
 from tests.source_tree import LAYERS, ROOT, module_name, package_name, packages, sources, targets
 
-PAGE = ROOT / "docs" / "architecture.md"
+PAGE = ROOT / "docs" / "explanation" / "architecture.md"
 WITH_PACKAGES = {folder.parent.name for folder in packages() if folder.parent.parent == ROOT}
 """Folders that are drawn entry by entry."""
 
@@ -96,7 +96,7 @@ def package_list(folders: Iterable[Path]) -> str:
     for folder in folders:
         depth = package_name(folder).count(".") - 1
         path = folder.relative_to(ROOT).as_posix()
-        lines.append(f"{'  ' * depth}- [`{path}/`](../{path}/__init__.py): {summary(folder)}")
+        lines.append(f"{'  ' * depth}- [`{path}/`](../../{path}/__init__.py): {summary(folder)}")
     return "\n".join(lines)
 
 

@@ -15,8 +15,8 @@ from tests.source_tree import ROOT
 Form = Mapping[str, Any]
 
 PAGES = {
-    "template": ROOT / "docs" / "template_reference.md",
-    "study": ROOT / "docs" / "study_reference.md",
+    "template": ROOT / "docs" / "reference" / "template_reference.md",
+    "study": ROOT / "docs" / "reference" / "study_reference.md",
 }
 
 INTRODUCTIONS = {

@@ -1,8 +1,8 @@
-"""Writes the tables of ``docs/stack.md`` from the results of a study that it keeps.
+"""Writes the tables of ``docs/how_to/stack.md`` from the results of a study that it keeps.
 
-``python -m docs.draw_stack`` makes the page's tables from ``docs/stack_digits.json.gz``, and a test
-fails where they differ. ``python -m docs.draw_stack RESULTS.json`` first keeps other results:
-without the rows of single layers, which no verdict needs.
+``python -m docs.draw_stack`` makes the page's tables from ``docs/how_to/stack_digits.json.gz``, and
+a test fails where they differ. ``python -m docs.draw_stack RESULTS.json`` first keeps other
+results: without the rows of single layers, which no verdict needs.
 """
 
 import gzip
@@ -17,7 +17,7 @@ from archloom.studies.rendering.stack import verdict_rows
 
 from .made_parts import with_parts
 
-FOLDER = Path(__file__).parent
+FOLDER = Path(__file__).parent / "how_to"
 PAGE, KEPT = FOLDER / "stack.md", FOLDER / "stack_digits.json.gz"
 
 

@@ -42,7 +42,7 @@ LEAST_LENGTH: Final = 2.5e-2
 #: Location and scale of the log-normal prior of the noise's variance: BoTorch's own, and that of a
 #: cost over its bound. That one jumps between neighbours, where a tile stops fitting, by about as
 #: much as it varies at all; a process that has to go through each result predicts it less well
-#: than its mean does (docs/hardware_search.md).
+#: than its mean does (docs/explanation/hardware_search.md).
 SMOOTH_NOISE_PRIOR: Final = (-4.0, 1.0)
 ROUGH_NOISE_PRIOR: Final = (0.0, 1.0)
 

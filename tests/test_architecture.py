@@ -1,4 +1,4 @@
-"""docs/architecture.md shows the packages and imports that there are."""
+"""docs/explanation/architecture.md shows the packages and imports that there are."""
 
 from importlib import import_module
 

@@ -94,17 +94,17 @@ def test_what_a_page_points_to_exists(page: Path) -> None:
     ("text", "error"),
     [
         ("see [there](no_such.md)", "no_such.md: no such file"),
-        ("see [there](../README.md#no-such)", "../README.md#no-such: no such heading"),
+        ("see [there](../../README.md#no-such)", "../../README.md#no-such: no such heading"),
         ("see [here](#no-such)", "#no-such: no such heading"),
     ],
 )
 def test_the_check_of_links_finds(text: str, error: str) -> None:
-    assert link_errors(ROOT / "docs" / "model.md", text) == [error]
+    assert link_errors(ROOT / "docs" / "explanation" / "model.md", text) == [error]
 
 
 def test_the_check_of_links_allows() -> None:
-    text = "[a](../README.md) [b](../README.md#networks) [c](https://example.org/x)"
-    assert link_errors(ROOT / "docs" / "model.md", text) == []
+    text = "[a](../../README.md) [b](../../README.md#networks) [c](https://example.org/x)"
+    assert link_errors(ROOT / "docs" / "explanation" / "model.md", text) == []
 
 
 @pytest.mark.parametrize("text", ["`space/no_such.py`", "in search/no/such", "`no_such_file.py`"])
@@ -113,7 +113,7 @@ def test_the_check_of_paths_finds(text: str) -> None:
 
 
 def test_the_check_of_paths_allows() -> None:
-    text = "`space/workload/layer.py`, `layer.py`, `search/`, `docs/model.md`, research/x.py"
+    text = "`space/workload/layer.py`, `layer.py`, `search/`, `docs/index.md`, research/x.py"
     assert path_errors(text) == []
 
 

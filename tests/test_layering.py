@@ -201,7 +201,7 @@ def test_what_a_package_offers_is_used_by_others() -> None:
     }
     root = tree(ROOT / "archloom" / "__init__.py")
     used |= {pair for node in all_statements(root) for pair in imports(node, "archloom")}
-    pages = "".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
+    pages = "".join(page.read_text() for page in (ROOT / "docs").rglob("*.md"))
     examples = ast.parse("".join(re.findall(r"^from archloom.* import \w.*\n", pages, re.M)))
     used |= {pair for node in examples.body for pair in imports(node, "x")}
     listed = {(package, name) for package in PACKAGES for name in exports(package)}

@@ -1,4 +1,5 @@
-"""docs/python_api.md: every block runs and prints what it shows, and every public name has one."""
+"""docs/how_to/python_api.md: every block runs and prints what it shows, and every public name has
+one."""
 
 import doctest
 import re
@@ -11,7 +12,7 @@ import archloom
 
 from .source_tree import ROOT
 
-PAGE = ROOT / "docs" / "python_api.md"
+PAGE = ROOT / "docs" / "how_to" / "python_api.md"
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 

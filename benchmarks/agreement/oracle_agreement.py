@@ -3,9 +3,9 @@
     python benchmarks/agreement/oracle_agreement.py --cases 100000 [--seed 1] [--jobs 2]
 
 Cases are random layers of all operators of the MAC array on random hardware under random
-mappings, drawn as in the tests; see docs/oracle.md. Each is evaluated by the compiled kernel and
-by the simulator of the tests, and all figures must be equal to the last bit. Where they are not,
-the first cases are printed, cut down to what makes them differ, and the exit code is 1.
+mappings, drawn as in the tests; see docs/validation/oracle.md. Each is evaluated by the compiled
+kernel and by the simulator of the tests, and all figures must be equal to the last bit. Where they
+are not, the first cases are printed, cut down to what makes them differ, and the exit code is 1.
 """
 
 import argparse

@@ -3,10 +3,11 @@
     python benchmarks/fusion/fast_fusion.py [--network efficientnet_b7] [--preset fast_large]
         [--evaluations 100000] [--batch N]
 
-Prints the tables of docs/fusion_planners.md. FAST (Zhang et al., ASPLOS 2022, Table 4 and section
-5.2.4) has 63 to 383 FLOP/byte, and 63% to 9% of the time waiting for DRAM. The first table is of
-the layers as they are: what the linear model says, and what the common price says of the same plan.
-The others are of the graph that FAST starts from (see fast_folding.py) and of the linear model.
+Prints the tables of docs/validation/fusion_planners.md. FAST (Zhang et al., ASPLOS 2022, Table 4
+and section 5.2.4) has 63 to 383 FLOP/byte, and 63% to 9% of the time waiting for DRAM. The first
+table is of the layers as they are: what the linear model says, and what the common price says of
+the same plan. The others are of the graph that FAST starts from (see fast_folding.py) and of the
+linear model.
 """
 
 import argparse

@@ -5,11 +5,11 @@
     python benchmarks/fusion/fusion_planners.py RESULTS.jsonl --table
 
 A line is appended for each planner, network and preset that the file has not yet; ``--table``
-prints the tables of docs/fusion_planners.md from it. EDP is relative to layer by layer with
-mappings of the same effort. Each planner starts with no mapping known; CPU seconds are of one core,
-after compilation. The bound is what no fusion plan and no mappings go below, at whatever effort
-(docs/bounds.md). ``fast_printed`` is left out: it keeps weights from pass to pass, which is
-other work.
+prints the tables of docs/validation/fusion_planners.md from it. EDP is relative to layer by layer
+with mappings of the same effort. Each planner starts with no mapping known; CPU seconds are of one
+core, after compilation. The bound is what no fusion plan and no mappings go below, at whatever
+effort (docs/explanation/bounds.md). ``fast_printed`` is left out: it keeps weights from pass to
+pass, which is other work.
 """
 
 import argparse

@@ -2,11 +2,11 @@
 
     python benchmarks/weaving/schedule_gaps.py [--full] [--buffers 48] [--lengths 16] [--effort N]
 
-The pairs of the Layerweaver paper, by our own layer model (docs/weaving.md): four CNNs with BERT,
-XLNet and NCF, on the memory-centric NPU with batch 1 and the compute-centric one with batch 16. A
-row is an NPU and a weight buffer: how many cases `exact` proves, the gaps and CPU seconds of all,
-and how far bound B3, the printed greedy, the best setting of AI-MT and strings are from the best
-schedule. ``--full``: 96 cases on each NPU, four buffers.
+The pairs of the Layerweaver paper, by our own layer model (docs/explanation/weaving.md): four CNNs
+with BERT, XLNet and NCF, on the memory-centric NPU with batch 1 and the compute-centric one with
+batch 16. A row is an NPU and a weight buffer: how many cases `exact` proves, the gaps and CPU
+seconds of all, and how far bound B3, the printed greedy, the best setting of AI-MT and strings are
+from the best schedule. ``--full``: 96 cases on each NPU, four buffers.
 """
 
 import argparse

@@ -13,7 +13,7 @@ networks alone with half of them. Three ways to serve both networks come of it:
   rate of the mix is that of the chip that is asked for more than it can give.
 
 It prints the most goodput of each within some areas. ``bounds`` says how far goodputs of random
-designs are above what docs/bounds.md bounds their costs by.
+designs are above what docs/explanation/bounds.md bounds their costs by.
 """
 
 import argparse

@@ -4,7 +4,7 @@ The *relaxed* hardware has, of each quantity, the value over the box that suits 
 most children, bytes, words per cycle and lanes, the least energy of a word. It need not be a
 design of the space. Whatever runs on a design of the box runs there as well, with no more energy
 (leakage aside) and in no more cycles, so lower bounds for the relaxed hardware hold for the whole
-box (docs/large_spaces.md). Area, power and leakage are bounded part by part.
+box (docs/explanation/large_spaces.md). Area, power and leakage are bounded part by part.
 """
 
 from dataclasses import dataclass

@@ -2,9 +2,9 @@
 
 Where several networks share a chip, the array works on one while words of another come from DRAM.
 So the cycles of both are counted apart: what everything on the chip takes with DRAM infinitely
-fast, and what DRAM takes with everything else infinitely fast (docs/bounds.md, "Several networks
-on one chip"). Steady weights are out of the question: networks that share a buffer cannot keep
-theirs in it for ever.
+fast, and what DRAM takes with everything else infinitely fast (docs/explanation/bounds.md, "Several
+networks on one chip"). Steady weights are out of the question: networks that share a buffer cannot
+keep theirs in it for ever.
 """
 
 from typing import NamedTuple

@@ -1,4 +1,5 @@
-"""Rounds of a fused group's tiles that run side by side on cores (docs/fusion.md, "Cores").
+"""Rounds of a fused group's tiles that run side by side on cores (docs/explanation/fusion.md,
+"Cores").
 
 Cores take each layer together: none begins the next before all have done the last. A round is one
 tile for each of them. All that are at work in a layer run the loop nest of the largest tile among

@@ -1,7 +1,7 @@
 """Lower bounds on when all layers of chains are done, whatever their order.
 
-Names are those of docs/weaving.md ("Bounds on the makespan"), which has the proofs. All are whole
-ticks and hold exactly.
+Names are those of docs/explanation/weaving.md ("Bounds on the makespan"), which has the proofs. All
+are whole ticks and hold exactly.
 """
 
 from dataclasses import dataclass

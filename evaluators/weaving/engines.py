@@ -12,8 +12,9 @@ weights beyond position x_j = W_{j-1} + B waits until layer j is done, so with m
     L_i = max(L_{i-1} + a_i, max{C_j - x_j : x_j < W_i})
     C_i = max(C_{i-1}, W_i + L_i) + c_i
 
-(docs/weaving.md, "Model"). The queue holds (x_j, C_j - x_j), strictly increasing in both: an entry
-whose lag is not above that of an entry before it, or above the present one, never decides.
+(docs/explanation/weaving.md, "Model"). The queue holds (x_j, C_j - x_j), strictly increasing in
+both: an entry whose lag is not above that of an entry before it, or above the present one, never
+decides.
 """
 
 from typing import Final, NamedTuple

@@ -62,7 +62,8 @@ def schedule_timeline(work: Ticks, order: Order, stamps: Stamps) -> Timeline:
 def _channel(work: Ticks, order: Order, stamps: Stamps) -> tuple[list[Stretch], list[Stretch]]:
     """Return what the fetch engine does: maps of a layer, then its weights as room appears.
 
-    Weights beyond position W_{j-1} + B wait until layer j is done (docs/weaving.md, "Model").
+    Weights beyond position W_{j-1} + B wait until layer j is done (docs/explanation/weaving.md,
+    "Model").
     """
     maps: list[Stretch] = []
     fetches: list[Stretch] = []

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Start Ray's head on this machine, with ports that a firewall can name (docs/cluster.md).
+# Start Ray's head on this machine, with ports that a firewall can name (docs/how_to/cluster.md).
 #
 #     ./start_head.sh ADDRESS [CPUS [OPTION...]]
 #

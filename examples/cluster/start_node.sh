@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Let this machine join a cluster, with ports that a firewall can name (docs/cluster.md).
+# Let this machine join a cluster, with ports that a firewall can name (docs/how_to/cluster.md).
 #
 #     ./start_node.sh HEAD ADDRESS [CPUS [OPTION...]]
 #

@@ -1,7 +1,7 @@
 """A part of each kind for Archloom: hardware optimizer, budget allocator, fusion, mapping search.
 
-Each is registered in pyproject.toml by the name that study files use. docs/extending.md explains
-what is asked of them.
+Each is registered in pyproject.toml by the name that study files use. docs/how_to/extending.md
+explains what is asked of them.
 """
 
 from collections.abc import Mapping, Sequence

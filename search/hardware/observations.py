@@ -126,7 +126,8 @@ class ObservedTrials:
         """Return the designs whose lower bounds no result that keeps the limits dominates, and are
         within these.
 
-        The others can never improve the front (docs/hardware_search.md): it only gets better.
+        The others can never improve the front (docs/explanation/hardware_search.md): it only gets
+        better.
         """
         front = [self.results[i].values for i in self.front_rows()]
         if len(self._excluded) > _MOST_EXCLUDED:

@@ -258,7 +258,7 @@ class DesignProblem:
         """Return a candidate with the tightest lower bounds that there are.
 
         Where nothing is fused they are nearly twice as high as those of :meth:`assess`, and take
-        ten times as long (docs/bounds.md).
+        ten times as long (docs/explanation/bounds.md).
         """
         if (found := self._tightened.get(candidate.key)) is None:
             found = _remember(self._tightened, candidate.key, self._tighten(candidate))

@@ -58,9 +58,9 @@ def objective(problem: MappingProblem, cost: LayerCost) -> float:
 def least_score(problem: MappingProblem, weights: Floats | None = None) -> float:
     """Return a score (ln of the objective) that no mapping is below, whatever its factors cover.
 
-    docs/bounds.md proves it for tiles that are cut at the bounds, and no nest of which more runs
-    costs less. Minus infinity where something with a weight may cost nothing. ``weights`` are
-    exponents of energy and latency, None for the problem's own.
+    docs/explanation/bounds.md proves it for tiles that are cut at the bounds, and no nest of which
+    more runs costs less. Minus infinity where something with a weight may cost nothing. ``weights``
+    are exponents of energy and latency, None for the problem's own.
     """
     bound, setup = problem_bound(problem), problem.setup
     energy = bound.dynamic_pj + setup.leakage_pj * bound.latency_cycles

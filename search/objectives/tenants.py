@@ -6,7 +6,7 @@ seconds and the pins for at least w_m; so a second is enough for at most
 
     rate <= 1 / max(sum s_m c_m, sum s_m w_m)
 
-inferences of the mix (docs/bounds.md, "Several networks on one chip").
+inferences of the mix (docs/explanation/bounds.md, "Several networks on one chip").
 """
 
 from collections.abc import Mapping, Sequence

@@ -2,10 +2,10 @@
 
 There are five: hardware optimizers, budget allocators, fusion searches, mapping searches and
 weaving schedulers. Each part is an entry point: a name, and ``module:attribute`` of its factory.
-Packages register theirs in the family's group (docs/extending.md). The built-in ones are written
-down here in the same form, but are not taken from the metadata of the installed package: that of an
-editable installation is as old as the installation, so that a part which was added since would be
-missing. And reading it takes 30 ms, which a study of built-in parts is spared.
+Packages register theirs in the family's group (docs/how_to/extending.md). The built-in ones are
+written down here in the same form, but are not taken from the metadata of the installed package:
+that of an editable installation is as old as the installation, so that a part which was added since
+would be missing. And reading it takes 30 ms, which a study of built-in parts is spared.
 
 A list of names imports nothing; a factory is imported when it is asked for.
 """

@@ -44,7 +44,7 @@ def expected_gain(
     """
     gap = tile.gap_percent
     if gap == inf:
-        # a search that proves nothing: docs/bounds.md still does
+        # a search that proves nothing: docs/explanation/bounds.md still does
         gap = gap_percent(problem, tile)
     leaking = cost.leakage_pj / cost.latency_cycles
     cycles = turns * tile.latency_cycles

@@ -18,7 +18,8 @@ from archloom.evaluators.weaving import Ticks, steady_rows
 from .mix_kernel import SERIAL, Mix, stream_order
 from .rules import deficits
 
-#: targets that are tried, as shares of the weight buffer (section "strings" of docs/weaving.md)
+#: targets that are tried, as shares of the weight buffer (section "strings" of
+#: docs/explanation/weaving.md)
 TARGETS: Final = (0.02, 0.1, 0.2, 0.35, 0.5, 0.8)
 
 #: queries that a chain may be ahead of its turn; more gain nothing, and wait longer

@@ -4,7 +4,7 @@
 ``scheduling.py``, ``evaluating.py`` and ``layer_mapping.py`` are what the commands of these names
 do, on the hardware of ``hardware.py`` and the networks of ``network.py``. ``boundary.py`` turns
 what goes wrong into one kind of error, ``cells.py`` has tables for notebooks. The package
-``archloom`` lists all names again; docs/python_api.md describes them.
+``archloom`` lists all names again; docs/how_to/python_api.md describes them.
 """
 
 from typing import TYPE_CHECKING

@@ -47,7 +47,8 @@ class LayerMapping:
         lower_bound: of the objective of any mapping, in pJ x cycles, pJ or cycles; None if nothing
             is known.
         nest: the loops in words, from the outermost level inwards.
-        loops: the loops as a record of docs/timeloop.md has them, levels from the innermost.
+        loops: the loops as a record of docs/reference/timeloop.md has them, levels from the
+            innermost.
         evaluations: spent; what one is depends on the search.
         cpu_s: CPU time of the search, without compilation.
         exact: with imperfect factors, the best mapping whose factors multiply to the bounds.
@@ -128,7 +129,7 @@ def map_layer(
         search: for mappings.
         factors: ``imperfect`` for tiles of any size, or ``exact``.
         dataflow: such as ``weight_stationary``.
-        constraints: YAML file of what else all mappings satisfy (docs/mapping.md).
+        constraints: YAML file of what else all mappings satisfy (docs/how_to/mapping.md).
         both_axes: whether a dimension may be unrolled along x and y at once.
         seed: of everything that is random.
 

@@ -268,7 +268,7 @@ def evaluate(
 ) -> None:
     """Evaluate one mapping from Timeloop's YAML files (v0.2 to v0.4).
 
-    docs/timeloop.md lists what is read from these files and what is rejected.
+    docs/reference/timeloop.md lists what is read from these files and what is rejected.
     """
     from .map import Files, evaluate_files
 
@@ -287,8 +287,8 @@ def validate(
         bool,
         Option(
             "--markdown",
-            help="Print the comparison with published chips as Markdown, as in docs/validation.md. "
-            "Only without CASES.",
+            help="Print the comparison with published chips as Markdown, as in "
+            "docs/validation/validation.md. Only without CASES.",
         ),
     ] = False,
     rows: Annotated[
@@ -298,9 +298,9 @@ def validate(
     """Compare the cost model with recorded Timeloop outputs, or with published chips.
 
     CASES holds mappings with the access counts, energy and cycles that Timeloop computed for them;
-    docs/timeloop.md defines the format. Without CASES, measured figures of published chips
-    (Eyeriss, TPU-v3 and others) are compared with the model. The exit code is 1 if a value differs
-    by more than its tolerance.
+    docs/reference/timeloop.md defines the format. Without CASES, measured figures of published
+    chips (Eyeriss, TPU-v3 and others) are compared with the model. The exit code is 1 if a value
+    differs by more than its tolerance.
     """
     if cases is not None and as_markdown:
         raise UserError("--markdown prints the comparison with published chips; leave CASES out")

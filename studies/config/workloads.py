@@ -1,7 +1,7 @@
 """Networks that a study runs: of the catalogue, of files, of directories of layers.
 
-A workload is named by a text or by a mapping, as ``docs/study_files.md`` has it. What comes from
-a file is read once, when the study begins; from then on the study's own copy counts.
+A workload is named by a text or by a mapping, as ``docs/reference/study_files.md`` has it. What
+comes from a file is read once, when the study begins; from then on the study's own copy counts.
 """
 
 from collections.abc import Mapping, Sequence

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from archloom.search.hardware.certify import Certificate
 
 #: Asked that the optimizer proposes before a study that proves its front goes on without it:
-#: about as many as it needs to find most of the front (docs/hardware_search.md).
+#: about as many as it needs to find most of the front (docs/explanation/hardware_search.md).
 LEAD: Final = 60
 
 #: Proposals in a row that bounds may exclude before designs are taken out of what is open.

@@ -196,7 +196,8 @@ def test_an_sram_level_without_children_in_between_works():
 
 def test_eyeriss_comes_near_its_published_area_and_power():
     """JSSC 2017: 12.25 mm2 of core and 278 mW at 65 nm. At 45 nm (Stillmaker and Baas 2017,
-    factors 0.66 and 0.81) 8.1 mm2 and 224 mW; docs/technology.md explains the difference."""
+    factors 0.66 and 0.81) 8.1 mm2 and 224 mW; docs/explanation/technology.md explains the
+    difference."""
     cost = hardware_cost(eyeriss_like())
     core = cost.area_mm2 - cost.area_breakdown_mm2["dram phy"]
     chip = cost.tdp_w - cost.tdp_breakdown_w["dram"]
@@ -312,7 +313,7 @@ def test_every_technology_prices_every_part(name, dram):
 
 
 def test_eyeriss_in_its_own_technology_is_as_large_as_the_chip():
-    """JSSC 2017: 12.25 mm2 of core; docs/technology.md says where the model differs."""
+    """JSSC 2017: 12.25 mm2 of core; docs/explanation/technology.md says where the model differs."""
     chip = preset("eyeriss")
     area = area_mm2(chip)
     core = sum(mm2 for part, mm2 in area.items() if part not in ("dram phy", "control"))

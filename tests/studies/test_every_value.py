@@ -303,7 +303,7 @@ NOT_VALUES: Final = {
 
 def documented() -> Iterator[tuple[list[str], set[str]]]:
     """Yield the keys of each row of the first table, and the words that it sets as code."""
-    text = (ROOT / "docs" / "study_files.md").read_text()
+    text = (ROOT / "docs" / "reference" / "study_files.md").read_text()
     table = text.split("| key | meaning | default |\n|---|---|---|\n")[1].split("\n\n")[0]
     for row in table.splitlines():
         keys, meaning, default = row.strip("| ").split(" | ")
@@ -338,7 +338,7 @@ def test_all_that_the_docs_name_is_used() -> None:
 
 
 def test_all_words_of_the_other_tables_are_used() -> None:
-    text = (ROOT / "docs" / "study_files.md").read_text()
+    text = (ROOT / "docs" / "reference" / "study_files.md").read_text()
     for head, values in (
         ("| name | how it chooses designs | learns from results |", used("optimizer.name")),
         ("| metric | key of its limit | figure | better |", set(METRICS)),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs" / "one_trial.md"
+PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "one_trial.md"
 STEPS = re.split(r"^\d+\. ", PAGE.read_text(), flags=re.MULTILINE)[1:]
 
 

@@ -1,4 +1,5 @@
-"""The example package of docs/extending.md, installed and used by a study like any other part."""
+"""The example package of docs/how_to/extending.md, installed and used by a study like any other
+part."""
 
 import os
 import subprocess

@@ -93,7 +93,7 @@ def nest_cores(group: NestGroup, nest: LoopNest, held: frozenset[int], cores: Co
     walks = (
         NestWalk(part_of(group, rank, part.size), nest, held, outermost=part.loop) for part in parts
     )
-    # maps are never sent to several cores at once (docs/fusion.md, "Cores")
+    # maps are never sent to several cores at once (docs/explanation/fusion.md, "Cores")
     sent = frozenset(
         t
         for t, operand in enumerate(group.operands)

@@ -9,9 +9,10 @@ With rates r_m (queries of a chain per tick) and weights v_m, every schedule's l
 
 where P_m is the period of a chain that runs alone. The last rows are bound B4 of the makespan for
 endless queries: the longest path of one chain crosses each layer of the others on one side or the
-other (docs/weaving.md, "Bound on throughput"). With v_m = P_m, the value bounds STP (Eyerman and
-Eeckhout, IEEE Micro 28(3), 2008). Prices are the optimum of the dual, raised until they pay for
-every chain, so that the bound holds by weak duality whatever rounding does to the rates.
+other (docs/explanation/weaving.md, "Bound on throughput"). With v_m = P_m, the value bounds STP
+(Eyerman and Eeckhout, IEEE Micro 28(3), 2008). Prices are the optimum of the dual, raised until
+they pay for every chain, so that the bound holds by weak duality whatever rounding does to the
+rates.
 """
 
 from collections.abc import Sequence

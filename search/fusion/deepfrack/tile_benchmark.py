@@ -4,7 +4,7 @@ Layers are mapped by the mapper of the evaluator, with all of the buffer to them
 remembered by kind of layer, size and residency. Maps of a stack lie in the buffer; what
 comes from DRAM or goes there is added for the layers that read or make it. Weights lie in the
 buffer or stream from DRAM. Sizes are asked for as stacks need them, all of a stack at once; before
-a size is measured it has bounds (docs/bounds.md).
+a size is measured it has bounds (docs/explanation/bounds.md).
 """
 
 from dataclasses import dataclass

@@ -53,7 +53,9 @@ _AHEAD: Final = 1 / 32
 _TIE: Final = 1e-12
 
 #: what the state of a search says of a plan that is proven
-PROVEN: Final = "proven: with these mappings no plan of its space has less EDP (docs/joint.md)"
+PROVEN: Final = (
+    "proven: with these mappings no plan of its space has less EDP (docs/explanation/joint.md)"
+)
 
 
 class JointPlanner:
@@ -63,7 +65,7 @@ class JointPlanner:
         evaluator: evaluates plans of the network that is fused.
     """
 
-    # the first plan that is fused is nearly its last (docs/benchmarks.md, "Halving")
+    # the first plan that is fused is nearly its last (docs/validation/benchmarks.md, "Halving")
     abilities: ClassVar[Abilities] = Abilities(several_cores=True, first_budget=2)
 
     def __init__(self, evaluator: MemoizedPlanEvaluator) -> None:

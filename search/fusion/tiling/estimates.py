@@ -47,7 +47,8 @@ class TileEstimates:
         self._memo: dict[LayerTile, tuple[float, float, float]] = {}
 
     def of(self, tiles: Sequence[LayerTile], cut: bool = False) -> list[_Cost]:
-        """Return about what each tile costs (docs/bounds.md, theorem 1; vector tiles: exact).
+        """Return about what each tile costs (docs/explanation/bounds.md, theorem 1; vector tiles:
+        exact).
 
         Of what is ``cut`` further, in any way, the least.
         """

@@ -52,8 +52,8 @@ MIN_RESULTS: Final = 3
 _START_STD: Final = 0.3
 
 #: Factor of the model's standard deviations in the expected improvement. Trials are few, so
-#: exploration seldom pays (docs/hardware_search.md); with limits it is 1, and it is doubled while
-#: no design has a score (``Posterior.with_widened_std``).
+#: exploration seldom pays (docs/explanation/hardware_search.md); with limits it is 1, and it is
+#: doubled while no design has a score (``Posterior.with_widened_std``).
 _STD_SCALE: Final = 0.5
 
 #: Designs that are chosen from by tight bounds; and designs that are ranked for the start, for each

@@ -1,10 +1,10 @@
 """The exact mapping search: branch and bound over subproblems, each solved by dynamic programming.
 
 A subproblem fixes which level keeps which tensor and what is unrolled; theorems and proofs stand in
-``docs/exact_mapping.md``. Read ``search.py`` and ``branch_and_bound.py``, then ``choices.py`` (all
-subproblems in order of their bounds). :mod:`.spatial` lists unrollings, :mod:`.subproblem` has the
-costs inside one, :mod:`.bounds` what its mappings cost at least and :mod:`.dp` the search through
-it.
+``docs/explanation/exact_mapping.md``. Read ``search.py`` and ``branch_and_bound.py``, then
+``choices.py`` (all subproblems in order of their bounds). :mod:`.spatial` lists unrollings,
+:mod:`.subproblem` has the costs inside one, :mod:`.bounds` what its mappings cost at least and
+:mod:`.dp` the search through it.
 """
 
 from typing import TYPE_CHECKING

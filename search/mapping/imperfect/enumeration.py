@@ -1,7 +1,7 @@
 """All mappings of a small problem, factors of any size: what is left is the best, with a proof.
 
-Of the orders of a level those are looked at that theorem 2 of docs/exact_mapping.md leaves; it
-holds for edge tiles as well (theorem 10).
+Of the orders of a level those are looked at that theorem 2 of docs/explanation/exact_mapping.md
+leaves; it holds for edge tiles as well (theorem 10).
 """
 
 from typing import Final, NamedTuple

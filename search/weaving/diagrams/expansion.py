@@ -100,7 +100,7 @@ def expand(problem: Problem, upper: int, old: States, s: int, step: int, new: St
 
 @helper
 def _set_bound(problem: Problem, states: States, s: int) -> None:
-    """Set bound and rank of a state (docs/weaving.md, "Bounds of a state")."""
+    """Set bound and rank of a state (docs/explanation/weaving.md, "Bounds of a state")."""
     work, strides, left = problem.work, problem.strides, problem.left
     cell, lag, done = states.cell[s], states.lag[s], states.done[s]
     compute, weights, maps, idle = 0, 0, 0, 0

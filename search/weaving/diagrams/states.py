@@ -4,7 +4,7 @@ In a cell (so many layers done of each chain) the bytes fetched are the same for
 differs is when the last layer is done, C, and the least lag of the stream of weights beyond each
 position x: E(x) = max(lag, lags of the queue at positions below x). One state dominates another in
 its cell if C <= C' and E(x) <= E'(x) for all x: every later time stamp is a maximum of sums of
-these, so whatever follows is done no later (docs/weaving.md, "States").
+these, so whatever follows is done no later (docs/explanation/weaving.md, "States").
 """
 
 from typing import NamedTuple

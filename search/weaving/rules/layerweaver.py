@@ -49,7 +49,7 @@ class Greedy(NamedTuple):
 def fetchable(engines: Engines, after: int, lag: int, most: int) -> int:
     """Return what could be fetched until the array is free, beyond the bytes up to ``after``.
 
-    Lines 10 to 18 of Fig. 9, with ``<=`` in line 14 (docs/weaving.md says why).
+    Lines 10 to 18 of Fig. 9, with ``<=`` in line 14 (docs/explanation/weaving.md says why).
 
     Args:
         engines: before the layer.

@@ -1,5 +1,5 @@
 """Record format of conformance cases: one JSON object with an architecture, a problem, a
-mapping and what another tool counted for them. docs/timeloop.md describes every field.
+mapping and what another tool counted for them. docs/reference/timeloop.md describes every field.
 """
 
 from typing import Annotated, Any

@@ -1,6 +1,6 @@
 """Case records from Timeloop's files: architecture, problem, mapping and energies.
 
-docs/timeloop.md says what is read and what is refused.
+docs/reference/timeloop.md says what is read and what is refused.
 """
 
 from collections.abc import Sequence

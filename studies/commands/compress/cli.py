@@ -120,7 +120,7 @@ def compress(
     Prints accuracy, size and multiply-accumulates (MACs) of each level, averaged over seeds, and
     the elbow of each method. The output directory receives the results as JSON and as a plot, the
     weights, and networks for archloom schedule and run. If it is interrupted, the same command
-    resumes. docs/compression.md explains the output.
+    resumes. docs/how_to/compression.md explains the output.
     """
     from .command import run_compression
     from .wishes import Wishes, settled

@@ -71,7 +71,7 @@ def read_tasks(path: Path, sought: Sought, case: str | None = None) -> list[Task
     """Return the problem of each case of a file, in its order.
 
     Args:
-        path: of a file with one JSON object a line, as docs/timeloop.md describes it.
+        path: of a file with one JSON object a line, as docs/reference/timeloop.md describes it.
         sought: what is free, and what is minimised.
         case: id of the only case that is wanted; None for all.
 

@@ -106,9 +106,9 @@ def map_(
 ) -> None:
     """Search the best mapping of each case (an architecture and a layer), with an optimality gap.
 
-    docs/timeloop.md defines the format of CASES; the mapping and the results of a case may be
-    missing. Ctrl-C ends the search and prints the best mappings so far. docs/mapping.md explains
-    the options and the output.
+    docs/reference/timeloop.md defines the format of CASES; the mapping and the results of a case
+    may be missing. Ctrl-C ends the search and prints the best mappings so far.
+    docs/how_to/mapping.md explains the options and the output.
     """
     from .cases import Sought, constraints_of
     from .command import Output, effort_of, map_cases

@@ -45,7 +45,7 @@ def reproduce(
 ) -> None:
     """Reproduce tables of published papers: print published values beside computed values.
 
-    docs/layerweaver.md shows all tables and explains the table files.
+    docs/validation/layerweaver.md shows all tables and explains the table files.
     """
     from .measuring import list_tables, reproduce_tables
 

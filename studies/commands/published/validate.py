@@ -246,9 +246,9 @@ def _cells(figure: Figure) -> tuple[str, str, str, str]:
 HEAD = """# Validation
 
 `archloom validate` computes every figure of this page, prints it beside the published one, and
-exits with 1 if a ratio leaves its band. `archloom validate --markdown > docs/validation.md` writes
-the page. Access counts, energy and cycles are held against recorded outputs of Timeloop with
-`archloom validate CASES.jsonl`: see [timeloop.md](timeloop.md) and [oracle.md](oracle.md).
+exits with 1 if a ratio leaves its band; with `--markdown` it prints the page. Access counts, energy
+and cycles are held against recorded outputs of Timeloop with `archloom validate CASES.jsonl`: see
+[timeloop.md](../reference/timeloop.md) and [oracle.md](oracle.md).
 
 "Ratio" is ours over theirs. A band is what we hold ourselves to; figures without one are there to
 be explained.
@@ -256,7 +256,7 @@ be explained.
 
 
 def markdown(found: Iterable[Chapter]) -> str:
-    """Return docs/validation.md."""
+    """Return docs/validation/validation.md."""
     parts = [HEAD]
     for chapter in found:
         parts.append(f"\n## {chapter.title}\n\n{chapter.text.strip()}\n")

@@ -131,7 +131,7 @@ def schedule(
 
     Prints the groups of the plan, and its energy, latency and DRAM traffic beside those of unfused
     execution and a lower bound. Ctrl-C ends the search and prints the best plan so far.
-    docs/schedule.md explains the output.
+    docs/how_to/schedule.md explains the output.
     """
     from archloom.studies.config import find_hardware
 

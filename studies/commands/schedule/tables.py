@@ -44,7 +44,7 @@ _FIGURES: Final = (
 
 
 def schedule_record(found: Schedule, effort: FusionEffort) -> Details:
-    """Return all that is known of a plan, as ``--json`` prints it (docs/schedule.md)."""
+    """Return all that is known of a plan, as ``--json`` prints it (docs/how_to/schedule.md)."""
     from archloom.evaluators.bounds import any_plan_bound
     from archloom.evaluators.fusion.buffer import buffer_words
     from archloom.space.hardware import Cores, fusion_cores

@@ -186,7 +186,7 @@ def serve(
     """Simulate the serving of requests with deadlines for networks that share one accelerator.
 
     Prints latencies, missed deadlines and goodput, with an upper bound on the goodput of any
-    policy. docs/serving.md explains the output.
+    policy. docs/how_to/serving.md explains the output.
     """
     from archloom.studies.commands.weave import Asked, Planning, find_chip, read_sources
 

@@ -33,7 +33,7 @@ _MIB: Final = 2**20
 def serving_record(
     found: Served, metrics: ServingMetrics, stream: Stream, stable: StableLoad | None
 ) -> "Details":
-    """Return all figures of a run, as ``--json`` prints them (docs/serving.md)."""
+    """Return all figures of a run, as ``--json`` prints them (docs/how_to/serving.md)."""
     tenants = found.tenants
     # of closed loops and traces there is no load that was asked for
     load = stream.load_of(tenants) if stream.open else None

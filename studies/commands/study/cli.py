@@ -81,7 +81,7 @@ def run_(
 
     Ctrl-C stops the study without losing finished work; archloom resume resumes it. A file with
     'kind: stack' compares models, compression methods, convolution algorithms and kernel schedules
-    on this machine in accuracy, time and size (docs/study_files.md).
+    on this machine in accuracy, time and size (docs/reference/study_files.md).
     """
     from archloom.studies.config import kind_of
 

@@ -290,7 +290,8 @@ def _advice(config: StudyConfig) -> list[str]:
         return []
     return [
         f"{workers} workers will often wait for each other; logical_workers: {4 * workers} in the "
-        f"study file keeps them busy, this one has {config.logical_workers} (docs/parallel.md)"
+        f"study file keeps them busy, this one has {config.logical_workers} "
+        "(docs/explanation/parallel.md)"
     ]
 
 

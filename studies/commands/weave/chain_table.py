@@ -1,4 +1,4 @@
-"""Chains in files of a user: tables of layers as CSV or JSON (docs/weave.md, "Tables")."""
+"""Chains in files of a user: tables of layers as CSV or JSON (docs/how_to/weave.md, "Tables")."""
 
 import csv
 import json

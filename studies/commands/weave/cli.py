@@ -99,7 +99,7 @@ def weave(
     The weight transfers of one network overlap with the computation of another. Prints makespan,
     system throughput (STP), average normalized turnaround time (ANTT) and utilisation, with a lower
     bound and the gap to it. For streams, prints STP with an upper bound, and how much more
-    bandwidth or a faster array would add. docs/weave.md explains the output.
+    bandwidth or a faster array would add. docs/how_to/weave.md explains the output.
     """
     from ...errors import AllFaults
     from .chip import Asked, find_chip

@@ -117,8 +117,8 @@ def _remarks(result: Result, record: Details) -> Iterator[str]:
         )
     if result.chip.array is not None:
         yield (
-            "Layers: MACs alone, weight-stationary, maps on chip (docs/weaving.md); the paper's "
-            "figures are of MAESTRO"
+            "Layers: MACs alone, weight-stationary, maps on chip (docs/explanation/weaving.md); "
+            "the paper's figures are of MAESTRO"
         )
     yield from _maps(result, record)
 

@@ -1,4 +1,4 @@
-"""Objectives and limits in study files, as ``docs/study_files.md`` has them.
+"""Objectives and limits in study files, as ``docs/reference/study_files.md`` has them.
 
 An objective is the name of a metric, or a mapping with ``metric`` and of which workloads. A
 limit stands under the metric's name with its unit: a number, a mapping with ``limit`` and of

@@ -1,4 +1,4 @@
-"""Networks that share a chip, as study files name them (``docs/study_files.md``)."""
+"""Networks that share a chip, as study files name them (``docs/reference/study_files.md``)."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final

@@ -31,7 +31,7 @@ def print_verdicts(results: Mapping[str, Any], console: "Console") -> None:
         for text in others:
             shown.add_row("", "", "", plain(text))
     console.print(shown)
-    print_line("intervals, and what each verdict compares: docs/stack.md", console)
+    print_line("intervals, and what each verdict compares: docs/how_to/stack.md", console)
 
 
 def deciding(finding: Finding) -> list[str]:
@@ -66,7 +66,7 @@ def verdict_sections(results: Mapping[str, Any]) -> list[str]:
     heads = ["", "observation of DLAS", "rests there on", "here", "what decides here"]
     note = (
         "Gibson et al., ACM TACO 2024. Figures stand with their intervals; rows that were refused "
-        "decide nothing. docs/stack.md says what each verdict compares."
+        "decide nothing. docs/how_to/stack.md says what each verdict compares."
     )
     folds = "".join(
         fold(f"{finding.observation.number}: {finding.verdict}", _evidence(finding))

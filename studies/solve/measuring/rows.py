@@ -16,7 +16,7 @@ from archloom.space import Infeasible
 
 from .wanted import LIBRARY, Variant
 
-#: a row as JSON: docs/host_kernels.md lists its keys
+#: a row as JSON: docs/how_to/host_kernels.md lists its keys
 Row = dict[str, Any]
 
 

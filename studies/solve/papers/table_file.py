@@ -1,6 +1,6 @@
 """Files that ask for a table of streams: chips, sets of networks, schedulers, published figures.
 
-docs/layerweaver.md ("Files") explains the keys.
+docs/validation/layerweaver.md ("Files") explains the keys.
 """
 
 from collections.abc import Iterator

@@ -71,7 +71,7 @@ def test_a_larger_register_file_is_never_cheaper(size, growth, width):
 
 
 def test_registers_are_larger_than_sram_from_about_a_hundred_bytes():
-    """The break-even that docs/technology.md states."""
+    """The break-even that docs/explanation/technology.md states."""
     macro = TECH.buffer("sram", 512, 2).area_mm2
     assert TECH.buffer("register", 94, 2).area_mm2 < macro < TECH.buffer("register", 95, 2).area_mm2
 

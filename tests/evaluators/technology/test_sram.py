@@ -89,7 +89,7 @@ def test_an_access_that_cacti_cannot_lay_out_costs_the_widest_in_proportion():
 
 
 def test_left_out_runs_are_guessed_within_the_documented_error():
-    """docs/technology.md: median, 90% and worst, in percent."""
+    """docs/explanation/technology.md: median, 90% and worst, in percent."""
     documented = {
         "size": {
             "read_pj": (3.1, 6.1, 14.5),

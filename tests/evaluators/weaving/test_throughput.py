@@ -83,7 +83,8 @@ def test_a_stretch_that_only_fetches_bounds_what_the_array_does() -> None:
 
 @pytest.mark.parametrize("seed", range(20))
 def test_no_long_run_alone_is_shorter_than_the_least_period(seed: int) -> None:
-    """C(n queries) >= n times the period (docs/weaving.md), in an account event by event."""
+    """C(n queries) >= n times the period (docs/explanation/weaving.md), in an account event by
+    event."""
     rng = np.random.default_rng(seed)
     work = random_ticks(rng, [int(rng.integers(1, 7))])
     if not demands(work).any():

@@ -55,7 +55,7 @@ def test_every_weaver_keeps_the_contract() -> None:
 
 @pytest.mark.parametrize("npu", ["memory_centric", "compute_centric"])
 def test_gains_at_sequence_length_16(npu: str) -> None:
-    """STP over one network at a time, mean of 16 pairs (docs/weaving.md, "Streams")."""
+    """STP over one network at a time, mean of 16 pairs (docs/explanation/weaving.md, "Streams")."""
     # of our own model; the paper has 60.1 and 53.9
     greedy = {"memory_centric": 59.8, "compute_centric": 54.2}[npu]
     works = [pair((one, other), npu) for one in COMPUTE for other in MEMORY]

@@ -114,7 +114,7 @@ def test_energy_and_cycles_of_a_published_run(here, name):
 def test_timeloop_forgets_a_window_that_stood_still(here):
     """Where a loop over filters runs inside one over rows, Timeloop fetches whole windows.
 
-    docs/timeloop.md says so; all else is equal.
+    docs/reference/timeloop.md says so; all else is equal.
     """
     run = RUNS["FORGETS"]
     data = evaluated(here, run)

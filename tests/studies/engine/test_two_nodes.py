@@ -110,7 +110,7 @@ def test_nodes_differ_leave_and_join_and_the_head_dies(cluster: RayCluster, tmp_
     begun = journal.stat().st_size
     until(lambda: journal.stat().st_size > begun + 8000 or process.poll() is not None, "work")
     assert process.poll() is None, process.communicate()[0]
-    # those that docs/cluster.md names: a firewall lets no others through
+    # those that docs/how_to/cluster.md names: a firewall lets no others through
     assert {port for n in (1, 4) for port in cluster.ports(n)} - {*range(10002, 11000)} == {
         *range(6379, 6384)
     }

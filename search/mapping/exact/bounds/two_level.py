@@ -1,7 +1,7 @@
 """What runs cost at least that end at the next level, together with the tile there.
 
-Theorem 5(i) of docs/exact_mapping.md: a run is shortened by loops of the next level alone, unless
-nothing there moves its tensor.
+Theorem 5(i) of docs/explanation/exact_mapping.md: a run is shortened by loops of the next level
+alone, unless nothing there moves its tensor.
 """
 
 import numpy as np

@@ -84,8 +84,8 @@ def bounded(
     setup: KernelInputs, subproblem: Subproblem, outer: OuterLevels, score: float, stop: Flags
 ) -> Bounded:
     """Return what a subproblem's mappings with less than a score cost at least, and chords
-    (theorem 5(d) of docs/exact_mapping.md) where ports can decide; nothing holds once ``stop`` is
-    set. Arguments are those of
+    (theorem 5(d) of docs/explanation/exact_mapping.md) where ports can decide; nothing holds once
+    ``stop`` is set. Arguments are those of
     :func:`archloom.search.mapping.exact.bounds.subproblem_bound.outline`.
     """
     costs, floor = outline(setup, subproblem, outer, score, stop)

@@ -1,7 +1,7 @@
 """Order of a directory of Timeloop layers, and the edges between them.
 
 ``order.yaml`` is our format; ``Problem-structure.txt`` the one of DeepFrack's repository
-(github.com/PechimuthuMithil/DeepFrack, BERT_Simba). docs/timeloop.md describes both.
+(github.com/PechimuthuMithil/DeepFrack, BERT_Simba). docs/reference/timeloop.md describes both.
 """
 
 import re

@@ -1,6 +1,7 @@
 """Networks from directories of Timeloop problems: one file a layer.
 
-docs/timeloop.md says what is read, and what is assumed where the files leave something out.
+docs/reference/timeloop.md says what is read, and what is assumed where the files leave something
+out.
 """
 
 from collections.abc import Mapping

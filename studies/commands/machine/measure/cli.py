@@ -118,7 +118,7 @@ def measure(
     only if it exceeds the measurement noise. If the machine is too busy, a measurement is refused
     with the reason. After Ctrl-C the same command resumes without timing a kernel twice. The
     algorithms direct, gemm and spatial_pack need the package halide (pip install 'archloom[host]').
-    docs/host_kernels.md explains the output.
+    docs/how_to/host_kernels.md explains the output.
     """
     from .asked import Asked, wanted_of
     from .command import Output, measure_kernels

@@ -1,4 +1,5 @@
-"""Expected times of kept kernels: a sample of what docs/host_kernels.md says of all of them."""
+"""Expected times of kept kernels: a sample of what docs/how_to/host_kernels.md says of all of
+them."""
 
 import gzip
 import json

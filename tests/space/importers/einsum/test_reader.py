@@ -221,7 +221,7 @@ def test_macs_of_any_product_are_the_product_of_its_ranks(ranks, kinds, cuts, or
         )
 
 
-PAGE = Path(__file__).parents[4] / "docs" / "einsum.md"
+PAGE = Path(__file__).parents[4] / "docs" / "reference" / "einsum.md"
 TABLE = [row for row in PAGE.read_text().splitlines() if re.match(r"\| `\w+\[", row)]
 
 

@@ -13,7 +13,7 @@ from archloom.studies.commands.published.validate import HEAD, chapters, markdow
 
 from ....source_tree import ROOT
 
-PAGE = ROOT / "docs" / "validation.md"
+PAGE = ROOT / "docs" / "validation" / "validation.md"
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""``archloom reproduce``, and what docs/layerweaver/ keeps of it."""
+"""``archloom reproduce``, and what docs/validation/layerweaver/ keeps of it."""
 
 import json
 from dataclasses import replace
@@ -17,7 +17,7 @@ from archloom.studies.solve.papers.table_file import own_tables, read_table
 
 from ....source_tree import ROOT
 
-KEPT = ROOT / "docs" / "layerweaver"
+KEPT = ROOT / "docs" / "validation" / "layerweaver"
 TABLES = own_tables()
 
 SMALL = """\

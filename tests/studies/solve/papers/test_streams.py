@@ -109,8 +109,8 @@ def test_a_published_figure_finds_its_row(tmp_path):
 
 
 def test_layouts_decide_when_dram_rests():
-    """What docs/layerweaver.md says of active shares: groups or taps in turn make layers that
-    outlast the buffer."""
+    """What docs/validation/layerweaver.md says of active shares: groups or taps in turn make layers
+    that outlast the buffer."""
     asked = read_table(own_tables()["layerweaver_layouts"])
     resnext = replace(asked, networks=(("resnext50",), ("bert_base",)), published=())
     shares = {

@@ -301,7 +301,7 @@ def test_shapes_in_files_of_their_own_are_no_layers(tmp_path):
 
 
 def test_the_example_of_the_documentation(tmp_path):
-    text = (ROOT / "docs" / "timeloop.md").read_text()
+    text = (ROOT / "docs" / "reference" / "timeloop.md").read_text()
     order = text.split("```yaml\n")[1].split("```")[0]
     files = {"conv1": conv(64, 64, 56, 3), "wide": conv(64, 128, 28, 3, 2), "fc": fc(128, 10)}
     write(tmp_path, order=order, shortcut=conv(64, 128, 28, 1, 2), **files)
