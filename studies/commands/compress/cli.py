@@ -20,8 +20,8 @@ def compress(
         str,
         Argument(
             "MODEL",
-            "Model: resnet18, mobilenetv1, mobilenetv2 or vgg16 (for small images), resnet50 or "
-            "mobilenetv2_imagenet.",
+            "Model: resnet18, mobilenetv1, mobilenetv2 or vgg16 (for small images), resnet50, "
+            "mobilenetv2_imagenet, densenet161 or efficientnet_b0 (for ImageNet).",
         ),
     ],
     data: Annotated[
